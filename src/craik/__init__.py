@@ -1,0 +1,1 @@
+"""craik: learning mechanistic models in PyTorch."""

@@ -1,0 +1,11 @@
+"""Agreement: combine the gradients of several environments by what they agree on (thesis chapter 3)."""
+
+from craik.agreement.rules import AndMask as AndMask
+from craik.agreement.rules import Combined as Combined
+from craik.agreement.rules import GeometricMean as GeometricMean
+from craik.agreement.rules import Mean as Mean
+from craik.agreement.rules import Rule as Rule
+from craik.agreement.rules import Statistics as Statistics
+from craik.agreement.rules import XorMask as XorMask
+from craik.agreement.step import Agreement as Agreement
+from craik.agreement.step import Record as Record

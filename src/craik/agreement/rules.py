@@ -1,0 +1,262 @@
+r"""What agreement means: rules that combine the gradients of several environments.
+
+A rule is a pure function of running statistics. It never sees the E gradients side by side, only what a stream of them adds
+up to, so its memory does not grow with the number of environments. Index convention: ``e`` runs over environments,
+``g_e`` is the gradient of environment e's mean loss; every operation is element by element.
+
+Sources: thesis section 3.2.3; paper sections 2.2 and 2.3; figure 3.7 for the XOR-mask.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+
+class Statistics(NamedTuple):
+    """What a stream of environment gradients of one parameter adds up to; every tensor has the parameter's shape.
+
+    Attributes:
+        environments: E, the number of environments in the step.
+        gradient: sum over e of g_e.
+        sign: sum over e of sign(g_e), integers in [-E, E] held in whatever type represents them exactly, bytes or floats;
+            sign(0) is 0, so a zero gradient is a disagreement. None unless the rule needs it.
+        log_magnitude: sum over e of log abs(g_e), -inf where any g_e is 0. None unless the rule needs it.
+    """
+
+    environments: int
+    gradient: Float[Tensor, "*p"]
+    sign: Shaped[Tensor, "*p"] | None = None
+    log_magnitude: Float[Tensor, "*p"] | None = None
+
+    def clone(self) -> "Statistics":
+        """Return a copy that may be overwritten."""
+        sign, log_magnitude = (None if tensor is None else tensor.clone() for tensor in (self.sign, self.log_magnitude))
+        return Statistics(self.environments, self.gradient.clone(), sign, log_magnitude)
+
+
+class Combined(NamedTuple):
+    """The result of a rule for one parameter.
+
+    Attributes:
+        gradient: the combined gradient.
+        survives: 1 or True where the rule lets a component through, else 0 or False.
+    """
+
+    gradient: Float[Tensor, "*p"]
+    survives: Shaped[Tensor, "*p"]
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """A pure function from `Statistics` to `Combined`.
+
+    ``needs`` names the optional fields of `Statistics` that the rule reads, so that nothing else is computed.
+    """
+
+    needs: ClassVar[frozenset[str]]
+
+    def __call__(self, statistics: Statistics) -> Combined:
+        """Combine the environment gradients of one parameter."""
+        ...
+
+
+def required_count(threshold: float, environments: int) -> int:
+    """Return the smallest integer k with k / E >= threshold.
+
+    Sign sums are integers, so agreement is decided by ``abs(sum_e sign g_e) >= k``: a float mean would tie differently
+    at, say, threshold 0.2 with 80 environments. The division is the one a reader would type, correctly rounded, so a
+    threshold written as 0.2 and a count of 16 of 80 compare equal.
+
+    >>> required_count(0.2, 80), required_count(1.0, 32), required_count(0.0, 5), required_count(0.5, 3)
+    (16, 32, 0, 2)
+    """
+    count = round(threshold * environments)
+    while count / environments < threshold:
+        count += 1
+    while count > 0 and (count - 1) / environments >= threshold:
+        count -= 1
+    return count
+
+
+def agreement_mask(statistics: Statistics, threshold: float) -> Shaped[Tensor, "*p"]:
+    r"""Return the AND-mask m = 1[ abs(mean_e sign g_e) >= threshold ], ones and zeros (thesis section 3.2.3).
+
+    The threshold is the papers' tau; their t, the number of signs that must be equal, is E / 2 * (tau + 1).
+    """
+    sign = _needed(statistics.sign, "sign").clone()
+    return _mask_(sign, required_count(threshold, statistics.environments))
+
+
+def _mask_(sign: Shaped[Tensor, "*p"], count: int) -> Shaped[Tensor, "*p"]:
+    """Turn sign sums into the mask in place.
+
+    For integers s and k, s >= k exactly where s - (k - 1) >= 1, and else it is at most 0: clamped, that is the mask. A
+    comparison and a `where` would say it more directly and take several times longer on a CPU.
+    """
+    return sign.abs_().sub_(count - 1).clamp_(0, 1)
+
+
+def count_survivors(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
+    """Return the number of components that survive, exactly."""
+    if not survives.is_floating_point():
+        return torch.count_nonzero(survives).double()  # a sum would first make a copy in eight bytes an element
+    # Row sums of ones are exact in float32; the sum of all need not be.
+    rows = survives.sum(-1) if survives.dim() > 1 else survives
+    return rows.sum(dtype=torch.float64)
+
+
+def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"]) -> Float[Tensor, "*p"]:
+    """Multiply what survived by numel / survivors; a tensor without survivors stays 0.
+
+    An option of the thesis (appendix B.2.3.1) and of the authors' published code, ``scale_grad_inverse_sparsity``; the paper
+    does not mention it.
+    """
+    # Without survivors the gradient is all zeros already, and any finite factor leaves it so.
+    scale = survives.numel() / count_survivors(survives).clamp(min=1)
+    return gradient * scale.to(gradient.dtype)
+
+
+class Consuming(ABC):
+    """A rule that can also work in the memory of its statistics, which saves a large model a copy of each."""
+
+    def __call__(self, statistics: Statistics) -> Combined:
+        """Combine the environment gradients of one parameter; the statistics stay as they are."""
+        return self.consume(statistics.clone())
+
+    @abstractmethod
+    def consume(self, statistics: Statistics) -> Combined:
+        """Do the same and overwrite the statistics' tensors, which may become the result's."""
+
+
+@dataclass(frozen=True)
+class Mean(Consuming):
+    """The arithmetic mean, mean_e g_e: plain averaging of environments, the papers' logical OR.
+
+    Every environment counts the same however many examples it has; with equal sizes it is ordinary backpropagation.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def consume(self, statistics: Statistics) -> Combined:
+        """Return the mean gradient; everything survives."""
+        return Combined(_mean(statistics), torch.ones((), device=statistics.gradient.device).expand(statistics.gradient.shape))
+
+
+@dataclass(frozen=True)
+class AndMask(Consuming):
+    """The AND-mask: the mean gradient where enough environments agree on its sign, 0 elsewhere.
+
+    m * mean_e g_e with m = 1[ abs(mean_e sign g_e) >= threshold ] (thesis section 3.2.3).
+
+    Args:
+        threshold: the papers' tau in [0, 1]; 0 is plain averaging, 1 asks for full agreement.
+        rescale: multiply what survives in a parameter tensor by numel / survivors (an option of thesis appendix B.2.3.1).
+
+    Raises:
+        ValueError: threshold outside [0, 1].
+    """
+
+    threshold: float = 1.0
+    rescale: bool = False
+    needs: ClassVar[frozenset[str]] = frozenset({"sign"})
+
+    def __post_init__(self) -> None:
+        _check_threshold(self.threshold)
+
+    def consume(self, statistics: Statistics) -> Combined:
+        """Return the masked mean."""
+        count = required_count(self.threshold, statistics.environments)
+        survives = _mask_(_needed(statistics.sign, "sign"), count)
+        return _masked(_mean(statistics), survives, self.rescale)
+
+
+@dataclass(frozen=True)
+class GeometricMean(Consuming):
+    """The geometric mean of the environments' gradients where enough of them agree on the sign, 0 elsewhere.
+
+    m * sign(mean_e g_e) * exp(mean_e log abs(g_e)) (thesis sections 3.2.2 and 3.2.3), computed in the log domain. A component
+    that is 0 in any environment is 0 in the result: the thesis' limitation (ii). The published code adds 1e-10 inside the
+    logarithm, which makes such a component small instead.
+
+    Args:
+        threshold: the papers' tau in [0, 1].
+        rescale: multiply what survives in a parameter tensor by numel / survivors.
+
+    Raises:
+        ValueError: threshold outside [0, 1].
+    """
+
+    threshold: float = 1.0
+    rescale: bool = False
+    needs: ClassVar[frozenset[str]] = frozenset({"sign", "log_magnitude"})
+
+    def __post_init__(self) -> None:
+        _check_threshold(self.threshold)
+
+    def consume(self, statistics: Statistics) -> Combined:
+        """Return the masked geometric mean."""
+        log_magnitude = _needed(statistics.log_magnitude, "log_magnitude")
+        magnitude = log_magnitude.div_(statistics.environments).exp_()
+        survives = _mask_(_needed(statistics.sign, "sign"), required_count(self.threshold, statistics.environments))
+        return _masked(magnitude.mul_(statistics.gradient.sign_()), survives, self.rescale)
+
+
+@dataclass(frozen=True)
+class XorMask(Consuming):
+    """The XOR-mask: (1 - m) * mean_e g_e, keeps only what the environments disagree on (figure 3.7, left).
+
+    Args:
+        threshold: the papers' tau in [0, 1]; 0 leaves nothing.
+        rescale: multiply what survives in a parameter tensor by numel / survivors.
+
+    Raises:
+        ValueError: threshold outside [0, 1].
+    """
+
+    threshold: float = 1.0
+    rescale: bool = False
+    needs: ClassVar[frozenset[str]] = frozenset({"sign"})
+
+    def __post_init__(self) -> None:
+        _check_threshold(self.threshold)
+
+    def consume(self, statistics: Statistics) -> Combined:
+        """Return the mean gradient of the components that the AND-mask would remove."""
+        count = required_count(self.threshold, statistics.environments)
+        disagrees = _mask_(_needed(statistics.sign, "sign"), count).mul_(-1).add_(1)
+        return _masked(_mean(statistics), disagrees, self.rescale)
+
+
+def _mean(statistics: Statistics) -> Tensor:
+    return statistics.gradient.div_(statistics.environments)
+
+
+_CHUNK = 2**18
+"""Elements whose mask is converted at a time where it is held in bytes."""
+
+
+def _masked(gradient: Tensor, survives: Tensor, rescale: bool) -> Combined:
+    if survives.dtype == gradient.dtype or not (gradient.is_contiguous() and survives.is_contiguous()):
+        gradient.mul_(survives)
+    else:
+        # A product of floats with bytes is slow, a float copy of the whole mask large.
+        for some, mask in zip(gradient.view(-1).split(_CHUNK), survives.view(-1).split(_CHUNK), strict=True):
+            some.mul_(mask.to(some.dtype))
+    return Combined(rescaled(gradient, survives) if rescale else gradient, survives)
+
+
+def _needed(value: Tensor | None, name: str) -> Tensor:
+    if value is None:
+        raise ValueError(f"The rule reads statistics.{name}. Found None. List {name!r} in the rule's `needs`.")
+    return value
+
+
+def _check_threshold(threshold: float) -> None:
+    if not 0.0 <= threshold <= 1.0:
+        raise ValueError(
+            f"`threshold` should lie in [0, 1]: 0 is plain averaging, 1 asks for full sign agreement. Found {threshold!r}."
+        )

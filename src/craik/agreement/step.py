@@ -1,0 +1,317 @@
+"""`Agreement`: one backward pass whose gradient is what the environments agree on."""
+
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from craik.agreement import checks
+from craik.agreement.capture import Recorder, forget
+from craik.agreement.environments import EnvironmentIds, Environments, partition
+from craik.agreement.gradients import RunningSums, stream_environment_gradients
+from craik.agreement.graph import Reads, walk
+from craik.agreement.layerwise import Calls, covered_calls, has_formulas, layer_pass
+from craik.agreement.rules import Consuming, Rule, count_survivors
+from craik.agreement.verification import Check, check_against_autograd
+
+Path = Literal["plain", "layer", "per-environment"]
+
+
+class Record(NamedTuple):
+    """What `Agreement.backward` reports.
+
+    Attributes:
+        environments: (E,) the environment ids, ascending within a call; accumulated calls come first.
+        losses: (E,) each environment's mean loss, detached.
+        survivors: for each parameter that received a gradient, the share of its components that the rule let through.
+        paths: for each of these parameters, how its environment gradients were formed: "layer" (inside one backward
+            pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
+            rule asks for their sum alone.
+    """
+
+    environments: Int[Tensor, " e"]
+    losses: Float[Tensor, " e"]
+    survivors: dict[str, float]
+    paths: dict[str, Path]
+
+
+@dataclass
+class _Environments:
+    """What is known of the environments of one call, or of several that were accumulated.
+
+    `sums` stays empty where every parameter's sums were combined as soon as they were complete.
+    """
+
+    ids: Tensor
+    losses: Tensor
+    paths: dict[str, Path] = field(default_factory=dict[str, Path])
+    outside: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
+    sums: dict[str, RunningSums] = field(default_factory=dict[str, RunningSums])
+
+    def join(self, other: "_Environments") -> None:
+        """Add the environments of a further call."""
+        for name in self.sums.keys() - other.sums.keys():
+            self.sums[name].add_silent(len(other.ids))
+        for name, sums in other.sums.items():
+            if name in self.sums:
+                self.sums[name].join(sums)
+            else:
+                sums.add_silent(len(self.ids))
+                self.sums[name] = sums
+        for leaf, gradient in other.outside.items():
+            self.outside[leaf] = self.outside[leaf] + gradient if leaf in self.outside else gradient
+        self.paths |= other.paths
+        self.ids, self.losses = torch.cat([self.ids, other.ids]), torch.cat([self.losses, other.losses])
+
+
+class Agreement:
+    """Fills ``.grad`` with what a rule makes of the environments' gradients; everything else stays the user's.
+
+    Use it where ``loss.backward()`` stood, with one unreduced loss for each example and its environment's id.
+
+    Layers with formulas (`craik.agreement.layers`) take the layer-by-layer path inside one backward pass. Whatever has none, or
+    reads a parameter outside its layer's call, takes one backward pass for each environment; `Record.paths` says which.
+    The first call on a model checks the layer path against autograd, and so do the first on a graph of another kind and ever
+    rarer ones after that (calls 11, 101, ... on a graph of one kind). A check takes several backward passes and holds the
+    output gradients of all layers at once. Run the model as a whole: the captures of layers that are called by themselves are
+    kept until the next `backward`.
+
+    As with ``loss.backward()``, gradients are added to what ``.grad`` holds, and a parameter that the losses do not
+    reach is left alone. Tensors outside the model receive the plain mean gradient. A scaled loss
+    (`torch.amp.GradScaler.scale`) scales the gradient and leaves the masks as they are. Weight decay and clipping act after
+    this call and so after the mask.
+
+    Args:
+        model: any module with trainable parameters. It is neither wrapped nor changed; forward hooks note layer
+            inputs until `close` (or the end of a ``with`` block).
+        rule: how to combine, for example `AndMask`.
+        statistics: for models that couple the examples of a batch, as BatchNorm in train mode does. None refuses them.
+            "pooled" differentiates each environment's loss through the statistics of the whole batch, as the papers'
+            code does, at the price of one backward pass for each environment. "per-environment" asks for one `accumulate`
+            call for each environment, whose forward pass then has statistics of its own, and streams.
+        refuse_nonfinite: raise where the environments' gradients add up to NaN or infinity. Turn it off with a
+            `torch.amp.GradScaler`, which skips such a step itself; they are then NaN in ``.grad``, masked or not.
+
+    Raises:
+        ValueError: a model without trainable parameters or compiled by `torch.compile`, or an unknown choice of statistics.
+
+    Example:
+        >>> import torch
+        >>> from craik.agreement import Agreement, AndMask
+        >>> model = torch.nn.Linear(2, 1, bias=False)
+        >>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0]])  # the second feature disagrees
+        >>> with Agreement(model, AndMask(threshold=1.0)) as agreement:
+        ...     losses = (model(x)[:, 0] - 10.0) ** 2
+        ...     record = agreement.backward(losses, environments=[0, 1])
+        >>> (model.weight.grad != 0).tolist(), record.survivors, record.paths
+        ([[True, False]], {'weight': 0.5}, {'weight': 'layer'})
+    """
+
+    def __init__(self, model: nn.Module, rule: Rule, *, statistics: str | None = None, refuse_nonfinite: bool = True) -> None:
+        checks.check_model(model)
+        checks.check_statistics(statistics)
+        self.model = model
+        self.rule = rule
+        self.statistics = statistics
+        self.refuse_nonfinite = refuse_nonfinite
+        self._recorder = Recorder(model, has_formulas)
+        self._checks: dict[tuple[object, ...], Check] = {}
+        self._accumulated: _Environments | None = None
+
+    def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
+        """Add the combined gradient of the environments' mean losses to ``.grad`` and free the losses' graph.
+
+        Environments accumulated before (`accumulate`) are combined with these; if combining fails they are discarded.
+
+        Args:
+            losses: (B,) one unreduced loss for each example, made by the model's latest forward pass.
+            environments: B integers, the environment of each example; any integers, environments of any sizes.
+
+        Returns:
+            Each environment's loss, and the share of every parameter's components that survived.
+
+        Raises:
+            TypeError: environment ids that are not integers.
+            ValueError: losses that are reduced, not differentiable, NaN or infinite (the message says in which environment),
+                ids that do not fit, examples that are coupled without ``statistics``. No gradient is touched then.
+            FloatingPointError: the environments' gradients add up to NaN or infinity. No gradient is touched then.
+            RuntimeError: the losses' graph was used up by an earlier backward pass.
+        """
+        gradients: dict[str, Tensor] = {}
+        shares: dict[str, Tensor] = {}
+
+        def finish(name: str, sums: RunningSums) -> None:
+            statistics = sums.statistics()
+            if self.refuse_nonfinite:
+                checks.check_finite_sums(name, statistics.gradient)
+            # A mask must not hide an overflow from the GradScaler that is to find it.
+            overflow = None if self.refuse_nonfinite else ~torch.isfinite(statistics.gradient)
+            combine = self.rule.consume if isinstance(self.rule, Consuming) else self.rule
+            gradients[name], survives = combine(statistics)
+            if overflow is not None:
+                gradients[name].masked_fill_(overflow, torch.nan)
+            shares[name] = count_survivors(survives) / survives.numel()
+
+        if self._accumulated is None:
+            # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
+            found = self._add(losses, environments, finish)
+            _warn_if_single(found.ids, len(losses))
+        else:
+            self.accumulate(losses, environments)
+            # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
+            found, self._accumulated = self._accumulated, None
+            for name, sums in found.sums.items():
+                finish(name, sums)
+        # Only now, when nothing can fail any more, is a gradient touched.
+        parameters = dict(self.model.named_parameters())
+        for name in found.paths:
+            _accumulate_gradient(parameters[name], gradients[name])
+        for leaf, gradient in found.outside.items():
+            _accumulate_gradient(leaf, gradient / len(found.ids))
+        survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
+        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths)
+
+    def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
+        """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
+
+        Every environment must be complete within one call, since its sign is taken there: ids need to be distinct within
+        a call only, and an id that comes back counts as another environment. Holds running sums of the parameters' size.
+
+        Args:
+            losses: as for `backward`.
+            environments: as for `backward`.
+
+        Raises:
+            TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
+        """
+        sums: dict[str, RunningSums] = {}
+        found = self._add(losses, environments, sums.__setitem__)
+        found.sums = sums
+        if self._accumulated is None:
+            self._accumulated = found
+        else:
+            self._accumulated.join(found)
+
+    def discard(self) -> None:
+        """Forget what was accumulated, for instance after an error in the middle of a step."""
+        self._accumulated = None
+
+    def _add(self, losses: Tensor, environments: EnvironmentIds, complete: Callable[[str, RunningSums], None]) -> _Environments:
+        """Form every reached parameter's running sums and hand them over one by one."""
+        with self._forward_pass_used():
+            checks.check_losses(losses)
+            groups = partition(environments, len(losses), losses.device)
+            found = _Environments(groups.ids, groups.means(losses.detach()))
+            checks.check_finite(found.losses, groups)
+            assert losses.grad_fn is not None  # checked by check_losses
+            reads = walk(losses.grad_fn)
+            parameters = {name: p for name, p in self.model.named_parameters() if id(p) in reads.leaves}
+            checks.check_reached(parameters)
+            outside = _outside(reads, parameters)
+            calls = self._verified_calls(losses, groups, reads, parameters, outside)
+            rest = {name: p for name, p in parameters.items() if name not in calls}
+            total = (losses * groups.mean_weights(losses)).sum()
+            if self.rule.needs:
+                sums = {name: RunningSums(parameters[name], self.rule.needs) for name in calls}
+                # The leaves without formulas are asked for only so that the pass reaches every layer above them.
+                others = [*outside, *rest.values()]
+                gradients = layer_pass(
+                    total, calls, sums, groups, lambda name: complete(name, sums.pop(name)), others, retain_graph=bool(rest)
+                )
+                streamed = stream_environment_gradients(losses, groups, rest, self.rule.needs)
+                found.paths = {
+                    n: "layer" if n in calls else "per-environment" for n in parameters if n in calls or n in streamed
+                }
+                for name in list(streamed):
+                    complete(name, streamed.pop(name))
+            else:
+                leaves = [*parameters.values(), *outside]
+                gradients: list[Tensor | None] = list(torch.autograd.grad(total, leaves, allow_unused=True))
+                for name, gradient in zip(parameters, gradients, strict=False):
+                    if gradient is not None:
+                        complete(name, _sums_of(gradient, groups.count))
+                        found.paths[name] = "plain"
+                gradients = gradients[len(parameters) :]
+            found.outside = {leaf: gradient for leaf, gradient in zip(outside, gradients, strict=False) if gradient is not None}
+        return found
+
+    def _verified_calls(
+        self, losses: Tensor, groups: Environments, reads: Reads, parameters: dict[str, nn.Parameter], outside: list[Tensor]
+    ) -> Calls:
+        """Return the layer calls to treat layer by layer, checked against autograd the first time they are seen."""
+        # As they were in the forward pass: a switch to eval() before the backward pass changes nothing about its graph.
+        batch_norms, modes = self._recorder.batch_norms, self._recorder.modes
+        if batch_norms:
+            checks.check_batch_norm(batch_norms[0], self.statistics, groups.count)
+        if (batch_norms and self.statistics == "pooled") or not self.rule.needs:
+            return {}
+        calls = covered_calls(self._recorder.captures, reads, parameters, len(losses))
+        # With one environment the check cannot see coupling, so it does not vouch for several.
+        seen = (modes, groups.count > 1, tuple(calls), reads.signature())
+        check = self._checks.get(seen, Check(frozenset(), None, final=False, age=0))
+        # Again after 10, 100, ... calls: what a model does with its data may change while its graph looks the same.
+        if not check.final or (check.age >= 10 and str(check.age).strip("0") == "1"):
+            check = check_against_autograd(losses, calls, parameters, groups, outside, check.age)
+        self._checks[seen] = check._replace(age=check.age + 1)
+        checks.check_uncoupled(check.coupled, self.statistics)
+        return {name: uses for name, uses in calls.items() if name in check.verified}
+
+    @contextmanager
+    def _forward_pass_used(self) -> Generator[None]:
+        """Forget the forward pass afterwards, and say in a sentence of ours if its graph was used up before."""
+        # Checkpointed layers run again during the backward pass: that is no new forward pass.
+        self._recorder.paused = True
+        try:
+            yield
+        except RuntimeError as error:
+            if "backward through the graph a second time" not in str(error):
+                raise
+            raise RuntimeError(
+                "`losses` should come from a forward pass of their own. Found losses whose graph an earlier backward pass has "
+                "used up. Run the model again; to add several losses, add them before the call."
+            ) from None
+        finally:
+            self._recorder.paused = False
+            forget(self._recorder.captures)
+
+    def close(self) -> None:
+        """Remove the forward hooks; the model is as it was before."""
+        self._recorder.close()
+
+    def __enter__(self) -> "Agreement":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _sums_of(gradient: Tensor, environments: int) -> RunningSums:
+    sums = RunningSums(gradient, frozenset())
+    # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
+    sums.add_sums(environments, gradient.clone(memory_format=torch.contiguous_format))
+    return sums
+
+
+def _warn_if_single(ids: Tensor, examples: int) -> None:
+    if len(ids) == 1:
+        warnings.warn(
+            f"All {examples} losses belong to environment {int(ids[0])}. With a single environment there is nothing to agree "
+            "on: give each site, camera or simulator an id of its own.",
+            stacklevel=3,
+        )
+
+
+def _outside(reads: Reads, parameters: dict[str, nn.Parameter]) -> list[Tensor]:
+    own = {id(parameter) for parameter in parameters.values()}
+    return [leaf for key, leaf in reads.leaves.items() if key not in own]
+
+
+def _accumulate_gradient(leaf: Tensor, gradient: Tensor) -> None:
+    gradient = gradient.detach().to(leaf.dtype)
+    leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient

@@ -1,0 +1,93 @@
+"""Micro-batches of environments."""
+
+import pytest
+import torch
+from torch import nn
+
+import oracles
+from craik.agreement import Agreement, AndMask, GeometricMean, Mean, XorMask
+from small_models import batch, make, squared
+
+RULES = {
+    "mean": Mean(),
+    "and-mask": AndMask(0.6),
+    "geometric mean": GeometricMean(0.6),
+    "xor-mask": XorMask(0.6),
+}
+
+
+class TestAccumulation:
+    """Micro-batches of environments: statistics add up, and the rule is applied once."""
+
+    def setup_method(self):
+        self.model, self.twin = make("recurrent", 3), make("recurrent", 3)
+        self.x, self.y, self.ids = batch(3, [0, 0, 1, 1, 1, 2, 3, 3])
+
+    def losses(self, model, rows=slice(None)):
+        return squared(model(self.x[rows]), self.y[rows])
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_equals_one_batch(self, rule):
+        whole = Agreement(self.twin, RULES[rule])
+        expected = whole.backward(self.losses(self.twin), self.ids)
+        agreement = Agreement(self.model, RULES[rule])
+        for rows in (slice(0, 2), slice(2, 6)):
+            agreement.accumulate(self.losses(self.model, rows), self.ids[rows])
+            assert all(p.grad is None for p in self.model.parameters())
+        record = agreement.backward(self.losses(self.model, slice(6, 8)), self.ids[6:])
+        assert record.environments.tolist() == [0, 1, 2, 3]
+        torch.testing.assert_close(record.losses, expected.losses)
+        assert record.survivors == pytest.approx(expected.survivors)
+        for a, b in zip(self.model.parameters(), self.twin.parameters(), strict=True):
+            assert (a.grad is None) == (b.grad is None)
+            if a.grad is not None:
+                torch.testing.assert_close(a.grad, b.grad, rtol=1e-12, atol=1e-15)
+
+    def test_a_parameter_that_one_micro_batch_does_not_reach_counts_as_zero(self):
+        model = nn.ModuleDict({"a": nn.Linear(5, 3), "b": nn.Linear(5, 3)}).double()
+        x, y = self.x[:, 0], self.y
+        agreement = Agreement(model, AndMask(1.0))
+        agreement.accumulate(squared(model["a"](x[:2]), y[:2]), [0, 1])
+        record = agreement.backward(squared(model["a"](x[2:4]) + model["b"](x[2:4]), y[2:4]), [2, 3])
+        assert record.survivors["b.weight"] == 0  # two of four environments gave it no gradient at all
+        assert agreement._accumulated is None
+
+    def test_what_was_accumulated_survives_an_error_until_discarded(self):
+        agreement = Agreement(self.model, AndMask(1.0))
+        agreement.accumulate(self.losses(self.model, slice(0, 2)), self.ids[:2])
+        with pytest.raises(ValueError, match=r"Found shape \(1,\)"):
+            agreement.backward(self.losses(self.model, slice(2, 4)), [1])
+        agreement.discard()
+        record = agreement.backward(self.losses(self.model, slice(2, 8)), self.ids[2:])
+        assert record.environments.tolist() == [1, 2, 3]
+
+    def test_batch_norm_with_statistics_of_each_environment(self):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(5, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3)).double()
+        x, y = self.x[:, 0], self.y
+        groups = [slice(0, 2), slice(2, 5), slice(6, 8)]
+        stacks = [torch.autograd.grad(squared(model(x[rows]), y[rows]).mean(), list(model.parameters())) for rows in groups]
+        agreement = Agreement(model, AndMask(0.6), statistics="per-environment")
+        for rows in groups[:-1]:
+            agreement.accumulate(squared(model(x[rows]), y[rows]), self.ids[rows])
+        record = agreement.backward(squared(model(x[groups[-1]]), y[groups[-1]]), self.ids[groups[-1]])
+        assert set(record.paths.values()) == {"layer"}
+        for parameter, *gradients in zip(model.parameters(), *stacks, strict=True):
+            gradient, _ = oracles.combine("and-mask", torch.stack(gradients), "0.6")
+            torch.testing.assert_close(parameter.grad, gradient, rtol=1e-12, atol=1e-15)
+        with pytest.raises(ValueError, match=r"each call should hold one environment.*Found 4 environments.*accumulate"):
+            agreement.accumulate(squared(model(x), y), self.ids)
+
+
+def test_a_failure_while_combining_discards_what_was_accumulated():
+    model = make("mlp", 0)
+    x, y, ids = batch(0, [0, 0, 1, 1])
+    agreement = Agreement(model, AndMask(0.6))
+    agreement.accumulate(squared(model(x), y), ids)
+    output = model(x)
+    with pytest.raises(FloatingPointError):
+        agreement.backward((output - output.detach()).abs().sqrt().mean(1), ids)  # loss 0, gradient infinite
+    agreement.backward(squared(model(x), y), ids)
+    stacks = oracles.stacked_gradients(model, squared, x, y, ids)
+    gradient, _ = oracles.combine("and-mask", stacks["head.weight"], "0.6")
+    torch.testing.assert_close(model.head.weight.grad, gradient, rtol=1e-12, atol=1e-15)

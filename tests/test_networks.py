@@ -1,0 +1,41 @@
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from craik.networks import mlp
+
+
+def make(seed=0, **options):
+    return mlp(34, 1, torch.Generator().manual_seed(seed), **options)
+
+
+def test_layers_and_output():
+    model = make(hidden=16, layers=3)
+    widths = [(layer.in_features, layer.out_features) for layer in model if isinstance(layer, nn.Linear)]
+    assert widths == [(34, 16), (16, 16), (16, 16), (16, 1)]
+    assert model(torch.ones(5, 34)).shape == (5, 1)
+
+
+def test_batch_norm_and_dropout_stand_in_every_hidden_layer():
+    model = make(hidden=8, layers=2, batch_norm=True, dropout=0.5)
+    kinds = [type(module) for module in model]
+    hidden = [nn.Linear, nn.BatchNorm1d, nn.LeakyReLU, nn.Dropout]
+    assert kinds == [*hidden, *hidden, nn.Linear]
+
+
+def test_the_generator_alone_decides_the_weights():
+    before = torch.random.get_rng_state()
+    a, b, c = make(1), make(1), make(2)
+    assert all(torch.equal(p, q) for p, q in zip(a.parameters(), b.parameters(), strict=True))
+    assert not torch.equal(a[0].weight, c[0].weight)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(("init", "deviation"), [("kaiming", math.sqrt(2 / 256)), ("default", 1 / math.sqrt(3 * 256))])
+def test_initial_scale(init, deviation):
+    layer = make(hidden=256, layers=2, init=init)[2]
+    assert float(layer.weight.detach().std()) == pytest.approx(deviation, rel=0.02)
+    if init == "kaiming":
+        assert torch.equal(layer.bias, torch.full_like(layer.bias, 0.01))
