@@ -1,0 +1,102 @@
+"""Values as words of the command line: read by type, written back, and their types in plain language."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable
+from typing import Literal, Union, get_args, get_origin
+
+
+def parse(hint: object, text: str) -> object:
+    """Reads a text as a value of a type.
+
+    Raises:
+        ValueError: the text is no value of that type.
+        NotImplementedError: the type is none that is read.
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return _choice(arguments, text)
+    if origin in (Union, types.UnionType):
+        return _optional(arguments, text)
+    if origin is tuple and arguments[1:] == (...,):
+        return tuple(parse(arguments[0], part.strip()) for part in text.split(",") if part.strip())
+    if hint not in _PARSERS:
+        raise NotImplementedError
+    return _PARSERS[hint](text)
+
+
+def _choice(choices: tuple[object, ...], text: str) -> object:
+    by_text = {str(choice): choice for choice in choices}
+    if text not in by_text:
+        raise ValueError(text)
+    return by_text[text]
+
+
+def _optional(arguments: tuple[object, ...], text: str) -> object:
+    if type(None) in arguments and text.lower() == "none":
+        return None
+    members = [member for member in arguments if member is not type(None)]
+    for member in members[:-1]:
+        try:
+            return parse(member, text)
+        except ValueError:
+            continue
+    return parse(members[-1], text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _truth(text: str) -> bool:
+    truths = {"true": True, "false": False}
+    if text.lower() not in truths:
+        raise ValueError(text)
+    return truths[text.lower()]
+
+
+_PARSERS: dict[object, Callable[[str], object]] = {int: int, float: _finite, str: str, bool: _truth}
+
+_KINDS: dict[object, str] = {
+    int: "a whole number",
+    float: "a finite number",
+    str: "text",
+    bool: "true or false",
+    type(None): "none",
+}
+
+
+def kind(hint: object) -> str:
+    """A type in words.
+
+    >>> kind(int | None)
+    'a whole number or none'
+    >>> kind(Literal["mean", "and-mask"])
+    'one of mean, and-mask'
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return f"one of {', '.join(map(str, arguments))}"
+    if origin in (Union, types.UnionType):
+        return " or ".join(kind(member) for member in arguments)
+    if origin is tuple:
+        return f"a list separated by commas, each {kind(arguments[0])}"
+    return _KINDS.get(hint, str(hint))
+
+
+def written(value: object) -> str:
+    """A value as the command line would write it; `parse_value` reads it back.
+
+    >>> written((256, 256)), written(None), written(True)
+    ('256,256', 'none', 'true')
+    """
+    if isinstance(value, tuple | list):
+        return ",".join(written(part) for part in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # any items
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

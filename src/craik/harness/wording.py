@@ -1,0 +1,59 @@
+"""Numbers and spans of time as people read them, the same in the terminal, in the report and in the documentation."""
+
+from __future__ import annotations
+
+
+def number(value: float | int | None) -> str:
+    """Three digits that matter, a dash where nothing was measured.
+
+    >>> number(0.98765), number(1.0), number(12345.6), number(0.0000123), number(None)
+    ('0.988', '1', '12,346', '1.23e-05', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def interval(low: float | int | None, high: float | int | None) -> str:
+    """An interval in brackets, empty where nothing was measured.
+
+    >>> interval(0.5, 0.75), interval(None, None)
+    ('[0.5, 0.75]', '')
+    """
+    return "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def duration(seconds: float | int) -> str:
+    """A span of time in its two largest units.
+
+    >>> duration(0.25), duration(12.34), duration(75), duration(3725), duration(90000)
+    ('0.2 s', '12 s', '1 min 15 s', '1 h 02 min', '25 h 00 min')
+    """
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def numerals(numbers: list[int]) -> str:
+    """Whole numbers with runs of neighbours drawn together.
+
+    >>> numerals([0, 1, 2, 3, 4]), numerals([3, 7]), numerals([1, 2])
+    ('0 to 4', '3, 7', '1, 2')
+    """
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]} to {numbers[-1]}"
+    return ", ".join(map(str, numbers))
+
+
+def counted(number: int, word: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "seed"), counted(5, "seed")
+    ('1 seed', '5 seeds')
+    """
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""The worlds that the systems are tried on: a seed in, tensors out."""

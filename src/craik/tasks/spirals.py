@@ -1,0 +1,119 @@
+r"""The synthetic memorisation dataset: a mechanism that every environment shares, and shortcuts that each has of its own.
+
+Two interlocked spirals (the mechanism) decide the label in every environment, but need a curled decision boundary. The
+remaining inputs (the shortcuts) are one fixed vector for each environment, with the label's sign: linearly separable,
+with a large margin, also when all environments are pooled, and worthless elsewhere.
+
+Source: thesis section 3.3.1, figures 3.5 and B.4, appendix B.2; paper section 3.1. The printed scale of the shortcuts,
+N(0, 0.1), and the published code's, N(0, 1) beside spirals of unit variance, differ: ``shortcut_scale`` is the standard
+deviation beside spirals of unit variance.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+
+
+class Split(NamedTuple):
+    """Examples b with d = 2 + shortcut inputs (the spiral plane first), labels 0 or 1, and environment ids."""
+
+    x: Float[Tensor, "b d"]
+    y: Float[Tensor, " b"]
+    environments: Int[Tensor, " b"]
+
+
+class SpiralsData(NamedTuple):
+    """One draw of the dataset.
+
+    Attributes:
+        train: the training environments, adjacent, each with the same number of examples.
+        validation: held-out environments, each with a shortcut vector of its own: for selecting settings.
+        test: every example with a random shortcut vector, as if from a domain of its own: for reporting.
+        plane_scale: (2,) what the raw spirals were divided by for unit variance.
+    """
+
+    train: Split
+    validation: Split
+    test: Split
+    plane_scale: Float[Tensor, " 2"]
+
+
+def spiral_points(
+    count: int, revolutions: int, noise: float, generator: Generator
+) -> tuple[Float[Tensor, "b 2"], Int[Tensor, " b"]]:
+    """Draw points on two interlocked spirals and their labels.
+
+    Radius r ~ Uniform(0.08, 1), angle 2 pi n r, half a turn further for label 1; then uniform noise on the radius.
+    """
+    radius = torch.empty(count, dtype=torch.float64).uniform_(0.08, 1.0, generator=generator)
+    labels = torch.randint(0, 2, (count,), generator=generator)
+    angle = 2 * math.pi * revolutions * radius + math.pi * labels
+    radius = radius + torch.empty(count, dtype=torch.float64).uniform_(-noise, noise, generator=generator)
+    return torch.stack([angle.cos() * radius, angle.sin() * radius], dim=1), labels
+
+
+def spirals(
+    seed: int,
+    environments: int = 32,
+    examples: int = 1280,
+    shortcut_dims: int = 32,
+    shortcut_scale: float = 0.1,
+    revolutions: int = 3,
+    noise: float = 0.02,
+    validation_environments: int = 200,
+    validation_examples: int = 10,
+    test_examples: int = 2000,
+) -> SpiralsData:
+    """Draw training environments, held-out validation environments and the test set.
+
+    Args:
+        seed: of the one generator behind every draw.
+        environments: number of training environments.
+        examples: examples in each training environment.
+        shortcut_dims: number of shortcut inputs.
+        shortcut_scale: standard deviation of the shortcut components; the spirals have unit variance.
+        revolutions: turns of each spiral (the texts' n; the published code uses 3).
+        noise: half-width of the uniform noise on the radius, before scaling.
+        validation_environments: number of held-out environments.
+        validation_examples: examples in each of them.
+        test_examples: examples with random shortcuts.
+
+    Raises:
+        ValueError: a size below 1 (0 for shortcut_dims), or a negative scale or noise.
+    """
+    sizes = {
+        "environments": environments,
+        "examples": examples,
+        "revolutions": revolutions,
+        "validation_environments": validation_environments,
+        "validation_examples": validation_examples,
+        "test_examples": test_examples,
+    }
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"`{name}` should be at least 1. Found {size}.")
+    for name, value in {"shortcut_dims": shortcut_dims, "shortcut_scale": shortcut_scale, "noise": noise}.items():
+        if value < 0:
+            raise ValueError(f"`{name}` should not be negative. Found {value}.")
+
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(groups: int, count: int, shortcut_of_label: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        plane, labels = spiral_points(groups * count, revolutions, noise, generator)
+        ids = torch.arange(groups).repeat_interleave(count)
+        shortcuts = shortcut_scale * torch.randn(groups, shortcut_dims, dtype=torch.float64, generator=generator)
+        signs = (2 * labels - 1)[:, None] if shortcut_of_label else 1
+        return plane, shortcuts[ids] * signs, labels, ids
+
+    train = draw(environments, examples, shortcut_of_label=True)
+    validation = draw(validation_environments, validation_examples, shortcut_of_label=True)
+    test = draw(test_examples, 1, shortcut_of_label=False)
+    plane_scale = train[0].std(dim=0)
+
+    def split(plane: Tensor, shortcuts: Tensor, labels: Tensor, ids: Tensor) -> Split:
+        return Split(torch.cat([plane / plane_scale, shortcuts], dim=1).float(), labels.float(), ids)
+
+    return SpiralsData(split(*train), split(*validation), split(*test), plane_scale.float())

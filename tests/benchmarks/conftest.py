@@ -1,0 +1,15 @@
+import pytest
+import torch
+
+from craik.harness.benches import folder, load_package
+
+load_package(folder())  # before the test modules beside this file import craik_benchmarks
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Two threads on tiny tensors wait for each other more than they compute."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

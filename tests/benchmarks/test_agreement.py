@@ -1,0 +1,114 @@
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from craik_benchmarks.masks.methods import Method, methods
+
+from craik import cli
+from craik.harness.benches import folder, load
+from craik.harness.benchrows import KEYS, markdown, read_results
+
+SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "craik,running_sums,backpack")
+
+
+@pytest.fixture
+def craik(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def _craik(*words: str):
+        status = cli.main(words)
+        return status, *capsys.readouterr()
+
+    return _craik
+
+
+def test_json_is_one_object_with_the_agreed_keys(craik, monkeypatch):
+    monkeypatch.setitem(sys.modules, "backpack", None)  # as where the extra is not installed
+    status, out, said = craik("bench", "agreement", *SMALL, "--json", "--out", "results/agreement.jsonl")
+    found = json.loads(out)
+    assert (status, list(found), found["bench"]) == (0, ["bench", "hardware", "rows"], "agreement")
+    assert "core" in found["hardware"]
+    plain, ours, backpack, sums = found["rows"]
+    assert all(tuple(row)[:2] == KEYS[:2] and set(KEYS) <= set(row) for row in found["rows"])
+    assert (plain["ratio"], plain["low"], plain["high"], plain["memory_ratio"]) == (1.0, 1.0, 1.0, 1.0)
+    assert ours["method"].startswith("craik")
+    for row in (ours, sums):
+        assert 0 < row["low"] <= row["ratio"] <= row["high"]
+        assert row["memory_ratio"] > 0
+        assert row["exact"] is True
+        assert row["rounds"] == 2
+    assert (backpack["ratio"], backpack["note"]) == (None, "not installed: pip install 'craik[bench]'")
+    assert "mlp-34: 2 rounds" in said
+    recorded = read_results(Path("results/agreement.jsonl"))
+    assert [{key: row[key] for key in found["rows"][i]} for i, row in enumerate(recorded)] == found["rows"]
+    assert "| craik |" in markdown(recorded)
+
+
+def test_the_table_has_the_fastest_first_and_what_was_not_run_last(craik, monkeypatch):
+    monkeypatch.setitem(sys.modules, "backpack", None)
+    status, out, _ = craik("bench", "agreement", *SMALL, "--memory", "false")
+    lines = [line for line in out.splitlines() if line.strip()]
+    assert status == 0
+    assert lines[0].strip() == "mlp-34"
+    assert lines[-1].split()[0] == "BackPACK"
+    assert "not installed" in out
+
+
+def test_threads_are_given_back(craik):
+    before = torch.get_num_threads()
+    craik("bench", "agreement", *SMALL, "--memory", "false", "--methods", "running_sums", "--threads", "3")
+    assert torch.get_num_threads() == before
+
+
+def test_help_lists_the_settings(craik):
+    status, out, _ = craik("bench", "agreement", "--help")
+    assert status == 0
+    assert "--budget" in out
+    assert "Threads of torch's operators." in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "needs the name of a benchmark, but found none; choose one of agreement"),
+        (("agrement",), "found 'agrement'; did you mean agreement?"),
+        (("agreement", "--workloads", "mlp-43"), "found 'mlp-43'; did you mean mlp-34?"),
+        (("agreement", "--methods", "opakus"), "found 'opakus'; did you mean opacus?"),
+        (("agreement", "--workloads", ""), "at least one"),
+        (("agreement", "--threads", "0"), "threads must be at least 1, but found 0"),
+        (("agreement", "--thread", "1"), "did you mean --threads?"),
+        (("agreement", "--out", "file/rows.jsonl"), "must be writable"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_status_2(craik, tmp_path, words, sentence):
+    tmp_path.joinpath("file").write_text("")
+    status, out, said = craik("bench", *words)
+    assert (status, out) == (2, "")
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_the_full_preset_has_the_four_workloads_on_one_thread():
+    full = load("agreement", folder()).presets["full"]
+    assert full.workloads == ("mlp-34", "mlp-3072", "resnet20", "fastresnet")
+    assert (full.threads, full.small, full.memory) == (1, False, True)
+
+
+def test_a_peer_that_breaks_is_a_row_and_ours_is_an_error(monkeypatch):
+    module = load("agreement", folder()).module
+
+    def broken(problem, chunk):
+        raise RuntimeError("no kernel\nand much more")
+
+    def rows(key):
+        changed = {**methods(), key: Method("Broken", broken)}
+        monkeypatch.setattr(module, "methods", lambda: changed)
+        quick = module.PRESETS["quick"]
+        return list(module.run(replace(quick, workloads=("mlp-34",), methods=(key,), memory=False), lambda _: None))
+
+    assert rows("torchjd")[-1]["note"] == "failed: RuntimeError: no kernel"
+    with pytest.raises(RuntimeError, match="no kernel"):
+        rows("craik")

@@ -1,0 +1,53 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from craik_benchmarks.measuring import memory
+
+from craik.harness.benches import folder
+from craik.harness.errors import HarnessError
+
+pytestmark = pytest.mark.skipif(not memory.supported(), reason="this system has no high-water mark to reset")
+
+HOLD_AND_PEAK = """
+import json, sys
+from pathlib import Path
+from craik.harness.benches import load_package
+load_package(Path(sys.argv[1]))
+from craik_benchmarks.measuring.memory import peak_level
+mib = 2**20
+kept = []
+def prepare():
+    kept.append(b"x" * (32 * mib))  # a model, as it were
+    waste = b"x" * (200 * mib)  # what building it took is in no step
+    del waste
+    return lambda: len(b"x" * (64 * mib)), lambda: None
+print(json.dumps(peak_level(lambda: len(b"x" * (16 * mib)), prepare, warm_ups=1) / mib))
+"""
+
+
+def test_a_level_is_what_is_held_and_what_a_step_adds_and_no_more():
+    done = subprocess.run([sys.executable, "-c", HOLD_AND_PEAK, str(folder())], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == pytest.approx(96, abs=8)
+
+
+def probe(**changes):
+    arguments = {"workload": "mlp-34", "method": "plain", "chunk": 0, "warm_ups": 1, "threads": 1, "seed": 0, "small": True}
+    return memory.in_fresh_process("agreement", Path(folder()), arguments | changes)
+
+
+def test_a_stack_of_gradients_shows():
+    plain, stacked = (probe(method=method, small=False) for method in ("plain", "authors_loop"))
+    gradients = 32 * 140_801 * 4
+    assert stacked - plain > gradients
+
+
+def test_a_probe_that_fails_is_a_sentence():
+    with pytest.raises(HarnessError, match="the probe must end well, but found KeyError: 'mlp-35'"):
+        probe(workload="mlp-35")
+
+
+def test_there_is_memory_left():
+    assert memory.available() > 2**20

@@ -1,0 +1,3 @@
+from fake_experiments import package
+
+__all__ = ["package"]

@@ -1,0 +1,159 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from craik import cli
+from craik.harness import discovery
+from fake_experiments import package
+
+__all__ = ["package"]
+
+
+@pytest.fixture
+def craik(package, tmp_path, monkeypatch, capsys):
+    """Runs a command in an empty folder and gives its exit status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def _craik(*words: str):
+        status = cli.main(words, package)
+        return status, *capsys.readouterr()
+
+    return _craik
+
+
+def test_list(craik):
+    assert craik("list") == (0, "counter-walk  Counting: a walk that each seed starts elsewhere.\n", "")
+    status, out, _ = craik("list", "--json")
+    assert (status, json.loads(out)) == (
+        0,
+        {
+            "experiments": [
+                {
+                    "name": "counter-walk",
+                    "title": "Counting: a walk that each seed starts elsewhere.",
+                    "reproduces": "Figure 0 of no thesis.",
+                }
+            ]
+        },
+    )
+
+
+def test_run_prints_verdicts_and_where_the_run_is(craik):
+    status, out, said = craik("run", "counter-walk")
+    assert status == 0
+    assert "✗ does not hold" in out  # whatever the verdicts, the run finished
+    folder = next(line.split()[1] for line in out.splitlines() if line.startswith("run"))
+    assert Path(folder, "claims.json").exists()
+    assert not Path(folder).is_absolute()
+    assert said.splitlines()[-1].endswith("(2 of 2)")
+
+
+def test_run_json_is_one_object_and_nothing_else(craik):
+    status, out, _ = craik("run", "counter-walk", "--preset", "paper", "--seeds", "1", "--shortcut-scale=1", "--json")
+    found = json.loads(out)
+    assert status == 0
+    assert list(found) == ["name", "preset", "seconds", "claims", "artifacts"]
+    assert (found["name"], found["preset"]) == ("counter-walk", "paper")
+    assert list(found["claims"][0]) == ["id", "text", "source", "printed", "measured", "low", "high", "verdict"]
+    assert found["claims"][0]["measured"] == 10.0  # 5 steps of twice the scale
+    assert {Path(path).name for path in found["artifacts"]} == {"config.json", "rows.jsonl", "walk.svg", "claims.json"}
+    assert all(Path(path).exists() and not Path(path).is_absolute() for path in found["artifacts"])
+
+
+def test_a_chatty_experiment_does_not_spoil_the_json(package, tmp_path):
+    source = tmp_path / "source" / package / "counter_walk.py"
+    source.write_text(source.read_text().replace("    odd = config", "    print('chatter')\n    odd = config"))
+    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[2:], package=sys.argv[1]))"
+    command = [sys.executable, "-c", code, package, "run", "counter-walk", "--json", "--out", str(tmp_path / "runs")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(source.parents[1]), "PATH": ""}
+    )
+    assert json.loads(done.stdout)["name"] == "counter-walk"
+    assert "chatter" in done.stderr
+
+
+def test_help_of_an_experiment_lists_its_fields(craik):
+    status, out, _ = craik("run", "counter-walk", "--help")
+    assert status == 0
+    words = " ".join(out.split())
+    assert "--steps How many rows a seed yields. (a whole number; quick 3, paper 6)" in words
+    assert "--seeds N" in words
+
+
+@pytest.mark.parametrize("words", [("--help",), ("run", "--help"), ("list", "-h"), ("report", "--help"), ("--version",)])
+def test_help_and_version_end_well(craik, words):
+    status, out, said = craik(*words)
+    assert (status, said) == (0, "")
+    assert "craik" in out
+
+
+def test_report(craik):
+    craik("run", "counter-walk", "--seeds", "1")
+    status, out, _ = craik("report")
+    assert (status, out.splitlines()[-1]) == (0, "report  runs/report.html")
+    assert "✓ holds" in out
+    status, out, _ = craik("report", "runs", "--markdown", "docs/claims.md", "--json")
+    found = json.loads(out)
+    assert (status, found["report"], found["markdown"]) == (0, "runs/report.html", "docs/claims.md")
+    assert [claim["verdict"] for claim in found["runs"][0]["claims"]] == ["holds", "does not hold", "not measured"]
+    assert Path("docs/claims.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "craik needs a command"),
+        (("rnu",), "found 'rnu'; did you mean run?"),
+        (("--nonsense", "list"), "--nonsense"),
+        (("list", "--nonsense"), "found '--nonsense'"),
+        (("run",), "needs the name of an experiment"),
+        (("run", "counter-wlak"), "did you mean counter-walk?"),
+        (("run", "counter-walk", "--step", "3"), "did you mean --steps?"),
+        (("run", "counter-walk", "--steps", "three"), "--steps must be a whole number, but found 'three'"),
+        (("run", "counter-walk", "--steps", "-1"), "steps must not be negative, but found -1; use 3"),
+        (("run", "counter-walk", "--seeds", "few"), "must be a whole number, but found 'few'"),
+        (("run", "counter-walk", "--seeds", "0"), "at least one seed"),
+        (("run", "counter-walk", "--jobs", "0"), "at least one process"),
+        (("run", "counter-walk", "--preset", "papre"), "did you mean paper?"),
+        (("run", "counter-walk", "--out", "file/runs"), "must be writable"),
+        (("report", "nowhere"), "nowhere is none"),
+        (("report", "."), "at least one finished run"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_status_2(craik, words, sentence):
+    Path("file").write_text("")
+    status, out, said = craik(*words)
+    assert (status, out) == (2, "")
+    assert said.startswith("craik: ")
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_a_failure_is_one_sentence_and_status_1(craik):
+    status, out, said = craik("run", "counter-walk", "--mode", "raise", "--jobs", "1")
+    assert (status, out) == (1, "")
+    assert said.splitlines()[-1].startswith("craik: counter-walk, seed 1:")
+    assert "Traceback" not in said
+    status, _, said = craik("run", "counter-walk", "--mode", "raise", "--traceback")
+    assert status == 1
+    assert 'raise RuntimeError("the walk fell off")' in said
+
+
+def test_a_full_disk_is_a_sentence(craik, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device", "rows.jsonl")
+
+    monkeypatch.setattr("craik.harness.runs.write_rows", full)
+    status, _, said = craik("run", "counter-walk", "--seeds", "1")
+    assert status == 1
+    assert said.splitlines()[-1] == (
+        "craik: files must be readable and writable, but found: No space left on device rows.jsonl; mend that and try again"
+    )
+
+
+def test_every_experiment_of_craik_keeps_the_contract():
+    for name in discovery.names():
+        assert discovery.load(name).name == name
