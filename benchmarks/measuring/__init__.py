@@ -1,0 +1,1 @@
+"""How time and memory are measured; nothing here knows what is measured."""
