@@ -12,17 +12,22 @@ def test_ctrl_c_waits_until_a_worker_is_started_even_if_another_thread_takes_the
     end = threading.Event()
     thread = threading.Thread(target=end.wait)  # it blocks no signal: the kernel hands it what the main thread blocks
     thread.start()
-    reached = False
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        with pytest.raises(KeyboardInterrupt), _deaf_to_interrupts():
+    reached: list[bool] = []
+
+    def start_a_worker():
+        with _deaf_to_interrupts():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.1)
-            reached = True
+            reached.append(True)
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start_a_worker()
     finally:
         end.set()
         thread.join()
-    assert reached
+    assert reached == [True]
     assert signal.getsignal(signal.SIGINT) is before
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
 
