@@ -1,11 +1,18 @@
 """The check of the layer-by-layer path: what it must find out, and what must not fool it."""
 
+import weakref
+
 import pytest
 import torch
 from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask
+from craik.agreement.environments import partition
+from craik.agreement.graph import walk
+from craik.agreement.layers import formulas_of
+from craik.agreement.layerwise import covered_calls
+from craik.agreement.verification import check_against_autograd
 from small_models import Mlp, batch, make, squared
 
 
@@ -192,3 +199,165 @@ class TestTheCheckIsNotFooled:
         agreement = Agreement(model, AndMask(0.6))
         for _ in range(2):
             self.assert_exact(agreement, model, squared(checkpoint(model, self.x, use_reentrant=False), self.y))
+
+
+class Network(nn.Module):
+    """A convolution, two linear layers on vectors, an embedding on the side: rows of many lengths."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.mix = nn.Conv1d(2, 6, 3, padding=1), nn.GroupNorm(2, 6), nn.Linear(30, 24)
+        self.tokens, self.head = nn.Embedding(5, 24), nn.Linear(24, 3)
+
+    def forward(self, x):
+        h = torch.relu(self.norm(self.conv(x))).flatten(1)
+        return self.head(torch.tanh(self.mix(h) + self.tokens((x[:, 0, 0] > 0).long())))
+
+
+class TestEachDefectIsFound:
+    """The check keeps a few projections of every tensor; what it found with the tensors whole it must find with these."""
+
+    def setup_method(self):
+        self.x, self.y, self.ids = batch(12, [0, 0, 1, 1, 2, 2, 3, 3])
+
+    def check(self, model, losses):
+        """The check by itself: calls as `Agreement` would treat them, and what the check makes of them."""
+        with Agreement(model, AndMask(0.6)) as agreement:
+            losses = losses(model)
+            groups = partition(self.ids, len(losses), losses.device)
+            reads = walk(losses.grad_fn)
+            parameters = dict(model.named_parameters())
+            calls = covered_calls(agreement._recorder.captures, reads, parameters, len(losses))
+            check = check_against_autograd(losses, calls, parameters, groups, [], frozenset({"sign"}))
+        assert check.verified <= set(calls)
+        return check, set(calls)
+
+    @staticmethod
+    def network(dtype=torch.float64):
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            return Network().to(dtype)
+
+    def losses(self, model):
+        dtype = model.head.weight.dtype
+        return squared(model(self.x.to(dtype)), self.y.to(dtype))
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+    def test_nothing_is_wrong(self, dtype):
+        check, calls = self.check(self.network(dtype), self.losses)
+        assert check.verified == calls == set(dict(self.network().named_parameters()))
+        assert check.coupled is None
+        assert check.final
+
+    @pytest.mark.parametrize(("dtype", "strength"), [(torch.float64, 1e-6), (torch.float32, 0.05)])
+    @pytest.mark.parametrize("layer", ["conv", "mix", "head"])
+    def test_examples_that_meet_ever_so_slightly(self, dtype, strength, layer):
+        model = self.network(dtype)
+        getattr(model, layer).register_forward_hook(lambda _, args, output: output + strength * output.flip(0))
+        check, _ = self.check(model, self.losses)
+        # What comes after the meeting is right; the meeting's own layer and all before it are not.
+        before = {"conv": {"conv"}, "mix": {"conv", "norm", "mix"}, "head": {"conv", "norm", "mix", "tokens", "head"}}[layer]
+        assert {name.split(".")[0] for name in check.verified} == {"conv", "norm", "mix", "tokens", "head"} - before
+        assert check.coupled == ("head" if layer == "head" else None)
+
+    @pytest.mark.parametrize("parts", [(0, 4), (2, 6)])
+    def test_two_environments_that_meet_in_one_row_alone(self, parts):
+        def losses(model):
+            output = model(self.x)
+            mixed = output.clone()
+            mixed[parts[0]] = output[parts[0]] + 0.01 * output[parts[1]]
+            return squared(mixed, self.y)
+
+        check, _ = self.check(self.network(), losses)
+        assert not check.verified
+        assert check.coupled == "head"
+
+    def test_rows_in_another_order(self):
+        check, _ = self.check(self.network(), lambda model: squared(model(self.x.flip(0)).flip(0), self.y))
+        assert (check.verified, check.coupled, check.final) == (frozenset(), None, True)
+
+    @pytest.mark.parametrize("factor", [1.01, -1.0])
+    @pytest.mark.parametrize("layer", ["conv", "norm", "mix", "tokens", "head"])
+    def test_an_output_that_a_hook_rescales_out_of_our_sight(self, layer, factor):
+        model = self.network()
+
+        def losses(model):
+            getattr(model, layer).register_forward_hook(lambda _, args, output: factor * output, prepend=True)
+            return self.losses(model)
+
+        check, calls = self.check(model, losses)
+        assert calls - check.verified == {name for name in calls if name.startswith(layer)}
+        assert check.coupled is None
+
+    @pytest.mark.parametrize(
+        ("layer", "role"),
+        [("conv", "weight"), ("conv", "bias"), ("norm", "weight"), ("mix", "weight"), ("mix", "bias"), ("tokens", "weight")],
+    )
+    @pytest.mark.parametrize("defect", ["factor", "one component", "rows exchanged"])
+    def test_a_formula_that_is_wrong(self, layer, role, defect, monkeypatch):
+        model = self.network()
+        formula = formulas_of(getattr(model, layer))[role]
+        right = type(formula).add
+
+        def wrong(self, sums, use, groups):
+            right(self, sums, use, groups)
+            if defect == "factor":
+                sums.gradient *= 1 + 1e-4
+            elif defect == "one component":
+                sums.gradient.view(-1)[2] += 1e-3 * sums.gradient.norm()
+            else:
+                sums.gradient[[0, 1]] = sums.gradient[[1, 0]]
+
+        monkeypatch.setattr(type(formula), "add", wrong)
+        check, calls = self.check(model, self.losses)
+        same = {
+            f"{other}.{key}"
+            for other in ("conv", "norm", "mix", "tokens", "head")
+            for key, found in self.formulas(model, other)
+            if type(found).add is wrong
+        }
+        assert calls - check.verified == same & calls
+        assert f"{layer}.{role}" in same
+
+    @staticmethod
+    def formulas(model, layer):
+        return formulas_of(getattr(model, layer)).items()
+
+    @pytest.mark.parametrize("factor", [0.0, float("inf")])
+    def test_a_gradient_that_is_nought_or_overflows_settles_nothing(self, factor):
+        class Scaled(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient * factor
+
+        def losses(model):
+            model.mix.register_forward_hook(lambda _, args, output: Scaled.apply(output))
+            return self.losses(model)
+
+        check, _ = self.check(self.network(), losses)
+        assert not check.final
+        assert check.verified == {"tokens.weight", "head.weight", "head.bias"}
+
+    def test_no_two_layers_output_gradients_are_held(self):
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            model = nn.Sequential(*[nn.Sequential(nn.Linear(5, 5), nn.Tanh()) for _ in range(8)]).double()
+        alive, most = [], []
+
+        def watch(delta):
+            alive.append(weakref.ref(delta.untyped_storage()))
+            most.append(sum(storage() is not None for storage in alive))
+
+        def losses(model):
+            for pair in model:
+                pair[0].register_forward_hook(lambda _, args, output: output.register_hook(watch) and None)
+            return squared(model(self.x[:, 0])[:, :3], self.y)
+
+        check, calls = self.check(model, losses)
+        assert check.verified == calls
+        assert len(most) == 16  # two passes
+        assert max(most) <= 3  # a pass holds the one that it makes from the one before; the first layer's stays to its end

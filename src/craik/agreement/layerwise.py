@@ -55,6 +55,7 @@ def layer_pass(
     complete: Callable[[str], None],
     others: Sequence[Tensor] = (),
     retain_graph: bool = False,
+    examine: Callable[[Capture, Tensor], bool] | None = None,
 ) -> list[Tensor | None]:
     """Run one backward pass and add every environment's gradient of the covered parameters to their running sums.
 
@@ -69,6 +70,8 @@ def layer_pass(
         complete: told a parameter's name as soon as its sums are complete.
         others: further leaves to differentiate with respect to: all that lie below a covered layer and are not covered.
         retain_graph: keep the graph for another pass.
+        examine: shown each layer call's output gradient, tells whether to use it; a call that is left out leaves the sums of
+            what it reads incomplete.
 
     Returns:
         The gradients of ``others``, None for those that are not reached.
@@ -83,6 +86,8 @@ def layer_pass(
 
     def receive(capture: Capture, delta: Tensor) -> None:
         reads = readers[id(capture)]
+        if examine is not None and not examine(capture, delta):
+            return
         inputs = capture.take_inputs(keep=retain_graph)
         # A bias alone does not read the inputs, so they need not be put in order.
         inputs = groups.grouped(inputs) if any(formula.reads_inputs for _, formula in reads) else inputs
@@ -93,18 +98,18 @@ def layer_pass(
                 _add(sums[name], uses.pop(name), groups)
                 complete(name)
 
+    roots: list[GradientEdge | Tensor] = [capture.edge for capture in captures.values() if capture.is_root]
+    if not roots and not others:
+        return []
+    inputs = cast("Sequence[Tensor]", [*roots, *others])  # the stub knows all tensors or all edges; mixtures work
     for capture in captures.values():
         capture.on_delta = receive
     try:
-        roots: list[GradientEdge | Tensor] = [capture.edge for capture in captures.values() if capture.is_root]
-        if not roots and not others:
-            return []
-        inputs = cast("Sequence[Tensor]", [*roots, *others])  # the stub knows all tensors or all edges; mixtures work
         gradients = torch.autograd.grad(total, inputs, retain_graph=retain_graph, allow_unused=True)
-        return list(gradients[len(roots) :])
     finally:
         for capture in captures.values():
             capture.on_delta = None
+    return list(gradients[len(roots) :])
 
 
 def _add(sums: RunningSums, uses: Sequence[tuple[Formula, Use]], groups: Environments) -> None:

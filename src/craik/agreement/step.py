@@ -78,8 +78,8 @@ class Agreement:
     Layers with formulas (`craik.agreement.layers`) take the layer-by-layer path inside one backward pass. Whatever has none, or
     reads a parameter outside its layer's call, takes one backward pass for each environment; `Record.paths` says which.
     The first call on a model checks the layer path against autograd, and so do the first on a graph of another kind and ever
-    rarer ones after that (calls 11, 101, ... on a graph of one kind). A check takes several backward passes and holds the
-    output gradients of all layers at once. Run the model as a whole: the captures of layers that are called by themselves are
+    rarer ones after that (calls 11, 101, ... on a graph of one kind). A check takes two further backward passes and about
+    the memory of an ordinary step. Run the model as a whole: the captures of layers that are called by themselves are
     kept until the next `backward`.
 
     As with ``loss.backward()``, gradients are added to what ``.grad`` holds, and a parameter that the losses do not
@@ -257,7 +257,7 @@ class Agreement:
         check = self._checks.get(seen, Check(frozenset(), None, final=False, age=0))
         # Again after 10, 100, ... calls: what a model does with its data may change while its graph looks the same.
         if not check.final or (check.age >= 10 and str(check.age).strip("0") == "1"):
-            check = check_against_autograd(losses, calls, parameters, groups, outside, check.age)
+            check = check_against_autograd(losses, calls, parameters, groups, outside, self.rule.needs, check.age)
         self._checks[seen] = check._replace(age=check.age + 1)
         checks.check_uncoupled(check.coupled, self.statistics)
         return {name: uses for name, uses in calls.items() if name in check.verified}

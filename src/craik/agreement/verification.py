@@ -1,15 +1,18 @@
 """The check of the layer-by-layer path against autograd, made once for each kind of graph a model produces."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.agreement.capture import Capture
 from craik.agreement.environments import Environments
 from craik.agreement.gradients import RunningSums
 from craik.agreement.layerwise import Calls, layer_pass
+from craik.agreement.sketches import sketch
 
 # How far the check lets float arithmetic in another order go. What it looks for (examples that are coupled, permuted or
 # rescaled on the way) changes gradients by a good part of their size.
@@ -39,6 +42,7 @@ def check_against_autograd(
     parameters: Mapping[str, Tensor],
     groups: Environments,
     outside: Sequence[Tensor],
+    needs: frozenset[str],
     age: int = 0,
 ) -> Check:
     """Find out for which parameters this graph bears the layer formula out, and whether environments are coupled.
@@ -46,7 +50,11 @@ def check_against_autograd(
     Two things are compared. If every environment's loss is multiplied by a number of its own, each row of a layer's
     output gradient must be multiplied by the number of its example's environment: this fails where examples of different
     environments meet (batch statistics, a loss over pairs) or rows are not the batch's examples in order. And the formula's
-    sum over environments must be autograd's gradient: this fails where a hook changes a layer's output. The graph is kept.
+    sum over environments must be autograd's gradient: this fails where a hook changes a layer's output.
+
+    Two backward passes, of which little more is kept than random projections (`craik.agreement.sketches`): first of the
+    losses with their numbers, then of the losses as they are, where formulas and autograd see the same output gradients, so
+    that a gradient which is 0 in theory is the same rounding noise in both. The graph is kept.
 
     Args:
         losses: one loss for each example.
@@ -54,71 +62,95 @@ def check_against_autograd(
         parameters: the model's parameters by name.
         groups: the partition of the batch.
         outside: leaves outside the model, which may lie below the first layer.
+        needs: what the rule needs, so that the sums are formed as they will be.
         age: how often this kind of graph was seen before.
     """
     if not calls:
         return Check(frozenset(), None, age=age)
-    weights = groups.mean_weights(losses)
     # Any numbers that differ between environments will do; a seed of its own keeps the caller's random stream as it is.
     factors = torch.rand(groups.count, generator=torch.Generator().manual_seed(0)) + 0.5
-    row_factors = factors.to(weights)[groups.index]
-    captures = list({id(capture): capture for reads in calls.values() for capture, _ in reads}.values())
-    edges = [capture.edge for capture in captures]
-    total = (losses * weights).sum()
-    deltas = torch.autograd.grad(total, edges, retain_graph=True)
-    scaled_deltas = torch.autograd.grad((losses * weights * row_factors).sum(), edges, retain_graph=True)
-
-    kept_apart: set[int] = set()
-    coupled: list[str] = []
-    final = True
-    for capture, delta, scaled in zip(captures, deltas, scaled_deltas, strict=True):
-        if not bool(torch.isfinite(scaled).all()) or not bool(delta.any()):
-            final = False  # a layer that starts at zero, or an overflow: this graph says nothing about it
-        elif _close(scaled, _times_rows(delta, row_factors), delta.dtype):
-            kept_apart.add(id(capture))
-        elif not _rows_rearranged(delta, scaled, factors):
-            coupled.append(capture.name or type(capture.layer).__name__)
-    calls = {name: reads for name, reads in calls.items() if all(id(capture) in kept_apart for capture, _ in reads)}
-    dtypes = {id(capture): delta.dtype for capture, delta in zip(captures, deltas, strict=True)}
-    verified = _names_with_right_sums(total, calls, parameters, groups, outside, dtypes)
-    # Where some layers keep examples apart, others may only hold rows that are no examples: the exact path serves them.
-    return Check(verified, coupled[-1] if coupled and not kept_apart else None, final, age)
-
-
-def _names_with_right_sums(
-    total: Tensor,
-    calls: Calls,
-    parameters: Mapping[str, Tensor],
-    groups: Environments,
-    outside: Sequence[Tensor],
-    dtypes: Mapping[int, torch.dtype],
-) -> frozenset[str]:
-    """Return the parameters whose formula adds up to autograd's gradient."""
-    if not calls:
-        return frozenset()
-    found = torch.autograd.grad(total, [parameters[name] for name in calls], retain_graph=True)
-    expected = dict(zip(calls, found, strict=True))
-    del found
-    sums = {name: RunningSums(parameters[name], frozenset()) for name in calls}
-    right: set[str] = set()
-
-    def compare(name: str) -> None:
-        # Under autocast a float32 weight's gradient is a product in the delta's lower precision. Both gradients go at once.
-        dtype = dtypes[id(calls[name][0].capture)]
-        if _close(sums.pop(name).statistics().gradient, expected.pop(name), dtype):
-            right.add(name)
-
+    weighted = losses * groups.mean_weights(losses)
+    row_factors = factors.to(weighted)[groups.index]
+    seen = _Examination(factors, row_factors, {name: RunningSums(parameters[name], needs) for name in calls})
     others = [*outside, *(parameter for name, parameter in parameters.items() if name not in calls)]
-    layer_pass(total, calls, sums, groups, compare, others, retain_graph=True)
-    return frozenset(right)
+    total = (weighted * row_factors).sum()
+    layer_pass(total, calls, {}, groups, seen.complete, others, retain_graph=True, examine=seen.note)
+    others = [*(parameters[name] for name in calls), *others]
+    gradients = layer_pass(
+        weighted.sum(), calls, seen.sums, groups, seen.complete, others, retain_graph=True, examine=seen.compare
+    )
+    right: set[str] = set()
+    for name, gradient in zip(calls, gradients, strict=False):
+        # Under autocast a float32 weight's gradient is a product in the delta's lower precision.
+        dtype = seen.dtypes[id(calls[name][0].capture)]
+        if name in seen.found and gradient is not None and _close(seen.found[name], sketch(gradient), dtype):
+            right.add(name)
+    return seen.summary(calls, frozenset(right), age)
 
 
-def _rows_rearranged(delta: Tensor, scaled: Tensor, factors: Tensor) -> bool:
-    """Tell whether each row was still multiplied by one environment's factor, as when a model only reorders its examples."""
-    delta, scaled, factors = delta.flatten(1), scaled.flatten(1), factors.to(delta)
+_Apart = Literal["kept", "rearranged", "coupled", "unknown"]
+"""What a layer's output gradients say of the examples; "unknown" where they are 0 (a layer that starts at zero) or overflow."""
+
+
+@dataclass
+class _Examination:
+    """What the two passes leave: projections and verdicts, by parameter name or by the identity of a layer call.
+
+    Attributes:
+        factors: (E,) the number of each environment.
+        row_factors: (B,) that of each example.
+        sums: where the formulas add.
+        scaled: the output gradients of the losses with their numbers.
+        dtypes: those of the output gradients.
+        apart: what they say of the examples.
+        found: the formulas' sums.
+    """
+
+    factors: Tensor
+    row_factors: Tensor
+    sums: dict[str, RunningSums]
+    scaled: dict[int, Tensor] = field(default_factory=dict[int, Tensor])
+    dtypes: dict[int, torch.dtype] = field(default_factory=dict[int, torch.dtype])
+    apart: dict[int, _Apart] = field(default_factory=dict[int, _Apart])
+    found: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+
+    def note(self, capture: Capture, delta: Tensor) -> bool:
+        """Project an output gradient of the first pass; formulas wait for the second."""
+        self.scaled[id(capture)] = sketch(delta)
+        return False
+
+    def compare(self, capture: Capture, delta: Tensor) -> bool:
+        """Tell whether an output gradient of the second pass keeps the examples apart."""
+        self.dtypes[id(capture)] = delta.dtype
+        verdict = _compare(sketch(delta), self.scaled[id(capture)], self.row_factors, self.factors, delta.dtype)
+        self.apart[id(capture)] = verdict
+        return verdict == "kept"
+
+    def complete(self, name: str) -> None:
+        """Project a formula's sum, and let go of it."""
+        self.found[name] = sketch(self.sums.pop(name).statistics().gradient)
+
+    def summary(self, calls: Calls, right: frozenset[str], age: int) -> Check:
+        """Return the check's result."""
+        captures = {id(capture): capture for reads in calls.values() for capture, _ in reads}
+        coupled = [c.name or type(c.layer).__name__ for key, c in captures.items() if self.apart[key] == "coupled"]
+        verdicts = set(self.apart.values())
+        # Where some layers keep examples apart, others may only hold rows that are no examples: the exact path serves them.
+        refused = coupled[-1] if coupled and "kept" not in verdicts else None
+        return Check(right, refused, "unknown" not in verdicts, age)
+
+
+def _compare(delta: Tensor, scaled: Tensor, row_factors: Tensor, factors: Tensor, dtype: torch.dtype) -> _Apart:
+    """Compare an output gradient with that of the losses with factors, both projected row by row."""
+    if not bool(torch.isfinite(scaled).all()) or not bool(delta.any()):
+        return "unknown"
+    if _close(scaled, _times_rows(delta, row_factors), dtype):
+        return "kept"
+    # As when a model only reorders its examples: each row was still multiplied by one environment's factor.
+    factors = factors.to(delta)
     ratio = (scaled * delta).sum(1) / (delta * delta).sum(1).clamp(min=torch.finfo(delta.dtype).tiny)
     nearest = factors[(ratio[:, None] - factors).abs().argmin(1)]
-    return _close(scaled, _times_rows(delta, nearest), delta.dtype)
+    return "rearranged" if _close(scaled, _times_rows(delta, nearest), dtype) else "coupled"
 
 
 def _times_rows(tensor: Tensor, factors: Tensor) -> Tensor:
