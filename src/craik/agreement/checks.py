@@ -10,6 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPriva
 from craik.agreement.environments import Environments
 
 STATISTICS = (None, "pooled", "per-environment")
+KERNELS = ("torch", "compiled")
 
 
 def check_model(model: nn.Module) -> None:
@@ -33,6 +34,12 @@ def check_statistics(statistics: str | None) -> None:
     """Refuse an unknown choice."""
     if statistics not in STATISTICS:
         raise ValueError(f'`statistics` should be None, "pooled" or "per-environment". Found {statistics!r}.')
+
+
+def check_kernel(kernel: str) -> None:
+    """Refuse an unknown choice."""
+    if kernel not in KERNELS:
+        raise ValueError(f'`kernel` should be "torch" or "compiled". Found {kernel!r}.')
 
 
 def check_losses(losses: Tensor) -> None:

@@ -1,12 +1,13 @@
 """Environment gradients, streamed: running sums instead of E stacked gradients, and the exact path for any module."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from craik.agreement.environments import Environments
+from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.rules import Statistics
 
 
@@ -19,11 +20,13 @@ class RunningSums:
     Args:
         like: the parameter.
         needs: the optional statistics that the rule reads.
+        compiled: kernels to use for what they take, or None for torch's operators.
     """
 
-    def __init__(self, like: Tensor, needs: frozenset[str]) -> None:
+    def __init__(self, like: Tensor, needs: frozenset[str], compiled: Compiled | None = None) -> None:
         self.shape, self.dtype, self.device = like.shape, like.dtype, like.device
         self.needs = needs
+        self.compiled = compiled
         self.environments = 0
         self.gradient: Tensor | None = None
         self.sign: Tensor | None = None
@@ -40,16 +43,31 @@ class RunningSums:
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Add the gradients of c further environments. Their memory is scratch to this method and is overwritten."""
+        if self._add_compiled(gradients):
+            return
         log_magnitude = gradients.abs().log_().sum(0) if "log_magnitude" in self.needs else None
-        if len(gradients) > 1:
+        if len(gradients) > 1 and self.shape.numel() < _LONG:
             total = gradients.sum(0)
             sign = gradients.sign_().sum(0) if "sign" in self.needs else None
-        else:
-            # The sum over one environment would be a copy of it; the first is kept, so that one is copied all the same.
-            (one,) = gradients
-            total = one.clone() if self.gradient is None else self.gradient.add_(one)
-            sign = one.sign_() if "sign" in self.needs else None
-        self.add_sums(len(gradients), None if total is self.gradient else total, sign, log_magnitude)
+            self.add_sums(len(gradients), total, sign, log_magnitude)
+            return
+        self.gradient = _plus_each(self.gradient, gradients)
+        if "sign" in self.needs:
+            self.sign = _plus_each(_as(self.sign, self.sign_dtype), gradients.sign_().to(self.sign_dtype))
+        self.add_sums(len(gradients), None, None, log_magnitude)
+
+    def _add_compiled(self, gradients: Float[Tensor, "c *p"]) -> bool:
+        """Add in one pass where the kernels can: float32 on the CPU, signs and nothing else."""
+        if self.compiled is None or self.needs != _SIGN_ALONE or not self.compiled.takes(gradients):
+            return False
+        if self.gradient is None:
+            self.gradient = torch.zeros(self.shape, dtype=self.dtype)
+        self.sign = torch.zeros_like(self.gradient) if self.sign is None else self.sign.to(self.sign_dtype)
+        if not self.compiled.takes(self.gradient, self.sign):
+            return False
+        self.compiled.add_signs(gradients, self.gradient, self.sign)
+        self.environments += len(gradients)
+        return True
 
     def add_sums(
         self,
@@ -99,6 +117,21 @@ class RunningSums:
         return Statistics(self.environments, self.gradient, self.sign, self.log_magnitude)
 
 
+_SIGN_ALONE = frozenset({"sign"})
+
+_LONG = 2**15
+"""From this many components on, adding gradients one by one beats a sum over their first dimension (measured on a CPU)."""
+
+
+def _plus_each(total: Tensor | None, gradients: Tensor) -> Tensor:
+    for gradient in gradients:
+        # The first gradient is kept, and its memory is the caller's: hence the copy.
+        total = gradient.clone() if total is None else total.add_(gradient)
+    if total is None:
+        raise ValueError("Sums need at least one gradient. Found none.")
+    return total
+
+
 def _as(tensor: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     return None if tensor is None else tensor.to(dtype)
 
@@ -129,15 +162,24 @@ def environment_gradients(
 
 
 def stream_environment_gradients(
-    losses: Float[Tensor, " b"], environments: Environments, parameters: Mapping[str, Tensor], needs: frozenset[str]
+    losses: Float[Tensor, " b"],
+    environments: Environments,
+    parameters: Mapping[str, Tensor],
+    blank: Callable[[Tensor], RunningSums],
 ) -> dict[str, RunningSums]:
     """Add up every environment's gradient, one backward pass each, holding one environment's gradient at a time.
 
     A parameter that no environment reaches is left out, as plain backpropagation would leave its ``.grad`` None.
+
+    Args:
+        losses: one loss for each example; their graph is kept.
+        environments: the partition of the batch.
+        parameters: what to differentiate with respect to, by name.
+        blank: makes empty sums for a parameter.
     """
     if not parameters:
         return {}
-    sums = {name: RunningSums(parameter, needs) for name, parameter in parameters.items()}
+    sums = {name: blank(parameter) for name, parameter in parameters.items()}
     reached: set[str] = set()
     for gradients in environment_gradients(losses, environments, list(parameters.values())):
         for name, gradient in zip(parameters, gradients, strict=True):

@@ -3,9 +3,8 @@
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -13,14 +12,14 @@ from torch import Tensor, nn
 
 from craik.agreement import checks
 from craik.agreement.capture import Recorder, forget
+from craik.agreement.collected import Collected, Path
 from craik.agreement.environments import EnvironmentIds, Environments, partition
 from craik.agreement.gradients import RunningSums, stream_environment_gradients
 from craik.agreement.graph import Reads, walk
+from craik.agreement.kernels.compiled import BuildError, Compiled, load
 from craik.agreement.layerwise import Calls, covered_calls, has_formulas, layer_pass
 from craik.agreement.rules import Consuming, Rule, count_survivors
 from craik.agreement.verification import Check, check_against_autograd
-
-Path = Literal["plain", "layer", "per-environment"]
 
 
 class Record(NamedTuple):
@@ -39,35 +38,6 @@ class Record(NamedTuple):
     losses: Float[Tensor, " e"]
     survivors: dict[str, float]
     paths: dict[str, Path]
-
-
-@dataclass
-class _Environments:
-    """What is known of the environments of one call, or of several that were accumulated.
-
-    `sums` stays empty where every parameter's sums were combined as soon as they were complete.
-    """
-
-    ids: Tensor
-    losses: Tensor
-    paths: dict[str, Path] = field(default_factory=dict[str, Path])
-    outside: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
-    sums: dict[str, RunningSums] = field(default_factory=dict[str, RunningSums])
-
-    def join(self, other: "_Environments") -> None:
-        """Add the environments of a further call."""
-        for name in self.sums.keys() - other.sums.keys():
-            self.sums[name].add_silent(len(other.ids))
-        for name, sums in other.sums.items():
-            if name in self.sums:
-                self.sums[name].join(sums)
-            else:
-                sums.add_silent(len(self.ids))
-                self.sums[name] = sums
-        for leaf, gradient in other.outside.items():
-            self.outside[leaf] = self.outside[leaf] + gradient if leaf in self.outside else gradient
-        self.paths |= other.paths
-        self.ids, self.losses = torch.cat([self.ids, other.ids]), torch.cat([self.losses, other.losses])
 
 
 class Agreement:
@@ -97,9 +67,14 @@ class Agreement:
             call for each environment, whose forward pass then has statistics of its own, and streams.
         refuse_nonfinite: raise where the environments' gradients add up to NaN or infinity. Turn it off with a
             `torch.amp.GradScaler`, which skips such a step itself; they are then NaN in ``.grad``, masked or not.
+        kernel: "torch" uses torch's operators alone. "compiled" builds a few C functions with the system's compiler, once,
+            and keeps them in the user's cache directory (`craik.agreement.kernels.compiled`); they take sign sums of float32
+            on a CPU. Masks are the same bit for bit, gradients to rounding. It is no default as a library that starts
+            compilers unasked surprises; where no compiler works a warning says so and torch's operators serve.
 
     Raises:
-        ValueError: a model without trainable parameters or compiled by `torch.compile`, or an unknown choice of statistics.
+        ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics or
+            of kernel.
 
     Example:
         >>> import torch
@@ -113,16 +88,26 @@ class Agreement:
         ([[True, False]], {'weight': 0.5}, {'weight': 'layer'})
     """
 
-    def __init__(self, model: nn.Module, rule: Rule, *, statistics: str | None = None, refuse_nonfinite: bool = True) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        rule: Rule,
+        *,
+        statistics: str | None = None,
+        refuse_nonfinite: bool = True,
+        kernel: str = "torch",
+    ) -> None:
         checks.check_model(model)
         checks.check_statistics(statistics)
+        checks.check_kernel(kernel)
         self.model = model
         self.rule = rule
         self.statistics = statistics
         self.refuse_nonfinite = refuse_nonfinite
+        self._compiled = _compiled_or_warn() if kernel == "compiled" else None
         self._recorder = Recorder(model, has_formulas)
         self._checks: dict[tuple[object, ...], Check] = {}
-        self._accumulated: _Environments | None = None
+        self._accumulated: Collected | None = None
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
         """Add the combined gradient of the environments' mean losses to ``.grad`` and free the losses' graph.
@@ -169,9 +154,8 @@ class Agreement:
             for name, sums in found.sums.items():
                 finish(name, sums)
         # Only now, when nothing can fail any more, is a gradient touched.
-        parameters = dict(self.model.named_parameters())
         for name in found.paths:
-            _accumulate_gradient(parameters[name], gradients[name])
+            _accumulate_gradient(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
             _accumulate_gradient(leaf, gradient / len(found.ids))
         survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
@@ -202,29 +186,29 @@ class Agreement:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
         self._accumulated = None
 
-    def _add(self, losses: Tensor, environments: EnvironmentIds, complete: Callable[[str, RunningSums], None]) -> _Environments:
+    def _add(self, losses: Tensor, environments: EnvironmentIds, complete: Callable[[str, RunningSums], None]) -> Collected:
         """Form every reached parameter's running sums and hand them over one by one."""
         with self._forward_pass_used():
             checks.check_losses(losses)
             groups = partition(environments, len(losses), losses.device)
-            found = _Environments(groups.ids, groups.means(losses.detach()))
+            found = Collected(groups.ids, groups.means(losses.detach()))
             checks.check_finite(found.losses, groups)
             assert losses.grad_fn is not None  # checked by check_losses
             reads = walk(losses.grad_fn)
-            parameters = {name: p for name, p in self.model.named_parameters() if id(p) in reads.leaves}
+            parameters = found.parameters = {n: p for n, p in self.model.named_parameters() if id(p) in reads.leaves}
             checks.check_reached(parameters)
             outside = _outside(reads, parameters)
             calls = self._verified_calls(losses, groups, reads, parameters, outside)
             rest = {name: p for name, p in parameters.items() if name not in calls}
             total = (losses * groups.mean_weights(losses)).sum()
             if self.rule.needs:
-                sums = {name: RunningSums(parameters[name], self.rule.needs) for name in calls}
+                sums = {name: self._blank(parameters[name]) for name in calls}
                 # The leaves without formulas are asked for only so that the pass reaches every layer above them.
                 others = [*outside, *rest.values()]
                 gradients = layer_pass(
                     total, calls, sums, groups, lambda name: complete(name, sums.pop(name)), others, retain_graph=bool(rest)
                 )
-                streamed = stream_environment_gradients(losses, groups, rest, self.rule.needs)
+                streamed = stream_environment_gradients(losses, groups, rest, self._blank)
                 found.paths = {
                     n: "layer" if n in calls else "per-environment" for n in parameters if n in calls or n in streamed
                 }
@@ -240,6 +224,9 @@ class Agreement:
                 gradients = gradients[len(parameters) :]
             found.outside = {leaf: gradient for leaf, gradient in zip(outside, gradients, strict=False) if gradient is not None}
         return found
+
+    def _blank(self, parameter: Tensor) -> RunningSums:
+        return RunningSums(parameter, self.rule.needs, self._compiled)
 
     def _verified_calls(
         self, losses: Tensor, groups: Environments, reads: Reads, parameters: dict[str, nn.Parameter], outside: list[Tensor]
@@ -257,7 +244,7 @@ class Agreement:
         check = self._checks.get(seen, Check(frozenset(), None, final=False, age=0))
         # Again after 10, 100, ... calls: what a model does with its data may change while its graph looks the same.
         if not check.final or (check.age >= 10 and str(check.age).strip("0") == "1"):
-            check = check_against_autograd(losses, calls, parameters, groups, outside, self.rule.needs, check.age)
+            check = check_against_autograd(losses, calls, parameters, groups, outside, self._blank, check.age)
         self._checks[seen] = check._replace(age=check.age + 1)
         checks.check_uncoupled(check.coupled, self.statistics)
         return {name: uses for name, uses in calls.items() if name in check.verified}
@@ -296,6 +283,18 @@ def _sums_of(gradient: Tensor, environments: int) -> RunningSums:
     # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
     sums.add_sums(environments, gradient.clone(memory_format=torch.contiguous_format))
     return sums
+
+
+def _compiled_or_warn() -> Compiled | None:
+    try:
+        return load()
+    except BuildError as reason:
+        warnings.warn(
+            f"kernel='compiled' should find a C compiler that works. Found {reason}. torch's operators are used, with "
+            "the same masks; pass kernel='torch' to choose them.",
+            stacklevel=3,
+        )
+        return None
 
 
 def _warn_if_single(ids: Tensor, examples: int) -> None:

@@ -1,6 +1,6 @@
 """The check of the layer-by-layer path against autograd, made once for each kind of graph a model produces."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -42,7 +42,7 @@ def check_against_autograd(
     parameters: Mapping[str, Tensor],
     groups: Environments,
     outside: Sequence[Tensor],
-    needs: frozenset[str],
+    blank: Callable[[Tensor], RunningSums],
     age: int = 0,
 ) -> Check:
     """Find out for which parameters this graph bears the layer formula out, and whether environments are coupled.
@@ -62,7 +62,7 @@ def check_against_autograd(
         parameters: the model's parameters by name.
         groups: the partition of the batch.
         outside: leaves outside the model, which may lie below the first layer.
-        needs: what the rule needs, so that the sums are formed as they will be.
+        blank: from a parameter to empty sums, so that they are formed as they will be.
         age: how often this kind of graph was seen before.
     """
     if not calls:
@@ -71,7 +71,7 @@ def check_against_autograd(
     factors = torch.rand(groups.count, generator=torch.Generator().manual_seed(0)) + 0.5
     weighted = losses * groups.mean_weights(losses)
     row_factors = factors.to(weighted)[groups.index]
-    seen = _Examination(factors, row_factors, {name: RunningSums(parameters[name], needs) for name in calls})
+    seen = _Examination(factors, row_factors, {name: blank(parameters[name]) for name in calls})
     others = [*outside, *(parameter for name, parameter in parameters.items() if name not in calls)]
     total = (weighted * row_factors).sum()
     layer_pass(total, calls, {}, groups, seen.complete, others, retain_graph=True, examine=seen.note)

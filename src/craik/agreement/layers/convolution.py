@@ -111,7 +111,7 @@ def _add_unfolded(sums: RunningSums, layer: nn.Conv2d, use: Use, groups: Environ
     parts: list[RunningSums] = []
     for first in range(0, channels, tile):
         some = slice(first, first + tile)
-        parts.append(RunningSums(layer.weight[some], sums.needs))
+        parts.append(RunningSums(layer.weight[some], sums.needs, sums.compiled))
         for delta, patch in products:
             parts[-1].add((delta[some] @ patch.T).view(1, *parts[-1].shape))
     sums.add_parts(parts)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from craik.agreement.environments import Environments, chunk_length
 from craik.agreement.gradients import RunningSums
+from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.layers.formula import CHUNK_ELEMENTS, Formula, PerExample, Span, Use
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.
@@ -36,16 +37,20 @@ class LinearWeight(Formula):
             super().add(sums, use, groups)
             return
         inputs = use.inputs.to(use.deltas.dtype)
-        sign = sign_products(use.deltas, inputs) if "sign" in sums.needs else None
+        sign = sign_products(use.deltas, inputs, sums.compiled) if "sign" in sums.needs else None
         sums.add_sums(groups.count, use.deltas.T @ inputs, sign)
 
 
-def sign_products(deltas: Float[Tensor, "e o"], inputs: Float[Tensor, "e i"]) -> Shaped[Tensor, "o i"]:
+def sign_products(
+    deltas: Float[Tensor, "e o"], inputs: Float[Tensor, "e i"], compiled: Compiled | None = None
+) -> Shaped[Tensor, "o i"]:
     """Return sum_e sign(delta_e) sign(a_e)^T, integers.
 
     The factors are -1, 0 and 1 and the sums at most E: exact in any arithmetic that holds E. Bytes are several times faster
     than floats on a CPU.
     """
+    if compiled is not None and len(deltas) <= MOST_IN_BYTES and compiled.takes(deltas, inputs):
+        return compiled.sign_products(deltas, inputs)
     if deltas.device.type != "cpu" or _BYTE_PRODUCT is None or len(deltas) > MOST_IN_BYTES:
         wide = torch.promote_types(deltas.dtype, torch.float32)
         return deltas.sign().to(wide).T @ inputs.sign().to(wide)

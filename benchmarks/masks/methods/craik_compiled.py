@@ -1,0 +1,33 @@
+"""craik's `Agreement` with its compiled CPU kernels."""
+
+import warnings
+
+from craik_benchmarks.masks.methods import Method, NotRunError
+from craik_benchmarks.masks.methods.craik import paths
+from craik_benchmarks.masks.problem import Problem
+from craik_benchmarks.measuring.timing import Step
+
+from craik.agreement import Agreement, AndMask, Record
+
+
+def prepare(problem: Problem, chunk: int) -> Step:
+    """Return the step a user writes; the kernels are built, or found in the cache, before the clock starts.
+
+    Raises:
+        NotRunError: there is no C compiler.
+    """
+    del chunk
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            agreement = Agreement(problem.model, AndMask(problem.threshold), kernel="compiled")
+        except UserWarning as reason:
+            raise NotRunError(f"not run: {reason}") from None
+
+    def step() -> Record:
+        return agreement.backward(problem.losses(), problem.environments)
+
+    return step
+
+
+METHOD = Method("craik (compiled)", prepare, package="craik", remark=paths)

@@ -1,0 +1,68 @@
+/* Sums of signs on a CPU, for float32. Built and called by compiled.py.
+
+   e runs over environments, n over components, o and i over a matrix's rows and columns. */
+
+#include <stdint.h>
+
+enum { BLOCK = 4096 }; /* components whose sums stay in the first-level cache while environments stream by */
+
+/* total[n] += sum_e g[e][n] and sign[n] += sum_e sign(g[e][n]): what a sum, a sign and a second sum do in three passes. */
+void craik_add_signs(const float *restrict g, int64_t environments, int64_t components, float *restrict total,
+                     float *restrict sign)
+{
+    for (int64_t first = 0; first < components; first += BLOCK) {
+        int64_t last = first + BLOCK < components ? first + BLOCK : components;
+        for (int64_t e = 0; e < environments; e++) {
+            const float *one = g + e * components;
+            for (int64_t n = first; n < last; n++) {
+                total[n] += one[n];
+                sign[n] += (float)((one[n] > 0) - (one[n] < 0));
+            }
+        }
+    }
+}
+
+/* Bit e % 64 of word e / 64 says of x[e][n], in one plane, that it is not 0 and, in the other, that it is above 0. */
+static void pack(const float *restrict x, int64_t environments, int64_t components, uint64_t *restrict some,
+                 uint64_t *restrict above)
+{
+    int64_t words = (environments + 63) / 64;
+    for (int64_t n = 0; n < words * components; n++)
+        some[n] = above[n] = 0;
+    for (int64_t e = 0; e < environments; e++) {
+        const float *one = x + e * components;
+        uint64_t *s = some + e / 64 * components, *a = above + e / 64 * components;
+        int bit = (int)(e % 64);
+        for (int64_t n = 0; n < components; n++) {
+            s[n] |= (uint64_t)((one[n] > 0) | (one[n] < 0)) << bit;
+            a[n] |= (uint64_t)(one[n] > 0) << bit;
+        }
+    }
+}
+
+/* out[o][i] = sum_e sign(d[e][o]) sign(a[e][i]) for at most 127 environments.
+
+   Of the environments where neither factor is 0, those whose signs differ count -1 and the others +1. `work` holds
+   2 * words * (rows + columns) words. */
+void craik_sign_products(const float *restrict d, const float *restrict a, int64_t environments, int64_t rows,
+                         int64_t columns, uint64_t *restrict work, int8_t *restrict out)
+{
+    int64_t words = (environments + 63) / 64;
+    uint64_t *d_some = work, *d_above = d_some + words * rows;
+    uint64_t *a_some = d_above + words * rows, *a_above = a_some + words * columns;
+    pack(d, environments, rows, d_some, d_above);
+    pack(a, environments, columns, a_some, a_above);
+    for (int64_t o = 0; o < rows; o++) {
+        const uint64_t some = d_some[o], above = d_above[o];
+        const uint64_t some2 = words > 1 ? d_some[rows + o] : 0, above2 = words > 1 ? d_above[rows + o] : 0;
+        const uint64_t *second_some = words > 1 ? a_some + columns : a_some;
+        const uint64_t *second_above = words > 1 ? a_above + columns : a_above;
+        int8_t *row = out + o * columns;
+        for (int64_t i = 0; i < columns; i++) {
+            uint64_t both = some & a_some[i], both2 = some2 & second_some[i];
+            uint64_t differ = both & (above ^ a_above[i]), differ2 = both2 & (above2 ^ second_above[i]);
+            row[i] = (int8_t)(__builtin_popcountll(both) + __builtin_popcountll(both2) -
+                              2 * (__builtin_popcountll(differ) + __builtin_popcountll(differ2)));
+        }
+    }
+}

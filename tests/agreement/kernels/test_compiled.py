@@ -1,0 +1,169 @@
+"""The compiled kernels against literal sums, and how they are built, kept and done without."""
+
+import shutil
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import oracles
+from craik.agreement import Agreement, AndMask, XorMask
+from craik.agreement.kernels import compiled
+from craik.agreement.kernels.compiled import BuildError, load
+from small_models import batch, make, squared
+
+needs_compiler = pytest.mark.skipif(
+    not any(shutil.which(name) for name in ("cc", "gcc", "clang")), reason="there is no C compiler on the path"
+)
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        load.cache_clear()
+        yield load()
+    load.cache_clear()
+
+
+@needs_compiler
+class TestSums:
+    @pytest.mark.parametrize("environments", [1, 2, 63, 64, 65, 80, 126])
+    @pytest.mark.parametrize("shape", [(1, 1), (3, 17), (13, 130)])
+    def test_sign_products(self, kernels, environments, shape):
+        generator = torch.Generator().manual_seed(environments)
+        deltas, inputs = (torch.randint(-1, 2, (environments, n), generator=generator) for n in shape)
+        deltas[:, 0], inputs[:, 0] = 1, -1  # a component on which all agree: the largest sum there can be
+        scale = torch.rand(environments, 1, generator=generator) + 0.1
+        found = kernels.sign_products(deltas * scale, inputs * scale)
+        assert found.dtype == torch.int8
+        assert torch.equal(found.long(), deltas.T @ inputs)
+        assert int(found[0, 0]) == -environments
+
+    def test_zeros_of_either_sign_count_for_nothing(self, kernels):
+        deltas, inputs = torch.tensor([[0.0, -0.0, 1.0, 1e-45]]), torch.tensor([[0.0, -0.0, -1.0, -1e-45]])
+        assert kernels.sign_products(deltas, inputs).tolist() == [[0] * 4, [0] * 4, [0, 0, -1, -1], [0, 0, -1, -1]]
+
+    @pytest.mark.parametrize("environments", [1, 5])
+    @pytest.mark.parametrize("components", [1, 31, 4096, 10_001])
+    def test_add_signs(self, kernels, environments, components):
+        generator = torch.Generator().manual_seed(components)
+        gradients = torch.randint(-2, 3, (environments, components), generator=generator).float() / 4
+        total, sign = torch.ones(components), 2 * torch.ones(components)
+        kernels.add_signs(gradients, total, sign)
+        assert torch.equal(total, 1 + gradients.sum(0))
+        assert torch.equal(sign, 2 + gradients.sign().sum(0))
+
+    def test_what_they_do_not_take(self, kernels):
+        fine = torch.ones(4, 4)
+        assert kernels.takes(fine, fine)
+        assert not kernels.takes(fine.double())
+        assert not kernels.takes(fine, fine[:, :2])
+
+
+@needs_compiler
+@pytest.mark.parametrize("rule", [AndMask(0.6), XorMask(0.6)])
+@pytest.mark.parametrize("name", ["mlp", "sequence", "recurrent", "tied", "unusual"])
+@pytest.mark.parametrize("ids", [[0, 0, 0, 1, 1, 2], [0, 1, 2, 3, 4, 5]])
+@pytest.mark.usefixtures("kernels")
+def test_masks_equal_those_of_torch_bit_for_bit(rule, name, ids):
+    model, twin = make(name, 3, torch.float32), make(name, 3, torch.float32)
+    x, y, ids = batch(3, ids, torch.float32)
+    records = []
+    for one, kernel in ((model, "compiled"), (twin, "torch")):
+        with Agreement(one, rule, kernel=kernel) as agreement:
+            for _ in range(2):  # the second adds to the first's bytes, which must not overflow
+                agreement.accumulate(squared(one(x), y), ids)
+            records.append(agreement.backward(squared(one(x), y), ids))
+    assert records[0].survivors == records[1].survivors
+    assert records[0].paths == records[1].paths
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        assert (a.grad is None) == (b.grad is None)
+        if a.grad is not None:
+            assert torch.equal(a.grad != 0, b.grad != 0)
+            torch.testing.assert_close(a.grad, b.grad, rtol=1e-6, atol=1e-7)
+
+
+@needs_compiler
+@pytest.mark.usefixtures("kernels")
+def test_a_large_weight_against_the_oracle():
+    model = nn.Sequential(nn.Linear(200, 190), nn.ReLU(), nn.Linear(190, 3))
+    generator = torch.Generator().manual_seed(0)
+    for parameter in model.parameters():  # small integers: float32 forms every gradient without rounding
+        nn.init.zeros_(parameter)
+        parameter.data += torch.randint(-1, 2, parameter.shape, generator=generator)
+    x = torch.randint(-1, 2, (12, 200), generator=generator).float()
+    y = torch.randint(-9, 10, (12, 3), generator=generator).float()
+
+    def loss(output, y):
+        return ((output - y) ** 2).sum(1)
+
+    for ids in (torch.arange(12), torch.arange(12) // 4):
+        stacks = oracles.stacked_gradients(model.double(), loss, x.double(), y.double(), ids)
+        model.float().zero_grad()
+        with Agreement(model, AndMask(0.5), kernel="compiled") as agreement:
+            agreement.backward(loss(model(x), y), ids)
+        for name, parameter in model.named_parameters():
+            gradient, _ = oracles.combine("and-mask", stacks[name], "0.5")
+            torch.testing.assert_close(parameter.grad.double(), gradient, rtol=1e-5, atol=1e-5)
+            assert torch.equal(parameter.grad != 0, gradient != 0)
+
+
+class TestBuilding:
+    @pytest.fixture(autouse=True)
+    def cache(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        self.folder = tmp_path / "cache" / "craik" / "kernels"
+
+    @needs_compiler
+    def test_once_for_all_processes(self, monkeypatch):
+        load.__wrapped__()
+        (library,) = self.folder.iterdir()
+        monkeypatch.setattr(compiled, "_build", lambda *_: pytest.fail("built twice"))
+        load.__wrapped__()
+        assert list(self.folder.iterdir()) == [library]
+
+    @needs_compiler
+    def test_anew_for_other_options(self, monkeypatch):
+        load.__wrapped__()
+        monkeypatch.setattr(compiled, "OPTIONS", (*compiled.OPTIONS, "-g"))
+        load.__wrapped__()
+        assert len(list(self.folder.iterdir())) == 2
+
+    @needs_compiler
+    def test_in_a_folder_of_its_own_where_the_cache_cannot_be_written(self):
+        self.folder.parent.parent.write_text("a file where the cache should be")
+        assert load.__wrapped__().takes(torch.ones(1))
+
+    def test_a_compiler_that_fails(self, tmp_path, monkeypatch):
+        compiler = tmp_path / "cc"
+        compiler.write_text("#!/bin/sh\necho first >&2; echo no room on the disk >&2; exit 1\n")
+        compiler.chmod(0o755)
+        monkeypatch.setenv("CC", str(compiler))
+        with pytest.raises(BuildError, match="fails: no room on the disk"):
+            load.__wrapped__()
+        assert not list(self.folder.iterdir())
+
+    def test_without_a_compiler_a_warning_and_the_same_masks(self, monkeypatch):
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+        load.cache_clear()
+        model = make("mlp", 0)
+        with pytest.warns(UserWarning, match=r"Found no C compiler \(.*\) on the path.*torch's operators"):
+            agreement = Agreement(model, AndMask(0.6), kernel="compiled")
+        x, y, ids = batch(0, [0, 0, 1, 1])
+        agreement.backward(squared(model(x), y), ids)
+        stacks = oracles.stacked_gradients(model, squared, x, y, ids)
+        gradient, _ = oracles.combine("and-mask", stacks["head.weight"], "0.6")
+        torch.testing.assert_close(model.head.weight.grad, gradient)
+
+    def test_nothing_is_built_unasked(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            Agreement(make("mlp", 0), AndMask())
+        assert not self.folder.exists()
+
+
+def test_an_unknown_kernel():
+    with pytest.raises(ValueError, match=r'`kernel` should be "torch" or "compiled"\. Found \'fast\''):
+        Agreement(make("mlp", 0), AndMask(), kernel="fast")
