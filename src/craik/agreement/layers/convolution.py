@@ -1,8 +1,8 @@
 """Convolutions in one, two or three dimensions, with stride, padding, dilation and groups.
 
-Three exact ways, chosen by shape. A grouped convolution: c environments' inputs side by side as channel groups of one
-convolution, whose weight gradient is then all of theirs. Unfolding: an example's patches as a matrix, times delta; for a
-large weight tile by tile, so that what is formed, signed and added stays in cache.
+Exact ways, chosen by shape. A grouped convolution: c environments' inputs side by side as channel groups of one convolution,
+whose weight gradient is then all of theirs. Unfolding: an example's patches as a matrix, times delta; for a large weight tile
+by tile, so that what is formed, signed and added stays in cache. On a GPU: `craik.agreement.kernels.triton_tiles`.
 """
 
 import torch
@@ -12,6 +12,7 @@ from torch.nn.functional import unfold
 
 from craik.agreement.environments import Environments
 from craik.agreement.gradients import RunningSums
+from craik.agreement.kernels import gpu
 from craik.agreement.layers.formula import CHUNK_ELEMENTS, Formula, PerExample, Span, Use
 
 Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
@@ -45,7 +46,9 @@ class ConvolutionWeight(Formula):
     def add(self, sums: RunningSums, use: Use, groups: Environments) -> None:
         """Add every environment's gradient by the way that suits the layer's shape."""
         layer = _layer(use)
-        if isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.weight.numel() >= UNFOLD_ELEMENTS:
+        if not isinstance(layer, nn.Conv3d) and gpu.usable(sums, use.deltas):
+            gpu.add_convolution(sums, layer, _padding(layer), use.deltas, use.inputs.to(use.deltas.dtype), groups)
+        elif isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.weight.numel() >= UNFOLD_ELEMENTS:
             _add_unfolded(sums, layer, use, groups)
         else:
             super().add(sums, use, groups)

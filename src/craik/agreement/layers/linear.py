@@ -8,6 +8,7 @@ from torch import Tensor
 
 from craik.agreement.environments import Environments, chunk_length
 from craik.agreement.gradients import RunningSums
+from craik.agreement.kernels import gpu
 from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.layers.formula import CHUNK_ELEMENTS, Formula, PerExample, Span, Use
 
@@ -33,10 +34,13 @@ class LinearWeight(Formula):
         There sign(delta a^T) = sign(delta) sign(a)^T, so the sum of signs is one more matrix product.
         """
         alone = groups.count == len(use.deltas) and use.deltas.dim() == 2
+        inputs = use.inputs.to(use.deltas.dtype)
+        if not alone and gpu.usable(sums, use.deltas):
+            gpu.add_linear(sums, use.deltas, inputs, groups)
+            return
         if not alone or "log_magnitude" in sums.needs:
             super().add(sums, use, groups)
             return
-        inputs = use.inputs.to(use.deltas.dtype)
         sign = sign_products(use.deltas, inputs, sums.compiled) if "sign" in sums.needs else None
         sums.add_sums(groups.count, use.deltas.T @ inputs, sign)
 

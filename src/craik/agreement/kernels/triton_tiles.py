@@ -1,0 +1,135 @@
+# Triton is no dependency, and its language is no Python: arguments are pointers or numbers, constants are in capitals.
+# ruff: noqa: ANN001, ANN201, N803
+# pyright: basic, reportMissingImports=false, reportPossiblyUnboundVariable=false, reportIndexIssue=false
+"""A Triton kernel for the weights of linear layers and convolutions: every environment's gradient, a tile at a time.
+
+A program owns one tile of the weight. It goes through the environments, forms the tile of each one's gradient in registers,
+takes its sign, and adds both up; no environment's gradient is ever in memory. Products are float32 as IEEE 754 has it, never
+TF32. Imported where a tensor on a GPU asks for it and at no other time: see `craik.agreement.kernels.gpu`.
+"""
+
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+try:
+    import triton
+    import triton.language as tl
+
+    jit = triton.jit
+except ImportError:  # tools that read every file, such as a collector of doctests
+    tl = SimpleNamespace(constexpr=int)
+
+    def jit(function):
+        """Leave a function as it is."""
+        return function
+
+
+PROGRAMS = 512
+"""A small weight has few tiles: its environments are shared out until this many programs run."""
+
+ROWS = 32
+"""Rows, each a position of an example, that a program multiplies at a time."""
+
+
+class Geometry(NamedTuple):
+    """A convolution in two dimensions; a linear layer is one with a 1x1 kernel on (1, positions).
+
+    Attributes:
+        kernel: its height and width, and so on for the others.
+        stride: see `torch.nn.Conv2d`.
+        padding: zeros on each side.
+        dilation: see `torch.nn.Conv2d`.
+        groups: of channels.
+    """
+
+    kernel: tuple[int, int] = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
+    dilation: tuple[int, int] = (1, 1)
+    groups: int = 1
+
+
+@jit
+def _tile(
+    deltas, inputs, starts, total, sign,
+    environments, share, positions, out_width, height, width, rows, columns,
+    delta_b, delta_o, delta_y, delta_x, input_b, input_c, input_y, input_x,
+    stride_y, stride_x, pad_y, pad_x, dilation_y, dilation_x,
+    KERNEL_Y: tl.constexpr, KERNEL_X: tl.constexpr, GROUPS: tl.constexpr,
+    BLOCK_O: tl.constexpr, BLOCK_K: tl.constexpr, BLOCK_N: tl.constexpr,
+) -> None:  # fmt: skip
+    """Sum one tile of the weight over a share of the environments: rows o are output channels, columns k = (c, y, x)."""
+    group, part = tl.program_id(2) % GROUPS, tl.program_id(2) // GROUPS
+    o = tl.program_id(0) * BLOCK_O + tl.arange(0, BLOCK_O)
+    k = tl.program_id(1) * BLOCK_K + tl.arange(0, BLOCK_K)
+    area = KERNEL_Y * KERNEL_X
+    channel = group * (columns // area) + k // area
+    tap_y, tap_x = (k % area) // KERNEL_X * dilation_y - pad_y, k % KERNEL_X * dilation_x - pad_x
+    sums = tl.zeros((BLOCK_O, BLOCK_K), dtype=tl.float32)
+    signs = tl.zeros((BLOCK_O, BLOCK_K), dtype=tl.int32)
+    for e in range(part * share, tl.minimum(part * share + share, environments)):
+        first, last = tl.load(starts + e) * positions, tl.load(starts + e + 1) * positions
+        gradient = tl.zeros((BLOCK_O, BLOCK_K), dtype=tl.float32)
+        for start in range(first, last, BLOCK_N):
+            n = start + tl.arange(0, BLOCK_N)
+            b, y, x = (n // positions).to(tl.int64), (n % positions) // out_width, n % out_width
+            at = b * delta_b + y * delta_y + x * delta_x
+            delta = tl.load(
+                deltas + at[None, :] + ((group * rows + o) * delta_o)[:, None],
+                mask=(n < last)[None, :] & (o < rows)[:, None],
+                other=0.0,
+            )
+            in_y, in_x = (y * stride_y)[:, None] + tap_y[None, :], (x * stride_x)[:, None] + tap_x[None, :]
+            inside = (in_y >= 0) & (in_y < height) & (in_x >= 0) & (in_x < width)
+            patch = tl.load(
+                inputs + (b * input_b)[:, None] + (channel * input_c)[None, :] + in_y * input_y + in_x * input_x,
+                mask=inside & (n < last)[:, None] & (k < columns)[None, :],
+                other=0.0,
+            )
+            gradient += tl.dot(delta.to(tl.float32), patch.to(tl.float32), input_precision="ieee")
+        sums += gradient
+        signs += (gradient > 0).to(tl.int32) - (gradient < 0).to(tl.int32)
+    where = ((part * GROUPS + group) * rows + o).to(tl.int64)[:, None] * columns + k[None, :]
+    valid = (o < rows)[:, None] & (k < columns)[None, :]
+    tl.store(total + where, sums, mask=valid)
+    tl.store(sign + where, signs, mask=valid)
+
+
+def weight_sums(
+    deltas: Float[Tensor, "b o oh ow"],
+    inputs: Float[Tensor, "b c h w"],
+    sizes: tuple[int, ...],
+    geometry: Geometry,
+) -> tuple[Float[Tensor, "o k"], Int[Tensor, "o k"]]:
+    """Return the sum over environments of their weight gradients, and that of the gradients' signs.
+
+    Args:
+        deltas: the gradient with respect to a layer's output, each environment's examples adjacent; any strides.
+        inputs: what the layer was given, in the same order; any strides.
+        sizes: how many examples each environment has.
+        geometry: of the layer.
+    """
+    _, channels, _, out_width = deltas.shape
+    rows, kernel = channels // geometry.groups, geometry.kernel
+    columns = inputs.shape[1] // geometry.groups * kernel[0] * kernel[1]
+    blocks = [min(64, max(16, triton.next_power_of_2(n))) for n in (rows, columns)]
+    tiles = triton.cdiv(rows, blocks[0]) * triton.cdiv(columns, blocks[1]) * geometry.groups
+    share = triton.cdiv(len(sizes), min(len(sizes), max(1, PROGRAMS // tiles)))
+    parts = triton.cdiv(len(sizes), share)
+    starts = torch.tensor([0, *sizes], device=deltas.device).cumsum(0).to(torch.int32)
+    total = torch.empty(parts, channels, columns, dtype=torch.float32, device=deltas.device)
+    sign = torch.empty_like(total, dtype=torch.int32)
+    grid = (triton.cdiv(rows, blocks[0]), triton.cdiv(columns, blocks[1]), geometry.groups * parts)
+    _tile[grid](
+        deltas, inputs, starts, total, sign,
+        len(sizes), share, deltas.shape[2] * out_width, out_width, *inputs.shape[2:], rows, columns,
+        *deltas.stride(), *inputs.stride(),
+        *geometry.stride, *geometry.padding, *geometry.dilation,
+        KERNEL_Y=kernel[0], KERNEL_X=kernel[1], GROUPS=geometry.groups,
+        BLOCK_O=blocks[0], BLOCK_K=blocks[1], BLOCK_N=ROWS,
+    )  # fmt: skip
+    return total.sum(0), sign.sum(0)

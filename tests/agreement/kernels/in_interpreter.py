@@ -1,0 +1,62 @@
+"""The Triton kernel on a CPU, in Triton's interpreter, against a float64 oracle. Run by test_gpu.py in a process of its own.
+
+All numbers are small integers, so that float32 forms every gradient without rounding: sums and signs must be equal bit for bit.
+"""
+
+import os
+
+os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported
+
+import sys
+
+import torch
+from torch import nn
+
+import oracles
+from craik.agreement import Agreement, AndMask
+from craik.agreement.kernels import gpu
+
+
+def integers(generator, *shape):
+    return torch.randint(-2, 3, shape, generator=generator).float()
+
+
+def compare(layer, shape, ids):
+    """One backward pass of a layer through the kernel, against stacked float64 gradients."""
+    generator = torch.Generator().manual_seed(0)
+    for parameter in layer.parameters():
+        parameter.data = integers(generator, *parameter.shape)
+    ids = torch.tensor(ids)
+    x = integers(generator, len(ids), *shape)
+    readout = integers(generator, *layer(x).shape)
+
+    def loss(output, target):
+        return (output * target).flatten(1).sum(1)
+
+    layer.double()
+    stacks = {k: v * 4 for k, v in oracles.stacked_gradients(layer, loss, x.double(), readout.double(), ids).items()}
+    layer.float().zero_grad()
+    with Agreement(layer, AndMask(0.5)) as agreement:
+        # Sizes of environments divide 4: what is summed stays an integer.
+        record = agreement.backward(4 * loss(layer(x), readout), ids)
+    assert set(record.paths.values()) == {"layer"}, record.paths
+    gradient, _ = oracles.combine("and-mask", stacks["weight"], "0.5")
+    found, expected = layer.weight.grad, gradient.float()
+    assert torch.equal(found, expected), (layer, shape, ids, int((found != expected).sum()), (found - expected).abs().max())
+
+
+def main():
+    taken = []
+    gpu.usable = lambda sums, deltas: deltas.dtype == torch.float32 and not taken.append(deltas.shape)
+    for ids in ([0, 1, 2, 3], [0, 0, 1, 1, 2, 2], [2, 0, 0, 1, 0, 2, 0]):
+        compare(nn.Linear(5, 3), (4, 5), ids)
+        compare(nn.Linear(70, 66, bias=False), (2, 3, 70), ids)
+        compare(nn.Conv1d(4, 6, 3, 2, 1, 2, groups=2), (4, 11), ids)
+        for stride, padding, dilation, groups in (((2, 1), (1, 2), 1, 1), (1, 0, (1, 2), 2), ((1, 2), (2, 1), (2, 1), 2)):
+            compare(nn.Conv2d(4, 6, (3, 2), stride, padding, dilation, groups), (4, 6, 7), ids)
+    compare(nn.Conv2d(8, 70, 3, padding=1), (8, 5, 5), list(range(6)))
+    assert len(taken) >= 2 * 19, len(taken)  # the check's sums and the step's
+    sys.stdout.write(f"{len(taken)} sums\n")
+
+
+main()
