@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from craik_benchmarks.masks.methods import PLAIN, Method, NotRunError, methods
@@ -44,6 +44,8 @@ class Config:
     """Seconds of rounds for one method on one workload; a slow one gets fewer rounds, but two at least."""
     turn: float = 0.25
     """Seconds over which a turn repeats a short step: a clock tick and a cold cache must not decide a round."""
+    clock: Literal["wall", "cpu"] = "wall"
+    """Elapsed time, or processor time with one thread: what to take on a machine that other work shares."""
     threads: int = 1
     """Threads of torch's operators."""
     seed: int = 0
@@ -61,6 +63,8 @@ class Config:
             for name in given:
                 if name not in known:
                     raise ValueError(f"a {kind} must be one there is, but found {name!r}; {suggestion(name, known)}")
+        if self.clock == "cpu" and self.threads != 1:
+            raise ValueError(f"clock cpu adds up all threads, but found threads {self.threads}; use 1, or the clock wall")
         for name, least in (("repeats", 1), ("threads", 1), ("budget", 0), ("turn", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, but found {getattr(self, name)}; use {least} or more")
@@ -138,11 +142,11 @@ def _warm_up(method: Method, problem: Problem, expected: Reference, config: Conf
     for chunk in method.chunks(problem):
         step = method.prepare(problem, chunk)
         results: list[object] = []
-        first = seconds(lambda step=step, results=results: results.append(step()), lambda: None)
+        first = seconds(lambda step=step, results=results: results.append(step()), lambda: None, config.clock)
         found = score([p.grad for p in problem.parameters if p.grad is not None], expected)
         problem.clean()
         # A first step may do what no later one does (craik's checks its formulas): time another, unless it takes too long.
-        usual = turn(step, problem.clean, config.turn) if first < config.budget / 2 else first
+        usual = turn(step, problem.clean, config.turn, config.clock) if first < config.budget / 2 else first
         if best is None or usual < best.seconds:
             best = Entry(method, problem, step, chunk, usual, found, method.remark(results[0]))
         spent += first + usual
@@ -161,7 +165,7 @@ def _time(entries: dict[str, Entry], config: Config, announce: Announce, name: s
     steps = {key: entry.step for key, entry in entries.items()}
     clean = {key: entry.problem.clean for key, entry in entries.items()}
     generator = Generator().manual_seed(config.seed)
-    for key, times in interleaved(steps, clean, rounds, config.turn, generator).items():
+    for key, times in interleaved(steps, clean, rounds, config.turn, generator, config.clock).items():
         entries[key].times = times
 
 
@@ -237,4 +241,10 @@ def _sentence(entry: Entry, level: Level) -> str:
 
 
 def _setting(config: Config, method: Method) -> Row:
-    return {"version": method.version, "threads": config.threads, "seed": config.seed, "small": config.small}
+    return {
+        "version": method.version,
+        "clock": config.clock,
+        "threads": config.threads,
+        "seed": config.seed,
+        "small": config.small,
+    }

@@ -6,7 +6,7 @@ A ratio is formed within a round. Medians and ranges are over rounds.
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Generator
@@ -24,31 +24,45 @@ class Ratio(NamedTuple):
     rounds: int
 
 
-def seconds(step: Step, clean: Step) -> float:
+Clock = Literal["wall", "cpu"]
+"""Elapsed time, or the processor time of this process, from which what other processes take is left out."""
+
+
+def read(clock: Clock) -> float:
+    """Return what a clock shows, in seconds."""
+    return time.process_time() if clock == "cpu" else time.perf_counter()
+
+
+def seconds(step: Step, clean: Step, clock: Clock = "wall") -> float:
     """Time one call of a step, then clean up outside the clock."""
-    start = time.perf_counter()
+    start = read(clock)
     step()
-    passed = time.perf_counter() - start
+    passed = read(clock) - start
     clean()
     return passed
 
 
-def turn(step: Step, clean: Step, least: float) -> float:
+def turn(step: Step, clean: Step, least: float, clock: Clock = "wall") -> float:
     """Time one turn: the median of a step's times over at least `least` seconds, or the one time of a longer step.
 
     A short step is called once before the clock starts, as the step before it has left caches and memory in a state of its own.
     """
-    first = seconds(step, clean)
+    first = seconds(step, clean, clock)
     if first >= least:
         return first
     times: list[float] = []
     while sum(times) < least:
-        times.append(seconds(step, clean))
+        times.append(seconds(step, clean, clock))
     return statistics.median(times)
 
 
 def interleaved(
-    steps: Mapping[str, Step], clean: Mapping[str, Step], rounds: Mapping[str, int], least: float, generator: Generator
+    steps: Mapping[str, Step],
+    clean: Mapping[str, Step],
+    rounds: Mapping[str, int],
+    least: float,
+    generator: Generator,
+    clock: Clock = "wall",
 ) -> dict[str, list[float]]:
     """Time steps round-robin, each round in a new random order.
 
@@ -58,6 +72,7 @@ def interleaved(
         rounds: in how many rounds each step takes part, from the first on.
         least: seconds of a turn, see `turn`.
         generator: of the orders.
+        clock: what to time with.
 
     Returns:
         The seconds of each step in the rounds that it took part in.
@@ -68,7 +83,7 @@ def interleaved(
         for index in torch.randperm(len(names), generator=generator).tolist():
             name = names[index]
             if number < rounds[name]:
-                times[name].append(turn(steps[name], clean[name], least))
+                times[name].append(turn(steps[name], clean[name], least, clock))
     return times
 
 

@@ -8,6 +8,7 @@ Sources: thesis section 3.2.3; paper sections 2.2 and 2.3; figure 3.7 for the XO
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -170,8 +171,12 @@ class AndMask(Consuming):
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""
         count = required_count(self.threshold, statistics.environments)
-        survives = _mask_(_needed(statistics.sign, "sign"), count)
-        return _masked(_mean(statistics), survives, self.rescale)
+        sign = _needed(statistics.sign, "sign")
+        for gradient, signs in _slices(statistics.gradient, sign):
+            # What a slice goes through it goes through in cache. Bytes are converted, as a product with them is slow.
+            gradient.div_(statistics.environments).mul_(_mask_(signs, count).to(gradient.dtype))
+        gradient = rescaled(statistics.gradient, sign) if self.rescale else statistics.gradient
+        return Combined(gradient, sign)
 
 
 @dataclass(frozen=True)
@@ -235,17 +240,21 @@ def _mean(statistics: Statistics) -> Tensor:
     return statistics.gradient.div_(statistics.environments)
 
 
-_CHUNK = 2**18
-"""Elements whose mask is converted at a time where it is held in bytes."""
+_SLICE = 2**16
+"""Components that a rule takes through all of its operations at a time: 256 KiB of float32, which a core's cache holds."""
+
+
+def _slices(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Cut tensors of one shape into views of adjacent components; tensors that are not contiguous come whole."""
+    if all(tensor.is_contiguous() for tensor in tensors):
+        yield from zip(*(tensor.view(-1).split(_SLICE) for tensor in tensors), strict=True)
+    else:
+        yield tensors
 
 
 def _masked(gradient: Tensor, survives: Tensor, rescale: bool) -> Combined:
-    if survives.dtype == gradient.dtype or not (gradient.is_contiguous() and survives.is_contiguous()):
-        gradient.mul_(survives)
-    else:
-        # A product of floats with bytes is slow, a float copy of the whole mask large.
-        for some, mask in zip(gradient.view(-1).split(_CHUNK), survives.view(-1).split(_CHUNK), strict=True):
-            some.mul_(mask.to(some.dtype))
+    for some, mask in _slices(gradient, survives):
+        some.mul_(mask.to(some.dtype))
     return Combined(rescaled(gradient, survives) if rescale else gradient, survives)
 
 

@@ -18,7 +18,7 @@ from craik.agreement.gradients import RunningSums, stream_environment_gradients
 from craik.agreement.graph import Reads, walk
 from craik.agreement.kernels.compiled import BuildError, Compiled, load
 from craik.agreement.layerwise import Calls, covered_calls, has_formulas, layer_pass
-from craik.agreement.rules import Consuming, Rule, count_survivors
+from craik.agreement.rules import AndMask, Consuming, Rule, Statistics, count_survivors, required_count
 from craik.agreement.verification import Check, check_against_autograd
 
 
@@ -132,16 +132,8 @@ class Agreement:
         shares: dict[str, Tensor] = {}
 
         def finish(name: str, sums: RunningSums) -> None:
-            statistics = sums.statistics()
-            if self.refuse_nonfinite:
-                checks.check_finite_sums(name, statistics.gradient)
-            # A mask must not hide an overflow from the GradScaler that is to find it.
-            overflow = None if self.refuse_nonfinite else ~torch.isfinite(statistics.gradient)
-            combine = self.rule.consume if isinstance(self.rule, Consuming) else self.rule
-            gradients[name], survives = combine(statistics)
-            if overflow is not None:
-                gradients[name].masked_fill_(overflow, torch.nan)
-            shares[name] = count_survivors(survives) / survives.numel()
+            gradients[name], survivors = self._combine(name, sums)
+            shares[name] = survivors / gradients[name].numel()
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
@@ -185,6 +177,36 @@ class Agreement:
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
         self._accumulated = None
+
+    def _combine(self, name: str, sums: RunningSums) -> tuple[Tensor, Tensor]:
+        """Apply the rule to one parameter's sums and use them up; return the gradient and the number of survivors."""
+        statistics = sums.statistics()
+        survivors = self._combine_compiled(statistics)
+        if survivors is not None:
+            return statistics.gradient, torch.tensor(survivors, dtype=torch.float64)
+        if self.refuse_nonfinite:
+            checks.check_finite_sums(name, statistics.gradient)
+        # A mask must not hide an overflow from the GradScaler that is to find it.
+        overflow = None if self.refuse_nonfinite else ~torch.isfinite(statistics.gradient)
+        gradient, survives = (self.rule.consume if isinstance(self.rule, Consuming) else self.rule)(statistics)
+        if overflow is not None:
+            gradient.masked_fill_(overflow, torch.nan)
+        return gradient, count_survivors(survives)
+
+    def _combine_compiled(self, statistics: Statistics) -> int | None:
+        """Do it in one pass where the kernels can: an AND-mask of sign sums in bytes. None: not done, or not finite."""
+        sign, rule = statistics.sign, self.rule
+        if self._compiled is None or type(rule) is not AndMask or rule.rescale or not self.refuse_nonfinite:
+            return None
+        if (
+            sign is None
+            or sign.dtype != torch.int8
+            or not sign.is_contiguous()
+            or not self._compiled.takes(statistics.gradient)
+        ):
+            return None
+        count = required_count(rule.threshold, statistics.environments)
+        return self._compiled.and_mask(statistics.gradient, sign, statistics.environments, count)
 
     def _add(self, losses: Tensor, environments: EnvironmentIds, complete: Callable[[str, RunningSums], None]) -> Collected:
         """Form every reached parameter's running sums and hand them over one by one."""

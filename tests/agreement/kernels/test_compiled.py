@@ -55,6 +55,25 @@ class TestSums:
         assert torch.equal(total, 1 + gradients.sum(0))
         assert torch.equal(sign, 2 + gradients.sign().sum(0))
 
+    @pytest.mark.parametrize("count", [0, 1, 3, 6])
+    @pytest.mark.parametrize("components", [1, 9000])
+    def test_and_mask(self, kernels, count, components):
+        generator = torch.Generator().manual_seed(0)
+        sign = torch.randint(-6, 7, (components,), generator=generator, dtype=torch.int8)
+        gradient = torch.randn(components, generator=generator)
+        mask = sign.abs() >= count
+        expected = gradient / 7 * mask
+        assert kernels.and_mask(gradient, sign, 7, count) == int(mask.sum())
+        assert torch.equal(gradient, expected)
+        assert torch.equal(sign, mask.to(torch.int8))
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+    def test_and_mask_of_what_is_not_finite(self, kernels, value):
+        gradient = torch.ones(5000)
+        gradient[4999] = value
+        assert kernels.and_mask(gradient, torch.zeros(5000, dtype=torch.int8), 3, 3) is None
+        assert not torch.isfinite(gradient[4999])
+
     def test_what_they_do_not_take(self, kernels):
         fine = torch.ones(4, 4)
         assert kernels.takes(fine, fine)
@@ -108,6 +127,25 @@ def test_a_large_weight_against_the_oracle():
             gradient, _ = oracles.combine("and-mask", stacks[name], "0.5")
             torch.testing.assert_close(parameter.grad.double(), gradient, rtol=1e-5, atol=1e-5)
             assert torch.equal(parameter.grad != 0, gradient != 0)
+
+
+@needs_compiler
+@pytest.mark.usefixtures("kernels")
+def test_a_gradient_that_is_not_finite_is_refused():
+    model = nn.Linear(5, 3)
+    x = torch.ones(4, 5)
+    with Agreement(model, AndMask(1.0), kernel="compiled") as agreement:
+        for factor in (1.0, float("inf")):
+            losses = model(x).sum(1)
+            model_gradient = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
+            losses.register_hook(lambda gradient, factor=factor: gradient * factor)
+            if factor == 1.0:
+                agreement.backward(losses, range(4))
+                continue
+            with pytest.raises(FloatingPointError, match="Found NaN or infinity in the gradient of"):
+                agreement.backward(losses, range(4))
+    for parameter, before in zip(model.parameters(), model_gradient, strict=True):
+        assert torch.equal(parameter.grad, before)
 
 
 class TestBuilding:

@@ -40,6 +40,7 @@ class Compiled:
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
+        self._library.craik_and_mask.restype = ctypes.c_int64
 
     @staticmethod
     def takes(*tensors: Tensor) -> bool:
@@ -59,6 +60,16 @@ class Compiled:
         sizes = map(ctypes.c_int64, (environments, rows, columns))
         self._library.craik_sign_products(_at(deltas), _at(inputs), *sizes, _at(work), _at(result))
         return result
+
+    def and_mask(self, gradient: Float[Tensor, "*p"], sign: Int8[Tensor, "*p"], environments: int, count: int) -> int | None:
+        """Turn the sum of gradients into the masked mean and sums of signs into the mask, in place and in one pass.
+
+        Returns:
+            The number of components with at least ``count`` signs in agreement; None where a gradient is not finite.
+        """
+        sizes = map(ctypes.c_int64, (gradient.numel(), environments, count))
+        survivors = self._library.craik_and_mask(_at(gradient), _at(sign), *sizes)
+        return None if survivors < 0 else survivors
 
 
 def _at(tensor: Tensor) -> ctypes.c_void_p:

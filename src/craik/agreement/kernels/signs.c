@@ -66,3 +66,28 @@ void craik_sign_products(const float *restrict d, const float *restrict a, int64
         }
     }
 }
+
+/* The AND-mask of one parameter in place: gradient[n] becomes the masked mean, sign[n] the mask. Returns the number of
+   survivors, or -1 where a gradient is NaN or infinite. */
+int64_t craik_and_mask(float *restrict gradient, int8_t *restrict sign, int64_t components, int64_t environments,
+                       int64_t count)
+{
+    int64_t survivors = 0;
+    int32_t bad = 0;
+    const float number = (float)environments;
+    const int32_t least = (int32_t)count;
+    for (int64_t first = 0; first < components; first += BLOCK) {
+        int64_t last = first + BLOCK < components ? first + BLOCK : components;
+        int32_t some = 0;
+        for (int64_t n = first; n < last; n++) {
+            float mean = gradient[n] / number;
+            int32_t keeps = (sign[n] < 0 ? -sign[n] : sign[n]) >= least;
+            bad |= !(mean - mean == 0);
+            some += keeps;
+            gradient[n] = mean * (float)keeps;
+            sign[n] = (int8_t)keeps;
+        }
+        survivors += some;
+    }
+    return bad ? -1 : survivors;
+}

@@ -1,6 +1,6 @@
 # Triton is no dependency, and its language is no Python: arguments are pointers or numbers, constants are in capitals.
 # ruff: noqa: ANN001, ANN201, N803
-# pyright: basic, reportMissingImports=false, reportPossiblyUnboundVariable=false, reportIndexIssue=false
+# pyright: basic, reportMissingImports=false, reportPossiblyUnboundVariable=false, reportIndexIssue=false, reportInvalidTypeForm=false
 """A Triton kernel for the weights of linear layers and convolutions: every environment's gradient, a tile at a time.
 
 A program owns one tile of the weight. It goes through the environments, forms the tile of each one's gradient in registers,
