@@ -1,14 +1,33 @@
-"""What is known of the environments of one call, or of several that were accumulated."""
+"""What is known of the environments of one call, or of several that were accumulated, and what is reported of them."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from craik.agreement.gradients import RunningSums
 
 Path = Literal["plain", "layer", "per-environment"]
+
+
+class Record(NamedTuple):
+    """What `Agreement.backward` reports.
+
+    Attributes:
+        environments: (E,) the environment ids, ascending within a call; accumulated calls come first.
+        losses: (E,) each environment's mean loss, detached.
+        survivors: for each parameter that received a gradient, the share of its components that the rule let through.
+        paths: for each of these parameters, how its environment gradients were formed: "layer" (inside one backward
+            pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
+            rule asks for their sum alone.
+    """
+
+    environments: Int[Tensor, " e"]
+    losses: Float[Tensor, " e"]
+    survivors: dict[str, float]
+    paths: dict[str, Path]
 
 
 @dataclass

@@ -4,40 +4,22 @@ import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.agreement import checks
 from craik.agreement.capture import Recorder, forget
-from craik.agreement.collected import Collected, Path
+from craik.agreement.collected import Collected, Record
+from craik.agreement.combining import combine
 from craik.agreement.environments import EnvironmentIds, Environments, partition
 from craik.agreement.gradients import RunningSums, stream_environment_gradients
 from craik.agreement.graph import Reads, walk
 from craik.agreement.kernels.compiled import BuildError, Compiled, load
 from craik.agreement.layerwise import Calls, covered_calls, has_formulas, layer_pass
-from craik.agreement.rules import AndMask, Consuming, Rule, Statistics, count_survivors, required_count
+from craik.agreement.rules import Rule
 from craik.agreement.verification import Check, check_against_autograd
-
-
-class Record(NamedTuple):
-    """What `Agreement.backward` reports.
-
-    Attributes:
-        environments: (E,) the environment ids, ascending within a call; accumulated calls come first.
-        losses: (E,) each environment's mean loss, detached.
-        survivors: for each parameter that received a gradient, the share of its components that the rule let through.
-        paths: for each of these parameters, how its environment gradients were formed: "layer" (inside one backward
-            pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
-            rule asks for their sum alone.
-    """
-
-    environments: Int[Tensor, " e"]
-    losses: Float[Tensor, " e"]
-    survivors: dict[str, float]
-    paths: dict[str, Path]
 
 
 class Agreement:
@@ -132,7 +114,7 @@ class Agreement:
         shares: dict[str, Tensor] = {}
 
         def finish(name: str, sums: RunningSums) -> None:
-            gradients[name], survivors = self._combine(name, sums)
+            gradients[name], survivors = combine(self.rule, name, sums, self.refuse_nonfinite)
             shares[name] = survivors / gradients[name].numel()
 
         if self._accumulated is None:
@@ -177,36 +159,6 @@ class Agreement:
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
         self._accumulated = None
-
-    def _combine(self, name: str, sums: RunningSums) -> tuple[Tensor, Tensor]:
-        """Apply the rule to one parameter's sums and use them up; return the gradient and the number of survivors."""
-        statistics = sums.statistics()
-        survivors = self._combine_compiled(statistics)
-        if survivors is not None:
-            return statistics.gradient, torch.tensor(survivors, dtype=torch.float64)
-        if self.refuse_nonfinite:
-            checks.check_finite_sums(name, statistics.gradient)
-        # A mask must not hide an overflow from the GradScaler that is to find it.
-        overflow = None if self.refuse_nonfinite else ~torch.isfinite(statistics.gradient)
-        gradient, survives = (self.rule.consume if isinstance(self.rule, Consuming) else self.rule)(statistics)
-        if overflow is not None:
-            gradient.masked_fill_(overflow, torch.nan)
-        return gradient, count_survivors(survives)
-
-    def _combine_compiled(self, statistics: Statistics) -> int | None:
-        """Do it in one pass where the kernels can: an AND-mask of sign sums in bytes. None: not done, or not finite."""
-        sign, rule = statistics.sign, self.rule
-        if self._compiled is None or type(rule) is not AndMask or rule.rescale or not self.refuse_nonfinite:
-            return None
-        if (
-            sign is None
-            or sign.dtype != torch.int8
-            or not sign.is_contiguous()
-            or not self._compiled.takes(statistics.gradient)
-        ):
-            return None
-        count = required_count(rule.threshold, statistics.environments)
-        return self._compiled.and_mask(statistics.gradient, sign, statistics.environments, count)
 
     def _add(self, losses: Tensor, environments: EnvironmentIds, complete: Callable[[str, RunningSums], None]) -> Collected:
         """Form every reached parameter's running sums and hand them over one by one."""
