@@ -14,7 +14,7 @@ from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask
-from craik.agreement.kernels import gpu
+from craik.agreement.kernels import gpu, triton_tiles
 
 
 def integers(generator, *shape):
@@ -48,7 +48,9 @@ def compare(layer, shape, ids):
 def main():
     taken = []
     gpu.usable = lambda sums, deltas: deltas.dtype == torch.float32 and not taken.append(deltas.shape)
-    for ids in ([0, 1, 2, 3], [0, 0, 1, 1, 2, 2], [2, 0, 0, 1, 0, 2, 0]):
+    # One program goes through all environments, or each through one, or through two.
+    for programs, ids in ((1, [0, 1, 2, 3]), (512, [0, 0, 1, 1, 2, 2]), (2, [2, 0, 0, 1, 0, 2, 0])):
+        triton_tiles.PROGRAMS = programs
         compare(nn.Linear(5, 3), (4, 5), ids)
         compare(nn.Linear(70, 66, bias=False), (2, 3, 70), ids)
         compare(nn.Conv1d(4, 6, 3, 2, 1, 2, groups=2), (4, 11), ids)

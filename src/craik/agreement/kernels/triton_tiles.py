@@ -124,12 +124,13 @@ def weight_sums(
     total = torch.empty(parts, channels, columns, dtype=torch.float32, device=deltas.device)
     sign = torch.empty_like(total, dtype=torch.int32)
     grid = (triton.cdiv(rows, blocks[0]), triton.cdiv(columns, blocks[1]), geometry.groups * parts)
-    _tile[grid](
-        deltas, inputs, starts, total, sign,
-        len(sizes), share, deltas.shape[2] * out_width, out_width, *inputs.shape[2:], rows, columns,
-        *deltas.stride(), *inputs.stride(),
-        *geometry.stride, *geometry.padding, *geometry.dilation,
-        KERNEL_Y=kernel[0], KERNEL_X=kernel[1], GROUPS=geometry.groups,
-        BLOCK_O=blocks[0], BLOCK_K=blocks[1], BLOCK_N=ROWS,
-    )  # fmt: skip
+    with torch.cuda.device_of(deltas):  # where a kernel runs is the current device's business, not its arguments'
+        _tile[grid](
+            deltas, inputs, starts, total, sign,
+            len(sizes), share, deltas.shape[2] * out_width, out_width, *inputs.shape[2:], rows, columns,
+            *deltas.stride(), *inputs.stride(),
+            *geometry.stride, *geometry.padding, *geometry.dilation,
+            KERNEL_Y=kernel[0], KERNEL_X=kernel[1], GROUPS=geometry.groups,
+            BLOCK_O=blocks[0], BLOCK_K=blocks[1], BLOCK_N=ROWS,
+        )  # fmt: skip
     return total.sum(0), sign.sum(0)
