@@ -1,11 +1,9 @@
 """The Triton kernel on a CPU, in Triton's interpreter, against a float64 oracle. Run by test_gpu.py in a process of its own.
 
+TRITON_INTERPRET=1 must be in the environment: it is read when Triton is imported.
+
 All numbers are small integers, so that float32 forms every gradient without rounding: sums and signs must be equal bit for bit.
 """
-
-import os
-
-os.environ["TRITON_INTERPRET"] = "1"  # read when Triton is imported
 
 import sys
 
@@ -61,4 +59,5 @@ def main():
     sys.stdout.write(f"{len(taken)} sums\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -31,7 +31,8 @@ def test_tensors_on_a_cpu_stay_with_torch(needs):
 
 @needs_triton
 def test_arithmetic_in_the_interpreter():
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), *filter(None, sys.path)])}
+    path = os.pathsep.join([str(HERE.parents[1]), *filter(None, sys.path)])
+    environment = os.environ | {"PYTHONPATH": path, "TRITON_INTERPRET": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", str(HERE / "in_interpreter.py")],
         env=environment,
