@@ -20,12 +20,12 @@ def diagonal(exponents):
     return torch.tensor([math.exp(x) for x in exponents], dtype=torch.float64).diag()
 
 
-def masked_descent(A, b, threshold_count, learning_rate, steps):
+def masked_descent(a, b, threshold_count, learning_rate, steps):
     """AND-masked gradient descent on the mean of E quadratics 1/2 |A_e (x - b_e)|^2; the least squared masked gradient."""
-    x, least, loss0 = torch.zeros(A.shape[-1], dtype=torch.float64), math.inf, None
+    x, least, loss0 = torch.zeros(a.shape[-1], dtype=torch.float64), math.inf, None
     for _ in range(steps):
-        g = torch.stack([(H @ (x - c)) for H, c in zip(A, b, strict=True)])
-        loss = sum(0.5 * (x - c) @ H @ (x - c) for H, c in zip(A, b, strict=True)) / len(A)
+        g = torch.stack([(H @ (x - c)) for H, c in zip(a, b, strict=True)])
+        loss = sum(0.5 * (x - c) @ H @ (x - c) for H, c in zip(a, b, strict=True)) / len(a)
         loss0 = float(loss) if loss0 is None else loss0
         masked = g.mean(0) * (g.sign().sum(0).abs() >= threshold_count)
         least = min(least, float(masked.square().sum()))
@@ -36,10 +36,10 @@ def masked_descent(A, b, threshold_count, learning_rate, steps):
 @given(seed=st.integers(0, 10**6), steps=st.integers(1, 30), count=st.integers(0, 3))
 def test_proposition_1_holds(seed, steps, count):
     generator = torch.Generator().manual_seed(seed)
-    R = torch.randn(3, 4, 4, dtype=torch.float64, generator=generator)
-    A, b = R @ R.mT, torch.randn(3, 4, dtype=torch.float64, generator=generator)
-    smoothness = float(torch.linalg.eigvalsh(A.mean(0))[-1])
-    loss0, least = masked_descent(A, b, count, 1 / smoothness, steps)
+    r = torch.randn(3, 4, 4, dtype=torch.float64, generator=generator)
+    a, b = r @ r.mT, torch.randn(3, 4, dtype=torch.float64, generator=generator)
+    smoothness = float(torch.linalg.eigvalsh(a.mean(0))[-1])
+    loss0, least = masked_descent(a, b, count, 1 / smoothness, steps)
     assert least <= proposition_1_bound(loss0, 1 / smoothness, steps, smoothness)
 
 
@@ -93,38 +93,38 @@ def test_proposition_3_corrected_always_holds(a, seed):
 
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
 def test_proposition_3_needs_no_common_eigenvectors(seed, n):
-    R = torch.randn(2, n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    A, B = R @ R.mT + 0.01 * torch.eye(n)
-    assert proposition_3_inconsistency(A, B) <= proposition_3_bound(A, B) * (1 + 1e-9)
+    r = torch.randn(2, n, n, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    a, b = r @ r.mT + 0.01 * torch.eye(n)
+    assert proposition_3_inconsistency(a, b) <= proposition_3_bound(a, b) * (1 + 1e-9)
 
 
 def test_proposition_3_as_printed_fails_in_one_dimension():
-    A, B = torch.tensor([[1.0]]), torch.tensor([[10.0]])
-    assert proposition_3_inconsistency(A, B) == pytest.approx(10)
-    assert proposition_3_inconsistency(A, B, subtract=True) == pytest.approx(9)
-    assert proposition_3_bound(A, B, form="printed") == pytest.approx(6.05)
-    assert proposition_3_bound(A, B) == pytest.approx(12.1)
+    a, b = torch.tensor([[1.0]]), torch.tensor([[10.0]])
+    assert proposition_3_inconsistency(a, b) == pytest.approx(10)
+    assert proposition_3_inconsistency(a, b, subtract=True) == pytest.approx(9)
+    assert proposition_3_bound(a, b, form="printed") == pytest.approx(6.05)
+    assert proposition_3_bound(a, b) == pytest.approx(12.1)
 
 
 def test_proposition_3_bound_is_tight():
     """One dimension and a growing ratio: the corrected bound is reached in the limit, twice the printed one."""
-    A, B = torch.tensor([[1.0]]), torch.tensor([[1e6]])
-    assert proposition_3_inconsistency(A, B) / proposition_3_bound(A, B) == pytest.approx(1, abs=1e-5)
-    assert proposition_3_inconsistency(A, B) / proposition_3_bound(A, B, form="printed") == pytest.approx(2, abs=1e-5)
+    a, b = torch.tensor([[1.0]]), torch.tensor([[1e6]])
+    assert proposition_3_inconsistency(a, b) / proposition_3_bound(a, b) == pytest.approx(1, abs=1e-5)
+    assert proposition_3_inconsistency(a, b) / proposition_3_bound(a, b, form="printed") == pytest.approx(2, abs=1e-5)
 
 
 @pytest.mark.parametrize(("first", "ratio"), [((0.01, 1.0), 25.5), ((0.05, 1.0), 5.5)])
 def test_the_ratios_in_the_captions(first, ratio):
     """Erratum 3: 25.5 and 5.5 as determinants; areas go with their roots, 5.05 and 2.35."""
-    A, B = torch.tensor(first).diag(), torch.tensor(first[::-1]).diag()
-    found = math.sqrt(proposition_3_bound(A, B) / 4)
+    a, b = torch.tensor(first).diag(), torch.tensor(first[::-1]).diag()
+    found = math.sqrt(proposition_3_bound(a, b) / 4)
     assert found == pytest.approx(ratio, abs=0.02)
     assert math.sqrt(found) == pytest.approx({25.5: 5.05, 5.5: 2.35}[ratio], abs=0.01)
 
 
 def test_bad_arguments():
     one = torch.eye(2)
-    with pytest.raises(ValueError, match="hessian_b.*positive definite.*eigenvalue 0"):
+    with pytest.raises(ValueError, match=r"hessian_b.*positive definite.*eigenvalue 0"):
         proposition_3_bound(one, torch.zeros(2, 2))
     with pytest.raises(ValueError, match=r"epsilon.*positive"):
         proposition_3_bound(one, one, epsilon=0.0)

@@ -32,40 +32,40 @@ def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, ite
     >>> [round(entry, 6) for entry in karcher_mean(torch.stack([a, b])).diag().tolist()]
     [0.1, 0.1]
     """
-    A = _checked(matrices)
-    X = _log_euclidean_mean(A)
-    gradient, curvature = _gradient(A, X)
+    a = _checked(matrices)
+    x = _log_euclidean_mean(a)
+    gradient, curvature = _gradient(a, x)
     shrink = 1.0
     for _ in range(iterations):
-        norm = float(gradient.norm()) / len(A)
+        norm = float(gradient.norm()) / len(a)
         if norm <= tolerance:
-            return X
-        candidate = _step(X, gradient * (2 * shrink / (len(A) + curvature)))
-        new_gradient, new_curvature = _gradient(A, candidate)
-        if float(new_gradient.norm()) / len(A) < norm:
-            X, gradient, curvature, shrink = candidate, new_gradient, new_curvature, min(1.0, 2 * shrink)
+            return x
+        candidate = _step(x, gradient * (2 * shrink / (len(a) + curvature)))
+        new_gradient, new_curvature = _gradient(a, candidate)
+        if float(new_gradient.norm()) / len(a) < norm:
+            x, gradient, curvature, shrink = candidate, new_gradient, new_curvature, min(1.0, 2 * shrink)
         elif shrink > 1e-3:
             shrink /= 2
         else:
             break
-    norm = float(gradient.norm()) / len(A)
-    if norm <= max(tolerance, _rounding(A)):
-        return X  # as close as float64 arithmetic on matrices of this condition gets
+    norm = float(gradient.norm()) / len(a)
+    if norm <= max(tolerance, _rounding(a)):
+        return x  # as close as float64 arithmetic on matrices of this condition gets
     raise RuntimeError(
         f"The Karcher mean should be found to a tolerance of {tolerance:g}. Found a residual of {norm:.1e} after at most "
         f"{iterations} steps. Allow more iterations, or add a multiple of the identity to matrices that are nearly singular."
     )
 
 
-def _rounding(A: Tensor) -> float:
+def _rounding(a: Tensor) -> float:
     """What rounding leaves of the residual: machine epsilon times the worst condition number, with room for n sums."""
-    eigenvalues = torch.linalg.eigvalsh(A)
-    return 10 * A.shape[-1] * torch.finfo(A.dtype).eps * float((eigenvalues[:, -1] / eigenvalues[:, 0]).max())
+    eigenvalues = torch.linalg.eigvalsh(a)
+    return 10 * a.shape[-1] * torch.finfo(a.dtype).eps * float((eigenvalues[:, -1] / eigenvalues[:, 0]).max())
 
 
 def _checked(matrices: Tensor) -> Tensor:
-    A = matrices.detach().double()
-    for j, matrix in enumerate(A):
+    a = matrices.detach().double()
+    for j, matrix in enumerate(a):
         if not bool(torch.isfinite(matrix).all()) or float((matrix - matrix.T).abs().max()) > 1e-8 * float(matrix.abs().max()):
             raise ValueError(f"Every matrix should be symmetric and finite. Found number {j} that is not. Pass (A + A.T) / 2.")
         least = float(torch.linalg.eigvalsh(matrix)[0])
@@ -74,7 +74,7 @@ def _checked(matrices: Tensor) -> Tensor:
                 f"Every matrix should be positive definite. Found the eigenvalue {least:.3g} in number {j}. Add a small "
                 "multiple of the identity, as the paper suggests for Hessians."
             )
-    return (A + A.mT) / 2
+    return (a + a.mT) / 2
 
 
 def _function(matrix: Tensor, function: str) -> Tensor:
@@ -83,22 +83,22 @@ def _function(matrix: Tensor, function: str) -> Tensor:
     return (vectors * getattr(torch, function)(eigenvalues)[..., None, :]) @ vectors.mT
 
 
-def _log_euclidean_mean(A: Tensor) -> Tensor:
-    """exp of the mean logarithm: the Karcher mean itself where the matrices commute, and near it elsewhere."""
-    return _function(_function(A, "log").mean(0), "exp")
+def _log_euclidean_mean(a: Tensor) -> Tensor:
+    """Exp of the mean logarithm: the Karcher mean itself where the matrices commute, and near it elsewhere."""
+    return _function(_function(a, "log").mean(0), "exp")
 
 
-def _gradient(A: Tensor, X: Tensor) -> tuple[Tensor, float]:
+def _gradient(a: Tensor, x: Tensor) -> tuple[Tensor, float]:
     """Return sum_j log(X^(-1/2) A_j X^(-1/2)) and the sum over j of the bounds on the curvature."""
-    root = _function(X, "rsqrt")
-    eigenvalues, vectors = torch.linalg.eigh(root @ A @ root)
+    root = _function(x, "rsqrt")
+    eigenvalues, vectors = torch.linalg.eigh(root @ a @ root)
     logs = eigenvalues.log()
     spread = (logs[:, -1] - logs[:, 0]).tolist()
     curvature = sum(1.0 if t < 1e-8 else t / 2 / math.tanh(t / 2) for t in spread)
     return ((vectors * logs[:, None, :]) @ vectors.mT).sum(0), curvature
 
 
-def _step(X: Tensor, direction: Tensor) -> Tensor:
-    root = _function(X, "sqrt")
-    X = root @ _function(direction, "exp") @ root
-    return (X + X.T) / 2
+def _step(x: Tensor, direction: Tensor) -> Tensor:
+    root = _function(x, "sqrt")
+    x = root @ _function(direction, "exp") @ root
+    return (x + x.T) / 2

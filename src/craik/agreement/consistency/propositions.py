@@ -103,8 +103,8 @@ def proposition_3_inconsistency(
         ValueError: a Hessian that is not positive definite, or an epsilon that is not positive.
 
     >>> ten = torch.tensor([[10.0]])
-    >>> round(proposition_3_inconsistency(ten / 10, ten), 12), round(proposition_3_inconsistency(ten / 10, ten, subtract=True), 12)
-    (10.0, 9.0)
+    >>> [round(proposition_3_inconsistency(ten / 10, ten, subtract=subtract), 9) for subtract in (False, True)]
+    [10.0, 9.0]
     """
     ratios = _ratios(hessian_a, hessian_b)
     return epsilon * (float(torch.maximum(ratios, 1 / ratios).max()) - subtract)
@@ -138,12 +138,12 @@ def proposition_3_bound(
 
 def _ratios(hessian_a: Tensor, hessian_b: Tensor) -> Tensor:
     """Generalised eigenvalues of (B, A), in float64."""
-    A, B = hessian_a.detach().double(), hessian_b.detach().double()
-    for name, matrix in (("hessian_a", A), ("hessian_b", B)):
+    a, b = hessian_a.detach().double(), hessian_b.detach().double()
+    for name, matrix in (("hessian_a", a), ("hessian_b", b)):
         least = float(torch.linalg.eigvalsh(matrix)[0])
         if least <= 0:
             raise ValueError(
                 f"`{name}` should be positive definite. Found the eigenvalue {least:.3g}. Add a small multiple of the identity."
             )
-    inverse = torch.linalg.inv(torch.linalg.cholesky(A))
-    return torch.linalg.eigvalsh(inverse @ B @ inverse.T)
+    inverse = torch.linalg.inv(torch.linalg.cholesky(a))
+    return torch.linalg.eigvalsh(inverse @ b @ inverse.T)
