@@ -36,16 +36,12 @@ def all_reduce(tensor: Tensor, group: ProcessGroup | None) -> Tensor:
     return tensor
 
 
-def all_reduce_later(tensor: Tensor, group: ProcessGroup | None) -> torch.futures.Future[Tensor]:
+def all_reduce_later(tensor: Tensor, group: ProcessGroup | None) -> distributed.Work:
     """Start to overwrite a tensor by its sum over the ranks."""
-
-    def start() -> torch.futures.Future[Tensor]:
-        work = distributed.all_reduce(tensor, group=group, async_op=True)
-        if work is None:
-            raise RuntimeError("this process is not in the group")
-        return work.get_future()
-
-    return answered(start)
+    work = answered(lambda: distributed.all_reduce(tensor, group=group, async_op=True))
+    if work is None:
+        raise RuntimeError("Only ranks of the group should combine gradients. Found a process outside it. Pass its own group.")
+    return work
 
 
 def all_gather(tensor: Tensor, group: ProcessGroup | None) -> list[Tensor]:

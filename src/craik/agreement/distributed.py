@@ -7,7 +7,7 @@ in two beyond. Masks are bitwise those of one process, since integers have one s
 """
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, no_type_check
 
 import torch
 from jaxtyping import Float, Int8, Shaped
@@ -190,6 +190,7 @@ class HookState(NamedTuple):
     group: ProcessGroup | None = None
 
 
+@no_type_check  # torch asks for this return annotation and returns a base class of it, which run-time checkers refuse
 def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.futures.Future[Tensor]:
     """Communication hook for DistributedDataParallel with one environment a rank: ``ddp.register_comm_hook(state, hook)``.
 
@@ -210,7 +211,7 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
         if "log_magnitude" in state.rule.needs
         else []
     )
-    futures = [collectives.all_reduce_later(tensor, state.group) for tensor in (buffer, *signs, *logs)]
+    futures = [collectives.all_reduce_later(tensor, state.group).get_future() for tensor in (buffer, *signs, *logs)]
 
     def finish(done: torch.futures.Future[list[torch.futures.Future[Tensor]]]) -> Tensor:
         collectives.answered(lambda: [future.wait() for future in done.wait()])

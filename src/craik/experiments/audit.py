@@ -43,7 +43,7 @@ class Config:
     """Passes over the training data."""
     hidden: int = 256
     """Units in each of three hidden layers."""
-    scored: int = 4
+    scored: int = 3
     """How many environments the inconsistency score compares, pair by pair: the first ones."""
     examples: int = 256
     """Training examples of each environment in the audit."""
@@ -51,7 +51,7 @@ class Config:
     """How far the loss of the environment that must not notice may rise."""
     ridge: float = 0.01
     """Multiple of the identity added to the Gauss-Newton matrices."""
-    iterations: int = 60
+    iterations: int = 30
     """Steps of the subspace method for a pair and a sign, at most."""
     tolerance: float = 0.05
     """Relative residual at which it stops."""
