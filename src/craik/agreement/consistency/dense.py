@@ -9,8 +9,8 @@ from torch import Generator, Tensor
 
 from craik.agreement.consistency.choices import Choices
 from craik.agreement.consistency.landscape import Landscape
-from craik.agreement.consistency.program import NotPositiveError, Quadratic, Whitening, whitening
-from craik.agreement.consistency.taylor import Expansion, not_positive, programs, signs, solve
+from craik.agreement.consistency.program import Quadratic, Whitening, whitening
+from craik.agreement.consistency.taylor import Expansion, programs, signs, solve
 
 
 class Found(NamedTuple):
@@ -60,21 +60,17 @@ def dense_pair(
     generator: Generator | None,
 ) -> Found:
     """Return where environments e, e' = pair disagree most while e's expanded loss stays within epsilon."""
-    e, other = pair
-    environment = landscape.environments[e]
-    best: Found | None = None
+    wide = [Expansion(loss, gradient.double()) for loss, gradient in (expansions[e] for e in pair)]
+    candidates: list[Found] = []
     for sign in signs(choices):
-        wide = [Expansion(loss, gradient.double()) for loss, gradient in (expansions[e], expansions[other])]
-        objective, constraint = programs(*wide, hessians[e], hessians[other], choices, sign)
-        maximum = solve(objective, constraint, choices, environment)
+        objective, constraint = programs(wide[0], wide[1], hessians[pair[0]], hessians[pair[1]], choices, sign)
+        maximum = solve(objective, constraint, choices, landscape.environments[pair[0]])
         slope = objective.linear + objective.matrix @ maximum.point / 2
         found = Found(maximum.value, maximum.point, slope, maximum.multiplier)
         if choices.taylor == "constraint":
             found = _ascend(_true(landscape, pair, choices, sign), found, objective, constraint, choices, generator)
-        best = found if best is None or found.value > best.value else best
-    if best is None:
-        raise not_positive(environment, 0.0, choices)  # not reached: there is always a sign
-    return best
+        candidates.append(found)
+    return max(candidates, key=lambda found: found.value)
 
 
 Objective = Callable[[Tensor], tuple[float, Tensor]]
@@ -110,10 +106,7 @@ def _ascend(
     """
     if generator is None:
         raise ValueError("taylor='constraint' starts from random points, too. Found no generator; pass generator=...")
-    try:
-        white = whitening(constraint)
-    except NotPositiveError as error:  # pragma: no cover - the exact solution before has refused it
-        raise not_positive(-1, error.least, choices) from None
+    white = whitening(constraint)
     inner = white.radius(-choices.epsilon) if choices.neighbourhood == "within" else 0.0
     outer = white.radius(choices.epsilon)
     first = white.factor.T @ (found.displacement - white.centre)

@@ -98,24 +98,11 @@ def inconsistency(
     (0.3, 1, 0)
     """
     chosen = _positions(landscape, pairs)
-    if generator is None and (choices.method == "subspace" or choices.taylor == "constraint"):
-        raise ValueError("Random starts need a generator. Found None. Pass generator=torch.Generator().manual_seed(0).")
-    if choices.curvature == "gauss-newton" and not landscape.outputs:
-        raise ValueError(
-            "Gauss-Newton products need a model's outputs. Found losses that are functions of the parameters alone. Use "
-            "landscape_of_model, or curvature='hessian' with a ridge."
-        )
+    _check_choices(landscape, choices, generator)
     found = expansions(landscape)
     norm, products = check_minimum(landscape, found, choices)
-    if choices.method == "dense":
-        hessians = dense_hessians(landscape, choices)
-        products += len(hessians) * len(landscape.point)
-        search: Callable[[tuple[int, int]], Found] = lambda pair: dense_pair(  # noqa: E731 # one of two, chosen here
-            landscape, pair, found, hessians, choices, generator
-        )
-    else:
-        starts = generator if generator is not None else torch.Generator()
-        search = lambda pair: subspace_pair(landscape, pair, found, choices, starts)  # noqa: E731
+    search, spent = _searcher(landscape, found, choices, generator)
+    products += spent
     scores: list[PairScore] = []
     worst: Found | None = None
     for pair in chosen:
@@ -126,6 +113,27 @@ def inconsistency(
     displacement = landscape.point.new_zeros(0) if worst is None else worst.displacement
     ranked = tuple(sorted(scores, key=lambda score: -score.value))
     return Score(ranked[0].value, ranked, displacement, tuple(e.loss for e in found), norm, products)
+
+
+def _check_choices(landscape: Landscape, choices: Choices, generator: Generator | None) -> None:
+    if generator is None and (choices.method == "subspace" or choices.taylor == "constraint"):
+        raise ValueError("Random starts need a generator. Found None. Pass generator=torch.Generator().manual_seed(0).")
+    if choices.curvature == "gauss-newton" and not landscape.outputs:
+        raise ValueError(
+            "Gauss-Newton products need a model's outputs. Found losses that are functions of the parameters alone. Use "
+            "landscape_of_model, or curvature='hessian' with a ridge."
+        )
+
+
+def _searcher(
+    landscape: Landscape, found: list[Expansion], choices: Choices, generator: Generator | None
+) -> tuple[Callable[[tuple[int, int]], Found], int]:
+    """Return what finds a pair's worst point, and how many products its preparation took."""
+    if choices.method == "subspace" and generator is not None:
+        return lambda pair: subspace_pair(landscape, pair, found, choices, generator), 0
+    hessians = dense_hessians(landscape, choices)
+    products = len(hessians) * len(landscape.point)
+    return lambda pair: dense_pair(landscape, pair, found, hessians, choices, generator), products
 
 
 def _positions(landscape: Landscape, pairs: Iterable[tuple[int, int]] | None) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ from craik.agreement.consistency.choices import Choices
 from craik.agreement.consistency.dense import Found
 from craik.agreement.consistency.landscape import Landscape
 from craik.agreement.consistency.program import Maximum
-from craik.agreement.consistency.taylor import Expansion, not_positive, programs, signs, solve
+from craik.agreement.consistency.taylor import Expansion, programs, signs, solve
 
 
 class Subspace:
@@ -82,15 +82,9 @@ def subspace_pair(
     Raises:
         ValueError: a direction in which e's curvature is not positive was met.
     """
-    best: Found | None = None
-    products = 0
-    for sign in signs(choices):
-        found = _maximise(landscape, pair, (expansions[pair[0]], expansions[pair[1]]), choices, sign, generator)
-        products += found.products
-        best = found if best is None or found.value > best.value else best
-    if best is None:
-        raise not_positive(landscape.environments[pair[0]], 0.0, choices)  # not reached: there is always a sign
-    return best._replace(products=products)
+    both = (expansions[pair[0]], expansions[pair[1]])
+    found = [_maximise(landscape, pair, both, choices, sign, generator) for sign in signs(choices)]
+    return max(found, key=lambda one: one.value)._replace(products=sum(one.products for one in found))
 
 
 def _maximise(
