@@ -31,7 +31,7 @@ def quadratic(constant: float, linear: Tensor, matrix: Tensor, x: np.ndarray) ->
     return constant + x @ linear.numpy() + np.einsum("...i,ij,...j->...", x, matrix.numpy(), x) / 2
 
 
-def greatest_by_polar_grid(objective, constraint, upper: float, lower: float | None, angles: int = 4000) -> float:
+def greatest_by_polar_grid(objective, constraint, upper: float, lower: float | None, angles: int = 1000) -> float:
     """The maximum over {lower <= constraint <= upper} in two dimensions: a grid of ellipses around the constraint's minimum."""
     _, linear, matrix = constraint
     centre = -np.linalg.solve(matrix.numpy(), linear.numpy())
@@ -41,7 +41,7 @@ def greatest_by_polar_grid(objective, constraint, upper: float, lower: float | N
     values, vectors = np.linalg.eigh(matrix.numpy())
     angle = np.linspace(0, 2 * np.pi, angles, endpoint=False)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-    radii = np.linspace(inner, outer, 200)[:, None, None]
+    radii = np.linspace(inner, outer, 60)[:, None, None]
     points = centre + (radii * circle / np.sqrt(values)) @ vectors.T
     return float(quadratic(*objective, points).max())
 

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import consistency_oracles as oracles
@@ -85,7 +85,7 @@ def test_quadratic_losses_against_the_definition_on_a_grid(within, subtract, shi
         )
         for m, c, level in zip((a, b), ([shift, 0.2 * shift], [-shift, shift]), (0.05, 0.2), strict=True)
     ]
-    expected = oracles.inconsistency_by_grid(losses, landscape.point, 0.3, within, subtract, half=2.5, size=1251)
+    expected = oracles.inconsistency_by_grid(losses, landscape.point, 0.3, within, subtract, half=2.5, size=1001)
     neighbourhood = "within" if within else "at-most"
     found = score(landscape, epsilon=0.3, neighbourhood=neighbourhood, subtract=subtract, walk=True)
     assert found.inconsistency >= expected - 1e-9
@@ -120,7 +120,7 @@ def test_three_dimensions_against_constrained_optimisation(neighbourhood):
 
 @pytest.mark.parametrize("neighbourhood", ["at-most", "within"])
 @pytest.mark.parametrize("shift", [0.0, 0.05, 1.0])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 def test_the_subspace_method_finds_what_the_dense_one_does(neighbourhood, shift, seed):
     n = 20
     generator = torch.Generator().manual_seed(seed)
@@ -153,13 +153,14 @@ def test_products_are_counted_and_bounded_by_pairs_and_iterations():
     assert score(landscape).products == 3 * 20
 
 
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_permuting_and_duplicating_environments_changes_nothing(seed):
     generator = torch.Generator().manual_seed(seed)
-    matrices = [positive(seed + e, 3) for e in range(3)]
-    centres = (0.3 * torch.randn(3, 3, generator=generator)).tolist()
+    matrices = [positive(seed + e, 3) for e in range(2)]
+    centres = (0.3 * torch.randn(2, 3, generator=generator)).tolist()
     plain = score(bowls(*matrices, centres=centres))
-    order = torch.randperm(3, generator=generator).tolist()
+    order = [1, 0]
     turned = score(bowls(*(matrices[e] for e in order), centres=[centres[e] for e in order]))
     twice = score(bowls(*matrices, *matrices, centres=centres * 2))
     assert turned.inconsistency == pytest.approx(plain.inconsistency, rel=1e-12)
@@ -196,7 +197,7 @@ class TestTrueLosses:
     def test_walks_are_lower_bounds_of_the_definition_and_close_for_a_small_epsilon(self, neighbourhood, method):
         truth = {
             epsilon: oracles.inconsistency_by_grid(
-                self.losses(), torch.zeros(2), epsilon, neighbourhood == "within", half=2.0 * epsilon**0.5, size=1601
+                self.losses(), torch.zeros(2), epsilon, neighbourhood == "within", half=2.0 * epsilon**0.5, size=801
             )
             for epsilon in (0.2, 0.01)
         }
@@ -222,7 +223,8 @@ class TestTrueLosses:
     def test_expansion_in_the_constraint_alone(self):
         """The maximum of the true difference over the ellipsoid, by a grid."""
         for neighbourhood in ("at-most", "within"):
-            found = score(self.landscape(), epsilon=0.2, taylor="constraint", neighbourhood=neighbourhood, iterations=500)
+            settings = {"taylor": "constraint", "neighbourhood": neighbourhood, "iterations": 100, "starts": 3}
+            found = score(self.landscape(), epsilon=0.2, **settings)
             line = np.linspace(-1, 1, 801)
             grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
             a, b = (loss(grid) for loss in self.losses())
