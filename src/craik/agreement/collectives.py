@@ -1,9 +1,9 @@
 """Collective operations that end in a sentence where a rank is gone, and the ranks' agreement on what they exchange."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import is_dataclass
-from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
@@ -11,17 +11,16 @@ from torch.distributed import ProcessGroup
 
 from craik.agreement.rules import Rule, Statistics
 
-T = TypeVar("T")
 
-
-def answered(work: Callable[[], T]) -> T:
-    """Run a collective operation, and turn the backend's failure into one sentence.
+@contextmanager
+def answering() -> Generator[None]:
+    """Turn a backend's failure in a collective operation into one sentence.
 
     Raises:
         RuntimeError: a rank is gone, or did not answer within the group's timeout.
     """
     try:
-        return work()
+        yield
     except RuntimeError as error:
         reason = str(error).strip().splitlines()[0][:200]
         raise RuntimeError(
@@ -32,13 +31,15 @@ def answered(work: Callable[[], T]) -> T:
 
 def all_reduce(tensor: Tensor, group: ProcessGroup | None) -> Tensor:
     """Overwrite a tensor by its sum over the ranks and return it."""
-    answered(lambda: distributed.all_reduce(tensor, group=group))
+    with answering():
+        distributed.all_reduce(tensor, group=group)
     return tensor
 
 
 def all_reduce_later(tensor: Tensor, group: ProcessGroup | None) -> distributed.Work:
     """Start to overwrite a tensor by its sum over the ranks."""
-    work = answered(lambda: distributed.all_reduce(tensor, group=group, async_op=True))
+    with answering():
+        work = distributed.all_reduce(tensor, group=group, async_op=True)
     if work is None:
         raise RuntimeError("Only ranks of the group should combine gradients. Found a process outside it. Pass its own group.")
     return work
@@ -47,7 +48,8 @@ def all_reduce_later(tensor: Tensor, group: ProcessGroup | None) -> distributed.
 def all_gather(tensor: Tensor, group: ProcessGroup | None) -> list[Tensor]:
     """Return every rank's tensor, in the order of the ranks."""
     rows = [torch.empty_like(tensor) for _ in range(distributed.get_world_size(group))]
-    answered(lambda: distributed.all_gather(rows, tensor, group=group))
+    with answering():
+        distributed.all_gather(rows, tensor, group=group)
     return rows
 
 

@@ -214,7 +214,9 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
     futures = [collectives.all_reduce_later(tensor, state.group).get_future() for tensor in (buffer, *signs, *logs)]
 
     def finish(done: torch.futures.Future[list[torch.futures.Future[Tensor]]]) -> Tensor:
-        collectives.answered(lambda: [future.wait() for future in done.wait()])
+        with collectives.answering():
+            for future in done.wait():
+                future.wait()
         sign = _split(unpack_pairs(signs[0], world, buffer.shape) if world > _BYTE else signs[0], views) if signs else None
         log = _split(logs[0], views) if logs else None
         for k, view in enumerate(views):

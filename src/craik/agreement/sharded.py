@@ -10,7 +10,7 @@ from torch.distributed.fsdp._fully_shard._fsdp_api import (  # the type that the
     ReduceScatter,
 )
 
-from craik.agreement.collectives import answered
+from craik.agreement.collectives import answering
 from craik.agreement.distributed import of_one
 from craik.agreement.rules import Rule, Statistics
 
@@ -56,8 +56,9 @@ def _scatter(tensor: Tensor, group: distributed.ProcessGroup) -> Tensor:
     """Return this rank's shard of the sum over ranks."""
     shard = tensor.new_empty(len(tensor) // distributed.get_world_size(group))
     # torch 2.13 has renamed it and warns of the old name.
-    scatter = getattr(distributed, "reduce_scatter_single", distributed.reduce_scatter_tensor)
-    answered(lambda: scatter(shard, tensor.contiguous(), group=group))
+    name = "reduce_scatter_single" if hasattr(distributed, "reduce_scatter_single") else "reduce_scatter_tensor"
+    with answering():
+        getattr(distributed, name)(shard, tensor.contiguous(), group=group)
     return shard
 
 

@@ -125,7 +125,7 @@ def landscape_of_functions(
     """
     point = point.detach().clone()
     names = {"theta": slice(0, len(point))} if names is None else names
-    return Landscape(point, tuple(range(len(functions))), lambda e: [Part(lambda theta: theta, functions[e])], names, False)
+    return Landscape(point, tuple(range(len(functions))), lambda e: [Part(_itself, functions[e])], names, False)
 
 
 def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landscape:
@@ -178,6 +178,10 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
     return Landscape(point, ids, parts, names)
 
 
+def _itself(theta: Tensor) -> Tensor:
+    return theta
+
+
 def _part(call: Callable[[Tensor, object], Tensor], loss: Loss, inputs: object, targets: object, size: int) -> Part:
     def cost(output: Tensor) -> Tensor:
         losses = loss(output, targets)
@@ -188,7 +192,10 @@ def _part(call: Callable[[Tensor, object], Tensor], loss: Loss, inputs: object, 
             )
         return losses.sum() / size
 
-    return Part(lambda theta: call(theta, inputs), cost)
+    def predict(theta: Tensor) -> Tensor:
+        return call(theta, inputs)
+
+    return Part(predict, cost)
 
 
 def _check_model(model: nn.Module, trainable: Mapping[str, Tensor]) -> None:

@@ -58,7 +58,8 @@ def programs(
         difference = Quadratic(other.loss - stays.loss, other.gradient - stays.gradient, other_curvature - curvature)
     else:
         difference = Quadratic(other.loss, other.gradient, other_curvature + ridge)
-    return Quadratic(*(sign * part for part in difference)), constraint
+    objective = Quadratic(sign * difference.constant, sign * difference.linear, sign * difference.matrix)
+    return objective, constraint
 
 
 def solve(objective: Quadratic, constraint: Quadratic, choices: Choices, environment: int) -> Maximum:
