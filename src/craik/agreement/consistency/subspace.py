@@ -30,9 +30,20 @@ class Subspace:
 
     def __init__(self, landscape: Landscape, pair: tuple[int, int], choices: Choices) -> None:
         self.landscape, self.pair, self.choices = landscape, pair, choices
-        self.vectors = landscape.point.new_zeros(0, len(landscape.point))
-        self.images = tuple(self.vectors.clone() for _ in pair)
+        self.size = 0
+        # Room for the largest basis once, so that growing it copies nothing.
+        self._rows = [landscape.point.new_empty(choices.basis, len(landscape.point)) for _ in range(3)]
         self.products = 0
+
+    @property
+    def vectors(self) -> Float[Tensor, "k n"]:
+        """The orthonormal basis V."""
+        return self._rows[0][: self.size]
+
+    @property
+    def images(self) -> tuple[Float[Tensor, "k n"], Float[Tensor, "k n"]]:
+        """H_e V and H_e' V, row by row."""
+        return self._rows[1][: self.size], self._rows[2][: self.size]
 
     def extend(self, vector: Float[Tensor, " n"]) -> bool:
         """Add the part of a vector outside the subspace with its two products; False where there is next to none."""
@@ -48,11 +59,10 @@ class Subspace:
         vector = vector / left
         vector = vector - self.vectors.T @ (self.vectors @ vector)
         vector = vector / vector.norm()
-        self.vectors = torch.cat([self.vectors, vector[None]])
-        self.images = tuple(
-            torch.cat([images, self.landscape.product(e, vector, self.choices.curvature)[None]])
-            for e, images in zip(self.pair, self.images, strict=True)
-        )
+        self._rows[0][self.size] = vector
+        for e, images in zip(self.pair, self._rows[1:], strict=True):
+            images[self.size] = self.landscape.product(e, vector, self.choices.curvature)
+        self.size += 1
         self.products += 2
         return True
 
@@ -60,8 +70,9 @@ class Subspace:
         """Keep the span of some coordinate vectors only, and return those vectors in the new coordinates."""
         new, _ = torch.linalg.qr(coefficients)
         turn = new.T.to(self.vectors)
-        self.vectors = turn @ self.vectors
-        self.images = tuple(turn @ images for images in self.images)
+        for rows in self._rows:
+            rows[: len(turn)] = turn @ rows[: self.size]
+        self.size = len(turn)
         return new.T @ coefficients
 
     def projected(self, which: int) -> Float[Tensor, "k k"]:
