@@ -14,6 +14,7 @@ import torch
 from matplotlib.figure import Figure
 
 from craik.agreement import AndMask, Mean, Rule
+from craik.agreement.consistency import proposition_2_bound
 from craik.agreement.gradients import RunningSums
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, curves, number, numbers, where
@@ -48,16 +49,6 @@ PRESETS = {"quick": Config(), "paper": Config(repeats=200)}
 SEEDS = {"quick": 3, "paper": 10}
 
 
-def printed_bound(d: int, t: int) -> float:
-    """Proposition 2's bound on a component's mean square as printed: (d - t) * C(d, t) * (1/2)^(d - 1), sigma = 1."""
-    return (d - t) * math.comb(d, t) * 0.5 ** (d - 1)
-
-
-def corrected_bound(d: int, t: int) -> float:
-    """The same with d - t + 1 terms in the last sum, as many as u = t..d has (docs/deviations.md, erratum 2)."""
-    return (d - t + 1) * math.comb(d, t) * 0.5 ** (d - 1)
-
-
 def least_equal_signs(d: int, share: float) -> int:
     """t, the least number of equal signs that lets a component through."""
     return math.ceil(Fraction(str(share)) * d)
@@ -84,8 +75,8 @@ def run(config: Config) -> Iterator[Row]:
             "t": t,
             "mean": mean_square(Mean(), d, config, generator),
             "masked": mean_square(AndMask(max(0, 2 * t - d) / d), d, config, generator),
-            "printed_bound": printed_bound(d, t),
-            "corrected_bound": corrected_bound(d, t),
+            "printed_bound": proposition_2_bound(d, t, "printed"),
+            "corrected_bound": proposition_2_bound(d, t),
         }
 
 
