@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import torch
 
@@ -40,3 +41,14 @@ def temporal_and_mask_adam(
         rows.append((moved - lr * weight_decay * moved, m1, v1, a1, b))
     columns = [torch.tensor(column, dtype=torch.float64).reshape(state.theta.shape) for column in zip(*rows, strict=True)]
     return replace(state, theta=columns[0], m=columns[1], v=columns[2], a=columns[3], step=t), columns[4].bool()
+
+
+def temporal_mask(gradients, beta, threshold, bias_correction):
+    """Lines 3 and 4 alone, in exact fractions: yields the mask of each step."""
+    a = [Fraction(0)] * gradients[0].numel()
+    for t, gradient in enumerate(gradients, start=1):
+        signs = [(g > 0) - (g < 0) for g in gradient.flatten().tolist()]
+        a = [Fraction(str(beta)) * old + (1 - Fraction(str(beta))) * sign for old, sign in zip(a, signs, strict=True)]
+        correction = 1 - Fraction(str(beta)) ** t if bias_correction else 1
+        mask = [abs(value) >= Fraction(str(threshold)) * correction for value in a]
+        yield torch.tensor(mask).reshape(gradient.shape)

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.agreement import TemporalAndMaskAdam
+from craik.agreement import TemporalAndMaskAdam, temporal
 from temporal_oracles import Literal1, temporal_and_mask_adam
 
 SHAPES = st.lists(st.lists(st.integers(1, 4), max_size=3).map(tuple), min_size=1, max_size=3)
@@ -55,16 +55,102 @@ def test_a_step_is_the_literal_algorithm(shapes, options, seed, foreach):
         assert optimizer.survivors()[index] == pytest.approx(mask.double().mean().item())
 
 
-@pytest.mark.filterwarnings(
-    "ignore:`torch.jit.script_method` is deprecated:DeprecationWarning"
-)  # torch's own, inside its compiler
-def test_the_compiled_step_is_the_loop():
-    shapes = [(3, 4), (5,)]
-    options = {"lr": 0.1, "weight_decay": 0.1, "threshold": 0.3}
-    _, loop, _ = trained(shapes, options)
-    _, compiled, _ = trained(shapes, options, compiled=True)
-    for one, other in zip(loop, compiled, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+WAYS = [
+    {"lr": 0.1, "weight_decay": 0.1, "threshold": 0.3, "bias_correction": "all"},
+    {"lr": 0.2, "betas": (0.0, 0.5, 0.8), "threshold": 0.5, "maximize": True},
+]
+
+
+def assert_the_loop(kind, monkeypatch):
+    monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 16)  # several blocks, the last one partial
+    shapes = [(3, 4), (), (5,), (7, 11), (2, 3, 4)]
+    for options in WAYS:
+        _, loop, _ = trained(shapes, options, foreach=False)
+        _, other, _ = trained(shapes, options, **kind)
+        for one, two in zip(loop, other, strict=True):
+            torch.testing.assert_close(one, two, rtol=1e-12, atol=1e-12)
+
+
+def test_the_foreach_step_is_the_loop(monkeypatch):
+    assert_the_loop({"foreach": True}, monkeypatch)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # torch's own compiler
+def test_the_compiled_step_is_the_loop_and_is_compiled_once(monkeypatch):
+    torch.compiler.reset()
+    torch._dynamo.utils.counters.clear()
+    assert_the_loop({"compiled": True}, monkeypatch)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
+@pytest.mark.parametrize("foreach", [True, False])
+def test_strides_and_types_may_differ(foreach, monkeypatch):
+    monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 8)
+    generator = torch.Generator().manual_seed(0)
+    start = [torch.randn(4, 6, generator=generator).T, torch.randn(3, 3, dtype=torch.float64, generator=generator)]
+    parameters = [torch.nn.Parameter(tensor.clone(memory_format=torch.preserve_format)) for tensor in start]
+    optimizer = TemporalAndMaskAdam(parameters, lr=0.1, threshold=0.05, foreach=foreach)
+    oracles = [Literal1.of(tensor.double()) for tensor in start]
+    options = (0.1, (0.9, 0.999, 0.9), 0.05, 1e-8, 0.0, "none", True, False)
+    for _ in range(4):
+        for index, parameter in enumerate(parameters):
+            parameter.grad = torch.randn(parameter.shape, dtype=parameter.dtype, generator=generator)
+            oracles[index], _ = temporal_and_mask_adam(oracles[index], parameter.grad.double(), *options)
+        optimizer.step()
+    for parameter, oracle in zip(parameters, oracles, strict=True):
+        torch.testing.assert_close(parameter.detach().double(), oracle.theta, rtol=1e-4, atol=1e-5)
+
+
+def test_without_a_compiler_nothing_moves(monkeypatch):
+    def broken(*_):
+        raise RuntimeError("InvalidCxxCompiler: No working C++ compiler found")
+
+    monkeypatch.setattr(temporal, "_fused", lambda: broken)
+    parameter = torch.nn.Parameter(torch.ones(2))
+    optimizer = TemporalAndMaskAdam([parameter], compiled=True)
+    parameter.grad = torch.ones(2)
+    with pytest.raises(RuntimeError, match=r"`compiled=True` should find a C\+\+ compiler.*leave compiled off"):
+        optimizer.step()
+    assert torch.equal(parameter, torch.ones(2))
+    assert optimizer.state[parameter]["step"] == 0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("foreach", [True, False])
+def test_nonfinite_gradients_are_refused_or_seen(value, foreach):
+    fine, broken = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+    optimizer = TemporalAndMaskAdam([fine, broken], threshold=1.0, foreach=foreach)
+    fine.grad, broken.grad = torch.ones(2), torch.tensor([1.0, value])
+    with pytest.raises(FloatingPointError, match=r"Found NaN or infinity.*nothing has moved"):
+        optimizer.step()
+    assert torch.equal(fine, torch.ones(2))
+    assert not optimizer.state
+    optimizer.param_groups[0]["refuse_nonfinite"] = False
+    optimizer.step()
+    assert broken.isnan().tolist() == [False, True]  # though the mask lets nothing through
+    assert torch.equal(fine, torch.ones(2))
+
+
+def test_finite_gradients_whose_sum_overflows_pass():
+    parameter = torch.nn.Parameter(torch.ones(2))
+    optimizer = TemporalAndMaskAdam([parameter])
+    parameter.grad = torch.full((2,), 3e38)
+    optimizer.step()
+    assert optimizer.state[parameter]["step"] == 1
+
+
+def test_a_state_loads_into_another_type():
+    shapes, options = [(3,), (2, 2)], {"lr": 0.1, "threshold": 0.3}
+    _, parameters, optimizer = trained(shapes, options)
+    twins = [torch.nn.Parameter(parameter.detach().float()) for parameter in parameters]
+    twin = TemporalAndMaskAdam(twins)
+    twin.load_state_dict(optimizer.state_dict())
+    assert twin.state[twins[0]]["sign_avg"].dtype == torch.float32
+    assert twin.param_groups[0]["threshold"] == 0.3
+    for parameter in twins:
+        parameter.grad = torch.ones_like(parameter)
+    twin.step()
+    assert twin.state[twins[0]]["step"] == 7
 
 
 def test_threshold_zero_with_adams_choices_is_adam():

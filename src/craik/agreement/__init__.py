@@ -13,3 +13,4 @@ from craik.agreement.rules import Statistics as Statistics
 from craik.agreement.rules import XorMask as XorMask
 from craik.agreement.step import Agreement as Agreement
 from craik.agreement.step import Record as Record
+from craik.agreement.temporal_mask import TemporalMask as TemporalMask

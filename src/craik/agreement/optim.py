@@ -6,16 +6,14 @@ environment; successive steps then differ in environment, and a component moves 
 """
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
 from craik.agreement.temporal import Scalars, Tensors, compiled_step, foreach_step, loop_step
-
-BiasCorrection = Literal["none", "moments", "all"]
 
 _STATE = ("exp_avg", "exp_avg_sq", "sign_avg")
 
@@ -46,28 +44,41 @@ class TemporalAndMaskAdam(Optimizer):
         eps_inside_root: False adds eps to the root of v instead, as Adam does. With threshold 0 and
             ``bias_correction="moments"`` the step is then Adam's.
         maximize: ascend instead of descend.
-        foreach: update all tensors of a group by a few calls instead of one after the other; the same arithmetic. None: where
-            a group has more than one tensor.
-        compiled: fuse a group's step by ``torch.compile``: compiling takes a while at the first step, and needs a C++ compiler
-            on CPU. The arithmetic is the same up to rounding.
+        refuse_nonfinite: raise where a gradient is NaN or infinite, before anything moves, at the price of a pass over the
+            gradients (and, on a GPU, of waiting for them). Off, NaN reaches the parameters as it does in Adam, masked or not.
+        foreach: update many tensors by few calls; False: one after the other. The arithmetic is the same.
+        compiled: fuse the step by ``torch.compile`` into one pass over the memory. Compiling takes a while at the first step,
+            once for all models, and needs a C++ compiler on a CPU. The same up to rounding, and ``foreach`` is not asked.
 
     Raises:
         ValueError: a setting out of its range.
+
+    Example:
+        >>> import torch
+        >>> from craik.agreement import TemporalAndMaskAdam
+        >>> weights = torch.nn.Parameter(torch.zeros(2))
+        >>> optimizer = TemporalAndMaskAdam([weights], lr=0.1, betas=(0.5, 0.9, 0.5), threshold=0.5)
+        >>> for second in (1.0, -1.0, 1.0, -1.0):  # four environments; they disagree about the second component
+        ...     weights.grad = torch.tensor([1.0, second])
+        ...     optimizer.step()
+        >>> optimizer.survivors(), bool(weights[0] < -0.1)
+        ([0.5], True)
     """
 
     def __init__(
         self,
         params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
         lr: float = 1e-3,
-        betas: tuple[float, float, float] = (0.9, 0.999, 0.9),
+        betas: Sequence[float] = (0.9, 0.999, 0.9),
         threshold: float = 0.4,
         eps: float = 1e-8,
         weight_decay: float = 0.0,
         *,
-        bias_correction: BiasCorrection = "none",
+        bias_correction: str = "none",
         eps_inside_root: bool = True,
         maximize: bool = False,
-        foreach: bool | None = None,
+        refuse_nonfinite: bool = True,
+        foreach: bool = True,
         compiled: bool = False,
     ) -> None:
         defaults = {
@@ -79,6 +90,7 @@ class TemporalAndMaskAdam(Optimizer):
             "bias_correction": bias_correction,
             "eps_inside_root": eps_inside_root,
             "maximize": maximize,
+            "refuse_nonfinite": refuse_nonfinite,
             "foreach": foreach,
             "compiled": compiled,
         }
@@ -112,15 +124,18 @@ class TemporalAndMaskAdam(Optimizer):
 
         Raises:
             ValueError: a gradient is sparse or complex; nothing has moved.
+            FloatingPointError: a gradient is NaN or infinite, and ``refuse_nonfinite``; nothing has moved.
+            RuntimeError: ``compiled``, and no compiler; nothing has moved.
         """
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        work = [(group, self._tensors(group)) for group in self.param_groups]
-        for group, tensors in work:
-            if tensors.theta:
-                _advance(group, tensors)
+        parameters = [[p for p in group["params"] if p.grad is not None] for group in self.param_groups]
+        for group, some in zip(self.param_groups, parameters, strict=True):
+            _check_gradients(some, refuse_nonfinite=group["refuse_nonfinite"])
+        for group, some in zip(self.param_groups, parameters, strict=True):
+            self._advance(group, some)
         return loss
 
     @torch.no_grad()
@@ -135,25 +150,50 @@ class TemporalAndMaskAdam(Optimizer):
                     shares.append((state["sign_avg"].abs() >= least).double().mean().item())
         return shares
 
-    def _tensors(self, group: dict[str, Any]) -> Tensors:
-        tensors = Tensors([], [], [], [], [], [])
-        for parameter in group["params"]:
-            if parameter.grad is None:
-                continue
-            if parameter.grad.is_sparse or parameter.grad.is_complex():
-                kind = "sparse" if parameter.grad.is_sparse else "complex"
-                raise ValueError(
-                    f"Gradients should be dense and real: the mask needs every component's sign. Found a {kind} gradient of "
-                    f"shape {tuple(parameter.grad.shape)}. Give that parameter another optimiser."
+    def _advance(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
+        """Take one step of a group. Parameters that have taken different numbers of steps have different corrections."""
+        alike: dict[tuple[int, torch.device, torch.dtype], list[Tensor]] = {}
+        for parameter in parameters:
+            count = int(self._state_of(parameter)["step"].item()) + 1 if group["bias_correction"] != "none" else 1
+            alike.setdefault((count, parameter.device, parameter.dtype), []).append(parameter)
+        step = compiled_step if group["compiled"] else foreach_step if group["foreach"] else loop_step
+        for (count, _, _), some in alike.items():
+            states = [self._state_of(parameter) for parameter in some]
+            gradients = [parameter.grad for parameter in some if parameter.grad is not None]
+            step(Tensors(some, gradients, *([state[name] for state in states] for name in _STATE)), _scalars(group, count))
+            for state in states:
+                state["step"] += 1
+
+    def _state_of(self, parameter: Tensor) -> dict[str, Any]:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros((), dtype=torch.float32)  # on the CPU: read at every step without waiting for a GPU
+            for name in _STATE:
+                state[name] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+        return state
+
+
+def _check_gradients(parameters: list[Tensor], refuse_nonfinite: bool) -> None:
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    for gradient in gradients:
+        if gradient.layout != torch.strided or gradient.is_complex():
+            kind = "complex" if gradient.is_complex() else "sparse"
+            raise ValueError(
+                f"Gradients should be dense and real: the mask needs every component's sign. Found a {kind} gradient of "
+                f"shape {tuple(gradient.shape)}. Give that parameter another optimiser."
+            )
+    if not refuse_nonfinite or not gradients:
+        return
+    # A sum is one pass over the memory, a test of every component two; only a suspicion pays for the second.
+    sums = torch.stack([gradient.sum().to(gradients[0]) for gradient in gradients])
+    if not bool(torch.isfinite(sums).all()):
+        for gradient in gradients:
+            if not bool(torch.isfinite(gradient).all()):
+                raise FloatingPointError(
+                    f"Every gradient should be finite. Found NaN or infinity in a gradient of shape {tuple(gradient.shape)}. "
+                    "Lower the learning rate, or pass refuse_nonfinite=False where a GradScaler finds overflows; nothing has "
+                    "moved."
                 )
-            state = self.state[parameter]
-            if not state:
-                state["step"] = torch.zeros((), dtype=torch.float32)  # on the CPU: read at every step without waiting for a GPU
-                for name in _STATE:
-                    state[name] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
-            for held, value in zip(tensors, (parameter, parameter.grad, *(state[n] for n in (*_STATE, "step"))), strict=True):
-                held.append(value)
-        return tensors
 
 
 def _check(settings: dict[str, Any]) -> None:
@@ -176,23 +216,6 @@ def _check(settings: dict[str, Any]) -> None:
         )
     if settings["bias_correction"] not in ("none", "moments", "all"):
         raise ValueError(f'`bias_correction` should be "none", "moments" or "all". Found {settings["bias_correction"]!r}.')
-
-
-def _advance(group: dict[str, Any], tensors: Tensors) -> None:
-    """One step of a group. Parameters that have taken different numbers of steps have different corrections."""
-    for step in tensors.step:
-        step.add_(1)
-    uncorrected = group["bias_correction"] == "none"
-    counts = [0] * len(tensors.step) if uncorrected else [int(step.item()) for step in tensors.step]
-    for count in sorted(set(counts)):
-        some = Tensors(*([t for t, own in zip(held, counts, strict=True) if own == count] for held in tensors))
-        scalars = _scalars(group, count)
-        if group["compiled"]:
-            compiled_step(some, scalars)
-        elif group["foreach"] or (group["foreach"] is None and some.theta[0].is_cuda):
-            foreach_step(some, scalars)
-        else:
-            loop_step(some, scalars)
 
 
 _SLACK = 1e-6
