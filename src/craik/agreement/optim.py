@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 
 from craik.agreement.temporal import Scalars, Tensors, compiled_step, foreach_step, loop_step
 
+_torch: Any = torch  # see craik.agreement.temporal
 _STATE = ("exp_avg", "exp_avg_sq", "sign_avg")
 
 
@@ -152,17 +153,18 @@ class TemporalAndMaskAdam(Optimizer):
 
     def _advance(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
         """Take one step of a group. Parameters that have taken different numbers of steps have different corrections."""
-        alike: dict[tuple[int, torch.device, torch.dtype], list[Tensor]] = {}
+        corrected = group["bias_correction"] != "none"
+        alike: dict[tuple[int, torch.device, torch.dtype], list[tuple[Tensor, ...]]] = {}
         for parameter in parameters:
-            count = int(self._state_of(parameter)["step"].item()) + 1 if group["bias_correction"] != "none" else 1
-            alike.setdefault((count, parameter.device, parameter.dtype), []).append(parameter)
+            state = self._state_of(parameter)
+            count = int(state["step"].item()) + 1 if corrected else 1
+            row = (state["step"], parameter, parameter.grad, *(state[name] for name in _STATE))
+            alike.setdefault((count, parameter.device, parameter.dtype), []).append(row)
         step = compiled_step if group["compiled"] else foreach_step if group["foreach"] else loop_step
-        for (count, _, _), some in alike.items():
-            states = [self._state_of(parameter) for parameter in some]
-            gradients = [parameter.grad for parameter in some if parameter.grad is not None]
-            step(Tensors(some, gradients, *([state[name] for state in states] for name in _STATE)), _scalars(group, count))
-            for state in states:
-                state["step"] += 1
+        for (count, _, _), rows in alike.items():
+            counts, *tensors = (list(column) for column in zip(*rows, strict=True))
+            step(Tensors(*tensors), _scalars(group, count))
+            _torch._foreach_add_(counts, 1)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Any]:
         state = self.state[parameter]

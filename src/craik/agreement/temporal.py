@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-_torch: Any = torch  # the foreach functions have an underscore, but every optimiser in and around torch builds on them
+_torch: Any = torch  # foreach and (un)flatten have an underscore, but optimisers and wrappers in and around torch build on them
 
 BLOCK_ELEMENTS = 2**16
 """Elements that the foreach step works on at a time on a CPU: seven arrays of 256 KiB pass through its caches once."""
@@ -134,11 +134,34 @@ def compiled_step(tensors: Tensors, s: Scalars) -> None:
         for column, tensor in zip(large if flat else small, row, strict=True):
             column.append(tensor)
     for row in zip(*large, strict=True):
-        _call(tuple(tensor.detach().view(-1) for tensor in row), numbers, s.inside)
+        _call(tuple(_flat(tensor) for tensor in row), numbers, s.inside)
+        torch.autograd.graph.increment_version((row[0], *row[2:]))
     if small.theta:
-        gathered = tuple(torch.cat([tensor.detach().reshape(-1) for tensor in column]) for column in small)
+        gathered = tuple(_torch._utils._flatten_dense_tensors(column) for column in small)
         _call(gathered, numbers, s.inside)
         _scatter(gathered, small)
+
+
+def _flat(tensor: Tensor) -> Tensor:
+    """Return the same memory as one dimension. No view: the compiler would make another kernel for each shape viewed."""
+    return tensor.new_empty(0).set_(tensor.untyped_storage(), tensor.storage_offset(), (tensor.numel(),), (1,))
+
+
+def _numbers(s: Scalars, like: Tensor) -> Tensor:
+    decays = [number for beta in (s.beta1, s.beta2, s.beta3) for number in (beta, 1 - beta)]
+    numbers = [*decays, s.lr, s.least, s.eps, s.kept, 1 / s.correction]
+    return torch.tensor(numbers, dtype=torch.promote_types(like.dtype, torch.float32), device=like.device)
+
+
+def _scatter(gathered: tuple[Tensor, ...], small: Tensors) -> None:
+    for name, flat, column in zip(Tensors._fields, gathered, small, strict=True):
+        if name != "g":
+            _torch._foreach_copy_(column, _torch._utils._unflatten_dense_tensors(flat, column))
+
+
+def _flat(tensor: Tensor) -> Tensor:
+    """Return the same memory as one dimension. No view: the compiler would make another kernel for each shape viewed."""
+    return tensor.new_empty(0).set_(tensor.untyped_storage(), tensor.storage_offset(), (tensor.numel(),), (1,))
 
 
 def _numbers(s: Scalars, like: Tensor) -> Tensor:
