@@ -154,7 +154,7 @@ class TemporalAndMaskAdam(Optimizer):
     def _advance(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
         """Take one step of a group. Parameters that have taken different numbers of steps have different corrections."""
         corrected = group["bias_correction"] != "none"
-        alike: dict[tuple[int, torch.device, torch.dtype], list[tuple[Tensor, ...]]] = {}
+        alike: dict[tuple[int, torch.device, torch.dtype], list[tuple[Any, ...]]] = {}
         for parameter in parameters:
             state = self._state_of(parameter)
             count = int(state["step"].item()) + 1 if corrected else 1

@@ -4,6 +4,7 @@
 """
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -159,25 +160,6 @@ def _scatter(gathered: tuple[Tensor, ...], small: Tensors) -> None:
             _torch._foreach_copy_(column, _torch._utils._unflatten_dense_tensors(flat, column))
 
 
-def _flat(tensor: Tensor) -> Tensor:
-    """Return the same memory as one dimension. No view: the compiler would make another kernel for each shape viewed."""
-    return tensor.new_empty(0).set_(tensor.untyped_storage(), tensor.storage_offset(), (tensor.numel(),), (1,))
-
-
-def _numbers(s: Scalars, like: Tensor) -> Tensor:
-    decays = [number for beta in (s.beta1, s.beta2, s.beta3) for number in (beta, 1 - beta)]
-    numbers = [*decays, s.lr, s.least, s.eps, s.kept, 1 / s.correction]
-    return torch.tensor(numbers, dtype=torch.promote_types(like.dtype, torch.float32), device=like.device)
-
-
-def _scatter(gathered: tuple[Tensor, ...], small: Tensors) -> None:
-    for name, flat, column in zip(Tensors._fields, gathered, small, strict=True):
-        if name != "g":
-            pieces = flat.split([tensor.numel() for tensor in column])
-            shaped = [piece.view(tensor.shape) for piece, tensor in zip(pieces, column, strict=True)]
-            _torch._foreach_copy_(column, shaped)
-
-
 def _call(row: tuple[Tensor, ...], numbers: Tensor, inside: bool) -> None:
     try:
         _fused()(*row, numbers, inside)
@@ -205,4 +187,5 @@ def _flat_step(theta: Tensor, g: Tensor, m: Tensor, v: Tensor, a: Tensor, number
 
 @functools.cache
 def _fused() -> Callable[..., None]:
-    return torch.compile(_flat_step, dynamic=True)
+    # The function itself: a run-time type checker around it would be compiled too, and again at every call.
+    return torch.compile(inspect.unwrap(_flat_step), dynamic=True)
