@@ -20,7 +20,7 @@ def test_an_aggregator_of_the_environments_gradients():
 def test_too_large_or_misshapen_is_refused_before_a_gradient_is_touched():
     model = make("mlp", 0)
     x, y, ids = batch(0, [0, 1])
-    with pytest.raises(ValueError, match="at most `limit` = 100 elements. Found 2 environments x 128 components"):
+    with pytest.raises(ValueError, match=r"at most `limit` = 100 elements. Found 2 environments x 128 components"):
         torchjd.aggregate(model, squared(model(x), y), ids, lambda matrix: matrix.mean(0), limit=100)
     with pytest.raises(ValueError, match=r"each of 128 components. Found shape \(2,\)"):
         torchjd.aggregate(model, squared(model(x), y), ids, lambda matrix: matrix.mean(1))

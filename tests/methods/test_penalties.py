@@ -73,7 +73,7 @@ def test_equal_environments_cost_nothing_and_one_is_refused(name):
     x, y, _ = batch(1, [0, 0, 0])
     x, y = torch.cat([x, x])[:, 0], torch.cat([y, y])
     assert penalty(name, model, x, y, torch.tensor([0, 0, 0, 1, 1, 1])).item() == pytest.approx(0, abs=1e-20)
-    with pytest.raises(ValueError, match="at least 2 environments. Found 1"):
+    with pytest.raises(ValueError, match=r"at least 2 environments. Found 1"):
         penalty(name, model, x, y, torch.zeros(6, dtype=torch.int64))
 
 

@@ -77,4 +77,8 @@ class CautiousAdamW(torch.optim.Optimizer):
 
 
 OWN = "our reading of Liang et al. 2024: timm is not installed, or torchvision, without which it cannot be imported"
-METHOD = Method("cautious AdamW", make, package="timm", note="timm's AdamW(caution=True)" if timm_adamw() else OWN)
+METHOD = (
+    Method("cautious AdamW", make, package="timm", note="timm's AdamW(caution=True)")
+    if timm_adamw()
+    else Method("cautious AdamW", make, note=OWN)
+)

@@ -37,7 +37,7 @@ def as_aggregator(rule: Rule) -> Any:  # noqa: ANN401  # TorchJD's class, which 
     except ImportError:
         raise ModuleNotFoundError("torchjd should be installed. Found no such package. pip install 'craik[bench]'") from None
 
-    class RuleAggregator(Aggregator):
+    class RuleAggregator(Aggregator):  # pyright: ignore[reportUntypedBaseClass]
         """A rule of craik's."""
 
         def __init__(self) -> None:

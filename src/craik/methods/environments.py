@@ -1,14 +1,15 @@
 """What the methods share: examples by environment. Index conventions: b an example, e an environment, p a component."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 
-class Groups(NamedTuple):
+@dataclass(frozen=True)
+class Groups:
     """A batch by environment.
 
     Attributes:
@@ -64,7 +65,6 @@ def environment_gradients(
     """
     rows: list[Tensor] = []
     for mean in groups.means(losses):
-        found = torch.autograd.grad(mean, parameters, retain_graph=True, create_graph=create_graph, allow_unused=True)
-        pairs = zip(found, parameters, strict=True)
-        rows.append(torch.cat([torch.zeros_like(p).flatten() if g is None else g.flatten() for g, p in pairs]))
+        found = torch.autograd.grad(mean, parameters, retain_graph=True, create_graph=create_graph, materialize_grads=True)
+        rows.append(torch.cat([gradient.flatten() for gradient in found]))
     return torch.stack(rows)

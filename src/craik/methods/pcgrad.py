@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 from craik.methods.environments import environment_gradients, group
 
 
-def pcgrad(gradients: Float[Tensor, "e p"], generator: Generator) -> Float[Tensor, " p"]:
+def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tensor, " p"]:
     """Return the sum of the projected gradients: algorithm 1 of https://arxiv.org/abs/2001.06782.
 
     Each gradient goes through the others in a random order; wherever its product with one is negative, what it has along that
@@ -17,7 +17,7 @@ def pcgrad(gradients: Float[Tensor, "e p"], generator: Generator) -> Float[Tenso
     environments twice changes it too. Divide by E to compare learning rates with averaging.
 
     Args:
-        gradients: one environment's gradient a row.
+        gradients: (E, P), one environment's gradient a row.
         generator: of the orders, on the CPU.
 
     Raises:
