@@ -42,7 +42,9 @@ class LinearWeight(Formula):
             super().add(sums, use, groups)
             return
         sign = sign_products(use.deltas, inputs, sums.compiled) if "sign" in sums.needs else None
-        sums.add_sums(groups.count, use.deltas.T @ inputs, sign)
+        # (delta a^T)^2 = delta^2 (a^2)^T, element by element.
+        square = use.deltas.square().T @ inputs.square() if "square" in sums.needs else None
+        sums.add_sums(groups.count, use.deltas.T @ inputs, sign, square=square)
 
 
 def sign_products(
