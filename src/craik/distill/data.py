@@ -37,7 +37,7 @@ class Examples(NamedTuple):
 
     def rows(self, indices: Tensor) -> "Examples":
         """Return the examples at `indices`; indices of shape (n, B) give `Batches`' layout."""
-        return Examples(self.x[indices], self.privileged[indices], self.y[indices])
+        return Examples(*(tensor[indices.to(tensor.device)] for tensor in self))
 
 
 class Batches(NamedTuple):

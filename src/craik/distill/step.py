@@ -1,5 +1,6 @@
 """`Distillation`: one meta-step of the teacher, then N ordinary steps of the student, again and again; resumable to the bit."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -7,11 +8,17 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.distill.data import Examples, Split
-from craik.distill.inner import Inner
+from craik.distill import checks
+from craik.distill.data import Batches, Examples, Labelled, Split
+from craik.distill.inner import Inner, inner_from, state_from
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
+from craik.distill.meta import MetaGradient, meta_gradient
+from craik.distill.settings import check_choices, check_finite_step, check_optimizer, check_settings
 from craik.distill.strategies import Strategy
-from craik.distill.teaching import Statistics
+from craik.distill.stream import Stream
+from craik.distill.student import captured
+from craik.distill.teaching import Statistics, Teaching, unpack
+from craik.params import dot
 
 
 class MetaRecord(NamedTuple):
@@ -115,24 +122,147 @@ class Distillation:
         clip: float | None = 1e8,
         nonfinite: Literal["raise", "skip", "zero"] = "raise",
     ) -> None:
-        raise NotImplementedError
+        checks.check_modules(student, teacher)
+        checks.check_layers(student, layers)
+        check_settings(examples, split, batch_size, {"inner_steps": inner_steps, "student_steps": student_steps})
+        check_choices(splitting=splitting, moments=moments, nonfinite=nonfinite)
+        check_optimizer("student_optimizer", student_optimizer, student)
+        check_optimizer("meta_optimizer", meta_optimizer, teacher)
+        self.student, self.teacher, self.examples, self.split = student, teacher, examples, split
+        self.layers, self.inner, self.alpha = tuple(layers), inner, alpha
+        self.student_optimizer, self.meta_optimizer = student_optimizer, meta_optimizer
+        self.label_loss, self.teaching_loss = label_loss, teaching_loss
+        self.inner_steps, self.n_student_steps, self.validation_size = inner_steps, student_steps, validation_size
+        self.splitting, self.moments, self.nonfinite = splitting, moments, nonfinite
+        self.strategy, self.statistics, self.chunk, self.clip = strategy, statistics, chunk, clip
+        self.generator = generator
+        self._inner_rows = Stream(split.training, batch_size, generator)
+        self._student_rows = Stream(split.training, batch_size, generator)
+        self._rule()  # an optimiser that has no differentiable counterpart is refused here
 
     def step(self) -> Record:
         """Take a meta-step, then N student steps."""
-        raise NotImplementedError
+        return Record(self.meta_step(), self.student_steps())
 
     def meta_step(self) -> MetaRecord:
-        """Move the teacher once along the meta-gradient; the student keeps its parameters (algorithm 1)."""
-        raise NotImplementedError
+        """Move the teacher once along the meta-gradient; the student keeps its parameters (algorithm 1).
+
+        Raises:
+            FloatingPointError: a loss that is not finite, or with ``nonfinite="raise"`` a component of the meta-gradient; the
+                teacher was not moved then.
+        """
+        if self.splitting == "redrawn":
+            self._redraw()
+        rule = self._rule()
+        found = meta_gradient(
+            self.student,
+            self.teacher,
+            Batches(*self.examples.rows(self._inner_rows.take(self.inner_steps))),
+            self._validation(),
+            layers=self.layers,
+            inner=rule,
+            label_loss=self.label_loss,
+            alpha=self.alpha,
+            teaching_loss=self.teaching_loss,
+            strategy=self.strategy,
+            start=state_from(self.student_optimizer, self.student, rule) if self.moments == "student" else None,
+            statistics=self.statistics,
+            chunk=self.chunk,
+            clip=self.clip,
+        )
+        skipped = self._move_teacher(found)
+        norm = math.sqrt(float(dot(found.gradients, found.gradients)))
+        return MetaRecord(found.validation_loss.item(), found.training_losses, found.nonfinite, found.clipped, norm, skipped)
 
     def student_steps(self, count: int | None = None) -> StudentRecord:
-        """Take ordinary steps of the student on L_y + alpha L_h with the present teacher; None for N."""
-        raise NotImplementedError
+        """Take ordinary steps of the student on L_y + alpha L_h with the present teacher; None for N.
+
+        Raises:
+            FloatingPointError: a loss that is not finite; the student has not taken that step.
+        """
+        rows = self.examples.rows(self._student_rows.take(self.n_student_steps if count is None else count))
+        teaching = Teaching(self.teacher, self.layers, statistics="per-batch", chunk=self.chunk)
+        signals, layout = teaching.signals(rows.privileged)
+        label_losses: list[float] = []
+        teaching_losses: list[float] = []
+        with captured(self.student, self.layers) as hidden:
+            for i, (x, y) in enumerate(zip(rows.x, rows.y, strict=True)):
+                hidden.clear()
+                label_loss = self.label_loss(self.student(x), y).mean()
+                teaching_loss = self.teaching_loss(hidden, unpack([signal[i] for signal in signals], layout)).mean()
+                label_losses.append(label_loss.item())
+                teaching_losses.append(teaching_loss.item())
+                check_finite_step(label_losses[-1], teaching_losses[-1], i)
+                self.student_optimizer.zero_grad()
+                (label_loss + self.alpha * teaching_loss).backward()
+                self.student_optimizer.step()
+        self.student_optimizer.zero_grad()
+        return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that a resumed run needs: both modules, both optimisers, split, position in the data, generator."""
-        raise NotImplementedError
+        """Return all that a resumed run needs: both modules, both optimisers, split, position in the data, generator.
+
+        As with torch's own state dictionaries the tensors are the live ones: save it, or copy it, before going on.
+        """
+        return {
+            **{name: part.state_dict() for name, part in self._parts().items()},
+            "split": self.split._asdict(),
+            "generator": self.generator.get_state(),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken, to the bit."""
-        raise NotImplementedError
+        """Go on where `state_dict` was taken, to the bit.
+
+        Raises:
+            KeyError, RuntimeError, ValueError: a state of other modules, optimisers or data.
+        """
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+        self.split = Split(**state["split"])
+        self.generator.set_state(state["generator"])
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "student": self.student,
+            "teacher": self.teacher,
+            "student_optimizer": self.student_optimizer,
+            "meta_optimizer": self.meta_optimizer,
+            "inner_rows": self._inner_rows,
+            "student_rows": self._student_rows,
+        }
+
+    def _rule(self) -> Inner:
+        # Read anew at every meta-step: a scheduler may have moved the student's learning rate.
+        return inner_from(self.student_optimizer) if isinstance(self.inner, str) else self.inner
+
+    def _redraw(self) -> None:
+        rows = torch.cat(self.split)
+        rows = rows[torch.randperm(len(rows), generator=self.generator)]
+        held_out = len(self.split.validation)
+        self.split = Split(rows[held_out:].sort().values, rows[:held_out].sort().values)
+        self._inner_rows.restart(self.split.training)
+        self._student_rows.restart(self.split.training)
+
+    def _validation(self) -> Labelled:
+        rows = self.split.validation
+        if self.validation_size is not None:
+            rows = rows[torch.randperm(len(rows), generator=self.generator)[: self.validation_size]]
+        part = self.examples.rows(rows)
+        return Labelled(part.x, part.y)
+
+    def _move_teacher(self, found: MetaGradient) -> bool:
+        """Step the meta-optimiser along the gradient; return whether the step was skipped."""
+        if found.nonfinite and self.nonfinite == "raise":
+            raise FloatingPointError(
+                f"Every component of the meta-gradient should be finite. Found {found.nonfinite} that are not. Shorten the unroll, "
+                "lower the inner learning rate, or pass nonfinite='skip' or 'zero'; the teacher was not moved."
+            )
+        if found.nonfinite and self.nonfinite == "skip":
+            return True
+        for name, parameter in self.teacher.named_parameters():
+            if name in found.gradients:
+                gradient = found.gradients[name]
+                parameter.grad = gradient.nan_to_num(0.0, 0.0, 0.0) if found.nonfinite else gradient.clone()
+        self.meta_optimizer.step()
+        self.meta_optimizer.zero_grad()
+        return False

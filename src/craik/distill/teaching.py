@@ -111,10 +111,14 @@ class Teaching:
         if self.chunk is None:
             outputs, layout = self.forward(params, privileged)
             return Hoisted(tuple(output.detach() for output in outputs), layout, outputs, params)
-        with torch.no_grad():
-            parts = [self.forward(params, part) for part in privileged.split(self.chunk)]
-        signals = tuple(torch.cat(pieces) for pieces in zip(*(signals for signals, _ in parts), strict=True))
-        return Hoisted(signals, parts[0][1], None, params)
+        return Hoisted(*self.signals(privileged), None, params)
+
+    @torch.no_grad()
+    def signals(self, privileged: Tensor) -> tuple[Signals, Layout]:
+        """Return the signals of (n, B, ...) privileged data without a graph, chunk by chunk."""
+        params = parameters_of(self.teacher)
+        parts = [self.forward(params, part) for part in privileged.split(self.chunk or len(privileged))]
+        return tuple(torch.cat(pieces) for pieces in zip(*(found for found, _ in parts), strict=True)), parts[0][1]
 
     def pull_back(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Params:
         """Return the gradient of sum(cotangents * signals) with respect to the teacher's parameters."""
