@@ -5,7 +5,7 @@ new state, all out of place, so that the result can be differentiated with respe
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -21,12 +21,16 @@ class InnerState(NamedTuple):
         moments: by the moment's name ("momentum"; "mean" and "square"), a tensor for each parameter.
     """
 
-    step: int
+    step: int | Tensor
     moments: dict[str, Params]
 
 
 class Inner(Protocol):
-    """An inner optimiser: any object with these two methods serves."""
+    """An inner optimiser: any object with these two methods serves.
+
+    If its new parameters and moments are linear in parameters, gradients and moments, an attribute ``linear = True`` spares the
+    strategy "adjoint" the memory for moments.
+    """
 
     def init(self, params: Params) -> InnerState:
         """Return the state before the first step."""
@@ -52,6 +56,7 @@ class SGD:
     momentum: float = 0.0
     weight_decay: float = 0.0
     nesterov: bool = False
+    linear: ClassVar[bool] = True
 
     def init(self, params: Params) -> InnerState:
         """Return zero velocities: torch's first step, which takes the gradient for the velocity, is the same."""

@@ -9,7 +9,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.distill import checks
+from craik.distill.adjoint import eager_steps, solve_adjoint
+from craik.distill.compiled import compiled_steps
 from craik.distill.data import Batches, Labelled
+from craik.distill.implicit import solve_implicitly
 from craik.distill.inner import Inner, InnerState, inner_from
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
 from craik.distill.problem import Point, Problem, Solved
@@ -104,12 +107,12 @@ def meta_gradient(
             function, batches, hoisted.signals, hoisted.layout, validation, point, rule, alpha, teaching_loss, label_loss
         )
         check_fit(problem)
-        solved = solve(problem, chosen)
+        solved = solve(problem, chosen, student)
     return _meta_gradient(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
 
 
-def solve(problem: Problem, strategy: Strategy) -> Solved:
-    """Differentiate the inner problem with respect to its signals."""
+def solve(problem: Problem, strategy: Strategy, student: nn.Module) -> Solved:
+    """Differentiate the inner problem with respect to its signals; compiled steps are kept for the student."""
     n = problem.steps
     match strategy:
         case Unroll():
@@ -119,8 +122,10 @@ def solve(problem: Problem, strategy: Strategy) -> Solved:
             return solve_in_segments(problem, range(0, n, length))
         case Truncated(last=last):
             return solve_in_segments(problem, [max(0, n - last)])
-        case Adjoint() | Implicit():
-            raise NotImplementedError
+        case Adjoint(compile=compiled):
+            return solve_adjoint(problem, compiled_steps(problem, student) if compiled else eager_steps(problem))
+        case Implicit():
+            return solve_implicitly(problem, strategy)
 
 
 def check_fit(problem: Problem) -> None:

@@ -5,7 +5,7 @@ i = 0..n-1 (algorithm 1, lines 2 to 9), and then L_val(theta_n) (lines 10 and 11
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -92,16 +92,21 @@ class Problem:
         """The number n of inner steps."""
         return len(self.batches.x)
 
+    def with_student(self, student: StudentFunction) -> "Problem":
+        """Return the same problem for another student function."""
+        return replace(self, student=student)
+
     def step_signals(self, i: int) -> Signals:
         """Return the signals (B, ...) of inner step i."""
         return tuple(signal[i] for signal in self.signals)
 
-    def training_loss(self, params: Params, i: int, signals: Sequence[Tensor]) -> Tensor:
-        """Return L_train = L_y + alpha L_h of batch i, both averaged over its examples (algorithm 1, lines 4 to 8)."""
-        return self.batch_loss(params, self.batches.x[i], self.batches.y[i], signals)
+    def batch(self, i: int) -> tuple[Tensor, Tensor]:
+        """Return x and y (B, ...) of inner step i."""
+        return self.batches.x[i], self.batches.y[i]
 
-    def batch_loss(self, params: Params, x: Tensor, y: Tensor, signals: Sequence[Tensor]) -> Tensor:
-        """Return L_train of a batch that is given."""
+    def training_loss(self, params: Params, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor]) -> Tensor:
+        """Return L_train = L_y + alpha L_h, both averaged over the batch's examples (algorithm 1, lines 4 to 8)."""
+        x, y = batch
         prediction, hidden = self.student(params, x)
         label_losses = self.label_loss(prediction, y)
         check_losses("label", label_losses, len(x))
@@ -116,11 +121,13 @@ class Problem:
         check_losses("label", losses, len(self.validation.x))
         return losses.mean()
 
-    def advance(self, point: Point, i: int, signals: Sequence[Tensor], *, graph: bool) -> tuple[Point, Tensor]:
-        """Take inner step i; with a graph the result can be differentiated by what went in."""
+    def advance(
+        self, point: Point, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor], *, graph: bool
+    ) -> tuple[Point, Tensor]:
+        """Take an inner step; with a graph the result can be differentiated by what went in."""
         point = point if graph else Point(leaves(point.params), point.state)
         with torch.enable_grad():
-            loss = self.training_loss(point.params, i, signals)
+            loss = self.training_loss(point.params, batch, signals)
             found = torch.autograd.grad(
                 loss, list(point.params.values()), create_graph=graph, allow_unused=True, materialize_grads=True
             )

@@ -54,7 +54,7 @@ def _run(problem: Problem, boundaries: Sequence[int]) -> tuple[dict[int, Point],
         if i in boundaries:
             points[i] = point
         if i < boundaries[-1]:
-            point, loss = problem.advance(point, i, problem.step_signals(i), graph=False)
+            point, loss = problem.advance(point, problem.batch(i), problem.step_signals(i), graph=False)
             losses.append(loss)
     return points, losses
 
@@ -66,7 +66,7 @@ def _leaf_point(point: Point) -> Point:
 def _with_graph(problem: Problem, point: Point, signals: Sequence[Signals], start: int) -> tuple[Point, list[Tensor]]:
     losses: list[Tensor] = []
     for i, row in enumerate(signals, start):
-        point, loss = problem.advance(point, i, row, graph=True)
+        point, loss = problem.advance(point, problem.batch(i), row, graph=True)
         losses.append(loss)
     return point, losses
 
