@@ -8,6 +8,7 @@ Symbols are in docs/notation.md, choices that change a result in docs/deviations
 """
 
 from craik.distill.data import Batches, Examples, Labelled, Split, split_rows
+from craik.distill.forecast import Forecast, forecast_memory
 from craik.distill.inner import SGD, Adam, Inner, InnerState, inner_from, state_from
 from craik.distill.losses import GatedSquaredError, KullbackLeibler, LabelLoss, SquaredError, TeachingLoss
 from craik.distill.meta import MetaGradient, meta_gradient
@@ -16,6 +17,7 @@ from craik.distill.step import Distillation, MetaRecord, Record, StudentRecord
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
 from craik.distill.student import OUTPUT
 from craik.distill.targets import Target, TeacherOutput, TimeMixture, UnitsTeacher
+from craik.distill.verification import Difference, finite_differences
 
 __all__ = [
     "OUTPUT",
@@ -24,8 +26,10 @@ __all__ = [
     "Adjoint",
     "Batches",
     "Checkpoint",
+    "Difference",
     "Distillation",
     "Examples",
+    "Forecast",
     "GatedSquaredError",
     "Implicit",
     "Inner",
@@ -47,6 +51,8 @@ __all__ = [
     "Truncated",
     "UnitsTeacher",
     "Unroll",
+    "finite_differences",
+    "forecast_memory",
     "inner_from",
     "load_student",
     "meta_gradient",

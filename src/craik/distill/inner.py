@@ -5,7 +5,7 @@ new state, all out of place, so that the result can be differentiated with respe
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,7 @@ class InnerState(NamedTuple):
     moments: dict[str, Params]
 
 
+@runtime_checkable
 class Inner(Protocol):
     """An inner optimiser: any object with these two methods serves.
 

@@ -1,6 +1,5 @@
 """`meta_gradient`: how the student's validation loss after n inner steps depends on the teacher's parameters."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from craik.distill.implicit import solve_implicitly
 from craik.distill.inner import Inner, InnerState, inner_from
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
 from craik.distill.problem import Point, Problem, Solved
-from craik.distill.segments import solve_in_segments
+from craik.distill.segments import segment_length, solve_in_segments
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
 from craik.distill.student import student_function
 from craik.distill.teaching import Statistics, Teaching, unpack
@@ -118,8 +117,7 @@ def solve(problem: Problem, strategy: Strategy, student: nn.Module) -> Solved:
         case Unroll():
             return solve_in_segments(problem, [0])
         case Checkpoint(segments=segments):
-            length = math.ceil(n / min(n, segments or math.isqrt(n)))
-            return solve_in_segments(problem, range(0, n, length))
+            return solve_in_segments(problem, range(0, n, segment_length(n, segments)))
         case Truncated(last=last):
             return solve_in_segments(problem, [max(0, n - last)])
         case Adjoint(compile=compiled):

@@ -5,6 +5,7 @@ graph and the validation loss; the others follow from the last to the first, eac
 with respect to the point it starts from and its signals.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -43,6 +44,11 @@ def solve_in_segments(problem: Problem, boundaries: Sequence[int]) -> Solved:
         for i, row in enumerate(signals, start):
             rows[i] = tuple(next(flat_cotangents) for _ in row)
     return problem.solved(rows, loss, losses, last.params)
+
+
+def segment_length(n: int, segments: int | None) -> int:
+    """Return how many of n steps a segment has; without a number of segments about the square root of n."""
+    return math.ceil(n / min(n, segments or math.isqrt(n)))
 
 
 def _run(problem: Problem, boundaries: Sequence[int]) -> tuple[dict[int, Point], list[Tensor]]:
