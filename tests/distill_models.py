@@ -32,7 +32,11 @@ def filled(module, seed, scale=1.0):
     module = module.double()
     with torch.no_grad():
         for name, p in module.named_parameters():
-            p.copy_(scale * torch.randn(p.shape, generator=g, dtype=torch.float64) / math.sqrt(max(1, p.shape[-1] if p.dim() else 1)))
+            p.copy_(
+                scale
+                * torch.randn(p.shape, generator=g, dtype=torch.float64)
+                / math.sqrt(max(1, p.shape[-1] if p.dim() else 1))
+            )
             if name.endswith("original0"):
                 p.abs_().add_(0.5)
     return module
@@ -79,7 +83,9 @@ def mlp():
 
 
 def normed():
-    return nn.Sequential(weight_norm(nn.Linear(6, 5)), nn.Tanh(), weight_norm(nn.Linear(5, 4)), nn.Tanh(), weight_norm(nn.Linear(4, 3)))
+    return nn.Sequential(
+        weight_norm(nn.Linear(6, 5)), nn.Tanh(), weight_norm(nn.Linear(5, 4)), nn.Tanh(), weight_norm(nn.Linear(4, 3))
+    )
 
 
 def layer_normed():
@@ -109,7 +115,9 @@ def student(kind, seed=0):
 def teacher(units, seed=1, gated=False, norm=True):
     count = (1 + gated) * sum(math.prod(shape) for shape in units.values())
     middle = nn.BatchNorm1d(6) if norm else nn.Identity()
-    return filled(UnitsTeacher(nn.Sequential(nn.Linear(4, 6), middle, nn.Tanh(), nn.Linear(6, count)), units, gated=gated), seed)
+    return filled(
+        UnitsTeacher(nn.Sequential(nn.Linear(4, 6), middle, nn.Tanh(), nn.Linear(6, count)), units, gated=gated), seed
+    )
 
 
 def data(n=4, b=5, seed=2):

@@ -28,10 +28,11 @@ RULES = {
     "sgd": (SGD(0.1), lambda *a: oracles.sgd(*a, lr=0.1)),
     "momentum": (SGD(0.05, 0.75, 0.01), lambda *a: oracles.sgd(*a, lr=0.05, momentum=0.75, weight_decay=0.01)),
     "nesterov": (SGD(0.05, 0.7, 0.0, True), lambda *a: oracles.sgd(*a, lr=0.05, momentum=0.7, nesterov=True)),
-    "adam": (Adam(0.02, weight_decay=0.1), lambda *a: oracles.adam(*a, lr=0.02, weight_decay=0.1)),
+    # Where eps is small Adam's first steps are signs, whose derivative is nothing but rounding.
+    "adam": (Adam(0.05, eps=0.1, weight_decay=0.1), lambda *a: oracles.adam(*a, lr=0.05, eps=0.1, weight_decay=0.1)),
     "adamw": (
-        Adam(0.02, (0.5, 0.9), 1e-3, 0.1, True),
-        lambda *a: oracles.adam(*a, lr=0.02, betas=(0.5, 0.9), eps=1e-3, weight_decay=0.1, decoupled=True),
+        Adam(0.02, (0.5, 0.9), 0.05, 0.1, True),
+        lambda *a: oracles.adam(*a, lr=0.02, betas=(0.5, 0.9), eps=0.05, weight_decay=0.1, decoupled=True),
     ),
 }
 LOSSES = {
@@ -79,8 +80,8 @@ def literal(kind, rule, loss, seed=0, n=4, b=5, norm=True):
     loss=st.sampled_from(sorted(LOSSES)),
     strategy=st.sampled_from(EXACT),
     chunk=st.sampled_from([None, 1, 3]),
-    n=st.integers(1, 6),
-    b=st.integers(2, 5),
+    n=st.integers(1, 5),
+    b=st.integers(3, 5),
     seed=st.integers(0, 1000),
 )
 def test_every_exact_strategy_is_plain_reverse_mode(kind, rule, loss, strategy, chunk, n, b, seed):
@@ -156,13 +157,14 @@ def test_truncated_sees_the_last_steps_alone():
     assert models.largest_error(every.gradients, exact.gradients) < 1e-12
 
 
-@pytest.mark.parametrize("solver", [Implicit("cg", terms=40), Implicit("neumann", terms=4000, scale=0.2)])
+@pytest.mark.parametrize("solver", [Implicit("cg", terms=3), Implicit("neumann", terms=40, scale=0.1)])
 def test_implicit_is_the_limit_of_long_unrolls(solver):
     # Least squares with one batch again and again: the unroll tends to the minimum, its derivative to the implicit one.
-    x, target = models.randn(0, 12, 3), models.randn(1, 12, 2)
-    student = models.filled(nn.Linear(3, 2), 3)
+    # Orthogonal inputs make the Hessian 2 (1 + alpha) times the identity, so that both converge in a few steps.
+    x, target = 12**0.5 * torch.linalg.qr(models.randn(0, 12, 3)).Q, models.randn(1, 12, 2)
+    student = models.filled(nn.Linear(3, 2, bias=False), 3)
     teacher = models.filled(nn.Linear(4, 2), 4)
-    privileged, n = models.randn(2, 12, 4), 400
+    privileged, n = models.randn(2, 12, 4), 40
 
     def label_loss(prediction, y):
         return (prediction - y).square().sum(1)
@@ -190,7 +192,15 @@ def test_nothing_of_the_user_s_is_changed(strategy):
     batches, validation = models.data()
     random_state = torch.get_rng_state()
     meta_gradient(
-        student, teacher, batches, validation, layers=["1"], inner=Adam(), label_loss=models.label_loss, alpha=1.0, strategy=strategy
+        student,
+        teacher,
+        batches,
+        validation,
+        layers=["1"],
+        inner=Adam(),
+        label_loss=models.label_loss,
+        alpha=1.0,
+        strategy=strategy,
     )
     assert torch.equal(torch.get_rng_state(), random_state)
     for old, new in zip(before, (student, teacher), strict=True):
@@ -231,7 +241,13 @@ def test_components_beyond_the_clip_are_clipped_and_counted():
     batches, validation = models.data()
     arguments = {"layers": list(units), "inner": SGD(0.1), "label_loss": models.label_loss, "alpha": 0.7}
     found = meta_gradient(
-        models.student("mlp"), models.teacher(units), batches, validation, teaching_loss=SquaredError("sum"), clip=clip, **arguments
+        models.student("mlp"),
+        models.teacher(units),
+        batches,
+        validation,
+        teaching_loss=SquaredError("sum"),
+        clip=clip,
+        **arguments,
     )
     assert found.clipped == int((flat > clip).sum()) > 0
     for name, gradient in free.gradients.items():

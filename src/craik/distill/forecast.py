@@ -25,8 +25,8 @@ class Forecast(NamedTuple):
     Attributes:
         peak: the largest sum at one time.
         teacher: activations of the teacher, of all batches or of a chunk.
-        signals: targets and gates of all batches, and their gradients.
-        student: graphs and points of the unroll.
+        signals: targets and gates of all batches, and their gradients twice (step by step, and stacked).
+        student: graphs and points of the unroll, and the working memory of a step's backward pass.
     """
 
     peak: int
@@ -57,7 +57,7 @@ def forecast_memory(
     teaching_loss: TeachingLoss = SquaredError(),  # noqa: B008  # a frozen dataclass
     strategy: Strategy | str = "unroll",
     start: InnerState | None = None,
-    statistics: Statistics = "per-batch",
+    statistics: str = "per-batch",
     chunk: int | None = None,
 ) -> Forecast:
     """Forecast the memory of `meta_gradient` with the same arguments, at the price of one inner step.
@@ -66,8 +66,19 @@ def forecast_memory(
     are alike.
 
     Args:
-        student, teacher, batches, validation: as for `meta_gradient`; of `batches` the first is run.
-        layers, inner, label_loss, alpha, teaching_loss, strategy, start, statistics, chunk: as for `meta_gradient`.
+        student: as for `meta_gradient`, like all that follow.
+        teacher: of the targets.
+        batches: of the unroll; the first is run.
+        validation: of the outer loss.
+        layers: that are supervised.
+        inner: the inner optimiser.
+        label_loss: L_y.
+        alpha: the teaching coefficient.
+        teaching_loss: L_h.
+        strategy: whose memory is asked for.
+        start: the inner optimiser's state.
+        statistics: of the teacher's BatchNorm.
+        chunk: batches in a chunk of the teacher.
     """
     n = len(batches.x)
     rule = inner_from(inner) if isinstance(inner, torch.optim.Optimizer) else inner
@@ -82,7 +93,7 @@ def forecast_memory(
             function, first, hoisted.signals, hoisted.layout, validation, point, rule, alpha, teaching_loss, label_loss
         )
         sizes = _measure(problem)
-    signals = 2 * n * count_bytes(hoisted.signals)
+    signals = 3 * n * count_bytes(hoisted.signals)  # themselves, their gradients step by step, and these stacked
     held = (n if chunk is None else min(chunk, n)) * taught.total()
     unroll = _student_bytes(strategy_of(strategy), n, sizes, linear=bool(getattr(rule, "linear", False)))
     gradients = 2 * count_bytes(parameters_of(teacher).values())
@@ -91,19 +102,19 @@ def forecast_memory(
 
 
 def _student_bytes(strategy: Strategy, n: int, sizes: _Sizes, *, linear: bool) -> int:
-    point = sizes.params + sizes.moments
+    point, working = sizes.params + sizes.moments, 2 * max(sizes.step, sizes.validation)
     match strategy:
         case Unroll():
-            return n * sizes.step + sizes.validation
+            return n * sizes.step + working
         case Checkpoint(segments=segments):
             length = segment_length(n, segments)
-            return ceil(n / length) * point + length * sizes.step + sizes.validation
+            return ceil(n / length) * point + length * sizes.step + working
         case Truncated(last=last):
-            return point + min(n, last) * sizes.step + sizes.validation
+            return point + min(n, last) * sizes.step + working
         case Adjoint():
-            return n * (sizes.params if linear else point) + max(sizes.step, sizes.validation)
+            return n * (sizes.params if linear else point) + working
         case Implicit():
-            return 4 * sizes.params + max(sizes.step, sizes.validation)
+            return 4 * sizes.params + working
 
 
 def _measure(problem: Problem) -> _Sizes:

@@ -139,12 +139,13 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
                 "off, or write an inner optimiser of your own, with the methods of craik.distill.Inner."
             )
     if type(optimizer) is torch.optim.SGD:
-        names = ("momentum", "weight_decay", "nesterov")
-        return SGD(float(settings["lr"]), **{name: settings[name] for name in names})
+        lr, momentum, decay = (float(settings[name]) for name in ("lr", "momentum", "weight_decay"))
+        return SGD(lr, momentum, decay, nesterov=bool(settings["nesterov"]))
     if type(optimizer) in (torch.optim.Adam, torch.optim.AdamW):
+        lr, eps, decay = (float(settings[name]) for name in ("lr", "eps", "weight_decay"))
         betas = (float(settings["betas"][0]), float(settings["betas"][1]))
         decoupled = type(optimizer) is torch.optim.AdamW or bool(settings.get("decoupled_weight_decay"))
-        return Adam(float(settings["lr"]), betas, settings["eps"], settings["weight_decay"], decoupled)
+        return Adam(lr, betas, eps, decay, decoupled)
     raise TypeError(
         f"An inner optimiser should be one that can be differentiated: SGD, Adam or AdamW of torch.optim. Found "
         f"{type(optimizer).__name__}. Pass craik.distill.SGD or craik.distill.Adam, or an object with the methods of "

@@ -55,7 +55,7 @@ def meta_gradient(
     teaching_loss: TeachingLoss = SquaredError(),  # noqa: B008  # a frozen dataclass
     strategy: Strategy | str = "unroll",
     start: InnerState | None = None,
-    statistics: Statistics = "per-batch",
+    statistics: str = "per-batch",
     chunk: int | None = None,
     clip: float | None = 1e8,
 ) -> MetaGradient:

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from craik.distill.data import Examples, Split
+from craik.distill.inner import Inner
 
 CHOICES = {
     "splitting": ("fixed", "redrawn"),
@@ -22,7 +23,15 @@ def check_choices(**given: str) -> None:
             raise ValueError(f"`{name}` should be one of {', '.join(CHOICES[name])}. Found {value!r}.")
 
 
-def check_settings(examples: Examples, split: Split, batch_size: int, counts: Mapping[str, int]) -> None:
+def check_inner(inner: Inner | str) -> None:
+    """Refuse a name other than "student"."""
+    if isinstance(inner, str) and inner != "student":
+        raise ValueError(f"`inner` should be an inner optimiser or 'student', that is the student's own. Found {inner!r}.")
+
+
+def check_settings(
+    examples: Examples, split: Split, batch_size: int, counts: Mapping[str, int], validation_size: int | None
+) -> None:
     """Refuse examples that do not line up, an empty side of the split, rows that do not exist, counts below 1."""
     sizes = {name: len(part) for name, part in examples._asdict().items()}
     if len(set(sizes.values())) != 1:
@@ -40,8 +49,8 @@ def check_settings(examples: Examples, split: Split, batch_size: int, counts: Ma
                 f"A split's rows should be among the {sizes['x']} examples. Found {name} rows from {int(rows.min())} to "
                 f"{int(rows.max())}. Make the split for these examples."
             )
-    for name, count in {**counts, "batch_size": batch_size}.items():
-        if count < 1:
+    for name, count in {**counts, "batch_size": batch_size, "validation_size": validation_size}.items():
+        if count is not None and count < 1:
             raise ValueError(f"`{name}` should be at least 1. Found {count}.")
     if batch_size > len(split.training):
         raise ValueError(

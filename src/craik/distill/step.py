@@ -13,8 +13,8 @@ from craik.distill.data import Batches, Examples, Labelled, Split
 from craik.distill.inner import Inner, inner_from, state_from
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
 from craik.distill.meta import MetaGradient, meta_gradient
-from craik.distill.settings import check_choices, check_finite_step, check_optimizer, check_settings
-from craik.distill.strategies import Strategy
+from craik.distill.settings import check_choices, check_finite_step, check_inner, check_optimizer, check_settings
+from craik.distill.strategies import Strategy, strategy_of
 from craik.distill.stream import Stream
 from craik.distill.student import captured
 from craik.distill.teaching import Statistics, Teaching, unpack
@@ -105,7 +105,7 @@ class Distillation:
         layers: Sequence[str],
         student_optimizer: torch.optim.Optimizer,
         meta_optimizer: torch.optim.Optimizer,
-        inner: Inner | Literal["student"],
+        inner: Inner | str,
         label_loss: LabelLoss,
         alpha: float,
         inner_steps: int,
@@ -113,19 +113,22 @@ class Distillation:
         batch_size: int,
         generator: Generator,
         teaching_loss: TeachingLoss = SquaredError(),  # noqa: B008  # a frozen dataclass
-        splitting: Literal["fixed", "redrawn"] = "fixed",
-        moments: Literal["fresh", "student"] = "fresh",
+        splitting: str = "fixed",
+        moments: str = "fresh",
         validation_size: int | None = None,
         strategy: Strategy | str = "unroll",
-        statistics: Statistics = "per-batch",
+        statistics: str = "per-batch",
         chunk: int | None = None,
         clip: float | None = 1e8,
-        nonfinite: Literal["raise", "skip", "zero"] = "raise",
+        nonfinite: str = "raise",
     ) -> None:
         checks.check_modules(student, teacher)
         checks.check_layers(student, layers)
-        check_settings(examples, split, batch_size, {"inner_steps": inner_steps, "student_steps": student_steps})
+        counts = {"inner_steps": inner_steps, "student_steps": student_steps}
+        check_settings(examples, split, batch_size, counts, validation_size)
         check_choices(splitting=splitting, moments=moments, nonfinite=nonfinite)
+        check_inner(inner)
+        strategy_of(strategy)
         check_optimizer("student_optimizer", student_optimizer, student)
         check_optimizer("meta_optimizer", meta_optimizer, teacher)
         self.student, self.teacher, self.examples, self.split = student, teacher, examples, split

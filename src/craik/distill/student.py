@@ -36,8 +36,8 @@ def captured(student: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Te
             handle.remove()
 
 
-def _note(found: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Tensor], None]:
-    def hook(module: nn.Module, inputs: object, output: Tensor) -> None:
+def _note(found: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Any], None]:
+    def hook(module: nn.Module, inputs: object, output: Any) -> None:  # noqa: ANN401  # a user's module may return anything
         del module, inputs
         check_captured(name, output, again=name in found)
         found[name] = output

@@ -27,7 +27,7 @@ Layout = tuple[tuple[str, bool], ...]
 """For every supervised layer, in order: its name, and whether it has gates."""
 
 
-def pack(output: TeacherOutput, layers: Sequence[str]) -> tuple[Signals, Layout]:
+def pack(output: object, layers: Sequence[str]) -> tuple[Signals, Layout]:
     """Return a teacher's output as signals in the order of `layers`.
 
     Raises:
@@ -40,8 +40,8 @@ def pack(output: TeacherOutput, layers: Sequence[str]) -> tuple[Signals, Layout]
                 f"{type(output).__name__} for {len(layers)} layers. Return {{name: target}}, or see UnitsTeacher."
             )
         output = {layers[0]: output}
-    if not isinstance(output, Mapping) or set(output) != set(layers):  # pyright: ignore[reportUnnecessaryIsInstance]  # users' code
-        found = sorted(output) if isinstance(output, Mapping) else type(output).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(output, Mapping) or set(output) != set(layers):
+        found = sorted(output) if isinstance(output, Mapping) else type(output).__name__
         raise ValueError(
             f"The teacher should return targets for the supervised layers {sorted(layers)}. Found {found}. Let both name the "
             "same layers."
@@ -49,7 +49,7 @@ def pack(output: TeacherOutput, layers: Sequence[str]) -> tuple[Signals, Layout]
     signals: list[Tensor] = []
     layout: list[tuple[str, bool]] = []
     for name in layers:
-        value = output[name]
+        value: Tensor | Target = output[name]
         target = value if isinstance(value, Target) else Target(value)
         signals += [target.value] if target.gate is None else [target.value, target.gate]
         layout.append((name, target.gate is not None))
@@ -92,7 +92,7 @@ class Teaching:
         ValueError: pooled statistics in chunks, which would be pooled over each chunk alone.
     """
 
-    def __init__(self, teacher: nn.Module, layers: Sequence[str], *, statistics: Statistics, chunk: int | None) -> None:
+    def __init__(self, teacher: nn.Module, layers: Sequence[str], *, statistics: str, chunk: int | None) -> None:
         if statistics not in ("per-batch", "pooled"):
             raise ValueError(f'`statistics` should be "per-batch" or "pooled". Found {statistics!r}.')
         if chunk is not None and (chunk < 1 or statistics == "pooled"):
