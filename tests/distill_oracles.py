@@ -1,7 +1,7 @@
 """Algorithm 1 of the trajectories paper, slow and literal: one graph through teacher, students' steps and validation loss.
 
-Nothing here imports craik. The student's and the inner optimiser's formulas are written out; the teacher is called anew on every
-inner batch, as in the paper.
+Nothing here imports craik. The inner optimisers' formulas are written out; the teacher is called anew on every inner batch, as
+in the paper.
 """
 
 import torch

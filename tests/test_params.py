@@ -26,6 +26,7 @@ def test_operations():
     assert params.map_params(torch.add, first, second)["a"].tolist() == [5.0, 7.0]
     assert params.zeros_like(first)["b"] == 0
     assert params.count_bytes(first.values()) == 12
+    assert params.add_scaled(first, 2.0, second)["a"].tolist() == [9.0, 12.0]
     made = params.leaves(first)
     assert made["a"].requires_grad
     assert made["a"].is_leaf

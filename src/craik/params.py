@@ -29,6 +29,11 @@ def map_params(function: Callable[..., Tensor], *params: Params) -> Params:
     return {name: function(tensor, *(other[name] for other in others)) for name, tensor in first.items()}
 
 
+def add_scaled(params: Params, factor: float | Tensor, others: Params) -> Params:
+    """Return params + factor * others."""
+    return {name: tensor + factor * others[name] for name, tensor in params.items()}
+
+
 def leaves(params: Params) -> Params:
     """Return the same values as new leaves of the graph, which require a gradient."""
     return {name: tensor.detach().requires_grad_() for name, tensor in params.items()}

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import SGD, Adam, Batches, Distillation, Examples, SquaredError, Split, meta_gradient, split_rows
+from craik.distill import SGD, Adam, Batches, Distillation, Examples, Split, SquaredError, meta_gradient, split_rows
 from craik.params import parameters_of
 
 
@@ -86,8 +86,8 @@ def test_student_steps_are_an_ordinary_loop():
         optimizer.step()
     for name, tensor in student.state_dict().items():
         torch.testing.assert_close(distillation.student.state_dict()[name], tensor, rtol=1e-10, atol=1e-12)
-    assert record.label_loss == pytest.approx(float(sum(label)) / 3)
-    assert record.teaching_loss == pytest.approx(float(sum(teaching)) / 3)
+    assert record.label_loss == pytest.approx(sum(loss.item() for loss in label) / 3)
+    assert record.teaching_loss == pytest.approx(sum(loss.item() for loss in teaching) / 3)
     assert not any(module._forward_hooks for module in distillation.student.modules())
 
 

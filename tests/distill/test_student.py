@@ -78,7 +78,7 @@ BATCHES, VALIDATION = models.data()
     [
         ({"batches": cut(BATCHES, privileged=BATCHES.privileged[:, :4])}, r"Found privileged data with \(n, B\) = \(4, 4\)"),
         ({"batches": cut(BATCHES, y=BATCHES.y[:2])}, r"Found labels with \(n, B\) = \(2, 5\)"),
-        ({"batches": Batches(*(part[:0] for part in BATCHES))}, "n >= 1 inner steps. Found n = 0"),
+        ({"batches": Batches(*(part[:0] for part in BATCHES))}, r"n >= 1 inner steps\. Found n = 0"),
         ({"batches": Batches(*(part[:, :0] for part in BATCHES))}, "B >= 1"),
         ({"validation": Labelled(VALIDATION.x[:0], VALIDATION.y[:0])}, "Found 0 inputs and 0 labels"),
         ({"validation": Labelled(VALIDATION.x[:3], VALIDATION.y)}, "Found 3 inputs and 7 labels"),
@@ -114,7 +114,7 @@ def test_losses_that_are_no_numbers_are_refused_at_their_step():
     for strategy in ("unroll", "checkpoint", "adjoint", "truncated", "implicit"):
         with pytest.raises(FloatingPointError, match="Found nan at inner step 3 of 4"):
             run(batches=cut(BATCHES, x=bad), strategy=strategy)
-    with pytest.raises(FloatingPointError, match="validation loss after the unroll.*Found nan after 4"):
+    with pytest.raises(FloatingPointError, match=r"validation loss after the unroll.*Found nan after 4"):
         run(validation=Labelled(VALIDATION.x * float("nan"), VALIDATION.y))
 
 

@@ -15,7 +15,8 @@ def check_layers(student: nn.Module, layers: Sequence[str]) -> None:
     """Refuse names that are no modules of the student; suggest the nearest."""
     if not layers:
         raise ValueError(
-            "`layers` should name at least one layer of the student for the teacher to supervise. Found none. Names are those of "
+            "`layers` should name at least one layer of the student for the teacher to supervise. Found none. Names are "
+            "those of "
             'student.named_modules(); "" is the student\'s output.'
         )
     names = [name for name, _ in student.named_modules()]
@@ -55,7 +56,8 @@ def check_modules(student: nn.Module, teacher: nn.Module) -> None:
         for name, layer in module.named_modules():
             if hasattr(layer, "_orig_mod") or getattr(layer, "_compiled_call_impl", None) is not None:
                 raise ValueError(
-                    f"The {what} should not be compiled: a compiled graph runs with its own parameters. Found {name!r} compiled. "
+                    f"The {what} should not be compiled: a compiled graph runs with its own parameters. Found {name!r} "
+                    f"compiled. "
                     "Pass the module as it was before, and strategy=Adjoint(compile=True)."
                 )
             if _draws(layer):
@@ -84,11 +86,13 @@ def check_batches(x: Tensor, privileged: Tensor, y: Tensor) -> None:
         if tensor.shape[:2] != x.shape[:2]:
             raise ValueError(
                 f"Inputs, privileged data and labels should have the same n batches of B examples. Found {what} with (n, B) = "
-                f"{tuple(tensor.shape[:2])} beside inputs with {tuple(x.shape[:2])}. Give one row for each example to all three."
+                f"{tuple(tensor.shape[:2])} beside inputs with {tuple(x.shape[:2])}. Give one row for each example to "
+                f"all three."
             )
     if x.dim() < 2 or x.shape[1] == 0:
         raise ValueError(
-            f"Batches should have shape (n, B, ...) with B >= 1. Found inputs of shape {tuple(x.shape)}. Stack one batch for each "
+            f"Batches should have shape (n, B, ...) with B >= 1. Found inputs of shape {tuple(x.shape)}. Stack one "
+            f"batch for each "
             "inner step."
         )
 
@@ -97,7 +101,8 @@ def check_labelled(what: str, x: Tensor, y: Tensor) -> None:
     """Refuse validation data that is empty or does not line up."""
     if len(x) == 0 or len(x) != len(y):
         raise ValueError(
-            f"{what} should hold at least one example, and a label for each. Found {len(x)} inputs and {len(y)} labels. Choose a "
+            f"{what} should hold at least one example, and a label for each. Found {len(x)} inputs and {len(y)} labels. "
+            f"Choose a "
             "split that leaves examples on both sides."
         )
 
@@ -108,8 +113,10 @@ def check_targets(hidden: Mapping[str, Tensor], signals: Mapping[str, Sequence[T
         for what, tensor in zip(("targets", "gates"), signals[name], strict=False):
             if tensor.shape != h.shape:
                 raise ValueError(
-                    f"The teacher's {what} for a layer should have the shape of that layer's output. Found {tuple(tensor.shape)} "
-                    f"for {name!r}, whose output has {tuple(h.shape)}. Change the teacher's last layer, or the supervised layers."
+                    f"The teacher's {what} for a layer should have the shape of that layer's output. Found "
+                    f"{tuple(tensor.shape)} "
+                    f"for {name!r}, whose output has {tuple(h.shape)}. Change the teacher's last layer, or the "
+                    f"supervised layers."
                 )
 
 
@@ -137,6 +144,7 @@ def check_finite_validation(loss: Tensor, steps: int) -> None:
     """Refuse a validation loss that is no number."""
     if not bool(torch.isfinite(loss)):
         raise FloatingPointError(
-            f"The validation loss after the unroll should be finite. Found {loss.item()} after {steps} inner steps, whose losses "
+            f"The validation loss after the unroll should be finite. Found {loss.item()} after {steps} inner steps, "
+            f"whose losses "
             "were finite. Lower the inner learning rate or alpha, or look at the validation data; nothing was changed."
         )

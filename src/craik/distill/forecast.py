@@ -1,6 +1,6 @@
 """What memory a meta-gradient will take, before it is computed: one step is run and what its graph holds is counted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from math import ceil
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from craik.distill.problem import Point, Problem
 from craik.distill.segments import segment_length
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
 from craik.distill.student import student_function
-from craik.distill.teaching import Statistics, Teaching
+from craik.distill.teaching import Teaching
 from craik.params import count_bytes, parameters_of
 
 
@@ -147,7 +147,7 @@ class _Count:
 
 
 @contextmanager
-def _counting(known: Sequence[Tensor] = ()) -> Iterator[_Count]:
+def _counting(known: Sequence[Tensor] = ()) -> Generator[_Count]:
     count = _Count(known)
 
     def unpack(tensor: Tensor) -> Tensor:

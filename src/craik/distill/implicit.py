@@ -12,7 +12,7 @@ from torch import Tensor
 from craik.distill.problem import Point, Problem, Solved
 from craik.distill.strategies import Implicit
 from craik.distill.teaching import Signals
-from craik.params import Params, dot, leaves, map_params, zeros_like
+from craik.params import Params, add_scaled, dot, leaves, zeros_like
 
 Operator = Callable[[Params], Params]
 
@@ -29,10 +29,10 @@ def solve_implicitly(problem: Problem, strategy: Implicit) -> Solved:
     v = dict(zip(params, found, strict=True))
 
     def hessian(direction: Params) -> Params:
-        total = map_params(lambda d: strategy.damping * d, direction)
+        total = add_scaled(zeros_like(direction), strategy.damping, direction)
         for i in range(problem.steps):
             product, _ = _products(problem, point, i, direction)
-            total = map_params(lambda t, p: t + p / problem.steps, total, product)
+            total = add_scaled(total, 1 / problem.steps, product)
         return total
 
     solve = conjugate_gradients if strategy.solver == "cg" else neumann_series(strategy.scale)
@@ -64,9 +64,9 @@ def neumann_series(scale: float) -> Callable[[Operator, Params, int], Params]:
     def solve(hessian: Operator, v: Params, terms: int) -> Params:
         term, total = v, v
         for _ in range(terms - 1):
-            term = map_params(lambda t, h: t - scale * h, term, hessian(term))
-            total = map_params(torch.add, total, term)
-        return map_params(lambda t: scale * t, total)
+            term = add_scaled(term, -scale, hessian(term))
+            total = add_scaled(total, 1.0, term)
+        return add_scaled(zeros_like(total), scale, total)
 
     return solve
 
@@ -80,9 +80,7 @@ def conjugate_gradients(hessian: Operator, v: Params, terms: int) -> Params:
             break
         image = hessian(direction)
         step = square / dot(direction, image)
-        q = map_params(lambda a, d: a + step * d, q, direction)
-        residual = map_params(lambda r, m: r - step * m, residual, image)
+        q, residual = add_scaled(q, step, direction), add_scaled(residual, -step, image)
         square, last = dot(residual, residual), square
-        ratio = square / last
-        direction = map_params(lambda r, d: r + ratio * d, residual, direction)
+        direction = add_scaled(residual, square / last, direction)
     return q

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from craik.params import Params, map_params, zeros_like
+from craik.params import Params, add_scaled, map_params, zeros_like
 
 
 class InnerState(NamedTuple):
@@ -66,13 +66,12 @@ class SGD:
     def update(self, params: Params, gradients: Params, state: InnerState) -> tuple[Params, InnerState]:
         """Return the parameters and velocities after a step."""
         if self.weight_decay:
-            gradients = map_params(lambda g, p: g + self.weight_decay * p, gradients, params)
+            gradients = add_scaled(gradients, self.weight_decay, params)
         if not self.momentum:
-            return map_params(lambda p, g: p - self.lr * g, params, gradients), InnerState(state.step + 1, {})
-        velocity = map_params(lambda v, g: self.momentum * v + g, state.moments["momentum"], gradients)
-        direction = map_params(lambda g, v: g + self.momentum * v, gradients, velocity) if self.nesterov else velocity
-        moved = map_params(lambda p, d: p - self.lr * d, params, direction)
-        return moved, InnerState(state.step + 1, {"momentum": velocity})
+            return add_scaled(params, -self.lr, gradients), InnerState(state.step + 1, {})
+        velocity = add_scaled(gradients, self.momentum, state.moments["momentum"])
+        direction = add_scaled(gradients, self.momentum, velocity) if self.nesterov else velocity
+        return add_scaled(params, -self.lr, direction), InnerState(state.step + 1, {"momentum": velocity})
 
 
 @dataclass(frozen=True)
@@ -105,15 +104,15 @@ class Adam:
         beta1, beta2 = self.betas
         step = state.step + 1
         if self.weight_decay and not self.decoupled:
-            gradients = map_params(lambda g, p: g + self.weight_decay * p, gradients, params)
-        mean = map_params(lambda m, g: beta1 * m + (1 - beta1) * g, state.moments["mean"], gradients)
-        square = map_params(lambda v, g: beta2 * v + (1 - beta2) * g * g, state.moments["square"], gradients)
+            gradients = add_scaled(gradients, self.weight_decay, params)
+        old_mean, old_square = state.moments["mean"], state.moments["square"]
+        mean = {name: beta1 * old_mean[name] + (1 - beta1) * g for name, g in gradients.items()}
+        square = {name: beta2 * old_square[name] + (1 - beta2) * g * g for name, g in gradients.items()}
         shrink = 1 - self.lr * self.weight_decay if self.decoupled else 1.0
         rate, correction = self.lr / (1 - beta1**step), 1 / (1 - beta2**step)
-        floor = self.eps**2
 
         def move(p: Tensor, m: Tensor, v: Tensor) -> Tensor:
-            return shrink * p - rate * m * torch.rsqrt(correction * v + floor)
+            return shrink * p - rate * m * torch.rsqrt(correction * v + self.eps**2)
 
         return map_params(move, params, mean, square), InnerState(step, {"mean": mean, "square": square})
 
@@ -135,7 +134,8 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
     for name in ("maximize", "amsgrad", "dampening"):
         if settings.get(name):
             raise ValueError(
-                f"An inner optimiser should be one that craik.distill can differentiate. Found {name}={settings[name]}. Turn it "
+                f"An inner optimiser should be one that craik.distill can differentiate. Found {name}={settings[name]}. "
+                f"Turn it "
                 "off, or write an inner optimiser of your own, with the methods of craik.distill.Inner."
             )
     if type(optimizer) is torch.optim.SGD:

@@ -18,7 +18,7 @@ from craik.distill.problem import Point, Problem, Solved
 from craik.distill.segments import segment_length, solve_in_segments
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
 from craik.distill.student import student_function
-from craik.distill.teaching import Statistics, Teaching, unpack
+from craik.distill.teaching import Teaching, unpack
 from craik.params import Params, parameters_of
 
 

@@ -1,7 +1,7 @@
 """The inner problem: what an unroll differentiates, once the teacher's signals are given.
 
-theta_{i+1}, state_{i+1} = inner.update(theta_i, g_i, state_i) with g_i = d L_train(theta_i; batch i, signals i) / d theta_i, for
-i = 0..n-1 (algorithm 1, lines 2 to 9), and then L_val(theta_n) (lines 10 and 11).
+theta_{i+1}, state_{i+1} = inner.update(theta_i, g_i, state_i) with g_i = d L_train(theta_i; batch i, signals i) / d theta_i,
+for i = 0..n-1 (algorithm 1, lines 2 to 9), and then L_val(theta_n) (lines 10 and 11).
 """
 
 from collections.abc import Sequence

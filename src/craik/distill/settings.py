@@ -42,7 +42,8 @@ def check_settings(
     for name, rows in split._asdict().items():
         if len(rows) == 0:
             raise ValueError(
-                f"A split should leave examples on both sides. Found no {name} rows of {sizes['x']}. Use split_rows, or give rows."
+                f"A split should leave examples on both sides. Found no {name} rows of {sizes['x']}. Use split_rows, or "
+                f"give rows."
             )
         if int(rows.min()) < 0 or int(rows.max()) >= sizes["x"]:
             raise ValueError(
@@ -54,7 +55,8 @@ def check_settings(
             raise ValueError(f"`{name}` should be at least 1. Found {count}.")
     if batch_size > len(split.training):
         raise ValueError(
-            f"A batch should fit into the training part. Found batch_size={batch_size} with {len(split.training)} training rows. "
+            f"A batch should fit into the training part. Found batch_size={batch_size} with {len(split.training)} "
+            f"training rows. "
             "Lower the batch size, or the validation share."
         )
 
@@ -74,6 +76,7 @@ def check_finite_step(label_loss: float, teaching_loss: float, step: int) -> Non
     """Refuse a student step along a loss that is no number."""
     if not (math.isfinite(label_loss) and math.isfinite(teaching_loss)):
         raise FloatingPointError(
-            f"The student's losses should be finite. Found a label loss of {label_loss} and a teaching loss of {teaching_loss} at "
+            f"The student's losses should be finite. Found a label loss of {label_loss} and a teaching loss of "
+            f"{teaching_loss} at "
             f"step {step + 1}. Lower the student's learning rate or alpha; that step was not taken."
         )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -17,7 +17,7 @@ from craik.distill.settings import check_choices, check_finite_step, check_inner
 from craik.distill.strategies import Strategy, strategy_of
 from craik.distill.stream import Stream
 from craik.distill.student import captured
-from craik.distill.teaching import Statistics, Teaching, unpack
+from craik.distill.teaching import Teaching, unpack
 from craik.params import dot
 
 
@@ -257,7 +257,8 @@ class Distillation:
         """Step the meta-optimiser along the gradient; return whether the step was skipped."""
         if found.nonfinite and self.nonfinite == "raise":
             raise FloatingPointError(
-                f"Every component of the meta-gradient should be finite. Found {found.nonfinite} that are not. Shorten the unroll, "
+                f"Every component of the meta-gradient should be finite. Found {found.nonfinite} that are not. Shorten "
+                f"the unroll, "
                 "lower the inner learning rate, or pass nonfinite='skip' or 'zero'; the teacher was not moved."
             )
         if found.nonfinite and self.nonfinite == "skip":

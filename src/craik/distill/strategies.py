@@ -1,4 +1,4 @@
-"""Strategies: how the unroll is differentiated. The first three are exact and differ in time and memory, the others approximate."""
+"""Strategies: how the unroll is differentiated. The first three are exact, at other prices; the last two approximate."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,6 +1,6 @@
-"""The student as a function of its parameters: prediction and supervised activations of any module, by hooks, rewriting nothing."""
+"""The student as a function of its parameters: prediction and supervised activations of any module, by forward hooks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ StudentFunction = Callable[[Params, Tensor], tuple[Tensor, dict[str, Tensor]]]
 
 
 @contextmanager
-def captured(student: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Tensor]]:
+def captured(student: nn.Module, layers: Sequence[str]) -> Generator[dict[str, Tensor]]:
     """Note what the named layers return while the block runs; the hooks are removed at its end, whatever happens.
 
     Yields:
@@ -46,7 +46,7 @@ def _note(found: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Any]
 
 
 @contextmanager
-def student_function(student: nn.Module, layers: Sequence[str]) -> Iterator[StudentFunction]:
+def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[StudentFunction]:
     """Make the student a function of its trainable parameters while the block runs.
 
     Frozen parameters are constants. Buffers are copied for every call, so that what a forward pass writes to them (BatchNorm's
