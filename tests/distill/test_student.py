@@ -134,6 +134,7 @@ def test_random_layers_are_refused_in_train_mode(layer):
     run(teacher=teacher)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # torch.compile imports what torch itself deprecates
 def test_modules_without_parameters_and_compiled_ones_are_refused():
     with pytest.raises(ValueError, match="The student should have at least one parameter"):
         run(models.student("mlp").requires_grad_(False))

@@ -12,8 +12,9 @@ from craik.distill.forecast import Forecast, forecast_memory
 from craik.distill.inner import SGD, Adam, Inner, InnerState, inner_from, state_from
 from craik.distill.losses import GatedSquaredError, KullbackLeibler, LabelLoss, SquaredError, TeachingLoss
 from craik.distill.meta import MetaGradient, meta_gradient
+from craik.distill.records import MetaRecord, Record, StudentRecord
 from craik.distill.saving import load_student, save_student
-from craik.distill.step import Distillation, MetaRecord, Record, StudentRecord
+from craik.distill.step import Distillation
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
 from craik.distill.student import OUTPUT
 from craik.distill.targets import Target, TeacherOutput, TimeMixture, UnitsTeacher

@@ -33,17 +33,17 @@ class _Kept(NamedTuple):
 _kept: "WeakKeyDictionary[nn.Module, _Kept]" = WeakKeyDictionary()
 
 
-def compiled_steps(problem: Problem, student: nn.Module) -> Steps:
+def compiled_steps(problem: Problem, student: nn.Module, backend: str) -> Steps:
     """Return the inner step and its product, compiled for this student, or those that were compiled before.
 
     Raises:
         RuntimeError: the steps cannot be compiled, for want of a C++ compiler for example.
     """
     constants = constants_of(student)
-    key = _key(problem, student, constants)
+    key = (backend, *_key(problem, student, constants))
     kept = _kept.get(student)
     if kept is None or kept.key != key or not _agrees(problem, _bound(problem, kept, constants)):
-        kept = _kept[student] = _compile(problem, key, constants)
+        kept = _kept[student] = _compile(problem, key, constants, backend)
     return _bound(problem, kept, constants)
 
 
@@ -61,7 +61,7 @@ def _key(problem: Problem, student: nn.Module, constants: Params) -> tuple[Any, 
     )
 
 
-def _compile(problem: Problem, key: tuple[Any, ...], constants: Params) -> _Kept:
+def _compile(problem: Problem, key: tuple[Any, ...], constants: Params, backend: str) -> _Kept:
     point, names = problem.start, list(constants)
 
     def at(tensors: Flat, step: Tensor) -> Point:
@@ -83,15 +83,17 @@ def _compile(problem: Problem, key: tuple[Any, ...], constants: Params) -> _Kept
         return step_product(with_constants(held), at(tensors, step), (x, y), signals, weights)
 
     example = _arguments(problem, point, 0, constants)
-    return _Kept(key, _compiled(forward, example), _compiled(backward, (*example, point.tensors())))
+    # Tensors of their own: one that came in twice would be one and the same input of the trace.
+    weights = [torch.ones_like(tensor) for tensor in point.tensors()]
+    return _Kept(key, _compiled(forward, example, backend), _compiled(backward, (*example, weights), backend))
 
 
-def _compiled(function: Callable[..., Any], example: tuple[Any, ...]) -> Callable[..., Any]:
+def _compiled(function: Callable[..., Any], example: tuple[Any, ...], backend: str) -> Callable[..., Any]:
     try:
         graph = make_fx(function)(*example)
         graph.graph.eliminate_dead_code()
         graph.recompile()
-        compiled = torch.compile(graph, fullgraph=True, dynamic=False)
+        compiled = torch.compile(graph, fullgraph=True, dynamic=False, backend=backend)
         with torch.no_grad():
             compiled(*example)
     except Exception as error:

@@ -120,8 +120,10 @@ def solve(problem: Problem, strategy: Strategy, student: nn.Module) -> Solved:
             return solve_in_segments(problem, range(0, n, segment_length(n, segments)))
         case Truncated(last=last):
             return solve_in_segments(problem, [max(0, n - last)])
-        case Adjoint(compile=compiled):
-            return solve_adjoint(problem, compiled_steps(problem, student) if compiled else eager_steps(problem))
+        case Adjoint(compile=True, backend=backend):
+            return solve_adjoint(problem, compiled_steps(problem, student, backend))
+        case Adjoint():
+            return solve_adjoint(problem, eager_steps(problem))
         case Implicit():
             return solve_implicitly(problem, strategy)
 

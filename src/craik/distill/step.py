@@ -2,62 +2,23 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 
 from craik.distill import checks
 from craik.distill.data import Batches, Examples, Labelled, Split
 from craik.distill.inner import Inner, inner_from, state_from
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
 from craik.distill.meta import MetaGradient, meta_gradient
+from craik.distill.records import MetaRecord, Record, StudentRecord
 from craik.distill.settings import check_choices, check_finite_step, check_inner, check_optimizer, check_settings
 from craik.distill.strategies import Strategy, strategy_of
 from craik.distill.stream import Stream
 from craik.distill.student import captured
 from craik.distill.teaching import Teaching, unpack
 from craik.params import dot
-
-
-class MetaRecord(NamedTuple):
-    """What a meta-step reports.
-
-    Attributes:
-        validation_loss: L_val at theta_n, before the teacher's step.
-        training_losses: (n,) L_train = L_y + alpha L_h at each inner step.
-        nonfinite: components of the meta-gradient that are NaN or infinite.
-        clipped: finite components that were clipped.
-        norm: of the (clipped) meta-gradient.
-        skipped: the teacher was left as it was, because components were not finite (``nonfinite="skip"``).
-    """
-
-    validation_loss: float
-    training_losses: Float[Tensor, " n"]
-    nonfinite: int
-    clipped: int
-    norm: float
-    skipped: bool
-
-
-class StudentRecord(NamedTuple):
-    """What the student's ordinary steps report: means over their N batches.
-
-    Attributes:
-        label_loss: L_y.
-        teaching_loss: L_h, without alpha.
-    """
-
-    label_loss: float
-    teaching_loss: float
-
-
-class Record(NamedTuple):
-    """What `Distillation.step` reports: the teacher's part and the student's."""
-
-    meta: MetaRecord
-    student: StudentRecord
 
 
 class Distillation:

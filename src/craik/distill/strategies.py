@@ -30,9 +30,11 @@ class Adjoint:
     Attributes:
         compile: compile the steps with `torch.compile`. Needs a C++ compiler; takes tens of seconds once for a student and a
             batch size, and pays in long runs.
+        backend: of `torch.compile`.
     """
 
     compile: bool = False
+    backend: str = "inductor"
 
 
 @dataclass(frozen=True)
