@@ -21,7 +21,9 @@ def label_loss(logits: Tensor, y: Tensor) -> Tensor:
     return cross_entropy(logits, y, reduction="none")
 
 
-def prepare_with(strategy: Strategy | str, chunk: int | None = None) -> Callable[[Unrolling], Compute]:
+def prepare_with(
+    strategy: Strategy | str, chunk: int | None = None, autocast: torch.dtype | None = None
+) -> Callable[[Unrolling], Compute]:
     """Return how a variant of ours prepares a problem."""
 
     def prepare(problem: Unrolling) -> Compute:
@@ -48,6 +50,7 @@ def prepare_with(strategy: Strategy | str, chunk: int | None = None) -> Callable
                 teaching_loss=loss,
                 strategy=strategy,
                 chunk=chunk,
+                autocast=autocast,
             )
             return list(found.gradients.values())
 

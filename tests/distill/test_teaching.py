@@ -88,3 +88,17 @@ def test_outputs_are_told_apart():
 def test_bad_choices_are_refused(statistics, chunk):
     with pytest.raises(ValueError, match="should be"):
         Teaching(models.teacher(UNITS), ["a"], statistics=statistics, chunk=chunk)
+
+
+def test_a_teacher_in_low_precision_is_close_and_stays_in_the_data_s_type():
+    def found(autocast):
+        teacher, privileged = models.teacher(UNITS, gated=True).float(), models.randn(3, 5, 6, 4).float()
+        teaching = Teaching(teacher, list(UNITS), statistics="per-batch", chunk=2, autocast=autocast)
+        hoisted = teaching.hoist(privileged)
+        return hoisted.signals, teaching.pull_back(hoisted, privileged, tuple(map(torch.ones_like, hoisted.signals)))
+
+    (exact, gradients), (rough, rough_gradients) = found(None), found(torch.bfloat16)
+    assert all(signal.dtype == torch.float32 for signal in rough)
+    assert not torch.equal(rough[0], exact[0])
+    torch.testing.assert_close(rough, exact, rtol=0.1, atol=0.1)
+    assert models.largest_error(rough_gradients, gradients) < 0.05

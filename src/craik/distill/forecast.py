@@ -59,6 +59,7 @@ def forecast_memory(
     start: InnerState | None = None,
     statistics: str = "per-batch",
     chunk: int | None = None,
+    autocast: torch.dtype | None = None,
 ) -> Forecast:
     """Forecast the memory of `meta_gradient` with the same arguments, at the price of one inner step.
 
@@ -79,11 +80,12 @@ def forecast_memory(
         start: the inner optimiser's state.
         statistics: of the teacher's BatchNorm.
         chunk: batches in a chunk of the teacher.
+        autocast: the teacher's precision.
     """
     n = len(batches.x)
     rule = inner_from(inner) if isinstance(inner, torch.optim.Optimizer) else inner
     first = Batches(*(tensor[:1] for tensor in batches))
-    teaching = Teaching(teacher, layers, statistics=statistics, chunk=None)
+    teaching = Teaching(teacher, layers, statistics=statistics, chunk=None, autocast=autocast)
     with _counting() as taught:
         hoisted = teaching.hoist(first.privileged)
     params = parameters_of(student)

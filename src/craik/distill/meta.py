@@ -57,6 +57,7 @@ def meta_gradient(
     start: InnerState | None = None,
     statistics: str = "per-batch",
     chunk: int | None = None,
+    autocast: torch.dtype | None = None,
     clip: float | None = 1e8,
 ) -> MetaGradient:
     """Differentiate the student's validation loss through n of its own training steps, by the teacher's parameters.
@@ -84,6 +85,7 @@ def meta_gradient(
         statistics: what BatchNorm of the teacher normalises with: "per-batch" (exact) or "pooled" over all n batches (another
             gradient).
         chunk: how many batches the teacher holds activations of at a time, at the price of a second forward pass; None for all.
+        autocast: the teacher's precision, such as torch.bfloat16 (an approximation); None leaves it as it is.
         clip: components are clipped to [-clip, clip] (thesis appendix C.2.2.2: 1e8); None leaves them.
 
     Raises:
@@ -97,7 +99,7 @@ def meta_gradient(
     checks.check_batches(*batches)
     checks.check_labelled("Validation data", *validation)
     rule = inner_from(inner) if isinstance(inner, torch.optim.Optimizer) else inner
-    teaching = Teaching(teacher, layers, statistics=statistics, chunk=chunk)
+    teaching = Teaching(teacher, layers, statistics=statistics, chunk=chunk, autocast=autocast)
     hoisted = teaching.hoist(batches.privileged)
     params = parameters_of(student)
     point = Point(params, start if start is not None else rule.init(params))

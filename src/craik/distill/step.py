@@ -47,7 +47,7 @@ class Distillation:
             meta-step (the published toy code; ablation AR).
         moments: "fresh" starts every unroll with new inner moments; "student" with those of `student_optimizer`.
         validation_size: validation examples of a meta-step, drawn anew; None takes all.
-        strategy, statistics, chunk, clip: see `meta_gradient`.
+        strategy, statistics, chunk, autocast, clip: see `meta_gradient`.
         nonfinite: what a meta-step does if components of the meta-gradient are NaN or infinite: "raise", "skip" the teacher's
             step, or set them to "zero" (the published code). They are counted in the record in any case.
 
@@ -80,6 +80,7 @@ class Distillation:
         strategy: Strategy | str = "unroll",
         statistics: str = "per-batch",
         chunk: int | None = None,
+        autocast: torch.dtype | None = None,
         clip: float | None = 1e8,
         nonfinite: str = "raise",
     ) -> None:
@@ -98,7 +99,8 @@ class Distillation:
         self.label_loss, self.teaching_loss = label_loss, teaching_loss
         self.inner_steps, self.n_student_steps, self.validation_size = inner_steps, student_steps, validation_size
         self.splitting, self.moments, self.nonfinite = splitting, moments, nonfinite
-        self.strategy, self.statistics, self.chunk, self.clip = strategy, statistics, chunk, clip
+        self.strategy, self.statistics, self.clip = strategy, statistics, clip
+        self.chunk, self.autocast = chunk, autocast
         self.generator = generator
         self._inner_rows = Stream(split.training, batch_size, generator)
         self._student_rows = Stream(split.training, batch_size, generator)
@@ -132,6 +134,7 @@ class Distillation:
             start=state_from(self.student_optimizer, self.student, rule) if self.moments == "student" else None,
             statistics=self.statistics,
             chunk=self.chunk,
+            autocast=self.autocast,
             clip=self.clip,
         )
         skipped = self._move_teacher(found)
@@ -145,7 +148,7 @@ class Distillation:
             FloatingPointError: a loss that is not finite; the student has not taken that step.
         """
         rows = self.examples.rows(self._student_rows.take(self.n_student_steps if count is None else count))
-        teaching = Teaching(self.teacher, self.layers, statistics="per-batch", chunk=self.chunk)
+        teaching = Teaching(self.teacher, self.layers, statistics="per-batch", chunk=self.chunk, autocast=self.autocast)
         signals, layout = teaching.signals(rows.privileged)
         label_losses: list[float] = []
         teaching_losses: list[float] = []

@@ -87,12 +87,21 @@ class Teaching:
         statistics: "per-batch" runs every inner batch by itself (vectorised), "pooled" all n batches as one.
         chunk: how many batches to hold activations of at a time; the backward pass then runs the teacher again, chunk by
             chunk. None holds all n and runs it once.
+        autocast: the lower precision for `torch.autocast` of the teacher, such as torch.bfloat16; None leaves it as it is.
 
     Raises:
         ValueError: pooled statistics in chunks, which would be pooled over each chunk alone.
     """
 
-    def __init__(self, teacher: nn.Module, layers: Sequence[str], *, statistics: str, chunk: int | None) -> None:
+    def __init__(
+        self,
+        teacher: nn.Module,
+        layers: Sequence[str],
+        *,
+        statistics: str,
+        chunk: int | None,
+        autocast: torch.dtype | None = None,
+    ) -> None:
         if statistics not in ("per-batch", "pooled"):
             raise ValueError(f'`statistics` should be "per-batch" or "pooled". Found {statistics!r}.')
         if chunk is not None and (chunk < 1 or statistics == "pooled"):
@@ -104,6 +113,7 @@ class Teaching:
         self.layers = tuple(layers)
         self.statistics = statistics
         self.chunk = chunk
+        self.autocast = autocast
 
     def hoist(self, privileged: Tensor) -> Hoisted:
         """Run the teacher over (n, B, ...) privileged data."""
@@ -153,10 +163,11 @@ class Teaching:
 
         def one(buffers: Params, batch: Tensor) -> Signals:
             tensors = frozen | buffers | params
-            output: TeacherOutput = functional_call(self.teacher, tensors, (batch,), tie_weights=True, strict=True)
+            with torch.autocast(batch.device.type, self.autocast, enabled=self.autocast is not None):
+                output: TeacherOutput = functional_call(self.teacher, tensors, (batch,), tie_weights=True, strict=True)
             signals, layout = pack(output, self.layers)
             layouts.append(layout)
-            return signals
+            return signals if self.autocast is None else tuple(signal.to(batch.dtype) for signal in signals)
 
         if self.statistics == "pooled":
             flat = one(map_params(torch.clone, buffers), privileged.flatten(0, 1))
