@@ -144,3 +144,23 @@ def test_modules_without_parameters_and_compiled_ones_are_refused():
     student[1].compile()
     with pytest.raises(ValueError, match="Found '1' compiled"):
         run(student)
+
+
+class Noisy(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.linear = models.filled(nn.Linear(inputs, outputs), 1)
+
+    def forward(self, x):
+        return nn.functional.dropout(self.linear(x), 0.5)
+
+
+def test_functional_noise_is_found_and_the_generator_put_back():
+    quiet = models.student("mlp")
+    student, linear, teacher = Noisy(6, 3), models.filled(nn.Linear(4, 3), 1), Noisy(4, 5)
+    before = torch.get_rng_state()
+    with pytest.raises(ValueError, match="The student's forward pass should not draw"):
+        run(student, linear, layers=[""])
+    with pytest.raises(ValueError, match="The teacher's forward pass should not draw"):
+        run(quiet, teacher)
+    assert torch.equal(torch.get_rng_state(), before)

@@ -1,6 +1,7 @@
 """What the engine refuses, each with a sentence or two: the rule, what was found, the way out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -76,6 +77,20 @@ def _draws(layer: nn.Module) -> bool:
     if isinstance(layer, _WITH_DROPOUT):
         return bool(layer.dropout)
     return isinstance(layer, _RANDOM)
+
+
+@contextmanager
+def no_draws(what: str) -> Generator[None]:
+    """Refuse a forward pass in the block that draws random numbers without a layer that says so; the generator is put back."""
+    before = torch.get_rng_state()
+    yield
+    if not torch.equal(torch.get_rng_state(), before):
+        torch.set_rng_state(before)
+        raise ValueError(
+            f"The {what}'s forward pass should not draw random numbers: an unroll and its backward pass would see "
+            f"different ones. "
+            "Found that it moved the global generator. Look for functional dropout or noise, and turn it off."
+        )
 
 
 def check_batches(x: Tensor, privileged: Tensor, y: Tensor) -> None:

@@ -64,7 +64,7 @@ def forecast_memory(
     """Forecast the memory of `meta_gradient` with the same arguments, at the price of one inner step.
 
     Counts tensors that graphs and strategies hold, not the allocator's or a compiler's own memory, and supposes that all steps
-    are alike.
+    are alike. In our tests what is measured lies within a factor of two.
 
     Args:
         student: as for `meta_gradient`, like all that follow.

@@ -100,7 +100,8 @@ def meta_gradient(
     checks.check_labelled("Validation data", *validation)
     rule = inner_from(inner) if isinstance(inner, torch.optim.Optimizer) else inner
     teaching = Teaching(teacher, layers, statistics=statistics, chunk=chunk, autocast=autocast)
-    hoisted = teaching.hoist(batches.privileged)
+    with checks.no_draws("teacher"):
+        hoisted = teaching.hoist(batches.privileged)
     params = parameters_of(student)
     point = Point(params, start if start is not None else rule.init(params))
     with student_function(student, layers) as function:
@@ -132,7 +133,7 @@ def solve(problem: Problem, strategy: Strategy, student: nn.Module) -> Solved:
 
 def check_fit(problem: Problem) -> None:
     """Refuse signals whose shapes differ from the supervised layers' outputs: one forward pass of the first batch."""
-    with torch.no_grad():
+    with torch.no_grad(), checks.no_draws("student"):
         _, hidden = problem.student(problem.start.params, problem.batches.x[0])
     targets = unpack(problem.step_signals(0), problem.layout)
     checks.check_targets(hidden, {name: [t for t in target if t is not None] for name, target in targets.items()})
