@@ -30,7 +30,7 @@ class Adjoint:
     Attributes:
         compile: compile the steps with `torch.compile`. Needs a C++ compiler; takes tens of seconds once for a student and a
             batch size, and pays in long runs.
-        backend: of `torch.compile`.
+        backend: of `torch.compile`; "eager" runs the traced graph as it is, for tests.
     """
 
     compile: bool = False
