@@ -57,6 +57,23 @@ def peak_level(rehearse: Step, prepare: Callable[[], tuple[Step, Step]], warm_up
     return _status("VmHWM") - bare
 
 
+def added_peak(prepare: Callable[[], Step], warm_ups: int) -> int:
+    """Return how many bytes one step adds at its peak to what the process holds before it: model, data, compiled code.
+
+    Args:
+        prepare: builds all that the step needs, and returns the step.
+        warm_ups: how many steps to take before the one that counts.
+    """
+    step = prepare()
+    for _ in range(warm_ups):
+        step()
+    _settle()
+    before = _status("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # 5 resets the high-water mark: proc(5)
+    step()
+    return _status("VmHWM") - before
+
+
 def in_fresh_process(bench: str, folder: Path, probe: Mapping[str, Any]) -> Any:  # noqa: ANN401  # whatever the probe returns
     """Call a benchmark's `probe` in a fresh interpreter and return what it returned.
 

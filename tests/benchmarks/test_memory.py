@@ -33,6 +33,26 @@ def test_a_level_is_what_is_held_and_what_a_step_adds_and_no_more():
     assert json.loads(done.stdout) == pytest.approx(96, abs=8)
 
 
+ADDED = """
+import json, sys
+from pathlib import Path
+from craik.harness.benches import load_package
+load_package(Path(sys.argv[1]))
+from craik_benchmarks.measuring.memory import added_peak
+mib = 2**20
+kept = []
+def prepare():
+    kept.append(b"x" * (32 * mib))  # a model: it was there before the step
+    return lambda: len(b"x" * (64 * mib))
+print(json.dumps(added_peak(prepare, warm_ups=1) / mib))
+"""
+
+
+def test_what_a_step_adds_is_without_what_was_there():
+    done = subprocess.run([sys.executable, "-c", ADDED, str(folder())], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == pytest.approx(64, abs=8)
+
+
 def probe(**changes):
     arguments = {"workload": "mlp-34", "method": "plain", "chunk": 0, "warm_ups": 1, "threads": 1, "seed": 0, "small": True}
     return memory.in_fresh_process("agreement", Path(folder()), arguments | changes)

@@ -1,0 +1,26 @@
+"""higher: its patched copy of the student and its differentiable optimiser, as its documentation does."""
+
+import torch
+from craik_benchmarks.unrolls.methods import Compute, Method, installed
+from craik_benchmarks.unrolls.problem import Unrolling
+from torch import Tensor
+
+
+def prepare(problem: Unrolling) -> Compute:
+    """Return the meta-gradient by ``higher.innerloop_ctx``."""
+    higher = installed("higher")
+    optimizer = torch.optim.SGD(
+        problem.student.parameters(), problem.lr, momentum=problem.momentum, weight_decay=problem.weight_decay
+    )
+
+    def compute() -> list[Tensor]:
+        with higher.innerloop_ctx(problem.student, optimizer, copy_initial_weights=True) as (functional, differentiable):
+            for i in range(len(problem.x)):
+                differentiable.step(problem.training_loss(functional(problem.x[i]), i, problem.signals(i)))
+            outer = problem.validation_loss(functional(problem.x_val))
+            return list(torch.autograd.grad(outer, problem.leaves))
+
+    return compute
+
+
+METHOD = Method("higher", prepare, package="higher")

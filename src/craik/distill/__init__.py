@@ -1,0 +1,63 @@
+"""Learning to distill trajectories (LDT): privileged data, there in training only, becomes targets for a student's activations.
+
+A teacher T(x*; phi) reads what a student S(x; theta) never sees, and sets targets h* (and gates m) for the student's hidden
+activations h. It is trained by the student's validation loss, differentiated through the student's own training steps:
+`meta_gradient` is that derivative, `Distillation` the training loop's step around it. Thesis chapter 4 and appendix C.
+
+Symbols are in docs/notation.md, choices that change a result in docs/deviations.md.
+"""
+
+from craik.distill.data import Batches, Examples, Labelled, Split, split_rows
+from craik.distill.forecast import Forecast, forecast_memory
+from craik.distill.inner import SGD, Adam, Inner, InnerState, inner_from, state_from
+from craik.distill.losses import GatedSquaredError, KullbackLeibler, LabelLoss, SquaredError, TeachingLoss
+from craik.distill.meta import MetaGradient, meta_gradient
+from craik.distill.records import MetaRecord, Record, StudentRecord
+from craik.distill.saving import load_student, save_student
+from craik.distill.step import Distillation
+from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
+from craik.distill.student import OUTPUT
+from craik.distill.targets import Target, TeacherOutput, TimeMixture, UnitsTeacher
+from craik.distill.verification import Difference, finite_differences
+
+__all__ = [
+    "OUTPUT",
+    "SGD",
+    "Adam",
+    "Adjoint",
+    "Batches",
+    "Checkpoint",
+    "Difference",
+    "Distillation",
+    "Examples",
+    "Forecast",
+    "GatedSquaredError",
+    "Implicit",
+    "Inner",
+    "InnerState",
+    "KullbackLeibler",
+    "LabelLoss",
+    "Labelled",
+    "MetaGradient",
+    "MetaRecord",
+    "Record",
+    "Split",
+    "SquaredError",
+    "Strategy",
+    "StudentRecord",
+    "Target",
+    "TeacherOutput",
+    "TeachingLoss",
+    "TimeMixture",
+    "Truncated",
+    "UnitsTeacher",
+    "Unroll",
+    "finite_differences",
+    "forecast_memory",
+    "inner_from",
+    "load_student",
+    "meta_gradient",
+    "save_student",
+    "split_rows",
+    "state_from",
+]

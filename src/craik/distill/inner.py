@@ -1,0 +1,192 @@
+"""Inner optimisers: the student's update rule as a differentiable function of parameters, gradients and moments.
+
+Every rule is a frozen dataclass with two methods: `init` makes the state for parameters, `update` returns new parameters and a
+new state, all out of place, so that the result can be differentiated with respect to everything that went in.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from craik.params import Params, add_scaled, map_params, zeros_like
+
+
+class InnerState(NamedTuple):
+    """The state of an inner optimiser between two steps.
+
+    Attributes:
+        step: how many steps were taken so far; Adam's bias correction counts them.
+        moments: by the moment's name ("momentum"; "mean" and "square"), a tensor for each parameter.
+    """
+
+    step: int | Tensor
+    moments: dict[str, Params]
+
+
+@runtime_checkable
+class Inner(Protocol):
+    """An inner optimiser: any object with these two methods serves.
+
+    If its new parameters and moments are linear in parameters, gradients and moments, an attribute ``linear = True`` spares the
+    strategy "adjoint" the memory for moments.
+    """
+
+    def init(self, params: Params) -> InnerState:
+        """Return the state before the first step."""
+        ...
+
+    def update(self, params: Params, gradients: Params, state: InnerState) -> tuple[Params, InnerState]:
+        """Return parameters and state after a step, out of place and differentiable."""
+        ...
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Stochastic gradient descent as `torch.optim.SGD` does it, differentiable.
+
+    Attributes:
+        lr: learning rate.
+        momentum: of the velocity; 0 keeps no state.
+        weight_decay: L2 coefficient, added to the gradient.
+        nesterov: look ahead along the velocity.
+    """
+
+    lr: float
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    nesterov: bool = False
+    linear: ClassVar[bool] = True
+
+    def init(self, params: Params) -> InnerState:
+        """Return zero velocities: torch's first step, which takes the gradient for the velocity, is the same."""
+        return InnerState(0, {"momentum": zeros_like(params)} if self.momentum else {})
+
+    def update(self, params: Params, gradients: Params, state: InnerState) -> tuple[Params, InnerState]:
+        """Return the parameters and velocities after a step."""
+        if self.weight_decay:
+            gradients = add_scaled(gradients, self.weight_decay, params)
+        if not self.momentum:
+            return add_scaled(params, -self.lr, gradients), InnerState(state.step + 1, {})
+        velocity = add_scaled(gradients, self.momentum, state.moments["momentum"])
+        direction = add_scaled(gradients, self.momentum, velocity) if self.nesterov else velocity
+        return add_scaled(params, -self.lr, direction), InnerState(state.step + 1, {"momentum": velocity})
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam (Kingma and Ba, 2015), differentiable everywhere: the denominator is sqrt(v_hat + eps^2).
+
+    `torch.optim.Adam` divides by sqrt(v_hat) + eps, whose derivative at a gradient of zero does not exist. The two agree
+    where v_hat is 0 and where it is large, and differ by a factor of at most sqrt(2) in between.
+
+    Attributes:
+        lr: learning rate.
+        betas: decay of the mean and of the mean square of gradients.
+        eps: the smallest denominator.
+        weight_decay: L2 coefficient, added to the gradient; with `decoupled`, as AdamW decays.
+        decoupled: shrink the parameters by lr * weight_decay instead of adding to the gradient (AdamW).
+    """
+
+    lr: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    decoupled: bool = False
+
+    def init(self, params: Params) -> InnerState:
+        """Return zero moments."""
+        return InnerState(0, {"mean": zeros_like(params), "square": zeros_like(params)})
+
+    def update(self, params: Params, gradients: Params, state: InnerState) -> tuple[Params, InnerState]:
+        """Return the parameters and moments after a step."""
+        beta1, beta2 = self.betas
+        step = state.step + 1
+        if self.weight_decay and not self.decoupled:
+            gradients = add_scaled(gradients, self.weight_decay, params)
+        old_mean, old_square = state.moments["mean"], state.moments["square"]
+        mean = {name: beta1 * old_mean[name] + (1 - beta1) * g for name, g in gradients.items()}
+        square = {name: beta2 * old_square[name] + (1 - beta2) * g * g for name, g in gradients.items()}
+        shrink = 1 - self.lr * self.weight_decay if self.decoupled else 1.0
+        rate, correction = self.lr / (1 - beta1**step), 1 / (1 - beta2**step)
+
+        def move(p: Tensor, m: Tensor, v: Tensor) -> Tensor:
+            return shrink * p - rate * m * torch.rsqrt(correction * v + self.eps**2)
+
+        return map_params(move, params, mean, square), InnerState(step, {"mean": mean, "square": square})
+
+
+def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
+    """Return the differentiable counterpart of a torch optimiser (SGD, Adam, AdamW) with its settings.
+
+    Raises:
+        TypeError: an optimiser that has none.
+        ValueError: settings that have none, or several parameter groups that differ.
+    """
+    groups = [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
+    if any(group != groups[0] for group in groups):
+        raise ValueError(
+            f"An inner optimiser should treat all parameters alike. Found {len(groups)} parameter groups with different "
+            "settings. Write an inner optimiser of your own, with the methods of craik.distill.Inner."
+        )
+    settings = groups[0]
+    for name in ("maximize", "amsgrad", "dampening"):
+        if settings.get(name):
+            raise ValueError(
+                f"An inner optimiser should be one that craik.distill can differentiate. Found {name}={settings[name]}. "
+                f"Turn it "
+                "off, or write an inner optimiser of your own, with the methods of craik.distill.Inner."
+            )
+    if type(optimizer) is torch.optim.SGD:
+        lr, momentum, decay = (float(settings[name]) for name in ("lr", "momentum", "weight_decay"))
+        return SGD(lr, momentum, decay, nesterov=bool(settings["nesterov"]))
+    if type(optimizer) in (torch.optim.Adam, torch.optim.AdamW):
+        lr, eps, decay = (float(settings[name]) for name in ("lr", "eps", "weight_decay"))
+        betas = (float(settings["betas"][0]), float(settings["betas"][1]))
+        decoupled = type(optimizer) is torch.optim.AdamW or bool(settings.get("decoupled_weight_decay"))
+        return Adam(lr, betas, eps, decay, decoupled)
+    raise TypeError(
+        f"An inner optimiser should be one that can be differentiated: SGD, Adam or AdamW of torch.optim. Found "
+        f"{type(optimizer).__name__}. Pass craik.distill.SGD or craik.distill.Adam, or an object with the methods of "
+        "craik.distill.Inner."
+    )
+
+
+_MOMENTS = {"momentum": "momentum_buffer", "mean": "exp_avg", "square": "exp_avg_sq"}
+"""Our names of moments and those in torch's optimisers."""
+
+
+def state_from(optimizer: torch.optim.Optimizer, student: nn.Module, inner: Inner) -> InnerState:
+    """Return the inner state that continues from a torch optimiser's: the student's own moments, copied ("warm start").
+
+    The papers' released toy code starts its inner loop so; a parameter that has no moments yet starts from zero.
+
+    Args:
+        optimizer: over the student's parameters.
+        student: names the parameters.
+        inner: what is to go on; its moments must be those that the optimiser keeps.
+
+    Raises:
+        ValueError: the optimiser keeps none of the moments that `inner` needs, or steps differ between parameters.
+    """
+    named = {name: parameter for name, parameter in student.named_parameters() if parameter.requires_grad}
+    fresh = inner.init({name: parameter.detach() for name, parameter in named.items()})
+    if not any(optimizer.state.get(parameter) for parameter in named.values()):
+        return fresh
+    moments: dict[str, Params] = {}
+    for moment, zeros in fresh.moments.items():
+        key = _MOMENTS.get(moment, moment)
+        found = {name: optimizer.state.get(parameter, {}).get(key) for name, parameter in named.items()}
+        if all(tensor is None for tensor in found.values()):
+            raise ValueError(
+                f"A warm start should find the inner optimiser's moments in the student's optimiser. Found no {key!r} in "
+                f"{type(optimizer).__name__}. Use the same kind of optimiser for both, or start fresh."
+            )
+        moments[moment] = {name: zeros[name] if tensor is None else tensor.detach().clone() for name, tensor in found.items()}
+    steps = {int(state["step"]) for parameter in named.values() if "step" in (state := optimizer.state.get(parameter, {}))}
+    if len(steps) > 1:
+        raise ValueError(
+            f"A warm start should find all parameters after the same number of steps. Found {sorted(steps)}. Start fresh."
+        )
+    return InnerState(steps.pop() if steps else 0, moments)

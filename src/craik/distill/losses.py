@@ -1,0 +1,106 @@
+"""Teaching losses L_h(h, h*): how far the student's activations are from what the teacher asks for, one value an example.
+
+A teaching loss is any differentiable callable from the supervised layers' outputs and the teacher's targets, both by layer
+name, to a tensor (B,). Those here are frozen dataclasses. `reduction` says whether the squares of all units of all layers are
+added or averaged: the texts write a sum with "proportional to", which alpha absorbs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import log_softmax
+
+from craik.distill.targets import Targets
+
+Hidden = Mapping[str, Tensor]
+"""The supervised layers' outputs h by layer name, each (B, ...)."""
+
+TeachingLoss = Callable[[Hidden, Targets], Tensor]
+"""From hidden activations and targets to (B,) losses."""
+
+LabelLoss = Callable[[Tensor, Tensor], Tensor]
+"""From predictions and labels to one unreduced loss for each example, such as ``cross_entropy(..., reduction="none")``."""
+
+Reduction = Literal["mean", "sum"]
+
+
+@dataclass(frozen=True)
+class SquaredError:
+    """The squared error of all supervised units: (h_k - h*_k)^2, averaged or added over k.
+
+    Attributes:
+        reduction: over units, "mean" or "sum".
+    """
+
+    reduction: Reduction = "mean"
+
+    def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
+        """Return the (B,) losses."""
+        return _over_units({name: (h - targets[name].value).square() for name, h in hidden.items()}, self.reduction)
+
+
+@dataclass(frozen=True)
+class GatedSquaredError:
+    """The gated squared error sum_k sigmoid(m_k / 2 - 1) (h_k - h*_k)^2 (paper 4.3, thesis appendix C.2.2.2).
+
+    Attributes:
+        scale: factor of the gate m.
+        shift: added to it.
+        reduction: over units, "mean" or "sum".
+    """
+
+    scale: float = 0.5
+    shift: float = -1.0
+    reduction: Reduction = "mean"
+
+    def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
+        """Return the (B,) losses.
+
+        Raises:
+            ValueError: a target without a gate.
+        """
+        squares: dict[str, Tensor] = {}
+        for name, h in hidden.items():
+            value, gate = targets[name]
+            if gate is None:
+                raise ValueError(
+                    f"A gated teaching loss should find a gate for every supervised layer. Found none for {name!r}. Let the "
+                    "teacher return Target(value, gate), or use SquaredError."
+                )
+            squares[name] = torch.sigmoid(self.scale * gate + self.shift) * (h - value).square()
+        return _over_units(squares, self.reduction)
+
+
+@dataclass(frozen=True)
+class KullbackLeibler:
+    """KL(softmax(h*) || softmax(h)) over the last dimension, for a teacher of the student's logits (task B, paper 4.1).
+
+    Attributes:
+        temperature: both are divided by it before the softmax.
+        direction: "teacher-student" as above, or "student-teacher" for KL(softmax(h) || softmax(h*)).
+    """
+
+    temperature: float = 1.0
+    direction: Literal["teacher-student", "student-teacher"] = "teacher-student"
+
+    def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
+        """Return the (B,) divergences, added over layers and over dimensions between the first and the last."""
+        divergences: list[Tensor] = []
+        for name, h in hidden.items():
+            log_q = log_softmax(h / self.temperature, dim=-1)
+            log_p = log_softmax(targets[name].value / self.temperature, dim=-1)
+            if self.direction == "student-teacher":
+                log_p, log_q = log_q, log_p
+            divergences.append((log_p.exp() * (log_p - log_q)).flatten(1).sum(1))
+        return torch.stack(divergences).sum(0)
+
+
+def _over_units(squares: Mapping[str, Tensor], reduction: Reduction) -> Tensor:
+    total = torch.stack([square.flatten(1).sum(1) for square in squares.values()]).sum(0)
+    if reduction == "sum":
+        return total
+    return total / sum(square[0].numel() for square in squares.values())

@@ -1,0 +1,45 @@
+"""What the steps of `craik.distill.Distillation` report."""
+
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+
+class MetaRecord(NamedTuple):
+    """What a meta-step reports.
+
+    Attributes:
+        validation_loss: L_val at theta_n, before the teacher's step.
+        training_losses: (n,) L_train = L_y + alpha L_h at each inner step.
+        nonfinite: components of the meta-gradient that are NaN or infinite.
+        clipped: finite components that were clipped.
+        norm: of the (clipped) meta-gradient.
+        skipped: the teacher was left as it was, because components were not finite (``nonfinite="skip"``).
+    """
+
+    validation_loss: float
+    training_losses: Float[Tensor, " n"]
+    nonfinite: int
+    clipped: int
+    norm: float
+    skipped: bool
+
+
+class StudentRecord(NamedTuple):
+    """What the student's ordinary steps report: means over their N batches.
+
+    Attributes:
+        label_loss: L_y.
+        teaching_loss: L_h, without alpha.
+    """
+
+    label_loss: float
+    teaching_loss: float
+
+
+class Record(NamedTuple):
+    """What `Distillation.step` reports: the teacher's part and the student's."""
+
+    meta: MetaRecord
+    student: StudentRecord

@@ -1,0 +1,93 @@
+"""Strategies: how the unroll is differentiated. The first three are exact, at other prices; the last two approximate."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Unroll:
+    """Plain reverse mode, the reference: holds the graph of all n steps."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Reverse mode in segments, each run a second time: holds the graph of one segment and a point for each. Exact.
+
+    Attributes:
+        segments: how many; None takes about the square root of n.
+    """
+
+    segments: int | None = None
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """The adjoint recursion: holds theta_i (with Adam, its moments and gradient too), no graph. Exact.
+
+    The backward pass goes from n to 0; at each step one Jacobian-vector product of the training loss's gradient gives the
+    Hessian-vector product and the gradient with respect to the signals together (forward over reverse).
+
+    Attributes:
+        compile: compile the steps with `torch.compile`. Needs a C++ compiler; takes tens of seconds once for a student and a
+            batch size, and pays in long runs.
+        backend: of `torch.compile`; "eager" runs the traced graph as it is, for tests.
+    """
+
+    compile: bool = False
+    backend: str = "inductor"
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """An approximation: differentiates the last steps only, as if theta were a constant before them.
+
+    Attributes:
+        last: how many steps.
+    """
+
+    last: int = 16
+
+
+@dataclass(frozen=True)
+class Implicit:
+    """An approximation: takes theta_n for a minimum of the mean training loss over the n batches (implicit function theorem).
+
+    The gradient with respect to the signals is - (d2 L_train / d signals d theta) H^-1 dL_val/dtheta with the Hessian H at
+    theta_n; H^-1 v is formed by a truncated Neumann series (Lorraine et al., 2020) or by conjugate gradients.
+
+    Attributes:
+        solver: "neumann" or "cg".
+        terms: terms of the series, or iterations of conjugate gradients.
+        scale: of the Neumann series, smaller than 1 over the Hessian's largest eigenvalue; unused by "cg".
+        damping: added to the Hessian's diagonal.
+    """
+
+    solver: Literal["neumann", "cg"] = "neumann"
+    terms: int = 16
+    scale: float = 1e-2
+    damping: float = 0.0
+
+
+Strategy = Unroll | Checkpoint | Adjoint | Truncated | Implicit
+
+NAMES: dict[str, Strategy] = {
+    "unroll": Unroll(),
+    "checkpoint": Checkpoint(),
+    "adjoint": Adjoint(),
+    "truncated": Truncated(),
+    "implicit": Implicit(),
+}
+"""The strategies with their default settings, by name."""
+
+
+def strategy_of(strategy: Strategy | str) -> Strategy:
+    """Return a strategy by its name, or the one given.
+
+    Raises:
+        ValueError: no such name.
+    """
+    if not isinstance(strategy, str):
+        return strategy
+    if strategy not in NAMES:
+        raise ValueError(f"`strategy` should be one of {', '.join(NAMES)}, or an instance with settings. Found {strategy!r}.")
+    return NAMES[strategy]

@@ -1,0 +1,73 @@
+import json
+import sys
+
+import pytest
+import torch
+from craik_benchmarks.unrolls.methods import PLAIN, NotRunError, methods
+from craik_benchmarks.unrolls.problem import unrolling
+
+from craik import cli
+from craik.harness.benches import folder, load
+from craik.harness.benchrows import KEYS
+
+COMPILED = {"craik", "craik_whole", "craik_bf16"}
+"""What a test has no time to compile; their graphs are tested in tests/distill."""
+
+PEERS = {"higher": "higher", "torchopt": "torchopt"}
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("name", [name for name in methods() if name not in COMPILED])
+def test_every_method_finds_the_same_gradient(name, alone):
+    if name in PEERS:
+        pytest.importorskip(PEERS[name])
+    problem = unrolling(4, alone=alone, small=True, seed=1).copy(torch.float64)
+    expected = methods()[PLAIN].prepare(problem.copy())()
+    compute = methods()[name].prepare(problem.copy())
+    for _ in range(2):  # what a meta-gradient leaves behind must not reach the next
+        for found, wanted in zip(compute(), expected, strict=True):
+            torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_missing_peer_says_how_to_get_it(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, PEERS[name], None)
+    with pytest.raises(NotRunError, match=f"pip install {name}"):
+        methods()[name].prepare(unrolling(1, alone=True, small=True, seed=0))
+
+
+def test_json_has_the_agreed_keys(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "torchopt", None)
+    chosen = "--methods", "craik_unroll,torchopt"
+    status = cli.main(("bench", "distill", "--quick", "--problems", "mujoco", *chosen, "--memory", "false", "--json"))
+    found = json.loads(capsys.readouterr().out)
+    assert (status, found["bench"]) == (0, "distill")
+    plain, ours, torchopt = found["rows"]
+    assert all(set(KEYS) <= set(row) for row in found["rows"])
+    assert (plain["workload"], plain["ratio"], plain["low"], plain["high"]) == ("mujoco, n = 3", 1.0, 1.0, 1.0)
+    assert ours["exact"] is True
+    assert 0 < ours["low"] <= ours["ratio"] <= ours["high"]
+    assert torchopt["ratio"] is None
+    assert torchopt["note"].startswith("not installed")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--problems", "mujocco"), "did you mean mujoco?"),
+        (("--methods", "hihger"), "did you mean higher?"),
+        (("--lengths", "0"), "lengths must be at least 1, but found 0"),
+    ],
+)
+def test_bad_usage_is_status_2(words, sentence, capsys):
+    assert cli.main(("bench", "distill", *words)) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_the_full_preset_is_the_thesis_s():
+    full = load("distill", folder()).presets["full"]
+    assert (full.lengths, full.problems, full.threads, full.small) == ((96,), ("mujoco", "student"), 1, False)
+    problem = unrolling(2, alone=False, small=False, seed=0)
+    assert (problem.x.shape, problem.privileged.shape) == ((2, 24, 59), (2, 24, 12, 16))
+    assert problem.signals(0).shape == (24, 2 * 5 * 128)

@@ -1,0 +1,42 @@
+import pytest
+import torch
+
+import distill_models as models
+import distill_oracles as oracles
+from craik.distill import GatedSquaredError, KullbackLeibler, SquaredError, Target
+
+SHAPES = {"a": (5, 4), "b": (5, 2, 3)}
+H = {name: models.randn(k, *shape) for k, (name, shape) in enumerate(SHAPES.items())}
+T = {name: models.randn(10 + k, *shape) for k, (name, shape) in enumerate(SHAPES.items())}
+M = {name: models.randn(20 + k, *shape) for k, (name, shape) in enumerate(SHAPES.items())}
+
+
+def test_sums_are_the_texts_formulas():
+    torch.testing.assert_close(SquaredError("sum")(H, {name: Target(t) for name, t in T.items()}), oracles.squared(H, T))
+    signals = {name: (T[name], M[name]) for name in T}
+    gated = GatedSquaredError(reduction="sum")(H, {name: Target(*pair) for name, pair in signals.items()})
+    torch.testing.assert_close(gated, oracles.gated(H, signals))
+
+
+def test_means_divide_by_the_number_of_units():
+    targets = {name: Target(T[name], M[name]) for name in T}
+    for loss in (SquaredError, GatedSquaredError):
+        torch.testing.assert_close(loss(reduction="mean")(H, targets) * 10, loss(reduction="sum")(H, targets))
+
+
+def test_divergence_has_its_direction_and_temperature():
+    h, t = {"a": H["a"]}, {"a": T["a"]}
+    targets = {"a": Target(T["a"])}
+    torch.testing.assert_close(KullbackLeibler()(h, targets), oracles.kullback_leibler(h, t))
+    other = KullbackLeibler(direction="student-teacher")(h, targets)
+    torch.testing.assert_close(other, oracles.kullback_leibler(t, h))
+    cool = KullbackLeibler(temperature=4.0)(h, targets)
+    torch.testing.assert_close(cool, oracles.kullback_leibler({"a": h["a"] / 4}, {"a": t["a"] / 4}))
+    torch.testing.assert_close(
+        KullbackLeibler()({"a": H["b"]}, {"a": Target(T["b"])}), oracles.kullback_leibler({"a": H["b"]}, {"a": T["b"]})
+    )
+
+
+def test_a_gated_loss_needs_gates():
+    with pytest.raises(ValueError, match="Found none for 'a'"):
+        GatedSquaredError()(H, {name: Target(t) for name, t in T.items()})

@@ -1,0 +1,352 @@
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import distill_models as models
+import distill_oracles as oracles
+from craik.distill import (
+    SGD,
+    Adam,
+    Adjoint,
+    Batches,
+    Checkpoint,
+    GatedSquaredError,
+    Implicit,
+    KullbackLeibler,
+    Labelled,
+    SquaredError,
+    Truncated,
+    finite_differences,
+    meta_gradient,
+)
+
+RULES = {
+    "sgd": (SGD(0.1), lambda *a: oracles.sgd(*a, lr=0.1)),
+    "momentum": (SGD(0.05, 0.75, 0.01), lambda *a: oracles.sgd(*a, lr=0.05, momentum=0.75, weight_decay=0.01)),
+    "nesterov": (SGD(0.05, 0.7, 0.0, True), lambda *a: oracles.sgd(*a, lr=0.05, momentum=0.7, nesterov=True)),
+    # Where eps is small Adam's first steps are signs, whose derivative is nothing but rounding.
+    "adam": (Adam(0.05, eps=0.1, weight_decay=0.1), lambda *a: oracles.adam(*a, lr=0.05, eps=0.1, weight_decay=0.1)),
+    "adamw": (
+        Adam(0.02, (0.5, 0.9), 0.05, 0.1, True),
+        lambda *a: oracles.adam(*a, lr=0.02, betas=(0.5, 0.9), eps=0.05, weight_decay=0.1, decoupled=True),
+    ),
+}
+LOSSES = {
+    "squared": (SquaredError("sum"), oracles.squared, False),
+    "gated": (GatedSquaredError(reduction="sum"), oracles.gated, True),
+    "divergence": (KullbackLeibler(), oracles.kullback_leibler, False),
+}
+EXACT = ("unroll", Checkpoint(), Checkpoint(3), "adjoint")
+
+
+def compute(kind, rule, loss, strategy="unroll", chunk=None, seed=0, n=4, b=5, norm=True):
+    units = models.STUDENTS[kind][1]
+    teacher = models.teacher(units, seed + 1, LOSSES[loss][2], norm)
+    batches, validation = models.data(n, b, seed + 2)
+    return meta_gradient(
+        models.student(kind, seed),
+        teacher,
+        batches,
+        validation,
+        layers=list(units),
+        inner=RULES[rule][0],
+        label_loss=models.label_loss,
+        alpha=0.7,
+        teaching_loss=LOSSES[loss][0],
+        strategy=strategy,
+        chunk=chunk,
+    )
+
+
+def literal(kind, rule, loss, seed=0, n=4, b=5, norm=True):
+    units = models.STUDENTS[kind][1]
+    ours = models.teacher(units, seed + 1, LOSSES[loss][2], norm)
+    teacher = oracles.Copies(ours.network, units, LOSSES[loss][2])
+    batches, validation = models.data(n, b, seed + 2)
+    rows = list(zip(*batches, strict=True))
+    student = models.student(kind, seed)
+    return oracles.meta_gradient(
+        student, list(units), teacher, rows, validation, RULES[rule][1], 0.7, LOSSES[loss][1], models.label_loss
+    )
+
+
+@given(
+    kind=st.sampled_from(sorted(models.STUDENTS)),
+    rule=st.sampled_from(sorted(RULES)),
+    loss=st.sampled_from(sorted(LOSSES)),
+    strategy=st.sampled_from(EXACT),
+    chunk=st.sampled_from([None, 1, 3]),
+    n=st.integers(1, 5),
+    b=st.integers(3, 5),
+    seed=st.integers(0, 1000),
+)
+def test_every_exact_strategy_is_plain_reverse_mode(kind, rule, loss, strategy, chunk, n, b, seed):
+    found = compute(kind, rule, loss, strategy, chunk, seed, n, b)
+    expected, validation_loss, theta = literal(kind, rule, loss, seed, n, b)
+    assert found.gradients.keys() == expected.keys()
+    assert models.largest_error(found.gradients, expected) < 1e-10
+    assert models.largest_error(found.student, theta) < 1e-10
+    torch.testing.assert_close(found.validation_loss, validation_loss, rtol=1e-12, atol=0)
+    assert (found.nonfinite, found.clipped, len(found.training_losses)) == (0, 0, n)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_meta_gradient_is_the_slope_of_the_validation_loss(rule, loss):
+    units = models.STUDENTS["mlp"][1]
+    batches, validation = models.data()
+
+    def at(teacher):
+        return meta_gradient(
+            models.student("mlp"),
+            teacher,
+            batches,
+            validation,
+            layers=list(units),
+            inner=RULES[rule][0],
+            label_loss=models.label_loss,
+            alpha=0.7,
+            teaching_loss=LOSSES[loss][0],
+            strategy="adjoint",
+        )
+
+    teacher = models.teacher(units, gated=LOSSES[loss][2])
+    found = finite_differences(at, teacher, generator=models.generator(5), directions=2, step=1e-5)
+    assert all(difference.relative_error < 1e-6 for difference in found)
+    assert all(abs(difference.derivative) > 1e-6 for difference in found)
+
+
+def test_finite_differences_find_a_wrong_gradient():
+    units = models.STUDENTS["mlp"][1]
+    teacher, (batches, validation) = models.teacher(units), models.data(n=8)
+    settings = {"layers": list(units), "inner": SGD(0.5), "label_loss": models.label_loss, "alpha": 0.7}
+
+    def truncated(teacher):
+        return meta_gradient(models.student("mlp"), teacher, batches, validation, strategy=Truncated(1), **settings)
+
+    found = finite_differences(truncated, teacher, generator=models.generator(), directions=3)
+    assert max(difference.relative_error for difference in found) > 0.05
+    with pytest.raises(ValueError, match="positive"):
+        finite_differences(truncated, teacher, generator=models.generator(), step=0.0)
+
+
+def test_truncated_sees_the_last_steps_alone():
+    units = models.STUDENTS["mlp"][1]
+    batches, validation = models.data(n=6)
+    student, teacher = models.student("mlp"), models.teacher(units, norm=False)
+    settings = {"layers": list(units), "inner": SGD(0.1, 0.5), "label_loss": models.label_loss, "alpha": 0.7}
+    found = meta_gradient(student, teacher, batches, validation, strategy=Truncated(2), **settings)
+
+    halfway = meta_gradient(student, teacher, Batches(*(part[:4] for part in batches)), validation, **settings)
+    later = models.student("mlp")
+    with torch.no_grad():
+        for name, parameter in later.named_parameters():
+            parameter.copy_(halfway.student[name])
+    # The velocity at step 4 follows from theta_3 and theta_4: v_4 = (theta_3 - theta_4) / lr.
+    before = meta_gradient(student, teacher, Batches(*(part[:3] for part in batches)), validation, **settings)
+    velocity = {name: (before.student[name] - halfway.student[name]) / 0.1 for name in halfway.student}
+    start = SGD(0.1, 0.5).init(halfway.student)._replace(step=4, moments={"momentum": velocity})
+    last = meta_gradient(later, teacher, Batches(*(part[4:] for part in batches)), validation, start=start, **settings)
+    assert models.largest_error(found.gradients, last.gradients) < 1e-10
+    every = meta_gradient(student, teacher, batches, validation, strategy=Truncated(100), **settings)
+    exact = meta_gradient(student, teacher, batches, validation, **settings)
+    assert models.largest_error(every.gradients, exact.gradients) < 1e-12
+
+
+@pytest.mark.parametrize("solver", [Implicit("cg", terms=3), Implicit("neumann", terms=40, scale=0.1)])
+def test_implicit_is_the_limit_of_long_unrolls(solver):
+    # Least squares with one batch again and again: the unroll tends to the minimum, its derivative to the implicit one.
+    # Orthogonal inputs make the Hessian 2 (1 + alpha) times the identity, so that both converge in a few steps.
+    x, target = 12**0.5 * torch.linalg.qr(models.randn(0, 12, 3)).Q, models.randn(1, 12, 2)
+    student = models.filled(nn.Linear(3, 2, bias=False), 3)
+    teacher = models.filled(nn.Linear(4, 2), 4)
+    privileged, n = models.randn(2, 12, 4), 40
+
+    def label_loss(prediction, y):
+        return (prediction - y).square().sum(1)
+
+    settings = {"layers": [""], "inner": SGD(0.1), "label_loss": label_loss, "alpha": 1.5}
+    validation = Labelled(models.randn(5, 7, 3), models.randn(6, 7, 2))
+    repeated = Batches(*(part.expand(n, *part.shape) for part in (x, privileged, target)))
+    unrolled = meta_gradient(student, teacher, repeated, validation, strategy="adjoint", **settings)
+    short = Batches(*(part[:1] for part in repeated))
+    with torch.no_grad():
+        for name, parameter in student.named_parameters():
+            parameter.copy_(unrolled.student[name])
+    implicit = meta_gradient(student, teacher, short, validation, strategy=solver, **settings)
+    assert models.largest_error(implicit.gradients, unrolled.gradients) < 1e-6
+
+
+@pytest.mark.parametrize("strategy", [*EXACT, "truncated", "implicit"])
+def test_nothing_of_the_user_s_is_changed(strategy):
+    units = models.STUDENTS["batch norm"][1]
+    student, teacher = models.student("batch norm"), models.teacher(units)
+    student[3].eval()
+    for parameter in [*student.parameters(), *teacher.parameters()]:
+        parameter.grad = torch.ones_like(parameter)
+    before = copy.deepcopy((student, teacher))
+    batches, validation = models.data()
+    random_state = torch.get_rng_state()
+    meta_gradient(
+        student,
+        teacher,
+        batches,
+        validation,
+        layers=["1"],
+        inner=Adam(),
+        label_loss=models.label_loss,
+        alpha=1.0,
+        strategy=strategy,
+    )
+    assert torch.equal(torch.get_rng_state(), random_state)
+    for old, new in zip(before, (student, teacher), strict=True):
+        for name, tensor in old.state_dict().items():
+            assert torch.equal(tensor, new.state_dict()[name]), name
+        assert all(torch.equal(parameter.grad, torch.ones_like(parameter)) for parameter in new.parameters())
+        assert [m.training for m in old.modules()] == [m.training for m in new.modules()]
+        assert not any(m._forward_hooks or m._forward_pre_hooks for m in new.modules())
+
+
+def test_a_gradient_of_zero_is_no_trouble_for_adam():
+    # The second unit is dead: its gradients are 0 at every step.
+    student = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1)).double()
+    with torch.no_grad():
+        student[0].bias.copy_(torch.tensor([1.0, -100.0]))
+    teacher = models.filled(nn.Linear(4, 1), 3)
+    batches = Batches(models.randn(0, 5, 4, 2), models.randn(1, 5, 4, 4), models.randn(2, 5, 4, 1))
+    found = meta_gradient(
+        student,
+        teacher,
+        batches,
+        Labelled(models.randn(3, 6, 2), models.randn(4, 6, 1)),
+        layers=["2"],
+        inner=Adam(),
+        label_loss=lambda prediction, y: (prediction - y).square().mean(1),
+        alpha=1.0,
+    )
+    assert found.nonfinite == 0
+    assert all(torch.isfinite(gradient).all() for gradient in found.gradients.values())
+    assert float(found.gradients["weight"].abs().max()) > 0
+
+
+def test_components_beyond_the_clip_are_clipped_and_counted():
+    units = models.STUDENTS["mlp"][1]
+    free = compute("mlp", "sgd", "squared")
+    flat = torch.cat([gradient.flatten() for gradient in free.gradients.values()]).abs()
+    clip = float(flat.median())
+    batches, validation = models.data()
+    arguments = {"layers": list(units), "inner": SGD(0.1), "label_loss": models.label_loss, "alpha": 0.7}
+    found = meta_gradient(
+        models.student("mlp"),
+        models.teacher(units),
+        batches,
+        validation,
+        teaching_loss=SquaredError("sum"),
+        clip=clip,
+        **arguments,
+    )
+    assert found.clipped == int((flat > clip).sum()) > 0
+    for name, gradient in free.gradients.items():
+        torch.testing.assert_close(found.gradients[name], gradient.clamp(-clip, clip))
+
+
+class Explosive(nn.Module):
+    """A teacher whose backward pass is infinite where its parameter is 0, though its output is finite."""
+
+    def __init__(self):
+        super().__init__()
+        self.root = nn.Parameter(torch.tensor([0.0, 1.0], dtype=torch.float64))
+
+    def forward(self, privileged):
+        return privileged[:, :2] + self.root.sqrt()
+
+
+def test_components_that_are_not_finite_are_counted_and_stay():
+    student = models.filled(nn.Linear(6, 2), 0)
+    batches, _ = models.data()
+    y = models.randn(7, 4, 5, 2)
+    found = meta_gradient(
+        student,
+        Explosive(),
+        Batches(batches.x, batches.privileged, y),
+        Labelled(models.randn(8, 3, 6), models.randn(9, 3, 2)),
+        layers=[""],
+        inner=SGD(0.1),
+        label_loss=lambda prediction, y: (prediction - y).square().sum(1),
+        alpha=1.0,
+    )
+    assert (found.nonfinite, torch.isfinite(found.gradients["root"]).tolist()) == (1, [False, True])
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 100))
+def test_pooled_statistics_are_another_gradient_unless_there_is_one_batch(seed):
+    units = models.STUDENTS["mlp"][1]
+
+    def both(n):
+        batches, validation = models.data(n, 5, seed)
+        return [
+            meta_gradient(
+                models.student("mlp"),
+                models.teacher(units),
+                batches,
+                validation,
+                layers=list(units),
+                inner=SGD(0.1),
+                label_loss=models.label_loss,
+                alpha=0.7,
+                statistics=statistics,
+            ).gradients
+            for statistics in ("per-batch", "pooled")
+        ]
+
+    assert models.largest_error(*both(1)) < 1e-12
+    assert models.largest_error(*both(4)) > 1e-3
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # torch.compile imports what torch itself deprecates
+@pytest.mark.parametrize("rule", [SGD(0.05, 0.75, 0.01), Adam(0.05, eps=0.1)])
+def test_a_compiled_adjoint_is_the_same_and_notices_a_changed_student(rule):
+    # The backend runs the traced graphs without a compiler, in a second; the benchmark checks the compiled ones.
+    compiled = Adjoint(compile=True, backend="eager")
+    student, teacher = models.student("tied"), models.teacher({"a": (5,)})
+    student.act = nn.Softplus()
+    student.head = nn.Sequential(student.act, student.head)
+    arguments = {"layers": ["a"], "inner": rule, "label_loss": models.label_loss, "alpha": 0.7}
+
+    def error(n):
+        batches, validation = models.data(n)
+        found, expected = (
+            meta_gradient(student, teacher, batches, validation, strategy=strategy, **arguments)
+            for strategy in (compiled, "unroll")
+        )
+        return models.largest_error(found.gradients, expected.gradients)
+
+    assert error(3) < 1e-10
+    with torch.no_grad():
+        student.first.weight.mul_(2)  # frozen: a constant, but no constant of the graph
+    assert error(5) < 1e-10
+    student.act.beta = 7.0  # nothing that a key could hold
+    assert error(3) < 1e-10
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_what_cannot_be_compiled_says_so():
+    units = models.STUDENTS["mlp"][1]
+    batches, validation = models.data()
+    with pytest.raises(RuntimeError, match=r"able to compile an inner step\. Found"):
+        meta_gradient(
+            models.student("mlp"),
+            models.teacher(units),
+            batches,
+            validation,
+            layers=list(units),
+            inner=SGD(0.1),
+            label_loss=models.label_loss,
+            alpha=1.0,
+            strategy=Adjoint(compile=True, backend="nonsense"),
+        )

@@ -1,0 +1,212 @@
+import copy
+import io
+
+import pytest
+import torch
+from torch import nn
+
+import distill_models as models
+from craik.distill import SGD, Adam, Batches, Distillation, Examples, Split, SquaredError, meta_gradient, split_rows
+from craik.params import parameters_of
+
+
+def examples(count=40):
+    return Examples(models.randn(0, count, 6), models.randn(1, count, 4), models.labels(2, count))
+
+
+def make(kind="batch norm", seed=0, **changed):
+    student, layer = models.student(kind), next(iter(models.STUDENTS[kind][1].items()))
+    teacher = models.teacher(dict([layer]))
+    settings = {
+        "examples": examples(),
+        "split": split_rows(40, 0.3, models.generator(1)),
+        "layers": [layer[0]],
+        "student_optimizer": torch.optim.Adam(student.parameters(), 0.01),
+        "meta_optimizer": torch.optim.Adam(teacher.parameters(), 0.01),
+        "inner": SGD(0.1, 0.5),
+        "label_loss": models.label_loss,
+        "alpha": 0.8,
+        "inner_steps": 5,
+        "student_steps": 3,
+        "batch_size": 6,
+        "generator": models.generator(seed),
+    }
+    if "student_optimizer" in changed:
+        changed["student_optimizer"] = changed["student_optimizer"](student.parameters())
+    return Distillation(student, teacher, **{**settings, **changed})
+
+
+def test_a_meta_step_moves_the_teacher_and_nothing_else():
+    distillation = make()
+    student, optimizer = copy.deepcopy(distillation.student), copy.deepcopy(distillation.student_optimizer.state_dict())
+    teacher = copy.deepcopy(distillation.teacher)
+    record = distillation.meta_step()
+    assert str(distillation.student.state_dict()) == str(student.state_dict())
+    assert distillation.student_optimizer.state_dict() == optimizer
+    assert models.largest_error(parameters_of(distillation.teacher), parameters_of(teacher)) > 1e-4
+    assert record.training_losses.shape == (5,)
+    assert (record.nonfinite, record.clipped, record.skipped) == (0, 0, False)
+    assert record.norm > 0
+
+
+def test_a_meta_step_is_one_step_along_the_meta_gradient():
+    whole = torch.arange(12)
+    distillation = make(
+        "mlp", examples=examples(18), split=Split(whole, torch.arange(12, 18)), batch_size=12, inner_steps=3, inner="student"
+    )
+    teacher = copy.deepcopy(distillation.teacher)
+    distillation.meta_optimizer = torch.optim.SGD(distillation.teacher.parameters(), 0.5)
+    # Every batch is the whole training part; its order matters to rounding alone.
+    rows = Batches(*distillation.examples.rows(whole.expand(3, 12)))
+    validation = distillation._validation()
+    found = meta_gradient(
+        distillation.student, teacher, rows, validation, layers=["0"], inner=Adam(0.01), label_loss=models.label_loss, alpha=0.8
+    )
+    record = distillation.meta_step()
+    moved = {name: p - 0.5 * found.gradients[name] for name, p in parameters_of(teacher).items()}
+    assert models.largest_error(parameters_of(distillation.teacher), moved) < 1e-10
+    assert record.validation_loss == pytest.approx(float(found.validation_loss), rel=1e-10)
+
+
+def test_student_steps_are_an_ordinary_loop():
+    distillation = make("mlp")
+    student = copy.deepcopy(distillation.student)
+    optimizer = torch.optim.Adam(student.parameters(), 0.01)
+    rows = copy.deepcopy(distillation._student_rows).take(3)
+    teacher = copy.deepcopy(distillation.teacher)
+    record = distillation.student_steps()
+    label, teaching = [], []
+    for batch in rows:
+        x, privileged, y = distillation.examples.rows(batch)
+        h = student[0](x)
+        label.append(models.label_loss(student[1:](h), y).mean())
+        teaching.append(SquaredError()({"0": h}, teacher(privileged)).mean())
+        optimizer.zero_grad()
+        (label[-1] + 0.8 * teaching[-1]).backward()
+        optimizer.step()
+    for name, tensor in student.state_dict().items():
+        torch.testing.assert_close(distillation.student.state_dict()[name], tensor, rtol=1e-10, atol=1e-12)
+    assert record.label_loss == pytest.approx(sum(loss.item() for loss in label) / 3)
+    assert record.teaching_loss == pytest.approx(sum(loss.item() for loss in teaching) / 3)
+    assert not any(module._forward_hooks for module in distillation.student.modules())
+
+
+def test_a_student_s_running_averages_move_in_its_own_steps_alone():
+    distillation = make("batch norm")
+    distillation.meta_step()
+    assert distillation.student[1].num_batches_tracked == 0
+    distillation.student_steps()
+    assert distillation.student[1].num_batches_tracked == 3
+
+
+@pytest.mark.parametrize("splitting", ["fixed", "redrawn"])
+@pytest.mark.parametrize("moments", ["fresh", "student"])
+def test_a_killed_run_resumes_to_the_bit(splitting, moments):
+    changed = {"splitting": splitting, "moments": moments, "inner": Adam(0.05), "validation_size": 5}
+    through = make(**changed)
+    through.step()
+    saved = io.BytesIO()
+    torch.save(through.state_dict(), saved)
+    records = [through.step() for _ in range(3)]
+
+    saved.seek(0)
+    resumed = make(seed=99, **changed)
+    resumed.load_state_dict(torch.load(saved, weights_only=True))
+    again = [resumed.step() for _ in range(3)]
+    for one, other in zip(records, again, strict=True):
+        assert one.student == other.student
+        assert one.meta.validation_loss == other.meta.validation_loss
+        assert torch.equal(one.meta.training_losses, other.meta.training_losses)
+    for one, other in ((through.student, resumed.student), (through.teacher, resumed.teacher)):
+        assert all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in one.state_dict().items())
+
+
+def test_a_split_is_fixed_or_redrawn():
+    fixed, redrawn = make(), make(splitting="redrawn")
+    before = fixed.split
+    for distillation in (fixed, redrawn):
+        distillation.step()
+    assert fixed.split is before
+    assert not torch.equal(redrawn.split.validation, before.validation)
+    assert sorted(torch.cat(redrawn.split).tolist()) == list(range(40))
+    assert [len(rows) for rows in redrawn.split] == [len(rows) for rows in before]
+    drawn = redrawn._student_rows.take(4).flatten()
+    assert set(drawn.tolist()) <= set(redrawn.split.training.tolist())
+
+
+def test_inner_moments_are_the_student_s_where_asked():
+    warm, fresh = make(inner="student", moments="student"), make(inner="student")
+    for distillation in (warm, fresh):
+        distillation.student_steps(6)
+    assert warm.meta_step().validation_loss != fresh.meta_step().validation_loss
+
+
+class Explosive(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.root = nn.Parameter(torch.tensor([0.0, 1.0, 1.0, 1.0, 1.0], dtype=torch.float64))
+
+    def forward(self, privileged):
+        return privileged[:, :1] + self.root.sqrt()
+
+
+def explosive(nonfinite):
+    distillation = make("mlp", nonfinite=nonfinite)
+    distillation.teacher = Explosive()
+    distillation.meta_optimizer = torch.optim.SGD(distillation.teacher.parameters(), 0.1)
+    return distillation
+
+
+def test_components_that_are_not_finite_are_never_passed_over():
+    with pytest.raises(FloatingPointError, match="Found 1 that are not"):
+        explosive("raise").meta_step()
+    skipping = explosive("skip")
+    record = skipping.meta_step()
+    assert (record.nonfinite, record.skipped) == (1, True)
+    assert skipping.teacher.root.tolist() == [0.0, 1.0, 1.0, 1.0, 1.0]
+    zero = explosive("zero")
+    record = zero.meta_step()
+    assert (record.nonfinite, record.skipped) == (1, False)
+    assert zero.teacher.root[0] == 0
+    assert (zero.teacher.root[1:] != 1).all()
+
+
+def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
+    distillation = make()
+    distillation.examples.x[:] = float("nan")
+    before = copy.deepcopy(distillation.student.state_dict())
+    with pytest.raises(FloatingPointError, match="step 1"):
+        distillation.student_steps()
+    with pytest.raises(FloatingPointError, match="inner step 1 of 5"):
+        distillation.meta_step()
+    for name, parameter in distillation.student.named_parameters():
+        assert torch.equal(parameter, before[name])
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"examples": examples()._replace(privileged=models.randn(1, 39, 4))}, "one row for each example.*39"),
+        ({"split": Split(torch.arange(40), torch.arange(0))}, "Found no validation rows of 40"),
+        ({"split": Split(torch.arange(30), torch.arange(30, 41))}, "validation rows from 30 to 40"),
+        ({"batch_size": 29}, "batch_size=29 with 28 training rows"),
+        ({"inner_steps": 0}, "`inner_steps` should be at least 1. Found 0"),
+        ({"validation_size": 0}, "`validation_size` should be at least 1. Found 0"),
+        ({"splitting": "redraw"}, "`splitting` should be one of fixed, redrawn"),
+        ({"moments": "warm"}, "`moments` should be one of fresh, student"),
+        ({"nonfinite": "ignore"}, "`nonfinite` should be one of raise, skip, zero"),
+        ({"inner": "adam"}, "`inner` should be an inner optimiser or 'student'"),
+        ({"strategy": "adjiont"}, "`strategy` should be one of"),
+        ({"layers": ["4x"]}, "did you mean '3'|did you mean"),
+        ({"meta_optimizer": torch.optim.SGD([nn.Parameter(torch.ones(1))], 0.1)}, "`meta_optimizer` should hold all trainable"),
+    ],
+)
+def test_bad_settings_are_refused(changed, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make(**changed)
+
+
+def test_an_optimiser_without_a_counterpart_is_refused_where_it_would_unroll():
+    with pytest.raises(TypeError, match="Found RMSprop"):
+        make(student_optimizer=torch.optim.RMSprop, inner="student")
+    make(student_optimizer=torch.optim.RMSprop).step()
