@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from craik.trajectories import Trajectories
@@ -28,4 +29,17 @@ def encoded(
     Raises:
         ValueError: an encoder that returns another number of latents, or latents that are not finite.
     """
-    raise NotImplementedError
+    rows, times = trajectories.mask.cpu().nonzero().unbind(1)
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not detach):
+        parts = zip(rows.split(chunk or len(rows)), times.split(chunk or len(rows)), strict=True)
+        latents = torch.cat([_encode(encoder, trajectories.at(b, t)) for b, t in parts])
+        padded = latents.new_zeros((len(trajectories), trajectories.time, *latents.shape[1:]))
+        padded = padded.index_put((rows.to(latents.device), times.to(latents.device)), latents)
+    return Trajectories(padded, trajectories.lengths)
+
+
+def _encode(encoder: Callable[[Tensor], Tensor], frames: Tensor) -> Tensor:
+    latents = encoder(frames)
+    if len(latents) != len(frames):
+        raise ValueError(f"`encoder` should return one latent for each of {len(frames)} frames. Found {len(latents)}.")
+    return latents

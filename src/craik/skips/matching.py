@@ -1,18 +1,23 @@
 """`match`: run a dynamics model along trajectories and match what it predicts with later frames (thesis algorithm 1)."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
+import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.losses import Loss
+from craik.losses import Loss, evaluated
+from craik.skips.alignment import align
+from craik.skips.choices import Choice, FixedChoice, GreedyChoice
 from craik.skips.contexts import Context, Model
+from craik.skips.draws import Draw, draw
+from craik.skips.following import follow
+from craik.skips.problem import problem
+from craik.skips.ranking import Ranker
 from craik.skips.results import Matched
-from craik.skips.settings import Matching
+from craik.skips.settings import FixedStep, Greedy, Matching, OptimalAlignment, check_probability
+from craik.skips.tracks import Average
 from craik.trajectories import Trajectories
-
-Average = Literal["trajectories", "steps"]
 
 
 def match(
@@ -68,18 +73,83 @@ def match(
             a prediction whose shape the loss does not expect.
         FloatingPointError: a prediction that is not finite where it had to be ranked.
     """
-    raise NotImplementedError
+    check_probability("teacher_forcing", teacher_forcing)
+    _check_average(average)
+    asked = problem(model, trajectories, loss, context, targets, compare, feedback)
+    if isinstance(matching, OptimalAlignment):
+        _check_forcing(matching, teacher_forcing)
+        return align(asked, matching, keep_predictions).result(average)
+    draws = _draws(matching, teacher_forcing, generator, trajectories)
+    choice = _choice(matching, loss, asked.targets, draws)
+    return follow(asked, choice, teacher_forcing, draws, keep_predictions).result(average)
 
 
+def _draws(
+    matching: Greedy | FixedStep, teacher_forcing: float, generator: Generator | Sequence[Generator] | None, among: Trajectories
+) -> list[list[Draw]] | None:
+    explores = isinstance(matching, Greedy) and matching.exploration > 0
+    return draw(generator, among.lengths.tolist()) if explores or 0 < teacher_forcing < 1 else None
+
+
+def _choice(matching: Greedy | FixedStep, loss: Loss, targets: Trajectories, draws: list[list[Draw]] | None) -> Choice:
+    lengths: list[int] = targets.lengths.tolist()
+    if isinstance(matching, Greedy):
+        return GreedyChoice(matching, Ranker(loss, targets, matching.horizon), lengths, draws)
+    _check_steps(matching, lengths)
+    return FixedChoice(matching, lengths)
+
+
+def _check_steps(matching: FixedStep, lengths: Sequence[int]) -> None:
+    short = [b for b, length in enumerate(lengths) if length <= matching.dt]
+    if matching.last == "drop" and short:
+        raise ValueError(
+            f"With last='drop' every trajectory should have more than dt = {matching.dt} frames. Found {lengths[short[0]]} in "
+            f"trajectory {short[0]}. Leave it out, or pass last='clamp'."
+        )
+
+
+def _check_average(average: str) -> None:
+    if average not in ("trajectories", "steps"):
+        raise ValueError(f'`average` should be "trajectories" or "steps". Found {average!r}.')
+
+
+def _check_forcing(matching: OptimalAlignment, teacher_forcing: float) -> None:
+    if teacher_forcing != 1:
+        raise ValueError(
+            "An optimal alignment needs all predictions before it knows a match, so that inputs cannot be mixed (thesis section "
+            f"2.2). Found teacher_forcing={teacher_forcing!r} with inputs={matching.inputs!r}. Leave teacher_forcing out; "
+            "`inputs` says what predictions are made from."
+        )
+
+
+@torch.no_grad()
 def candidate_losses(
-    matched: Matched,
-    trajectories: Trajectories,
-    loss: Loss,
-    horizon: int,
+    matched: Matched, targets: Trajectories, loss: Loss, horizon: int, compare: Callable[[Tensor], Tensor] | None = None
 ) -> Float[Tensor, "batch steps horizon"]:
     """Return each kept prediction's loss against every frame of its window, for timelines (thesis figures 2.7 and 2.8).
 
     Entry [b, u, k] belongs to the frame k + 1 after the one that prediction u of trajectory b was made at; infinity where the
     trajectory has no such frame or step.
+
+    Args:
+        matched: the result of `match` with ``keep_predictions=True``.
+        targets: what was matched with: the trajectories, or the targets given to `match`.
+        loss: as given to `match`.
+        horizon: how many frames ahead to look.
+        compare: as given to `match`.
+
+    Raises:
+        ValueError: the predictions were not kept.
     """
-    raise NotImplementedError
+    if matched.predictions is None:
+        raise ValueError("`matched` should hold the predictions. Found None. Call match(..., keep_predictions=True).")
+    found = torch.full((*matched.skips.shape, horizon), torch.inf, dtype=targets.value_dtype)
+    for b, steps in enumerate(matched.steps.tolist()):
+        for u in range(steps):
+            first = int(matched.matched[b, u] - matched.skips[b, u]) + 1
+            frames = range(first, min(first + horizon, int(targets.lengths[b])))
+            z = matched.predictions.frames[b, u : u + 1]
+            z = (z if compare is None else compare(z)).to(targets.value_dtype)
+            losses = evaluated(loss, z.expand(len(frames), *z.shape[1:]), targets.at([b] * len(frames), list(frames)))
+            found[b, u, : len(frames)] = losses.cpu()
+    return found
