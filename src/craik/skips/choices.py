@@ -1,7 +1,7 @@
 """Which frame comes next, one step at a time: greedy or fixed."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -17,6 +17,7 @@ class Chosen(NamedTuple):
     explored: list[bool]
 
 
+@runtime_checkable
 class Choice(Protocol):
     """Matches the predictions of step u that were made at the given frames of the given trajectories."""
 

@@ -116,8 +116,8 @@ def _check_average(average: str) -> None:
 def _check_forcing(matching: OptimalAlignment, teacher_forcing: float) -> None:
     if teacher_forcing != 1:
         raise ValueError(
-            "An optimal alignment needs all predictions before it knows a match, so that inputs cannot be mixed (thesis section "
-            f"2.2). Found teacher_forcing={teacher_forcing!r} with inputs={matching.inputs!r}. Leave teacher_forcing out; "
+            "An optimal alignment needs all predictions before it knows a match, so that inputs cannot be mixed (thesis, "
+            f"section 2.2). Found teacher_forcing={teacher_forcing!r} with inputs={matching.inputs!r}. Leave it out; "
             "`inputs` says what predictions are made from."
         )
 

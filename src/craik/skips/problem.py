@@ -102,6 +102,6 @@ def _check_transitions(trajectories: Trajectories) -> None:
     short = (trajectories.lengths < 2).nonzero().flatten().tolist()
     if short:
         raise ValueError(
-            f"Every trajectory should have at least 2 frames, one to predict from and one to match. Found 1 frame in trajectory "
+            "Every trajectory should have at least 2 frames, one to predict from and one to match. Found 1 frame in trajectory "
             f"{short[0]}{f' and {len(short) - 1} more' if len(short) > 1 else ''}. Leave such trajectories out."
         )

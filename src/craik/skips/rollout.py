@@ -93,9 +93,7 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
     if stop is not None:
         found = stop(newest)
         if found.shape != ends.shape or found.dtype != torch.bool:
-            raise ValueError(
-                f"`stop` should return one bool for each of {len(newest)} frames. Found {found.dtype}, shape {tuple(found.shape)}."
-            )
+            raise ValueError(f"`stop` should return one bool for each of {len(newest)} frames. Found {_kind(found)}.")
         ends |= found.cpu()
     if fixed_point is not None:
         ends |= ((newest - before).abs().flatten(1).amax(1) <= fixed_point).cpu()
@@ -109,8 +107,12 @@ def _check(first: Tensor, max_steps: int, fixed_point: float | None, context: Te
         raise ValueError(f"`fixed_point` should be a number of 0 or more, or None. Found {fixed_point!r}.")
     if not first.is_floating_point() or len(first) == 0:
         raise ValueError(
-            f"`first` should be floats of shape (batch, *frame), at least one. Found {first.dtype}, shape {tuple(first.shape)}. "
+            f"`first` should be floats of shape (batch, *frame), at least one. Found {_kind(first)}. "
             "Trajectories.first() gives them."
         )
     if isinstance(context, Tensor) and (context.dim() == 0 or len(context) != len(first)):
         raise ValueError(f"`context` should hold one entry for each of {len(first)} frames. Found {tuple(context.shape)}.")
+
+
+def _kind(found: Tensor) -> str:
+    return f"{found.dtype}, shape {tuple(found.shape)}"

@@ -56,8 +56,8 @@ def training_step(
     if not torch.isfinite(matched.loss):
         bad = int((~matched.trajectory_losses.detach().isfinite()).nonzero()[0])
         raise FloatingPointError(
-            f"The loss should be finite. Found {float(matched.loss)}, from trajectory {bad} of the batch. Lower the learning rate "
-            "or clip gradients; nothing was changed."
+            f"The loss should be finite. Found {float(matched.loss)}, from trajectory {bad} of the batch. Lower the learning "
+            "rate or clip gradients; nothing was changed."
         )
     optimizer.zero_grad()
     matched.loss.backward()

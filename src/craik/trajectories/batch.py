@@ -5,7 +5,7 @@ Index conventions: b runs over trajectories, t over time from 0; the thesis coun
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, overload
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ Rows = slice | Sequence[int] | Tensor | np.ndarray
 """Which trajectories: a slice, positions, or one bool for each."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectories:
     """A batch of trajectories.
 
@@ -41,7 +41,7 @@ class Trajectories:
     frames: Shaped[Tensor, "batch time *frame"]
     lengths: Int[Tensor, " batch"]
     scale: float = 1.0
-    peak: float = field(init=False, repr=False)
+    peak: float = field(init=False)
     """The largest magnitude of a stored number, or a number above it."""
 
     def __post_init__(self) -> None:
@@ -51,6 +51,11 @@ class Trajectories:
         object.__setattr__(self, "peak", checks.check_finite(self.frames, self.lengths))
 
     # -- what it is ---------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        frame = "x".join(map(str, self.frame_shape)) or "one number"
+        lengths = f"{int(self.lengths.min())} to {int(self.lengths.max())} frames"
+        return f"Trajectories({len(self)} of {lengths}, each {frame}, {self.dtype} times {self.scale:g}, on {self.device})"
 
     def __len__(self) -> int:
         """Return the number of trajectories."""
@@ -91,13 +96,13 @@ class Trajectories:
     @overload
     def __getitem__(self, rows: int) -> Shaped[Tensor, "length *frame"]: ...
     @overload
-    def __getitem__(self, rows: Rows) -> Self: ...
-    def __getitem__(self, rows: int | Rows) -> Tensor | Self:
+    def __getitem__(self, rows: Rows) -> "Trajectories": ...
+    def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "Tensor | Trajectories":
         """Return one trajectory's own frames as they are stored, or a batch of the chosen trajectories.
 
         A batch is padded to its own longest trajectory. A slice and a single trajectory share the memory of this batch.
         """
-        if isinstance(rows, int):
+        if isinstance(rows, int | np.integer):
             return self.frames[rows, : int(self.lengths[rows])]
         index = rows if isinstance(rows, slice) else torch.as_tensor(rows).cpu()
         lengths = self.lengths[index]
@@ -148,11 +153,11 @@ class Trajectories:
 
     # -- other forms of it --------------------------------------------------------------------------------------------
 
-    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Self:
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "Trajectories":
         """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays."""
         return self._like(self.frames.to(device=device, dtype=dtype), self.lengths)
 
-    def padded(self, time: int) -> Self:
+    def padded(self, time: int) -> "Trajectories":
         """Return the same trajectories with the padding cut or filled with zeros to `time` frames.
 
         Raises:
@@ -254,7 +259,7 @@ class Trajectories:
         """
         return conversions.to_tensordict(self.frames, self.mask, key)
 
-    def _like(self, frames: Tensor, lengths: Tensor) -> Self:
+    def _like(self, frames: Tensor, lengths: Tensor) -> "Trajectories":
         """Return a batch of frames that have been checked."""
         made = object.__new__(type(self))
         for name, value in {"frames": frames, "lengths": lengths, "scale": self.scale, "peak": self.peak}.items():

@@ -111,10 +111,10 @@ def _split(frames: Tensor, ids: Tensor, batch_dims: int) -> Padded:
     owner = ids.reshape(-1).cpu()
     if len(owner) != len(flat):
         raise ValueError(f"`ids` should name one trajectory for each frame. Found {len(owner)} for {len(flat)} frames.")
-    _, first, inverse = np.unique(owner.numpy(), return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    positions = torch.from_numpy(inverse.reshape(-1)).to(flat.device)
-    return pad([flat[positions == int(group)] for group in order])
+    _, first, inverse, sizes = np.unique(owner.numpy(), return_index=True, return_inverse=True, return_counts=True)
+    rank = np.argsort(np.argsort(first))  # of each id, by where it appears first
+    order = np.argsort(rank[inverse.reshape(-1)], kind="stable")
+    return pad(flat[torch.from_numpy(order).to(flat.device)].split(sizes[np.argsort(first)].tolist()))
 
 
 def to_tensordict(frames: Tensor, mask: Tensor, key: Any) -> Any:  # noqa: ANN401  # an optional package's class
