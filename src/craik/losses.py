@@ -198,7 +198,7 @@ class GaussianNLL(ElementwiseLoss):
         return prediction[:, 0]
 
 
-def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
+def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Tensor:
     """Return a loss's values, checked to be one for each example.
 
     Raises:

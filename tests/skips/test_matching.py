@@ -329,7 +329,6 @@ def refused(**changes):
         ({"context": torch.zeros(3, 1)}, ValueError, "one entry for each of the 2 trajectories"),
         ({"context": Actions(torch.zeros(2, 3, 1))}, ValueError, "an action for each of the first 4 frames"),
         ({"targets": random_walks([5, 5], 0, None)}, ValueError, r"`targets` should have the trajectories' lengths, \[5, 4\]"),
-        ({"average": "batch"}, ValueError, '`average` should be "trajectories" or "steps"'),
         ({"compare": lambda z: z.flatten(1)}, ValueError, "`compare` should return"),
         ({"feedback": lambda z: z.flatten(1), "teacher_forcing": 0.0}, ValueError, "should have the shape of a frame"),
         ({"matching": OptimalAlignment(3), "teacher_forcing": 0.0}, ValueError, "Leave it out"),

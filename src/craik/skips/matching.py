@@ -16,7 +16,7 @@ from craik.skips.problem import problem
 from craik.skips.ranking import Ranker
 from craik.skips.results import Matched
 from craik.skips.settings import FixedStep, Greedy, Matching, OptimalAlignment, check_probability
-from craik.skips.tracks import Average
+from craik.skips.tracks import Average, check_average
 from craik.trajectories import Trajectories
 
 
@@ -74,7 +74,7 @@ def match(
         FloatingPointError: a prediction that is not finite where it had to be ranked.
     """
     check_probability("teacher_forcing", teacher_forcing)
-    _check_average(average)
+    check_average(average)
     asked = problem(model, trajectories, loss, context, targets, compare, feedback)
     if isinstance(matching, OptimalAlignment):
         _check_forcing(matching, teacher_forcing)
@@ -106,11 +106,6 @@ def _check_steps(matching: FixedStep, lengths: Sequence[int]) -> None:
             f"With last='drop' every trajectory should have more than dt = {matching.dt} frames. Found {lengths[short[0]]} in "
             f"trajectory {short[0]}. Leave it out, or pass last='clamp'."
         )
-
-
-def _check_average(average: str) -> None:
-    if average not in ("trajectories", "steps"):
-        raise ValueError(f'`average` should be "trajectories" or "steps". Found {average!r}.')
 
 
 def _check_forcing(matching: OptimalAlignment, teacher_forcing: float) -> None:

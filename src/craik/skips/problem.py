@@ -23,7 +23,7 @@ class Problem(NamedTuple):
     compare: Callable[[Tensor], Tensor] | None
     feedback: Callable[[Tensor], Tensor]
 
-    def predict(self, inputs: Float[Tensor, "n *frame"], rows: Sequence[int], times: Sequence[int]) -> Float[Tensor, "n *z"]:
+    def predict(self, inputs: Float[Tensor, "n *frame"], rows: Sequence[int], times: Sequence[int]) -> Tensor:
         """Return the model's predictions from inputs that stand at the given frames of the given trajectories.
 
         Raises:
@@ -35,7 +35,7 @@ class Problem(NamedTuple):
             raise TypeError(f"The model should return one tensor of floats. Found {found}.")
         return prediction
 
-    def compared(self, prediction: Float[Tensor, "n *z"], count: int) -> Float[Tensor, "n *y"]:
+    def compared(self, prediction: Tensor, count: int) -> Float[Tensor, "n *y"]:
         """Return what the loss sees of predictions.
 
         Raises:
@@ -52,11 +52,11 @@ class Problem(NamedTuple):
         dtype = self.targets.value_dtype
         return seen if seen.dtype == dtype else seen.to(dtype)  # under autocast predictions are shorter than frames
 
-    def losses(self, seen: Float[Tensor, "n *y"], rows: Sequence[int], frames: Sequence[int]) -> Float[Tensor, " n"]:
+    def losses(self, seen: Float[Tensor, "n *y"], rows: Sequence[int], frames: Sequence[int]) -> Tensor:
         """Return the loss of each prediction against the frame that it is matched with."""
         return evaluated(self.loss, seen, self.targets.at(rows, frames))
 
-    def fed(self, prediction: Float[Tensor, "n *z"]) -> Float[Tensor, "n *frame"]:
+    def fed(self, prediction: Tensor) -> Float[Tensor, "n *frame"]:
         """Return predictions as the model's next inputs.
 
         Raises:

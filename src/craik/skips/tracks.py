@@ -14,6 +14,12 @@ Average = Literal["trajectories", "steps"]
 """How step losses become the batch's loss."""
 
 
+def check_average(average: str) -> None:
+    """Refuse another word."""
+    if average not in ("trajectories", "steps"):
+        raise ValueError(f'`average` should be "trajectories" or "steps". Found {average!r}.')
+
+
 class Track:
     """The steps of a batch of trajectories, in the order in which they are added.
 
