@@ -35,5 +35,5 @@ def test_tables_are_padded():
 
 
 def test_another_average_is_refused():
-    with pytest.raises(ValueError, match='`average` should be "trajectories" or "steps". Found \'batch\''):
+    with pytest.raises(ValueError, match=r'"trajectories" or "steps". Found .batch.\.'):
         check_average("batch")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Shaped
@@ -67,7 +68,7 @@ def check_context(context: Context | None, trajectories: Trajectories) -> None:
 
 def evaluate(
     model: Model, inputs: Tensor, context: Context | None, rows: Sequence[int] | Tensor, times: Sequence[int] | Tensor
-) -> Tensor:
+) -> Any:  # noqa: ANN401  # a user's model may return anything
     """Return a model's predictions from inputs that stand at the given frames of the given trajectories."""
     if context is None:
         return model(inputs)

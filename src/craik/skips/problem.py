@@ -30,8 +30,8 @@ class Problem(NamedTuple):
             TypeError: the model returned no tensor of floats.
         """
         prediction = evaluate(self.model, inputs, self.context, rows, times)
-        if not isinstance(prediction, Tensor) or not prediction.is_floating_point():  # pyright: ignore[reportUnnecessaryIsInstance]  # a user's
-            found = f"a tensor of {prediction.dtype}" if isinstance(prediction, Tensor) else type(prediction).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not (isinstance(prediction, Tensor) and prediction.is_floating_point()):
+            found = f"a tensor of {prediction.dtype}" if isinstance(prediction, Tensor) else type(prediction).__name__
             raise TypeError(f"The model should return one tensor of floats. Found {found}.")
         return prediction
 
