@@ -30,7 +30,9 @@ Reduction = Literal["mean", "sum"]
 
 
 class Ranking(NamedTuple):
-    """A loss as a function of its target x: a constant + sum(weight * x) + sum(quadratic * x^2), sums over a frame's elements.
+    """A loss as a function of its target x, up to a constant and a factor above 0 that the target has no part in.
+
+    sum(weight * x) + sum(quadratic * x^2), sums over a frame's elements: enough to say which target is best.
 
     Attributes:
         weight: (n, *frame) the linear coefficients.
@@ -81,11 +83,10 @@ class ElementwiseLoss(ABC):
     def ranking(self, prediction: Float[Tensor, "n *z"]) -> Ranking:
         """Return the loss as a function of its target."""
         linear, quadratic = self.coefficients(prediction)
-        factor = 1.0 if self.reduction == "sum" else 1 / max(1, math.prod(linear.shape[1:]))
         if self.weight is None:
-            return Ranking(linear * factor, quadratic * factor)
-        weights = (self.weight * factor).expand_as(linear)
-        return Ranking(linear * weights, 0.0 if isinstance(quadratic, float) and quadratic == 0 else quadratic * weights)
+            return Ranking(linear, quadratic)
+        weights = self.weight.expand_as(linear)
+        return Ranking(linear * weights, quadratic * weights if isinstance(quadratic, Tensor) or quadratic else 0.0)
 
     def prediction_shape(self, frame_shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of a prediction of one frame."""

@@ -8,6 +8,7 @@ evaluated frame by frame: the first of the best.
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import torch
 from jaxtyping import Float
@@ -58,50 +59,48 @@ class Ranker:
         """
         predictions = predictions.detach()
         if not isinstance(self._loss, Rankable):
-            windows = [range(a, b) for a, b in zip(first, end, strict=True)]
-            return [self._literal(z, b, list(window)) for z, b, window in zip(predictions, rows, windows, strict=True)]
-        with torch.autocast(predictions.device.type, enabled=False):
-            ranking, tolerances = self._coefficients(predictions)
+            windows = [list(range(a, b)) for a, b in zip(first, end, strict=True)]
+            return [self._literal(z, b, window) for z, b, window in zip(predictions, rows, windows, strict=True)]
+        with torch.autocast(predictions.device.type, enabled=False) if _autocast(predictions) else nullcontext():
+            weight, quadratic, tolerances = self._coefficients(self._loss.ranking(predictions))
             scores = self._scores_batched if self._batched else self._scores_by_view
-            ranked = zip(predictions, rows, first, scores(ranking, rows, first, end), tolerances, strict=True)
-            return [self._decide(z, b, start, score, tolerance) for z, b, start, score, tolerance in ranked]
+            found = scores(weight, quadratic, rows, first, end)
+        ranked = zip(predictions, rows, first, found, tolerances, strict=True)
+        return [self._decide(z, b, start, score, tolerance) for z, b, start, score, tolerance in ranked]
 
-    def _coefficients(self, predictions: Tensor) -> tuple[Ranking, list[float]]:
-        """Return flat coefficients of stored numbers, and by how much rounding may move a score."""
-        assert_rankable: Rankable = self._loss  # pyright: ignore[reportAssignmentType]  # `best` has looked
-        weight, quadratic = assert_rankable.ranking(predictions.to(self._dtype))
-        scale, peak = self._targets.scale, self._targets.peak
-        weight = weight.flatten(1) if weight.dim() > 1 else weight[:, None]
-        weight = weight if scale == 1 else weight * scale
-        magnitude = weight.abs().sum(1) * peak
+    def _coefficients(self, ranking: Ranking) -> tuple[Tensor, Tensor | float, list[float]]:
+        """Return flat coefficients for stored numbers, up to a factor above 0, and by how much rounding may move a score."""
+        scale, peak = self._targets.scale, self._targets.peak  # with x = scale s: w x + q x^2 = scale (w s + q scale s^2)
+        weight = ranking.weight.reshape(len(ranking.weight), -1)
+        magnitude = torch.linalg.vector_norm(weight, 1, dim=1) * peak
+        quadratic = ranking.quadratic
         if isinstance(quadratic, Tensor):
-            quadratic = quadratic.flatten(1) * scale**2
-            magnitude = magnitude + quadratic.abs().sum(1) * peak**2
+            quadratic = quadratic.reshape(weight.shape) * scale
+            magnitude = magnitude + torch.linalg.vector_norm(quadratic, 1, dim=1) * peak**2
         elif quadratic:
-            quadratic = quadratic * scale**2
+            quadratic = quadratic * scale
             magnitude = magnitude + abs(quadratic) * weight.shape[1] * peak**2
-        unit = _ROUNDING * torch.finfo(self._dtype).eps
-        return Ranking(weight, quadratic), [unit * value for value in magnitude.tolist()]
+        unit = _ROUNDING * torch.finfo(weight.dtype).eps
+        return weight, quadratic, [unit * value for value in magnitude.tolist()]
 
     def _scores_by_view(
-        self, ranking: Ranking, rows: Sequence[int], first: Sequence[int], end: Sequence[int]
+        self, weight: Tensor, quadratic: Tensor | float, rows: Sequence[int], first: Sequence[int], end: Sequence[int]
     ) -> list[list[float]]:
-        weight, quadratic = ranking
         found: list[list[float]] = []
         for i, (b, start, stop) in enumerate(zip(rows, first, end, strict=True)):
-            window = self._window(b)
-            scores = torch.mv(window(start, stop), weight[i])
+            window = self._windows.get(b) or self._open(b)
+            frames = window(start, stop)
+            scores = torch.mv(frames, weight[i])
             if isinstance(quadratic, Tensor):
-                scores += torch.mv(window(start, stop).square(), quadratic[i])
+                scores += torch.mv(frames.square(), quadratic[i])
             elif quadratic:
                 scores += window.squared_norms(start, stop) * quadratic
             found.append(scores.tolist())
         return found
 
     def _scores_batched(
-        self, ranking: Ranking, rows: Sequence[int], first: Sequence[int], end: Sequence[int]
+        self, weight: Tensor, quadratic: Tensor | float, rows: Sequence[int], first: Sequence[int], end: Sequence[int]
     ) -> list[list[float]]:
-        weight, quadratic = ranking
         device = self._flat.device
         sizes = [stop - start for start, stop in zip(first, end, strict=True)]
         ahead = torch.arange(max(sizes), device=device)
@@ -114,10 +113,9 @@ class Ranker:
             scores += torch.linalg.vecdot(windows, windows) * quadratic
         return [score[:size] for score, size in zip(scores.tolist(), sizes, strict=True)]
 
-    def _window(self, b: int) -> Window:
-        if b not in self._windows:
-            own = self._flat[b, : int(self._targets.lengths[b])]
-            self._windows[b] = Window(own, self._dtype, self._horizon)
+    def _open(self, b: int) -> Window:
+        own = self._flat[b, : int(self._targets.lengths[b])]
+        self._windows[b] = Window(own, self._dtype, self._horizon)
         return self._windows[b]
 
     def _decide(self, prediction: Tensor, b: int, first: int, scores: list[float], tolerance: float) -> int:
@@ -148,3 +146,7 @@ class Ranker:
                 "later are matched. Lower the learning rate or clip gradients."
             )
         return frames[losses.index(least)]
+
+
+def _autocast(predictions: Tensor) -> bool:
+    return torch.is_autocast_enabled(predictions.device.type)

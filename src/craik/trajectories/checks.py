@@ -23,6 +23,12 @@ def check_shape(frames: Tensor, lengths: Tensor) -> None:
         )
 
 
+def check_scale(scale: float) -> None:
+    """Refuse what cannot be a unit."""
+    if not 0 < scale < math.inf:
+        raise ValueError(f"`scale` should be a finite number above 0, such as 1/255 for images in bytes. Found {scale!r}.")
+
+
 def check_lengths(frames: Tensor, lengths: Tensor) -> None:
     """Refuse empty trajectories and lengths beyond the padding."""
     time = frames.shape[1]
