@@ -85,7 +85,7 @@ class ElementwiseLoss(ABC):
         linear, quadratic = self.coefficients(prediction)
         if self.weight is None:
             return Ranking(linear, quadratic)
-        weights = self.weight.expand_as(linear)
+        weights = self.weight.to(linear.dtype).expand_as(linear)
         return Ranking(linear * weights, quadratic * weights if isinstance(quadratic, Tensor) or quadratic else 0.0)
 
     def prediction_shape(self, frame_shape: tuple[int, ...]) -> tuple[int, ...]:

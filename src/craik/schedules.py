@@ -63,7 +63,7 @@ class Inverse:
         ValueError: `steps` not above 0.
     """
 
-    steps: float = 4000
+    steps: float | int = 4000
 
     def __post_init__(self) -> None:
         _check_positive("steps", self.steps)
@@ -110,7 +110,7 @@ class StepDecay:
         return self.value * self.factor ** (drops if self.repeated else min(drops, 1))
 
 
-def _check_positive(name: str, value: float) -> None:
+def _check_positive(name: str, value: float | int) -> None:
     if not value > 0:
         raise ValueError(f"`{name}` should be above 0. Found {value!r}. For a number that never changes use Constant.")
 

@@ -35,12 +35,15 @@ class Ranker:
 
     def __init__(self, loss: Loss, targets: Trajectories, horizon: int, batched: bool | None = None) -> None:
         self._loss = loss
+        self._rankable = loss if isinstance(loss, Rankable) else None
         self._targets = targets
         self._dtype = targets.value_dtype
         self._flat = targets.frames.detach().flatten(2) if targets.frames.dim() > 2 else targets.frames.detach()[:, :, None]
         self._horizon = horizon
         self._batched = targets.device.type != "cpu" if batched is None else batched
+        self._unit = _ROUNDING * torch.finfo(self._dtype).eps * targets.peak
         self._windows: dict[int, Window] = {}
+        self._repeats: dict[tuple[int, int], bool] = {}
 
     @torch.no_grad()
     def best(
@@ -57,31 +60,32 @@ class Ranker:
         Raises:
             FloatingPointError: a prediction that is not finite.
         """
-        predictions = predictions.detach()
-        if not isinstance(self._loss, Rankable):
+        if self._rankable is None:
             windows = [list(range(a, b)) for a, b in zip(first, end, strict=True)]
             return [self._literal(z, b, window) for z, b, window in zip(predictions, rows, windows, strict=True)]
-        with torch.autocast(predictions.device.type, enabled=False) if _autocast(predictions) else nullcontext():
-            weight, quadratic, tolerances = self._coefficients(self._loss.ranking(predictions))
+        device = predictions.device.type
+        with torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext():
+            weight, quadratic, tolerances = self._coefficients(self._rankable.ranking(predictions))
             scores = self._scores_batched if self._batched else self._scores_by_view
             found = scores(weight, quadratic, rows, first, end)
-        ranked = zip(predictions, rows, first, found, tolerances, strict=True)
-        return [self._decide(z, b, start, score, tolerance) for z, b, start, score, tolerance in ranked]
+        near = [self._near(b, start, *each) for b, start, *each in zip(rows, first, found, tolerances, strict=True)]
+        return [
+            frames[0] if len(frames) == 1 else self._literal(predictions[i], rows[i], frames) for i, frames in enumerate(near)
+        ]
 
     def _coefficients(self, ranking: Ranking) -> tuple[Tensor, Tensor | float, list[float]]:
         """Return flat coefficients for stored numbers, up to a factor above 0, and by how much rounding may move a score."""
-        scale, peak = self._targets.scale, self._targets.peak  # with x = scale s: w x + q x^2 = scale (w s + q scale s^2)
-        weight = ranking.weight.reshape(len(ranking.weight), -1)
-        magnitude = torch.linalg.vector_norm(weight, 1, dim=1) * peak
-        quadratic = ranking.quadratic
+        weight, quadratic = ranking.weight, ranking.quadratic
+        if weight.dim() != 2:
+            weight = weight.reshape(len(weight), -1)
+        magnitude = weight.abs().sum(1)
         if isinstance(quadratic, Tensor):
-            quadratic = quadratic.reshape(weight.shape) * scale
-            magnitude = magnitude + torch.linalg.vector_norm(quadratic, 1, dim=1) * peak**2
+            quadratic = quadratic.reshape(weight.shape) * self._targets.scale  # with x = scale s: scale (w s + q scale s^2)
+            magnitude = magnitude + quadratic.abs().sum(1) * self._targets.peak
         elif quadratic:
-            quadratic = quadratic * scale
-            magnitude = magnitude + abs(quadratic) * weight.shape[1] * peak**2
-        unit = _ROUNDING * torch.finfo(weight.dtype).eps
-        return weight, quadratic, [unit * value for value in magnitude.tolist()]
+            quadratic = quadratic * self._targets.scale
+            magnitude = magnitude + abs(quadratic) * weight.shape[1] * self._targets.peak
+        return weight, quadratic, [self._unit * value for value in magnitude.tolist()]
 
     def _scores_by_view(
         self, weight: Tensor, quadratic: Tensor | float, rows: Sequence[int], first: Sequence[int], end: Sequence[int]
@@ -118,25 +122,26 @@ class Ranker:
         self._windows[b] = Window(own, self._dtype, self._horizon)
         return self._windows[b]
 
-    def _decide(self, prediction: Tensor, b: int, first: int, scores: list[float], tolerance: float) -> int:
+    def _near(self, b: int, first: int, scores: list[float], tolerance: float) -> list[int]:
+        """Return the frames whose scores are the least or too close to it to tell, repetitions left out."""
         limit = min(scores) + tolerance
         if not math.isfinite(limit):
             raise FloatingPointError(
-                f"Every prediction should be finite. Found one that is not, or overflows, in trajectory {b} of the "
-                f"batch, where frames {first} and later are matched. Lower the learning rate or clip gradients."
+                f"Every prediction should be finite. Found one that is not, or overflows, in trajectory {b} of the batch, "
+                f"where frames {first} and later are matched. Lower the learning rate or clip gradients."
             )
         near = [first + k for k, score in enumerate(scores) if score <= limit]
-        return near[0] if len(near) == 1 else self._literal(prediction, b, self._distinct(b, near))
+        # A world at rest repeats its frames, and a repetition of the frame before cannot win against it.
+        return [t for i, t in enumerate(near) if i == 0 or near[i - 1] != t - 1 or not self._repeats_last(b, t)]
 
-    def _distinct(self, b: int, frames: list[int]) -> list[int]:
-        """Leave out repetitions of the first frame: a world at rest has many, and none of them can win."""
-        stored = self._flat[b]
-        return frames[:1] + [t for t in frames[1:] if not torch.equal(stored[t], stored[frames[0]])]
+    def _repeats_last(self, b: int, t: int) -> bool:
+        """Say whether a frame equals the one before it."""
+        if (b, t) not in self._repeats:
+            self._repeats[b, t] = torch.equal(self._flat[b, t], self._flat[b, t - 1])
+        return self._repeats[b, t]
 
     def _literal(self, prediction: Tensor, b: int, frames: list[int]) -> int:
         """Return the first of the frames with the least loss, evaluated on each."""
-        if len(frames) == 1:
-            return frames[0]
         targets = self._targets.at([b] * len(frames), frames).detach()
         losses = evaluated(self._loss, prediction.expand(len(frames), *prediction.shape), targets).tolist()
         least = min(losses)
@@ -146,7 +151,3 @@ class Ranker:
                 "later are matched. Lower the learning rate or clip gradients."
             )
         return frames[losses.index(least)]
-
-
-def _autocast(predictions: Tensor) -> bool:
-    return torch.is_autocast_enabled(predictions.device.type)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from craik.losses import Loss, frame_of
@@ -23,7 +23,7 @@ Policy = Callable[[Float[Tensor, "n *frame"], Int[Tensor, " n"], int], Tensor]
 @torch.no_grad()
 def rollout(
     model: Model,
-    first: Float[Tensor, "batch *frame"],
+    first: Shaped[Tensor, "batch *frame"],
     *,
     max_steps: int,
     stop: Stop | None = None,

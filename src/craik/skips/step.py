@@ -54,10 +54,11 @@ def training_step(
         keep_predictions=keep_predictions,
     )
     if not torch.isfinite(matched.loss):
-        bad = int((~matched.trajectory_losses.detach().isfinite()).nonzero()[0])
+        bad = (~matched.trajectory_losses.detach().isfinite()).nonzero().flatten().tolist()
+        where = f", from trajectory {bad[0]} of the batch" if bad else ""
         raise FloatingPointError(
-            f"The loss should be finite. Found {float(matched.loss)}, from trajectory {bad} of the batch. Lower the learning "
-            "rate or clip gradients; nothing was changed."
+            f"The loss should be finite. Found {float(matched.loss.detach())}{where}. Lower the learning rate or clip gradients; "
+            "nothing was changed."
         )
     optimizer.zero_grad()
     matched.loss.backward()
