@@ -68,7 +68,7 @@ class Ranker:
             weight, quadratic, tolerances = self._coefficients(self._rankable.ranking(predictions))
             scores = self._scores_batched if self._batched else self._scores_by_view
             found = scores(weight, quadratic, rows, first, end)
-        near = [self._near(b, start, *each) for b, start, *each in zip(rows, first, found, tolerances, strict=True)]
+        near = [self._near(b, t, score, tol) for b, t, score, tol in zip(rows, first, found, tolerances, strict=True)]
         return [
             frames[0] if len(frames) == 1 else self._literal(predictions[i], rows[i], frames) for i, frames in enumerate(near)
         ]
