@@ -50,14 +50,13 @@ class GreedyChoice:
         first = [time + 1 for time in times]
         end = [min(start + self._settings.horizon, self._lengths[b]) for b, start in zip(rows, first, strict=True)]
         explored = [self._explores(b, u) for b in rows]
+        windows = list(zip(rows, first, end, strict=True))
+        frames = [self._random(*window, u) if random else -1 for window, random in zip(windows, explored, strict=True)]
         ranked = [i for i, random in enumerate(explored) if not random]
-        frames = [
-            self._random(*window, u) if random else -1 for *window, random in zip(rows, first, end, explored, strict=True)
-        ]
         if ranked:
             some = predictions if len(ranked) == len(rows) else predictions[ranked]
-            pick = [[values[i] for i in ranked] for values in (rows, first, end)]
-            for i, frame in zip(ranked, self._ranker.best(some, *pick), strict=True):
+            best = self._ranker.best(some, *([values[i] for i in ranked] for values in (rows, first, end)))
+            for i, frame in zip(ranked, best, strict=True):
                 frames[i] = frame
         return Chosen(frames, explored)
 

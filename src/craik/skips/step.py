@@ -57,8 +57,8 @@ def training_step(
         bad = (~matched.trajectory_losses.detach().isfinite()).nonzero().flatten().tolist()
         where = f", from trajectory {bad[0]} of the batch" if bad else ""
         raise FloatingPointError(
-            f"The loss should be finite. Found {float(matched.loss.detach())}{where}. Lower the learning rate or clip gradients; "
-            "nothing was changed."
+            f"The loss should be finite. Found {float(matched.loss.detach())}{where}. Lower the learning rate or clip "
+            "gradients; nothing was changed."
         )
     optimizer.zero_grad()
     matched.loss.backward()

@@ -107,6 +107,8 @@ class Trajectories:
         if isinstance(rows, int | np.integer):
             return self.frames[rows, : int(self.lengths[rows])]
         index = rows if isinstance(rows, slice) else torch.as_tensor(rows).cpu()
+        if not isinstance(index, slice) and index.numel() == 0:
+            index = slice(0)  # an empty list has no type that could index
         lengths = self.lengths[index]
         if len(lengths) == 0:
             raise ValueError("A batch should have at least one trajectory. Found none chosen. Choose some.")
