@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from craik.trajectories import checks, conversions
+from craik.trajectories import checks, conversions, indexing
 
 Array = Tensor | np.ndarray | Sequence[Any]
 """What frames and lengths may be given as."""
@@ -51,8 +51,6 @@ class Trajectories:
         object.__setattr__(self, "lengths", self.lengths.detach().to("cpu", torch.int64))
         checks.check_lengths(self.frames, self.lengths)
         object.__setattr__(self, "peak", checks.check_finite(self.frames, self.lengths))
-
-    # -- what it is ---------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         frame = "x".join(map(str, self.frame_shape)) or "one number"
@@ -93,8 +91,6 @@ class Trajectories:
         """Bytes of the stored frames, padding included."""
         return self.frames.numel() * self.frames.element_size()
 
-    # -- parts of it --------------------------------------------------------------------------------------------------
-
     @overload
     def __getitem__(self, rows: int) -> Shaped[Tensor, "length *frame"]: ...
     @overload
@@ -106,9 +102,7 @@ class Trajectories:
         """
         if isinstance(rows, int | np.integer):
             return self.frames[rows, : int(self.lengths[rows])]
-        index = rows if isinstance(rows, slice) else torch.as_tensor(rows).cpu()
-        if not isinstance(index, slice) and index.numel() == 0:
-            index = slice(0)  # an empty list has no type that could index
+        index = indexing.rows_of(rows)
         lengths = self.lengths[index]
         if len(lengths) == 0:
             raise ValueError("A batch should have at least one trajectory. Found none chosen. Choose some.")
@@ -134,11 +128,7 @@ class Trajectories:
         dtype: torch.dtype | None = None,
     ) -> Float[Tensor, "n *frame"]:
         """Return frames as a model sees them: frame ``times[i]`` of trajectory ``rows[i]``."""
-        if len(rows) <= _FEW:
-            few = zip(_integers(rows), _integers(times), strict=True)
-            return self.decoded(torch.stack([self.frames[b, t] for b, t in few]), dtype)
-        b, t = (torch.as_tensor(index, device=self.device) for index in (rows, times))
-        return self.decoded(self.frames[b, t], dtype)
+        return self.decoded(indexing.pick(self.frames, rows, times), dtype)
 
     def first(self, dtype: torch.dtype | None = None) -> Float[Tensor, "batch *frame"]:
         """Return the first frame of each trajectory as a model sees it."""
@@ -158,8 +148,6 @@ class Trajectories:
         """The floating type of `values`, unless another is asked for."""
         return self.dtype if self.dtype.is_floating_point else torch.get_default_dtype()
 
-    # -- other forms of it --------------------------------------------------------------------------------------------
-
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "Trajectories":
         """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays."""
         return self._like(self.frames.to(device=device, dtype=dtype), self.lengths)
@@ -170,13 +158,7 @@ class Trajectories:
         Raises:
             ValueError: a trajectory is longer than that.
         """
-        longest = int(self.lengths.max())
-        if time < longest:
-            raise ValueError(f"`time` should be at least the longest trajectory's length, {longest}. Found {time}.")
-        if time <= self.time:
-            return self._like(self.frames[:, :time], self.lengths)
-        padding = self.frames.new_zeros((len(self), time - self.time, *self.frame_shape))
-        return self._like(torch.cat([self.frames, padding], dim=1), self.lengths)
+        return self._like(indexing.repad(self.frames, time, int(self.lengths.max())), self.lengths)
 
     @classmethod
     def concatenated(cls, parts: Sequence["Trajectories"]) -> "Trajectories":
@@ -272,11 +254,3 @@ class Trajectories:
         for name, value in {"frames": frames, "lengths": lengths, "scale": self.scale, "peak": self.peak}.items():
             object.__setattr__(made, name, value)
         return made
-
-
-_FEW = 8
-"""So many frames are found one by one faster than by an index."""
-
-
-def _integers(index: Sequence[int] | Tensor) -> Sequence[int]:
-    return index.tolist() if isinstance(index, Tensor) else index
