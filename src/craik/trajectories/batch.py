@@ -25,8 +25,7 @@ Rows = slice | Sequence[int] | Tensor | np.ndarray
 class Trajectories:
     """A batch of trajectories.
 
-    Frames keep the type they are stored in; a data set of images stays in bytes. What a model sees is `values`: a frame as
-    floats, times `scale`.
+    Frames keep the type they are stored in, so images stay in bytes. A model sees `values`: floats, times `scale`.
 
     Args:
         frames: (batch, time, *frame) of any type; what lies beyond a trajectory's length is padding and never looked at.
@@ -188,9 +187,8 @@ class Trajectories:
     @classmethod
     def from_numpy(cls, frames: np.ndarray, lengths: Array | None = None, scale: float = 1.0) -> "Trajectories":
         """Take a padded array (batch, time, *frame) and lengths; None where all trajectories fill it. Shares memory."""
-        stored = torch.from_numpy(frames)
         full = [frames.shape[1]] * len(frames) if lengths is None and frames.ndim > 1 else lengths
-        return cls(stored, torch.as_tensor(full), scale)
+        return cls(torch.from_numpy(frames), torch.as_tensor(full), scale)
 
     @classmethod
     def from_minari(cls, episodes: Iterable[Any], key: str | None = None, scale: float = 1.0) -> "Trajectories":
@@ -202,9 +200,7 @@ class Trajectories:
             scale: what one unit of a stored number means.
 
         Raises:
-            TypeError: an episode without observations.
-            ValueError: a mapping and no key, or a key and no mapping.
-            KeyError: the mapping has no such entry.
+            TypeError, ValueError, KeyError: no observations; a mapping and no key, or the other way round; no such entry.
         """
         return cls.from_list(conversions.observations(episodes, key), scale)
 
@@ -222,8 +218,7 @@ class Trajectories:
         Args:
             data: a TensorDict.
             key: which entry holds the frames.
-            ids: the entry with the trajectory of each frame, such as torchrl's ("collector", "traj_ids"), for data whose
-                frames follow each other in one or more dimensions.
+            ids: the entry with each frame's trajectory, such as torchrl's ("collector", "traj_ids"), in data of one row or more.
             mask: the entry that is True for a trajectory's own frames in padded data, such as torchrl's ("collector", "mask").
             scale: what one unit of a stored number means.
 
