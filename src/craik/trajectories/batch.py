@@ -42,7 +42,7 @@ class Trajectories:
     lengths: Int[Tensor, " batch"]
     scale: float = 1.0
     peak: float = field(init=False)
-    """The largest magnitude of a stored number, or a number above it."""
+    """The largest magnitude of a stored number, or more."""
 
     def __post_init__(self) -> None:
         checks.check_shape(self.frames, self.lengths)
@@ -218,7 +218,7 @@ class Trajectories:
         Args:
             data: a TensorDict.
             key: which entry holds the frames.
-            ids: the entry with each frame's trajectory, such as torchrl's ("collector", "traj_ids"), in data of one row or more.
+            ids: the entry with each frame's trajectory (torchrl: ("collector", "traj_ids")), in data of any shape.
             mask: the entry that is True for a trajectory's own frames in padded data, such as torchrl's ("collector", "mask").
             scale: what one unit of a stored number means.
 
