@@ -43,5 +43,6 @@ def test_a_frame_is_converted_once():
     window = Window(FRAMES, torch.float32, 5)
     window._frames = frames
     for first in range(0, 36, 2):
-        window(first, min(first + 5, 40))
+        end = min(first + 5, 40)
+        assert torch.equal(window(first, end), FRAMES[first:end].float())
     assert frames.read.max() == 1

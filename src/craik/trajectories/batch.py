@@ -34,8 +34,7 @@ class Trajectories:
 
     Raises:
         TypeError: lengths that are not integers.
-        ValueError: no trajectory, one without frames, a length beyond the padding, a frame that is not finite,
-            or a scale that is not above 0.
+        ValueError: no trajectory or one without frames, a length beyond the padding, a frame or scale that cannot be.
     """
 
     frames: Shaped[Tensor, "batch time *frame"]
