@@ -91,3 +91,20 @@ def test_a_loss_of_one_s_own_may_bring_a_ranking():
     ranker = Ranker(Dot(), Trajectories(frames, torch.tensor([4])), 3)
     assert ranker.best(torch.tensor([[0.0, 1.0, 3.0, 2.0]]), [0], [1], [4]) == [2]
     assert asked == [1]
+
+
+@given(
+    name=st.sampled_from(["bce with logits", "squared", "gaussian"]),
+    stored=st.sampled_from([torch.uint8, torch.float32]),
+    moving=st.sampled_from([0, 1, 30, 900]),
+    seed=st.integers(0, 2**20),
+)
+def test_a_still_background_changes_no_match(name, stored, moving, seed):
+    g = torch.Generator().manual_seed(seed)
+    frames = torch.randint(0, 256, (1, 1, 4200), generator=g).repeat(1, 8, 1)
+    frames[:, :, :moving] = torch.randint(0, 256, (1, 8, moving), generator=g)
+    trajectories = Trajectories(frames.to(stored), torch.tensor([8]), scale=1 / 255)
+    z = torch.randn((1, 2, 4200) if name == "gaussian" else (1, 4200), generator=g)
+    loss = RANKABLE[name]
+    expected = literal(loss, z[0], trajectories.values()[0, 1:], 1)
+    assert Ranker(loss, trajectories, 7).best(z, [0], [1], [8]) == [expected]

@@ -46,3 +46,15 @@ def test_a_frame_is_converted_once():
         end = min(first + 5, 40)
         assert torch.equal(window(first, end), FRAMES[first:end].float())
     assert frames.read.max() == 1
+
+
+def test_of_a_large_picture_only_what_moves_is_held():
+    frames = torch.full((9, 5000), 7, dtype=torch.uint8)
+    frames[:, 100:140] = torch.randint(0, 256, (9, 40), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
+    window = Window(frames, torch.float32, 4)
+    assert window.columns is not None
+    assert window.columns.tolist() == list(range(100, 140))
+    assert torch.equal(window(2, 6), frames[2:6, 100:140].float())
+    assert window.part(torch.arange(5000.0)).tolist() == list(range(100, 140))
+    whole = Window(torch.rand(9, 5000), torch.float32, 4)
+    assert whole.columns is None

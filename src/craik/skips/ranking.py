@@ -94,9 +94,9 @@ class Ranker:
         for i, (b, start, stop) in enumerate(zip(rows, first, end, strict=True)):
             window = self._windows.get(b) or self._open(b)
             frames = window(start, stop)
-            scores = torch.mv(frames, weight[i])
+            scores = torch.mv(frames, window.part(weight[i]))
             if isinstance(quadratic, Tensor):
-                scores += torch.mv(frames.square(), quadratic[i])
+                scores += torch.mv(frames.square(), window.part(quadratic[i]))
             elif quadratic:
                 scores += window.squared_norms(start, stop) * quadratic
             found.append(scores.tolist())
