@@ -1,0 +1,45 @@
+"""Trajectories in the space of an encoder."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from craik.trajectories import Trajectories
+
+
+def encoded(
+    trajectories: Trajectories, encoder: Callable[[Tensor], Tensor], *, detach: bool, chunk: int | None = None
+) -> Trajectories:
+    """Encode every frame of a batch.
+
+    Matching in latent space is matching of encoded trajectories: ``match(f, encoded(x, encoder, detach=False), loss, ...,
+    targets=encoded(x, encoder, detach=True))``. A target encoder, such as a moving average of the encoder, takes the second's
+    place. Without a detached target an encoder can satisfy the loss by mapping every frame to the same point.
+
+    Args:
+        trajectories: the frames.
+        encoder: from frames (n, *frame) to latents (n, *latent).
+        detach: whether the latents are cut off from the encoder, which then runs without a graph.
+        chunk: how many frames to encode at a time; None for all.
+
+    Returns:
+        Trajectories of latents with the same lengths; zeros behind a trajectory's own.
+
+    Raises:
+        ValueError: an encoder that returns another number of latents, or latents that are not finite.
+    """
+    rows, times = trajectories.mask.cpu().nonzero().unbind(1)
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not detach):
+        parts = zip(rows.split(chunk or len(rows)), times.split(chunk or len(rows)), strict=True)
+        latents = torch.cat([_encode(encoder, trajectories.at(b, t)) for b, t in parts])
+        padded = latents.new_zeros((len(trajectories), trajectories.time, *latents.shape[1:]))
+        padded = padded.index_put((rows.to(latents.device), times.to(latents.device)), latents)
+    return Trajectories(padded, trajectories.lengths)
+
+
+def _encode(encoder: Callable[[Tensor], Tensor], frames: Tensor) -> Tensor:
+    latents = encoder(frames)
+    if len(latents) != len(frames):
+        raise ValueError(f"`encoder` should return one latent for each of {len(frames)} frames. Found {len(latents)}.")
+    return latents

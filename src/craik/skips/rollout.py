@@ -1,0 +1,118 @@
+"""Rolling a trained model out: what it predicts from first frames on, until a rule stops it."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from craik.losses import Loss, frame_of
+from craik.skips.contexts import Model
+from craik.skips.results import Rollout
+from craik.trajectories import Trajectories
+
+Stop = Callable[[Float[Tensor, "n *frame"]], Bool[Tensor, " n"]]
+"""From the newest frames to True for each that ends its trajectory."""
+
+
+Policy = Callable[[Float[Tensor, "n *frame"], Int[Tensor, " n"], int], Tensor]
+"""From the newest frames, their positions in the batch and the step to what the model is given beside the frames."""
+
+
+@torch.no_grad()
+def rollout(
+    model: Model,
+    first: Shaped[Tensor, "batch *frame"],
+    *,
+    max_steps: int,
+    stop: Stop | None = None,
+    fixed_point: float | None = None,
+    context: Tensor | Policy | None = None,
+    loss: Loss | None = None,
+    feedback: Callable[[Tensor], Tensor] | None = None,
+) -> Rollout:
+    """Apply a model to its own predictions, without a graph; trajectories that have stopped cost nothing more.
+
+    A model knows no transition beyond the last frame of its training data, so a roll-out should stop where one of these
+    would: give `stop`, or `fixed_point` where the worlds come to rest.
+
+    Args:
+        model: f, from frames (n, *frame) and their context, where there is one, to predictions.
+        first: the frames to start from.
+        max_steps: how many times f is applied at most.
+        stop: looks at the newest frames, (n, *frame), and says which end their trajectory; the first frames are not shown.
+        fixed_point: stop where no number of a frame changes by more than this; None for never.
+        context: static, (batch, *context), or a policy ``(frames, rows, step) -> (n, *context)``, called with the newest frames
+            of the trajectories that still roll, their positions in the batch, and the step from 0.
+        loss: whose method `frame` turns predictions into frames, such as the sigmoid of logits; None leaves them as they are.
+        feedback: what turns predictions into the next input, in the place of the loss's `frame`.
+
+    Raises:
+        ValueError: max_steps below 1, a negative fixed point, or a prediction of another shape than the frame's.
+    """
+    _check(first, max_steps, fixed_point, context)
+    frame = feedback or (torch.nn.Identity() if loss is None else frame_of(loss))
+    frames = [[one] for one in first]
+    stopped = torch.zeros(len(first), dtype=torch.bool)
+    rows, newest, evaluations = torch.arange(len(first)), first, 0
+    for step in range(max_steps):
+        before, newest = newest, _predict(model, frame, newest, context, rows, step)
+        evaluations += len(rows)
+        for b, one in zip(rows.tolist(), newest, strict=True):
+            frames[b].append(one)
+        ends = _ends(before, newest, stop, fixed_point)
+        stopped[rows[ends]] = True
+        rows, newest = rows[~ends], newest[(~ends).to(newest.device)]
+        if len(rows) == 0:
+            break
+    return Rollout(Trajectories.from_list(torch.stack(each) for each in frames), stopped, evaluations)
+
+
+def _predict(
+    model: Model, frame: Callable[[Tensor], Tensor], newest: Tensor, context: Tensor | Policy | None, rows: Tensor, step: int
+) -> Tensor:
+    if context is None:
+        prediction = model(newest)
+    elif isinstance(context, Tensor):
+        prediction = model(newest, context[rows.to(context.device)])
+    else:
+        prediction = model(newest, context(newest, rows, step))
+    found = frame(prediction)
+    if found.shape != newest.shape:
+        raise ValueError(
+            f"A prediction should have the shape of a frame to be fed back, {tuple(newest.shape)}. Found {tuple(found.shape)}. "
+            "Pass loss=... or feedback=... to turn the model's output into its input."
+        )
+    return found.to(newest.dtype)
+
+
+def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float | None) -> Tensor:
+    """Say which of the newest frames end their trajectory, on the CPU."""
+    ends = torch.zeros(len(newest), dtype=torch.bool)
+    if stop is not None:
+        found = stop(newest)
+        if found.shape != ends.shape or found.dtype != torch.bool:
+            raise ValueError(f"`stop` should return one bool for each of {len(newest)} frames. Found {_kind(found)}.")
+        ends |= found.cpu()
+    if fixed_point is not None:
+        ends |= ((newest - before).abs().flatten(1).amax(1) <= fixed_point).cpu()
+    return ends
+
+
+def _check(first: Tensor, max_steps: int, fixed_point: float | None, context: Tensor | Policy | None) -> None:
+    if max_steps < 1:
+        raise ValueError(f"`max_steps` should be at least 1. Found {max_steps}.")
+    if fixed_point is not None and not 0 <= fixed_point < math.inf:
+        raise ValueError(f"`fixed_point` should be a number of 0 or more, or None. Found {fixed_point!r}.")
+    if not first.is_floating_point() or len(first) == 0:
+        raise ValueError(
+            f"`first` should be floats of shape (batch, *frame), at least one. Found {_kind(first)}. "
+            "Trajectories.first() gives them."
+        )
+    if isinstance(context, Tensor) and (context.dim() == 0 or len(context) != len(first)):
+        raise ValueError(f"`context` should hold one entry for each of {len(first)} frames. Found {tuple(context.shape)}.")
+
+
+def _kind(found: Tensor) -> str:
+    return f"{found.dtype}, shape {tuple(found.shape)}"

@@ -1,0 +1,43 @@
+"""Parts of a padded batch, and other paddings of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Shaped
+from torch import Tensor
+
+_FEW = 8
+"""So many frames are found one by one faster than by an index."""
+
+
+def rows_of(rows: Any) -> slice | Tensor:  # noqa: ANN401  # whatever indexes a batch
+    """Return a slice as it is, anything else as an index on the CPU."""
+    if isinstance(rows, slice):
+        return rows
+    index = torch.as_tensor(rows).cpu()
+    return index if index.numel() else slice(0)  # an empty list has no type that could index
+
+
+def pick(
+    frames: Shaped[Tensor, "batch time *frame"], rows: Sequence[int] | Tensor, times: Sequence[int] | Tensor
+) -> Shaped[Tensor, "n *frame"]:
+    """Return frame ``times[i]`` of trajectory ``rows[i]`` for each i."""
+    if len(rows) <= _FEW:
+        return torch.stack([frames[b, t] for b, t in zip(_integers(rows), _integers(times), strict=True)])
+    b, t = (torch.as_tensor(index, device=frames.device) for index in (rows, times))
+    return frames[b, t]
+
+
+def repad(frames: Shaped[Tensor, "batch time *frame"], time: int, longest: int) -> Shaped[Tensor, "batch padded *frame"]:
+    """Cut the padding or fill it with zeros (see `Trajectories.padded`)."""
+    if time < longest:
+        raise ValueError(f"`time` should be at least the longest trajectory's length, {longest}. Found {time}.")
+    missing = time - frames.shape[1]
+    if missing <= 0:
+        return frames[:, :time]
+    return torch.cat([frames, frames.new_zeros((len(frames), missing, *frames.shape[2:]))], dim=1)
+
+
+def _integers(index: Sequence[int] | Tensor) -> Sequence[int]:
+    return index.tolist() if isinstance(index, Tensor) else index

@@ -1,0 +1,64 @@
+import json
+
+import pytest
+import torch
+from craik_benchmarks.following import literal
+from craik_benchmarks.measuring.memory import in_fresh_process
+
+from craik import cli
+from craik.harness.benches import folder, load
+from craik.harness.benchrows import KEYS
+
+SMALL = ("--quick", "--sizes", "36x40", "--repeats", "2", "--turn", "0")
+
+
+@pytest.fixture
+def craik(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def _craik(*words: str):
+        status = cli.main(words)
+        return status, *capsys.readouterr()
+
+    return _craik
+
+
+def test_json_is_one_object_with_the_agreed_keys(craik):
+    status, out, _ = craik("bench", "skips", *SMALL, "--memory", "false", "--json")
+    found = json.loads(out)
+    assert (status, found["bench"]) == (0, "skips")
+    assert all(set(KEYS) <= set(row) for row in found["rows"])
+    workloads = {row["workload"] for row in found["rows"]}
+    assert workloads == {"matching, 36x40", "training step, 36x40"}
+    for workload in workloads:
+        base, *others = (row for row in found["rows"] if row["workload"] == workload)
+        assert (base["method"], base["ratio"], base["exact"]) == ("literal gather", 1.0, None)
+        assert sum(row["method"].startswith("craik") for row in others) == 2
+        assert all(row["exact"] is True and row["low"] <= row["ratio"] <= row["high"] for row in others)
+
+
+def test_memory_is_measured_in_a_fresh_process():
+    quick = load("skips", folder()).presets["quick"]
+    settings = {name: getattr(quick, name) for name in ("batch", "horizon", "dataset", "threads", "seed", "small")}
+    arguments = {"size": "36x40", "method": "craik, frames in bytes", **settings}
+    assert in_fresh_process("skips", folder(), arguments) > 0
+
+
+def test_the_literal_ways_agree():
+    g = torch.Generator().manual_seed(0)
+    x, z = torch.rand(3, 9, 2, 4, 4, generator=g), torch.randn(2, 2, 4, 4, generator=g)
+    arguments = (x, z, [0, 2], [1, 4], [9, 8, 7], 5)
+    found = [ways(*arguments) for ways in (literal.gather, literal.gather_one_by_one, literal.loop)]
+    torch.testing.assert_close(found[0], found[1])
+    torch.testing.assert_close(found[0], found[2])
+    assert found[0].isinf().sum(1).tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [(("--sizes", "36x41"), "found '36x41'; did you mean 36x40?"), (("--horizon", "0"), "horizon must be at least 1")],
+)
+def test_bad_usage_is_one_sentence_and_status_2(craik, words, sentence):
+    status, out, said = craik("bench", "skips", *words)
+    assert (status, out) == (2, "")
+    assert sentence in said

@@ -1,0 +1,86 @@
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import skips_oracles as oracles
+from craik import losses
+from craik.skips import Greedy, OptimalAlignment, match
+from craik.skips.alignment import cheapest_path
+from craik.trajectories import Trajectories
+
+inputs_and_cost = {"inputs": st.sampled_from(["frames", "predictions"]), "cost": st.sampled_from(["mean", "sum"])}
+
+
+@given(
+    length=st.integers(2, 8),
+    horizon=st.integers(1, 8),
+    levels=st.sampled_from([1, 2, 9]),
+    seed=st.integers(0, 999),
+    **inputs_and_cost,
+)
+def test_the_path_is_the_best_of_all(length, horizon, levels, seed, inputs, cost):
+    # Whole numbers, so that sums are exact and ties are ties.
+    costs = np.random.default_rng(seed).integers(0, levels, (length - 1, length)).astype(float)
+    found = cheapest_path(costs, OptimalAlignment(horizon, inputs, cost))
+    assert tuple(found) == oracles.best_path(costs.tolist(), horizon, inputs, cost)
+
+
+def net(frames):
+    return torch.tanh(frames @ WEIGHT)
+
+
+WEIGHT = torch.randn(3, 3, generator=torch.Generator().manual_seed(5), dtype=torch.float64, requires_grad=True)
+
+
+def literal(x, horizon, inputs, cost):
+    """Predictions one by one, costs one by one, the path by enumeration; its mean loss and its frames."""
+    made, given_frame = [], x[0]
+    for t in range(len(x) - 1):
+        made.append(net((x[t] if inputs == "frames" else given_frame)[None])[0])
+        given_frame = made[-1]
+    costs = [[float(oracles.squared_error(z, frame).detach()) for frame in x] for z in made]
+    path = oracles.best_path(costs, horizon, inputs, cost)
+    steps = [
+        oracles.squared_error(made[a if inputs == "frames" else u], x[b]) for u, (a, b) in enumerate(itertools.pairwise(path))
+    ]
+    return sum(steps) / len(steps), list(path[1:])
+
+
+@given(
+    lengths=st.lists(st.integers(2, 8), min_size=1, max_size=3),
+    horizon=st.integers(1, 5),
+    seed=st.integers(0, 999),
+    **inputs_and_cost,
+)
+def test_loss_gradient_and_frames_are_those_of_the_enumeration(lengths, horizon, seed, inputs, cost):
+    g = torch.Generator().manual_seed(seed)
+    x = [torch.randn(n, 3, generator=g, dtype=torch.float64).cumsum(0) / 2 for n in lengths]
+    found = match(net, Trajectories.from_list(x), losses.SquaredError(), OptimalAlignment(horizon, inputs, cost))
+    expected = [literal(each, horizon, inputs, cost) for each in x]
+    assert [row[row >= 0].tolist() for row in found.matched] == [frames for _, frames in expected]
+    loss = sum(one for one, _ in expected) / len(expected)
+    torch.testing.assert_close(found.loss, loss, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(torch.autograd.grad(found.loss, WEIGHT), torch.autograd.grad(loss, WEIGHT))
+    assert found.evaluations == sum(n - 1 for n in lengths)
+    assert found.skips.sum(1).tolist() == [n - 1 for n in lengths]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_greedy_path_is_better(seed):
+    x = Trajectories(
+        torch.randn(5, 12, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64), torch.full((5,), 12)
+    )
+    best = match(net, x, losses.SquaredError(), OptimalAlignment(5))
+    greedy = match(net, x, losses.SquaredError(), Greedy(5))
+    assert (best.trajectory_losses <= greedy.trajectory_losses + 1e-12).all()
+    assert (best.trajectory_losses < greedy.trajectory_losses - 1e-6).any()
+
+
+def test_nan_is_refused():
+    x = Trajectories.from_list([torch.rand(4, 3)])
+    with pytest.raises(FloatingPointError, match="Found NaN in trajectory 0"):
+        match(lambda frames: frames * float("nan"), x, losses.SquaredError(), OptimalAlignment(2))

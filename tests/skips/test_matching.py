@@ -1,0 +1,347 @@
+import math
+from typing import NamedTuple
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+import skips_oracles as oracles
+from craik import losses
+from craik.schedules import Linear
+from craik.skips import Actions, FixedStep, Greedy, OptimalAlignment, candidate_losses, match
+from craik.trajectories import Trajectories
+
+FRAME = (2, 3)
+
+
+class Kind(NamedTuple):
+    """A loss, the literal one, what a network's output has to go through, and what is fed back."""
+
+    ours: losses.Loss
+    literal: oracles.Compare
+    head: nn.Module
+    feed: object
+
+
+def absolute_error(prediction, target):
+    return (prediction - target).abs().flatten(1).mean(1)
+
+
+KINDS = {
+    "bce with logits": Kind(losses.BinaryCrossEntropyWithLogits(), oracles.bce_with_logits, nn.Identity(), torch.sigmoid),
+    "bce": Kind(losses.BinaryCrossEntropy(), oracles.bce, nn.Sigmoid(), nn.Identity()),
+    "squared": Kind(losses.SquaredError(), oracles.squared_error, nn.Identity(), nn.Identity()),
+    "gaussian": Kind(losses.GaussianNLL(), oracles.gaussian, nn.Identity(), lambda z: z[0]),
+    "absolute (no ranking)": Kind(absolute_error, oracles.absolute_error, nn.Identity(), nn.Identity()),
+}
+
+
+class Net(nn.Module):
+    """A small dynamics model in float64, with an input for a context."""
+
+    def __init__(self, out=FRAME, context=0, head=None, seed=0):
+        super().__init__()
+        size = math.prod(FRAME)
+        self.out, self.head = out, head or nn.Identity()
+        g = torch.Generator().manual_seed(seed)
+        self.first = nn.Parameter(torch.randn(size + context, 5, generator=g, dtype=torch.float64))
+        self.second = nn.Parameter(torch.randn(5, math.prod(out), generator=g, dtype=torch.float64))
+
+    def forward(self, frames, context=None):
+        inputs = frames.flatten(1) if context is None else torch.cat([frames.flatten(1), context.flatten(1)], dim=1)
+        return self.head(torch.tanh(inputs @ self.first) @ self.second).reshape(-1, *self.out)
+
+
+def net_for(kind, context=0):
+    return Net((2, *FRAME) if kind.ours.__class__ is losses.GaussianNLL else FRAME, context, kind.head)
+
+
+def random_walks(lengths, seed, in_bytes):
+    """Slow worlds, often at rest, so that windows have close candidates and exact ties."""
+    g = torch.Generator().manual_seed(seed)
+    walks = []
+    for length in lengths:
+        moves = torch.randint(-60, 61, (length, *FRAME), generator=g) * (torch.rand(length, 1, 1, generator=g) < 0.6)
+        walks.append((128 + moves.cumsum(0)).clamp(0, 255).to(torch.uint8))
+    if in_bytes:
+        trajectories = Trajectories.from_list(walks, scale=1 / 256)
+        return trajectories.to(dtype=torch.float64) if in_bytes == "float64" else trajectories
+    return Trajectories.from_list([walk.double() / 256 for walk in walks])
+
+
+def gradients(loss, net):
+    return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(net.parameters()))])
+
+
+lengths_lists = st.lists(st.integers(2, 14), min_size=1, max_size=5)
+probabilities = st.sampled_from([0.0, 1.0]) | st.builds(lambda steps, i: Linear(steps)(i), st.integers(1, 9), st.integers(0, 9))
+
+
+@given(
+    lengths=lengths_lists,
+    horizon=st.integers(1, 16),
+    mu=probabilities,
+    epsilon=probabilities,
+    name=st.sampled_from(sorted(KINDS)),
+    seed=st.integers(0, 2**20),
+    scaled=st.booleans(),
+    average=st.sampled_from(["trajectories", "steps"]),
+)
+def test_batched_equals_algorithm_1_trajectory_by_trajectory(lengths, horizon, mu, epsilon, name, seed, scaled, average):
+    kind = KINDS[name]
+    net = net_for(kind)
+    trajectories = random_walks(lengths, seed, "float64" if scaled else None)
+    needed = mu > 0 or 0 < epsilon < 1
+    g = torch.Generator().manual_seed(seed) if needed else None
+    literal_g = torch.Generator().manual_seed(seed)
+    expected = [
+        oracles.algorithm_1(
+            lambda frame, _: net(frame[None])[0],
+            x[:n],
+            kind.literal,
+            kind.feed,
+            horizon,
+            mu,
+            epsilon,
+            oracles.uniforms_of(n, literal_g) if needed else None,
+        )
+        for x, n in zip(trajectories.values(), lengths, strict=True)
+    ]
+    found = match(
+        net,
+        trajectories,
+        kind.ours,
+        Greedy(horizon, mu),
+        teacher_forcing=epsilon,
+        generator=g,
+        average=average,
+        keep_predictions=True,
+    )
+    for b, one in enumerate(expected):
+        steps = len(one.skips)
+        assert found.skips[b].tolist() == one.skips + [0] * (found.skips.shape[1] - steps)
+        assert found.explored[b, :steps].tolist() == one.explored
+        assert found.matched[b, :steps].tolist() == torch.tensor(one.skips).cumsum(0).tolist()
+        torch.testing.assert_close(found.step_losses[b, :steps], torch.tensor(one.step_losses, dtype=torch.float64))
+        torch.testing.assert_close(found.predictions[b], torch.stack(one.predictions).detach())
+    assert found.evaluations == sum(one.evaluations for one in expected)
+    assert found.steps.tolist() == [len(one.skips) for one in expected]
+    if average == "trajectories":
+        loss = sum(one.loss for one in expected) / len(expected)
+    else:
+        loss = sum(one.loss * len(one.skips) for one in expected) / found.evaluations
+    torch.testing.assert_close(found.loss, loss, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(gradients(found.loss, net), gradients(loss, net), rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(found.trajectory_losses, torch.stack([one.loss for one in expected]), rtol=1e-12, atol=1e-14)
+
+
+@given(
+    lengths=lengths_lists, dt=st.integers(1, 5), last=st.sampled_from(["clamp", "drop"]), name=st.sampled_from(sorted(KINDS))
+)
+def test_fixed_steps_equal_the_literal_loop(lengths, dt, last, name):
+    kind = KINDS[name]
+    net = net_for(kind)
+    trajectories = random_walks(lengths, 3, in_bytes=None)
+    if last == "drop" and min(lengths) <= dt:
+        with pytest.raises(ValueError, match="more than dt"):
+            match(net, trajectories, kind.ours, FixedStep(dt, last))
+        return
+    expected = [
+        oracles.fixed(lambda frame, _: net(frame[None])[0], x[:n], kind.literal, dt, last)
+        for x, n in zip(trajectories.values(), lengths, strict=True)
+    ]
+    found = match(net, trajectories, kind.ours, FixedStep(dt, last))
+    assert [[skip for skip in row if skip] for row in found.skips.tolist()] == [one.skips for one in expected]
+    loss = sum(one.loss for one in expected) / len(expected)
+    torch.testing.assert_close(found.loss, loss, rtol=1e-12, atol=1e-14)
+    torch.testing.assert_close(gradients(found.loss, net), gradients(loss, net), rtol=1e-9, atol=1e-12)
+    assert found.evaluations == sum(one.evaluations for one in expected)
+
+
+@given(lengths=lengths_lists, seed=st.integers(0, 2**20), name=st.sampled_from(sorted(KINDS)))
+def test_bytes_match_as_floats_do(lengths, seed, name):
+    kind = KINDS[name]
+    net = net_for(kind).float()
+    in_bytes = random_walks(lengths, seed, in_bytes=True)
+    found, expected = (
+        match(net, x, kind.ours, Greedy(6, 0.2), teacher_forcing=0.5, generator=torch.Generator().manual_seed(seed))
+        for x in (in_bytes, Trajectories(in_bytes.values(), in_bytes.lengths))
+    )
+    assert torch.equal(found.skips, expected.skips)
+    assert torch.equal(found.loss, expected.loss)
+
+
+@given(lengths=st.lists(st.integers(2, 12), min_size=2, max_size=5), seed=st.integers(0, 2**20), cut=st.integers(1, 4))
+def test_two_batches_give_what_one_gives(lengths, seed, cut):
+    net = Net()
+    x = random_walks(lengths, seed, in_bytes=None)
+    cut = min(cut, len(lengths) - 1)
+
+    def run(generator, *parts):
+        found = [
+            match(net, part, losses.SquaredError(), Greedy(5, 0.4), teacher_forcing=0.6, generator=generator) for part in parts
+        ]
+        skips = [[skip for skip in row if skip] for one in found for row in one.skips.tolist()]
+        return skips, torch.cat([one.trajectory_losses for one in found])
+
+    whole, whole_losses = run(torch.Generator().manual_seed(seed), x)
+    halves, halves_losses = run(torch.Generator().manual_seed(seed), x[:cut], x[cut:])
+    assert whole == halves
+    torch.testing.assert_close(whole_losses, halves_losses, rtol=1e-12, atol=1e-14)
+
+
+def test_with_a_generator_each_neither_order_nor_company_matters():
+    net, x = Net(), random_walks([9, 4, 12], 1, in_bytes=None)
+
+    def skips(order):
+        generators = [torch.Generator().manual_seed(b) for b in order]
+        found = match(net, x[order], losses.SquaredError(), Greedy(5, 0.5), teacher_forcing=0.5, generator=generators)
+        return {b: row[row > 0].tolist() for b, row in zip(order, found.skips, strict=True)}
+
+    assert skips([0, 1, 2]) == skips([2, 0, 1])
+    assert skips([1])[1] == skips([0, 1, 2])[1]
+
+
+def test_the_global_generator_is_left_alone():
+    before = torch.get_rng_state()
+    x = random_walks([9, 4], 1, in_bytes=None)
+    match(Net(), x, losses.SquaredError(), Greedy(5, 0.5), teacher_forcing=0.5, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_trajectory_that_has_ended_is_not_evaluated():
+    sizes = []
+
+    def model(frames):
+        sizes.append(len(frames))
+        return frames
+
+    found = match(model, random_walks([3, 6, 2], 0, in_bytes=None), losses.SquaredError(), FixedStep(1))
+    assert sizes == [3, 2, 1, 1, 1]
+    assert found.evaluations == sum(sizes) == 8
+
+
+def test_a_static_context_stays_with_its_trajectory():
+    context = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
+    x = random_walks([7, 3, 5], 2, in_bytes=None)
+    net = Net(context=1)
+    found = match(net, x, losses.SquaredError(), Greedy(4), context=context)
+    expected = [
+        oracles.algorithm_1(
+            lambda frame, _, b=b: net(frame[None], context[b : b + 1])[0],
+            x[b],
+            oracles.squared_error,
+            nn.Identity(),
+            4,
+            0,
+            1,
+            None,
+        )
+        for b in range(3)
+    ]
+    torch.testing.assert_close(found.trajectory_losses, torch.stack([one.loss for one in expected]))
+
+
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_model_sees_the_actions_from_its_frame_on(window):
+    x = random_walks([7, 3, 5], 2, in_bytes=None)
+    actions = torch.arange(3 * 7, dtype=torch.float64).reshape(3, 7, 1) / 20
+    padded = torch.cat([actions, torch.zeros(3, 3, 1, dtype=torch.float64)], dim=1)
+    net = Net(context=window or 1)
+    g = torch.Generator().manual_seed(0)
+    found = match(net, x, losses.SquaredError(), Greedy(4), teacher_forcing=0.5, generator=g, context=Actions(actions, window))
+    literal_g = torch.Generator().manual_seed(0)
+    expected = [
+        oracles.algorithm_1(
+            lambda frame, t, b=b: net(frame[None], padded[b, t : t + (window or 1)][None])[0],
+            x[b],
+            oracles.squared_error,
+            nn.Identity(),
+            4,
+            0,
+            0.5,
+            oracles.uniforms_of(len(x[b]), literal_g),
+        )
+        for b in range(3)
+    ]
+    assert [row[row > 0].tolist() for row in found.skips] == [one.skips for one in expected]
+    torch.testing.assert_close(found.trajectory_losses, torch.stack([one.loss for one in expected]))
+
+
+def test_candidate_losses_are_those_of_the_window():
+    x = random_walks([6, 3], 4, in_bytes=None)
+    net = Net()
+    found = match(net, x, losses.SquaredError(), Greedy(3), keep_predictions=True)
+    table = candidate_losses(found, x, losses.SquaredError(), 3)
+    assert table.shape == (*found.skips.shape, 3)
+    for b in range(2):
+        t = 0
+        for u, z in enumerate(found.predictions[b]):
+            window = x[b][t + 1 : t + 4]
+            literal = torch.stack([oracles.squared_error(z, frame) for frame in window])
+            torch.testing.assert_close(table[b, u, : len(window)], literal)
+            assert table[b, u, len(window) :].isinf().all()
+            assert int(table[b, u].argmin()) + 1 == int(found.skips[b, u])
+            t = int(found.matched[b, u])
+        assert table[b, len(found.predictions[b]) :].isinf().all()
+
+
+def test_predictions_under_autocast_are_compared_in_full():
+    net = nn.Sequential(nn.Flatten(), nn.Linear(6, 6), nn.Unflatten(1, FRAME))
+    x = random_walks([9, 5], 4, in_bytes=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = match(net, x, losses.SquaredError(), Greedy(3), teacher_forcing=0.0)
+    assert found.loss.dtype == torch.float32
+    found.loss.backward()
+    assert net[1].weight.grad.isfinite().all()
+
+
+SETTINGS = {
+    "net": Net(),
+    "trajectories": random_walks([5, 4], 0, in_bytes=None),
+    "loss": losses.SquaredError(),
+    "matching": Greedy(3),
+}
+
+
+def refused(**changes):
+    settings = SETTINGS | changes
+    positional = [settings.pop(name) for name in ("net", "trajectories", "loss", "matching")]
+    return match(*positional, **settings)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "sentence"),
+    [
+        ({"trajectories": random_walks([5, 1], 0, None)}, ValueError, "at least 2 frames.*Found 1 frame in trajectory 1"),
+        ({"teacher_forcing": 1.2}, ValueError, r"`teacher_forcing` should be a probability in \[0, 1\]. Found 1.2"),
+        ({"teacher_forcing": math.nan}, ValueError, "Found nan"),
+        ({"teacher_forcing": 0.5}, TypeError, "`generator` should be given"),
+        ({"matching": Greedy(3, 0.1)}, TypeError, "`generator` should be given"),
+        ({"net": lambda x: x[:, :1]}, ValueError, r"The model should return .*\(2, 2, 3\).*Found \(2, 1, 3\)"),
+        ({"net": lambda x: x[:1]}, ValueError, r"Found \(1, 2, 3\)"),
+        ({"net": lambda x: (x, x)}, TypeError, "one tensor of floats. Found tuple"),
+        ({"net": lambda x: x.int()}, TypeError, "Found a tensor of torch.int32"),
+        ({"net": lambda x: x * math.nan}, FloatingPointError, "Found one that is not.*trajectory 0"),
+        ({"net": lambda x: x * math.nan, "loss": absolute_error}, FloatingPointError, "Found nan in trajectory 0"),
+        ({"loss": lambda z, x: (z - x).square().mean()}, ValueError, r"one value for each example, shape .*Found shape \(\)"),
+        ({"context": torch.zeros(3, 1)}, ValueError, "one entry for each of the 2 trajectories"),
+        ({"context": Actions(torch.zeros(2, 3, 1))}, ValueError, "an action for each of the first 4 frames"),
+        ({"targets": random_walks([5, 5], 0, None)}, ValueError, r"`targets` should have the trajectories' lengths, \[5, 4\]"),
+        ({"compare": lambda z: z.flatten(1)}, ValueError, "`compare` should return"),
+        ({"feedback": lambda z: z.flatten(1), "teacher_forcing": 0.0}, ValueError, "should have the shape of a frame"),
+        ({"matching": OptimalAlignment(3), "teacher_forcing": 0.0}, ValueError, "Leave it out"),
+        ({"matching": FixedStep(4, last="drop")}, ValueError, "more than dt = 4 frames. Found 4 in trajectory 1"),
+        ({"matching": Greedy(3, 0.1), "generator": [torch.Generator()]}, ValueError, "one for each of the 2"),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(changes, error, sentence):
+    with pytest.raises(error, match=sentence):
+        refused(**changes)
+
+
+def test_candidates_need_predictions():
+    with pytest.raises(ValueError, match="keep_predictions=True"):
+        candidate_losses(refused(), SETTINGS["trajectories"], losses.SquaredError(), 3)

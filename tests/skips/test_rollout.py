@@ -1,0 +1,96 @@
+import pytest
+import torch
+
+from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL
+from craik.skips import rollout
+
+FIRST = torch.tensor([[0.0, 10.0], [3.0, 30.0], [7.0, 70.0]])
+
+
+class Counter:
+    """Adds one to the first number of a frame, and remembers how many frames it was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, frames, context=None):
+        self.asked.append(len(frames))
+        step = torch.tensor([1.0, 0.0]) if context is None else torch.cat([context, context * 0], dim=1)
+        return frames + step
+
+
+def test_it_stops_where_the_rule_says_and_asks_no_more():
+    model = Counter()
+    found = rollout(model, FIRST, max_steps=6, stop=lambda frames: frames[:, 0] >= 5)
+    assert found.trajectories.lengths.tolist() == [6, 3, 2]
+    assert [each[-1, 0].item() for each in found.trajectories] == [5.0, 5.0, 8.0]
+    assert found.trajectories[1].tolist() == [[3.0, 30.0], [4.0, 30.0], [5.0, 30.0]]
+    assert found.stopped.tolist() == [True, True, True]
+    assert model.asked == [3, 2, 1, 1, 1]
+    assert found.evaluations == sum(model.asked)
+
+
+def test_without_a_rule_it_takes_all_steps():
+    found = rollout(Counter(), FIRST, max_steps=3)
+    assert found.trajectories.lengths.tolist() == [4, 4, 4]
+    assert found.stopped.tolist() == [False] * 3
+
+
+def test_a_fixed_point_stops():
+    found = rollout(lambda frames: frames / 2, FIRST, max_steps=50, fixed_point=1.0)
+    for trajectory in found.trajectories:
+        change = trajectory.diff(dim=0).abs().amax(1)
+        assert change[-1] <= 1.0
+        assert (change[:-1] > 1.0).all()
+    assert found.stopped.all()
+
+
+def test_the_loss_makes_frames_of_predictions():
+    found = rollout(lambda frames: frames * 0, FIRST, max_steps=1, loss=BinaryCrossEntropyWithLogits())
+    assert (found.trajectories.frames[:, 1] == 0.5).all()
+    gaussian = rollout(lambda frames: torch.stack([frames + 1, frames], dim=1), FIRST, max_steps=2, loss=GaussianNLL())
+    assert torch.equal(gaussian.trajectories.frames[:, 2], FIRST + 2)
+    doubled = rollout(lambda frames: frames, FIRST, max_steps=1, loss=GaussianNLL(), feedback=lambda z: 2 * z)
+    assert torch.equal(doubled.trajectories.frames[:, 1], 2 * FIRST)
+
+
+def test_a_static_context_stays_with_its_trajectory():
+    context = torch.tensor([[1.0], [2.0], [3.0]])
+    found = rollout(Counter(), FIRST, max_steps=6, context=context, stop=lambda frames: frames[:, 0] >= 5)
+    assert [each[-1, 0].item() for each in found.trajectories] == [5.0, 5.0, 10.0]
+
+
+def test_a_policy_sees_frames_positions_and_step():
+    seen = []
+
+    def policy(frames, rows, step):
+        seen.append((frames[:, 0].tolist(), rows.tolist(), step))
+        return torch.full((len(frames), 1), 2.0)
+
+    rollout(Counter(), FIRST, max_steps=3, context=policy, stop=lambda frames: frames[:, 0] > 8)
+    assert seen == [([0.0, 3.0, 7.0], [0, 1, 2], 0), ([2.0, 5.0], [0, 1], 1), ([4.0, 7.0], [0, 1], 2)]
+
+
+def test_no_graph_is_kept():
+    layer = torch.nn.Linear(2, 2)
+    assert not rollout(layer, FIRST, max_steps=2).trajectories.frames.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"max_steps": 0}, "`max_steps` should be at least 1"),
+        ({"fixed_point": -1.0}, "`fixed_point` should be"),
+        ({"first": FIRST.int()}, "`first` should be floats"),
+        ({"first": FIRST[:0]}, "at least one"),
+        ({"context": torch.zeros(2, 1)}, "one entry for each of 3"),
+        ({"model": lambda frames: frames[:, :1]}, r"the shape of a frame to be fed back, \(3, 2\). Found \(3, 1\)"),
+        ({"stop": lambda frames: frames > 0}, "one bool for each of 3 frames"),
+        ({"stop": lambda frames: frames[:, 0]}, "Found torch.float32"),
+        ({"model": lambda frames: frames * float("nan")}, "Found NaN or infinity in trajectory 0, frame 1"),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(changes, sentence):
+    settings = {"model": lambda frames: frames, "first": FIRST, "max_steps": 2} | changes
+    with pytest.raises(ValueError, match=sentence):
+        rollout(settings.pop("model"), settings.pop("first"), **settings)

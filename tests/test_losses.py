@@ -1,0 +1,88 @@
+import pytest
+import torch
+from torch.distributions import Bernoulli, Normal
+
+import skips_oracles as oracles
+from craik import losses
+
+FRAME = (2, 3)
+
+
+def example(kind, seed=0):
+    g = torch.Generator().manual_seed(seed)
+    shape = (4, 2, *FRAME) if kind is losses.GaussianNLL else (4, *FRAME)
+    z, x = torch.randn(shape, generator=g, dtype=torch.float64), torch.rand(4, *FRAME, generator=g, dtype=torch.float64)
+    return (z.sigmoid() if kind is losses.BinaryCrossEntropy else z), x
+
+
+KINDS = {
+    losses.BinaryCrossEntropyWithLogits: oracles.bce_with_logits,
+    losses.BinaryCrossEntropy: oracles.bce,
+    losses.SquaredError: oracles.squared_error,
+    losses.GaussianNLL: oracles.gaussian,
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@each_kind
+def test_values_are_the_literal_ones(kind):
+    z, x = example(kind)
+    expected = torch.stack([KINDS[kind](one, target) for one, target in zip(z, x, strict=True)])
+    torch.testing.assert_close(kind()(z, x), expected)
+    torch.testing.assert_close(kind(reduction="sum")(z, x), expected * 6)
+
+
+@each_kind
+@pytest.mark.parametrize("weight", [None, torch.tensor([0.0, 1.0, 4.0], dtype=torch.float64)])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_a_ranking_differs_from_the_loss_by_a_constant_and_a_factor(kind, weight, reduction):
+    loss = kind(reduction=reduction, weight=weight)
+    z, _ = example(kind)
+    linear, quadratic = loss.ranking(z)
+    targets = [example(kind, seed)[1] for seed in range(3)]
+    scores = [(linear * x + quadratic * x**2).flatten(1).sum(1) for x in targets]
+    values = [loss(z, x) for x in targets]
+    factor = (values[1] - values[0]) / (scores[1] - scores[0])
+    torch.testing.assert_close(factor, torch.full((4,), 1 / 6 if reduction == "mean" else 1.0, dtype=torch.float64))
+    torch.testing.assert_close(values[2] - values[0], factor * (scores[2] - scores[0]))
+
+
+def test_weights_count_elements():
+    weight = torch.tensor([1.0, 0.0, 2.0])
+    loss = losses.SquaredError(weight=weight)
+    assert loss(torch.zeros(1, 3), torch.tensor([[3.0, 5.0, 1.0]])).tolist() == pytest.approx([11 / 3])
+
+
+def test_sums_are_log_likelihoods():
+    z, x = example(losses.BinaryCrossEntropyWithLogits)
+    coins = (x > 0.5).double()
+    found = losses.BinaryCrossEntropyWithLogits(reduction="sum")(z, coins)
+    torch.testing.assert_close(found, -Bernoulli(logits=z).log_prob(coins).flatten(1).sum(1))
+    z, x = example(losses.GaussianNLL)
+    found = losses.GaussianNLL(reduction="sum")(z, x)
+    torch.testing.assert_close(found, -Normal(z[:, 0], (z[:, 1] / 2).exp()).log_prob(x).flatten(1).sum(1))
+
+
+@each_kind
+def test_a_prediction_stands_for_the_frame_that_fits_best_on_average(kind):
+    loss, (z, _) = kind(), example(kind)
+    frame = loss.frame(z)
+    assert frame.shape == (4, *FRAME)
+    assert loss.prediction_shape(FRAME) == tuple(z.shape[1:])
+    if kind in (losses.SquaredError, losses.GaussianNLL):
+        assert (loss(z, frame) <= loss(z, frame + 0.1)).all()
+    else:
+        assert ((frame > 0) & (frame < 1)).all()
+
+
+def test_other_reductions_are_refused():
+    loss = object.__new__(losses.SquaredError)
+    object.__setattr__(loss, "reduction", "none")
+    with pytest.raises(ValueError, match=r'`reduction` should be "mean" or "sum". Found .none'):
+        loss.__post_init__()
+
+
+def test_a_plain_function_has_its_own_frame_and_shape():
+    assert losses.prediction_shape(oracles.bce, (2, 3)) == (2, 3)
+    x = torch.ones(2)
+    assert losses.frame_of(oracles.bce)(x) is x
