@@ -10,23 +10,23 @@ def test_a_polygon_covers_its_pixels_in_either_direction():
     expected = np.zeros((4, 5))
     expected[1, 1:3] = 1
     for vertices in (SQUARE, SQUARE[::-1]):
-        assert np.array_equal(polygons_coverage([vertices], 4, 5), expected)
+        assert np.array_equal(polygons_coverage([vertices[None]], 4, 5), expected)
 
 
 def test_overlapping_polygons_cover_as_their_union():
     half = np.array([(0, 0), (0.5, 0), (0.5, 1), (0, 1)])
-    assert polygons_coverage([half, half], 1, 1)[0, 0] == 0.5
-    assert polygons_coverage([half, half + (0.5, 0)], 1, 1)[0, 0] == 1
+    assert polygons_coverage([np.stack([half, half])], 1, 1)[0, 0] == 0.5
+    assert polygons_coverage([half[None], half[None] + (0.5, 0)], 1, 1)[0, 0] == 1
 
 
 def test_a_triangle_covers_half_of_its_box():
     triangle = np.array([(0, 0), (40, 0), (0, 40)], dtype=float)
-    assert polygons_coverage([triangle], 40, 40).mean() == pytest.approx(0.5, abs=0.01)
+    assert polygons_coverage([triangle[None]], 40, 40).mean() == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_lies_outside_is_cut_off():
-    assert polygons_coverage([SQUARE - 10], 4, 5).sum() == 0
-    assert polygons_coverage([SQUARE + (3, 0)], 4, 5).sum() == 1
+    assert polygons_coverage([SQUARE[None] - 10], 4, 5).sum() == 0
+    assert polygons_coverage([np.stack([SQUARE + np.array([3, 0]), SQUARE - 10])], 4, 5).sum() == 1
 
 
 def test_a_disc_has_its_area_wherever_it_lies():

@@ -57,7 +57,7 @@ def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[s
 def _read(path: Path) -> dict[str, np.ndarray] | None:
     """The arrays, or None where there is no whole file; the archive's checksums are verified on the way."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError):
         return None

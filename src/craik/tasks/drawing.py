@@ -5,7 +5,7 @@ their union. Discs are drawn for all frames at once from the distance to the cen
 right, y down, the first pixel's corner at (0, 0).
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
@@ -15,33 +15,36 @@ SAMPLES = 4
 
 
 def polygons_coverage(
-    polygons: Iterable[Float[np.ndarray, "vertices 2"]], height: int, width: int
+    groups: Sequence[Float[np.ndarray, "_ _ 2"]], height: int, width: int
 ) -> Float[np.ndarray, "height width"]:
     """Return the share of each pixel that lies inside at least one convex polygon.
 
     Args:
-        polygons: each with its vertices in order, in either direction.
+        groups: polygons of about the same size, with as many vertices each, in order, in either direction: the polygons of a
+            group are filled at once.
         height: of the image, in pixels.
         width: of the image, in pixels.
     """
     inside = np.zeros((height * SAMPLES, width * SAMPLES), dtype=bool)
-    for vertices in polygons:
-        _fill(inside, np.asarray(vertices, dtype=np.float64) * SAMPLES)
+    for group in groups:
+        _fill(inside, group.astype(np.float64) * SAMPLES)
     return inside.reshape(height, SAMPLES, width, SAMPLES).mean(axis=(1, 3), dtype=np.float32)
 
 
-def _fill(inside: Bool[np.ndarray, "rows columns"], vertices: Float[np.ndarray, "vertices 2"]) -> None:
-    """Mark the samples inside one polygon; only its bounding box is looked at."""
-    low = np.maximum(np.floor(vertices.min(axis=0)).astype(int), 0)
-    high = np.minimum(np.ceil(vertices.max(axis=0)).astype(int), inside.shape[::-1])
-    x = np.arange(low[0], high[0]) + 0.5
-    y = np.arange(low[1], high[1])[:, None] + 0.5
-    if x.size == 0 or y.size == 0:
-        return
-    edges = np.roll(vertices, -1, axis=0) - vertices
-    sides = [dx * (y - py) - dy * (x - px) for (px, py), (dx, dy) in zip(vertices, edges, strict=True)]
-    window = inside[low[1] : high[1], low[0] : high[0]]
-    window |= np.all([side >= 0 for side in sides], axis=0) | np.all([side <= 0 for side in sides], axis=0)
+def _fill(inside: Bool[np.ndarray, "rows columns"], polygons: Float[np.ndarray, "polygons vertices 2"]) -> None:
+    """Mark the samples inside the polygons; of each, a window as large as the largest bounding box is looked at."""
+    corner = np.floor(polygons.min(axis=1)).astype(int)
+    columns, rows = (np.ceil(polygons.max(axis=1)).astype(int) - corner).max(axis=0)
+    x = (corner[:, 0, None] + np.arange(columns))[:, None, :]
+    y = (corner[:, 1, None] + np.arange(rows))[:, :, None]
+    within = np.ones((2, len(polygons), rows, columns), dtype=bool)
+    for vertex, following in zip(polygons.swapaxes(0, 1), np.roll(polygons, -1, axis=1).swapaxes(0, 1), strict=True):
+        (dx, dy), (px, py) = (following - vertex).T[..., None, None], vertex.T[..., None, None]
+        side = dx * (y + 0.5 - py) - dy * (x + 0.5 - px)
+        within &= np.stack([side >= 0, side <= 0])
+    seen = (x >= 0) & (x < inside.shape[1]) & (y >= 0) & (y < inside.shape[0])
+    polygon, at_y, at_x = np.nonzero(within.any(axis=0) & seen)
+    inside[corner[polygon, 1] + at_y, corner[polygon, 0] + at_x] = True
 
 
 def discs_coverage(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
@@ -55,7 +55,7 @@ class Episodes:
         return np.concatenate([path, change, layout], axis=1).astype(np.float32)
 
     @classmethod
-    def from_drawn(cls, drawn: Drawn[Episode]) -> Self:
+    def from_drawn(cls, drawn: Drawn[Episode]) -> "Episodes":
         """Stack episodes that have been drawn."""
         parts = [np.stack([getattr(episode, name) for episode in drawn.items]) for name in ("image", "layout")]
         labels = np.array([episode.label for episode in drawn.items])
@@ -74,7 +74,7 @@ class Episodes:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: caching.Arrays) -> Self:
+    def from_arrays(cls, arrays: caching.Arrays) -> "Episodes":
         """Take what `arrays` returned."""
         paths = np.split(arrays["paths"], np.cumsum(arrays["lengths"])[:-1])
         rejections = dict(zip(arrays["reasons"].tolist(), arrays["rejected"].tolist(), strict=True))

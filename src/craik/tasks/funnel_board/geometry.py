@@ -4,7 +4,6 @@ World units, x to the right and y up, the board's centre at (0, 0). Rows are cou
 sliders i = 1..rows; even rows have columns + 1 places, odd rows columns, half a place apart.
 """
 
-import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -104,18 +103,16 @@ def slider_outline(slider: Slider) -> Outline:
     return corners @ np.array([[cos, sin], [-sin, cos]]) + (slider.x, slider.y)
 
 
-def funnel_outlines(funnel: Funnel) -> list[Outline]:
+def funnel_outlines(funnel: Funnel) -> Float[np.ndarray, "quadrilaterals 4 2"]:
     """Return the quadrilaterals of a funnel's two walls: steep at both ends, flatter in between."""
     s = np.linspace(-1, 1, FUNNEL_POINTS)
     reach = (FUNNEL_WIDTH - 2 * funnel.thickness - funnel.gap) / 2
     x = reach * s / 2 + (funnel.thickness + funnel.gap + reach) / 2
     y = funnel.height * np.arcsin(np.arcsin(s) / (np.pi / 2)) / np.pi
-    outlines: list[Outline] = []
-    for side in (-1, 1):
-        line = np.stack([side * x + funnel.x, y + funnel.y], axis=1)
-        shift = np.array([funnel.thickness / 2, 0.0])
-        outlines.extend(np.stack([a - shift, b - shift, b + shift, a + shift]) for a, b in itertools.pairwise(line))
-    return outlines
+    walls = np.stack([np.stack([side * x + funnel.x, y + funnel.y], axis=1) for side in (-1, 1)])
+    shift = np.array([funnel.thickness / 2, 0.0])
+    lower, upper = walls[:, :-1], walls[:, 1:]
+    return np.stack([lower - shift, upper - shift, upper + shift, lower + shift], axis=2).reshape(-1, 4, 2)
 
 
 def platform_outline(settings: FunnelBoardSettings, x: float) -> Outline:

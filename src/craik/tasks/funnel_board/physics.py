@@ -38,11 +38,11 @@ def simulate(settings: FunnelBoardSettings, board: Board) -> Fall | Rejected:
         ImportError: pymunk is not installed.
     """
     space, ball = _build(settings, board)
-    path = [_position(ball)]
-    while path[-1][1] > -settings.half_height:
+    path, landed = [_position(ball)], False
+    while not landed:
         if len(path) > settings.max_steps:
             return Rejected("timed out")
-        _step(settings, space)
+        landed = _step(settings, space, ball)
         path.append(_position(ball))
         if abs(path[-1][0]) > settings.half_width:
             return Rejected("left the board")
@@ -50,7 +50,7 @@ def simulate(settings: FunnelBoardSettings, board: Board) -> Fall | Rejected:
     if abs(board.platforms[platform] - path[-1][0]) > PLATFORM_SIZE[0] / 2:
         return Rejected("missed the platforms")
     while (len(path) - 1) % settings.frame_every:
-        _step(settings, space)
+        _step(settings, space, ball)
         path.append(_position(ball))
     return Fall(np.array(path[:: settings.frame_every], dtype=np.float32), platform)
 
@@ -83,9 +83,13 @@ def _build(settings: FunnelBoardSettings, board: Board) -> "tuple[Space, Body]":
     return space, ball
 
 
-def _step(settings: FunnelBoardSettings, space: "Space") -> None:
+def _step(settings: FunnelBoardSettings, space: "Space", ball: "Body") -> bool:
+    """Simulate one step and say whether the ball was at the end of its fall in any part of it: it may bounce off again."""
+    landed = False
     for _ in range(settings.substeps):
         space.step(settings.time_step / settings.substeps)
+        landed = landed or ball.position.y <= -settings.half_height
+    return landed
 
 
 def _position(ball: "Body") -> tuple[float, float]:

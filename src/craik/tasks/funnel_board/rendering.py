@@ -15,9 +15,10 @@ from craik.tasks.funnel_board.settings import PLATFORM_COLOURS, FunnelBoardSetti
 CAMERA_DROP = 0.5
 """The picture's centre lies so many world units below the board's, so that the platforms are in it."""
 BALL_COLOUR = (0.0, 0.0, 1.0)
+OBSTACLE_COLOUR = (0.0, 0.0, 0.0)
 
 
-def to_pixels(settings: FunnelBoardSettings, points: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, "n 2"]:
+def to_pixels(settings: FunnelBoardSettings, points: Float[np.ndarray, "*n 2"]) -> Float[np.ndarray, "*n 2"]:
     """Return world positions as positions in the picture: x to the right, y down."""
     corner = np.array([-settings.half_width, settings.half_height - CAMERA_DROP])
     return (np.asarray(points) - corner) * np.array([1, -1]) * settings.pixels_per_unit
@@ -26,13 +27,13 @@ def to_pixels(settings: FunnelBoardSettings, points: Float[np.ndarray, "n 2"]) -
 def draw_board(settings: FunnelBoardSettings, board: Board) -> UInt8[np.ndarray, "3 height width"]:
     """Draw the board without its ball: black obstacles and coloured platforms on white."""
     height, width = settings.shape
-    obstacles = [slider_outline(slider) for slider in board.sliders]
-    for funnel in board.funnels:
-        obstacles.extend(funnel_outlines(funnel) if funnel is not None else [])
+    sliders = np.stack([slider_outline(slider) for slider in board.sliders])
+    funnels = np.concatenate([funnel_outlines(funnel) for funnel in board.funnels if funnel is not None])
+    obstacles = [to_pixels(settings, outlines) for outlines in (sliders, funnels)]
     image = np.ones((3, height, width), dtype=np.float32)
-    image = over(image, polygons_coverage([to_pixels(settings, o) for o in obstacles], height, width), (0, 0, 0))
+    image = over(image, polygons_coverage(obstacles, height, width), OBSTACLE_COLOUR)
     for x, colour in zip(board.platforms, PLATFORM_COLOURS, strict=False):
-        outline = to_pixels(settings, platform_outline(settings, x))
+        outline = to_pixels(settings, platform_outline(settings, x)[None])
         image = over(image, polygons_coverage([outline], height, width), colour)
     return to_uint8(image)
 

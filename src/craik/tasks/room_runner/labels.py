@@ -1,7 +1,7 @@
 """The fixed reader of a runner's label: which coloured room it stands in, if it stands in one.
 
-The coloured rooms are read from the picture. A frame says nothing until a quarter of a runner is seen in one of them; of a sequence,
-the first frame that says something decides (`craik.tasks.reading`). On true frames this is always right.
+The coloured rooms are read from the picture. A frame says nothing until a quarter of a runner is seen in one of them; of a
+sequence, the first frame that says something decides (`craik.tasks.reading`). On true frames this is always right.
 """
 
 import numpy as np

@@ -31,7 +31,7 @@ def draw_building(settings: RoomRunnerSettings, building: Building) -> UInt8[np.
     height, width = settings.shape
     image = np.broadcast_to(np.array(OUTSIDE, dtype=np.float32)[:, None, None], (3, height, width))
     for boxes, colour in layers:
-        image = over(image, polygons_coverage([_corners(settings, box) for box in boxes], height, width), colour)
+        image = over(image, polygons_coverage([_corners(settings, boxes)], height, width), colour)
     return to_uint8(image)
 
 
@@ -70,7 +70,7 @@ def _opening(door: Door) -> Box:
     return x, y, 0.5 + reach * abs(door.dx), 0.5 + reach * abs(door.dy)
 
 
-def _corners(settings: RoomRunnerSettings, box: Box) -> Float[np.ndarray, "4 2"]:
-    x, y, width, height = box
+def _corners(settings: RoomRunnerSettings, boxes: list[Box]) -> Float[np.ndarray, "boxes 4 2"]:
+    x, y, width, height = np.array(boxes, dtype=np.float64).T
     corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
-    return np.array(corners, dtype=np.float64) * settings.pixels_per_unit
+    return np.moveaxis(np.array(corners), (0, 1, 2), (1, 2, 0)) * settings.pixels_per_unit

@@ -1,0 +1,200 @@
+"""What the experiments on adaptive skip intervals share: the worlds as trajectories, the training loop, label accuracy."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor, nn
+
+from craik.experiments._frame_networks import Architecture, frame_network
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.schedules import Linear, StepDecay
+from craik.skips import FixedStep, Greedy, Matched, match, rollout
+from craik.tasks import caching, funnel_board, room_runner
+from craik.tasks.episodes import Episodes
+from craik.tasks.reading import NOTHING
+from craik.trajectories import Trajectories
+
+Task = Literal["funnel-board", "room-runner"]
+Size = Literal["small", "published"]
+View = Literal["moving", "pixels"]
+Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3"]
+
+LABELS = {
+    "asi": "ASI",
+    "asi-no-exploration": "ASI without exploration",
+    "fixed-1": "fixed, Δt = 1",
+    "fixed-2": "fixed, Δt = 2",
+    "fixed-3": "fixed, Δt = 3",
+}
+ROLES = {"asi": "ours", "asi-no-exploration": "third", "fixed-1": "baseline", "fixed-2": "fourth", "fixed-3": "fifth"}
+
+
+@dataclass(frozen=True)
+class Training:
+    """How one dynamics model is trained; the experiments' fields of the same names say more."""
+
+    matching: Method
+    learning_rate: float
+    sampling_steps: int
+    exploration_steps: int
+    horizon: int
+    decay_steps: int
+    batch: int
+    architecture: Architecture
+    kernels: int
+    gain: float
+    clip: float
+
+
+class World(NamedTuple):
+    """Episodes as a model sees them: frames in bytes, what stands still beside them (or None), and the outcomes."""
+
+    frames: Trajectories
+    context: Float[Tensor, "n channels height width"] | None
+    episodes: Episodes
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def context_of(self, rows: Int[Tensor, " b"]) -> Float[Tensor, "b channels height width"] | None:
+        """Return what stands still beside some episodes."""
+        return None if self.context is None else self.context[rows]
+
+
+class Report(NamedTuple):
+    """How far a training is, with averages since the last report."""
+
+    evaluations: int
+    steps: int
+    epochs: float
+    loss: float
+    skip: float
+
+
+def make_world(task: Task, size: Size, view: View, count: int, seed: int, cache: str, perturbed: bool = False) -> World:
+    """Draw episodes, or read them from the cache, and picture them.
+
+    Args:
+        task: which world.
+        size: named settings of the world.
+        view: "moving" pictures what moves and gives the rest as context, 1 - colour; "pixels" is RGB of everything.
+        count: number of episodes.
+        seed: of all of them.
+        cache: folder; "" for craik's folder in the user's cache.
+        perturbed: the Funnel board without bounce.
+    """
+    folder = Path(cache) if cache else caching.default_folder()
+    if task == "funnel-board":
+        settings = funnel_board.PRESETS[size]
+        episodes = funnel_board.generate(count, seed, settings.perturbed() if perturbed else settings, cache=folder)
+    else:
+        episodes = room_runner.generate(count, seed, room_runner.PRESETS[size], cache=folder)
+    draw = episodes.moving if view == "moving" else episodes.pixels
+    frames = Trajectories.from_list([draw(index) for index in range(count)], scale=1 / 255)
+    context = 1 - torch.from_numpy(episodes.images).float() / 255 if view == "moving" else None
+    return World(frames, context, episodes)
+
+
+def make_network(training: Training, world: World, generator: Generator) -> nn.Module:
+    """Return an untrained model for a world's frames."""
+    context = 0 if world.context is None else world.context.shape[1]
+    channels = world.frames.frame_shape[0]
+    return frame_network(training.architecture, channels, training.kernels, training.gain, context, generator)
+
+
+def matching_of(training: Training, step: int) -> Greedy | FixedStep:
+    """Return how predictions are matched at a training step."""
+    if training.matching.startswith("fixed"):
+        return FixedStep(int(training.matching[-1]))
+    explores = training.matching == "asi" and training.exploration_steps > 0
+    return Greedy(training.horizon, Linear(training.exploration_steps)(step) if explores else 0.0)
+
+
+def batches(count: int, batch: int, generator: Generator) -> Iterator[Int[Tensor, " b"]]:
+    """Yield positions of the episodes of each batch, without end, each epoch in a fresh order."""
+    while True:
+        order = torch.randperm(count, generator=generator)
+        yield from order[: count - count % batch].split(batch)
+
+
+def train(training: Training, model: nn.Module, world: World, seed: int, every: int) -> Iterator[Report]:
+    """Train a model in place, without end; report whenever so many model evaluations more have been spent."""
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
+    rate = StepDecay(1.0, training.decay_steps)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+    teacher_forcing, loss = Linear(training.sampling_steps), BinaryCrossEntropyWithLogits()
+    spent, seen, window = 0, 0, list[tuple[float, float]]()
+    for step, rows in enumerate(batches(len(world), training.batch, generator)):
+        optimizer.zero_grad()
+        matched = match(
+            model,
+            world.frames[rows],
+            loss,
+            matching_of(training, step),
+            teacher_forcing=teacher_forcing(step),
+            generator=generator,
+            context=world.context_of(rows),
+        )
+        matched.loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), training.clip)
+        optimizer.step()
+        scheduler.step()
+        seen += len(rows)
+        window.append((float(matched.loss.detach()), mean_skip(matched)))
+        before, spent = spent, spent + matched.evaluations
+        if spent // every > before // every:
+            mean = np.mean(window, axis=0)
+            yield Report(spent, step + 1, seen / len(world), float(mean[0]), float(mean[1]))
+            window.clear()
+
+
+def mean_skip(matched: Matched) -> float:
+    """Return how many frames a prediction skipped ahead on average."""
+    return float(matched.skips.sum() / matched.steps.sum())
+
+
+class Accuracy(NamedTuple):
+    """Label accuracy of rolled-out predictions, the share without any label, and the mean length of a roll-out."""
+
+    accuracy: float
+    undecided: float
+    steps: float
+
+
+def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """Read the label of each frame (n, channels, height, width) of the given episodes, -1 where it shows none."""
+    shown = frames.numpy()
+    episodes = world.episodes
+    moving = world.context is not None
+    if isinstance(episodes, funnel_board.FunnelBoards):
+        ball = shown[:, 0] if moving else funnel_board.ball_in_pixels(shown)
+        return funnel_board.read_frames(ball, episodes.settings)
+    assert isinstance(episodes, room_runner.RoomRuns)  # there are two worlds
+    runner = shown[:, 0] if moving else room_runner.runner_in_pixels(shown)
+    return room_runner.read_frames(runner, episodes.images[rows], episodes.settings)
+
+
+def label_accuracy(model: nn.Module, world: World, max_steps: int) -> Accuracy:
+    """Roll a model out from first frames, until its frames show a label, and compare the labels with the true ones."""
+    labels = np.full(len(world), NOTHING)
+    rolling = np.arange(len(world))
+    frames, evaluations = world.frames.first(), 0
+    loss = BinaryCrossEntropyWithLogits()
+    # One step at a time: which label a frame shows depends on the episode that it belongs to.
+    for _ in range(max_steps):
+        if rolling.size == 0:
+            break
+        context = world.context_of(torch.from_numpy(rolling))
+        frames = rollout(model, frames, max_steps=1, context=context, loss=loss).trajectories.last()
+        evaluations += rolling.size
+        labels[rolling] = read_labels(frames, world, rolling)
+        going = labels[rolling] == NOTHING
+        rolling, frames = rolling[going], frames[torch.from_numpy(going)]
+    right = labels == world.episodes.labels
+    return Accuracy(float(right.mean()), float((labels == NOTHING).mean()), evaluations / len(world))
