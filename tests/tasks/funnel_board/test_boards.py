@@ -86,8 +86,8 @@ def test_colours_as_published(small, published):
         [True, False, False],
         [True, False, True],
     ]
-    ball, trace = published.moving(0)[8]
-    frame = published.pixels(0)[8]
+    ball, trace = published.moving(0)[6]
+    frame = published.pixels(0)[6]
     white = (published.images[0] == 255).all(axis=0)
     still = white & (ball == 0) & (trace == 0)
     assert np.array_equal(frame[:, still], published.images[0][:, still])

@@ -61,20 +61,15 @@ def _build(settings: FunnelBoardSettings, board: Board) -> "tuple[Space, Body]":
     space.gravity = (0.0, -settings.gravity)
     # Chipmunk's own slop, 0.1, is meant for units of a pixel; Box2D's is 0.005 units.
     space.collision_slop = 0.005
-
-    def add(outline: Float[np.ndarray, "vertices 2"], restitution: float, friction: float) -> None:
-        shape = pymunk.Poly(space.static_body, [(float(x), float(y)) for x, y in outline])
-        shape.elasticity = max(restitution, settings.ball_restitution)
-        shape.friction = friction
-        space.add(shape)
-
-    for slider in board.sliders:
-        add(slider_outline(slider), settings.slider_restitution, settings.friction)
-    for funnel in board.funnels:
-        for outline in funnel_outlines(funnel) if funnel is not None else ():
-            add(outline, funnel.restitution, settings.friction)
-    for x in board.platforms:
-        add(platform_outline(settings, x), 0.0, 1.0)
+    obstacles = [(slider_outline(slider)[None], settings.slider_restitution) for slider in board.sliders]
+    obstacles += [(funnel_outlines(funnel), funnel.restitution) for funnel in board.funnels if funnel is not None]
+    obstacles += [(platform_outline(settings, x)[None], 0.0) for x in board.platforms]
+    for outlines, restitution in obstacles:
+        for corners in outlines.tolist():
+            shape = pymunk.Poly(space.static_body, corners)
+            shape.elasticity = max(restitution, settings.ball_restitution)
+            shape.friction = settings.friction
+            space.add(shape)
     ball = pymunk.Body(1.0, pymunk.moment_for_circle(1.0, 0.0, settings.ball_radius))
     ball.position = board.start
     circle = pymunk.Circle(ball, settings.ball_radius)
