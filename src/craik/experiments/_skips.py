@@ -1,6 +1,6 @@
 """What the experiments on adaptive skip intervals share: the worlds as trajectories, the training loop, label accuracy."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -22,33 +22,63 @@ from craik.trajectories import Trajectories
 Task = Literal["funnel-board", "room-runner"]
 Size = Literal["small", "published"]
 View = Literal["moving", "pixels"]
+Split = Literal["train", "validation", "test"]
 Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3"]
-
-LABELS = {
-    "asi": "ASI",
-    "asi-no-exploration": "ASI without exploration",
-    "fixed-1": "fixed, Δt = 1",
-    "fixed-2": "fixed, Δt = 2",
-    "fixed-3": "fixed, Δt = 3",
-}
-ROLES = {"asi": "ours", "asi-no-exploration": "third", "fixed-1": "baseline", "fixed-2": "fourth", "fixed-3": "fifth"}
 
 
 @dataclass(frozen=True)
-class Training:
-    """How one dynamics model is trained; the experiments' fields of the same names say more."""
+class Settings:
+    """What the experiments have in common: the world, the network and the training. `Config`s add to it."""
 
-    matching: Method
-    learning_rate: float
-    sampling_steps: int
-    exploration_steps: int
-    horizon: int
-    decay_steps: int
-    batch: int
-    architecture: Architecture
-    kernels: int
-    gain: float
-    clip: float
+    seed: int = 0
+    """First seed: of the episodes, the initial weights, the batches and the matching."""
+    task: Task = "funnel-board"
+    """Which world."""
+    size: Size = "small"
+    """Published pictures (126 x 75 and 64 x 64) or small ones (36 x 40 and 40 x 40)."""
+    view: View = "moving"
+    """Frames of what moves, with the rest given beside them; or of everything, in RGB, as in the thesis."""
+    episodes: int = 1000
+    """Episodes to train on; the thesis has 500."""
+    validation_episodes: int = 100
+    """Episodes for selecting settings and for the curves; the thesis has 500."""
+    architecture: Architecture = "half"
+    """The dynamics model: a cheap one, or the thesis's in its three variants."""
+    kernels: int = 24
+    """Channels of the convolutions in between; the thesis has 32 or 48."""
+    gain: float = 4.0
+    """What of the input is added to the logits, gain * (x - 1/2): the model starts as the identity. The thesis has 0."""
+    learning_rate: float = 3e-3
+    """Adam's, for every method."""
+    decay_steps: int = 15_000
+    """Training steps after which the learning rate falls to a fifth, once."""
+    horizon: int = 20
+    """H: how many frames ahead ASI may match."""
+    exploration_steps: int = 300
+    """K: training steps in which the probability of a random match falls from 1 to 0."""
+    sampling_steps: int = 1000
+    """Training steps in which the probability of feeding true frames falls from 1 to 0; the same for every method."""
+    batch: int = 2
+    """Episodes of a training step."""
+    clip: float = 1.0
+    """Largest norm of a gradient; longer ones are shortened."""
+    max_steps: int = 60
+    """Roll-outs that show no label by then have none, and count as wrong."""
+    cache: str = ""
+    """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
+
+    def __post_init__(self) -> None:
+        least_one = ("episodes", "validation_episodes", "kernels", "decay_steps", "horizon", "sampling_steps", "max_steps")
+        for name in least_one:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}.")
+        if not 1 <= self.batch <= self.episodes:
+            raise ValueError(f"batch should lie between 1 and the {self.episodes} episodes. Found {self.batch}.")
+        if self.exploration_steps < 0:
+            raise ValueError(f"exploration_steps should not be negative. Found {self.exploration_steps}.")
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} should be positive. Found {getattr(self, name)}.")
 
 
 class World(NamedTuple):
@@ -64,6 +94,9 @@ class World(NamedTuple):
     def context_of(self, rows: Int[Tensor, " b"]) -> Float[Tensor, "b channels height width"] | None:
         """Return what stands still beside some episodes."""
         return None if self.context is None else self.context[rows]
+
+
+WorldAt = Callable[[int], World]
 
 
 class Report(NamedTuple):
@@ -122,27 +155,36 @@ def batches(count: int, batch: int, generator: Generator) -> Iterator[Int[Tensor
         yield from order[: count - count % batch].split(batch)
 
 
-def train(training: Training, model: nn.Module, world: World, seed: int, every: int) -> Iterator[Report]:
-    """Train a model in place, without end; report whenever so many model evaluations more have been spent."""
-    generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate)
-    rate = StepDecay(1.0, training.decay_steps)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
-    teacher_forcing, loss = Linear(training.sampling_steps), BinaryCrossEntropyWithLogits()
+def train(settings: Settings, method: Method, model: nn.Module, worlds: WorldAt, every: int) -> Iterator[Report]:
+    """Train a model in place, without end; report whenever so many model evaluations more have been spent.
+
+    Args:
+        settings: of the experiment.
+        method: how predictions are matched.
+        model: the model.
+        worlds: from the number of evaluations spent to the world to train on, of as many episodes each.
+        every: evaluations between reports.
+    """
+    generator = torch.Generator().manual_seed(settings.seed + 2**32)
+    optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, StepDecay(1.0, settings.decay_steps))
+    teacher_forcing = Linear(settings.sampling_steps)
+    loss = BinaryCrossEntropyWithLogits()
     spent, seen, window = 0, 0, list[tuple[float, float]]()
-    for step, rows in enumerate(batches(len(world), training.batch, generator)):
+    for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):
+        world = worlds(spent)
         optimizer.zero_grad()
         matched = match(
             model,
             world.frames[rows],
             loss,
-            matching_of(training, step),
+            matching_of(settings, method, step),
             teacher_forcing=teacher_forcing(step),
             generator=generator,
             context=world.context_of(rows),
         )
         matched.loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), training.clip)
+        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
         optimizer.step()
         scheduler.step()
         seen += len(rows)
@@ -150,7 +192,7 @@ def train(training: Training, model: nn.Module, world: World, seed: int, every: 
         before, spent = spent, spent + matched.evaluations
         if spent // every > before // every:
             mean = np.mean(window, axis=0)
-            yield Report(spent, step + 1, seen / len(world), float(mean[0]), float(mean[1]))
+            yield Report(spent, step + 1, seen / settings.episodes, float(mean[0]), float(mean[1]))
             window.clear()
 
 
