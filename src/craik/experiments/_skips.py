@@ -109,43 +109,44 @@ class Report(NamedTuple):
     skip: float
 
 
-def make_world(task: Task, size: Size, view: View, count: int, seed: int, cache: str, perturbed: bool = False) -> World:
-    """Draw episodes, or read them from the cache, and picture them.
+def make_world(settings: Settings, split: Split, count: int, perturbed: bool = False) -> World:
+    """Draw episodes of a settings' seed, or read them from the cache, and picture them.
+
+    Frames are of what moves, with the rest, 1 - colour, as context; or RGB of everything.
 
     Args:
-        task: which world.
-        size: named settings of the world.
-        view: "moving" pictures what moves and gives the rest as context, 1 - colour; "pixels" is RGB of everything.
+        settings: of the experiment.
+        split: which episodes: those of no two splits or seeds are the same.
         count: number of episodes.
-        seed: of all of them.
-        cache: folder; "" for craik's folder in the user's cache.
         perturbed: the Funnel board without bounce.
     """
-    folder = Path(cache) if cache else caching.default_folder()
-    if task == "funnel-board":
-        settings = funnel_board.PRESETS[size]
-        episodes = funnel_board.generate(count, seed, settings.perturbed() if perturbed else settings, cache=folder)
+    folder = Path(settings.cache) if settings.cache else caching.default_folder()
+    seed = 3 * settings.seed + ("train", "validation", "test").index(split)
+    if settings.task == "funnel-board":
+        board = funnel_board.PRESETS[settings.size]
+        episodes = funnel_board.generate(count, seed, board.perturbed() if perturbed else board, cache=folder)
     else:
-        episodes = room_runner.generate(count, seed, room_runner.PRESETS[size], cache=folder)
-    draw = episodes.moving if view == "moving" else episodes.pixels
+        episodes = room_runner.generate(count, seed, room_runner.PRESETS[settings.size], cache=folder)
+    draw = episodes.moving if settings.view == "moving" else episodes.pixels
     frames = Trajectories.from_list([draw(index) for index in range(count)], scale=1 / 255)
-    context = 1 - torch.from_numpy(episodes.images).float() / 255 if view == "moving" else None
+    context = 1 - torch.from_numpy(episodes.images).float() / 255 if settings.view == "moving" else None
     return World(frames, context, episodes)
 
 
-def make_network(training: Training, world: World, generator: Generator) -> nn.Module:
-    """Return an untrained model for a world's frames."""
+def make_model(settings: Settings, world: World) -> nn.Module:
+    """Return the model with the initial weights of a settings' seed."""
     context = 0 if world.context is None else world.context.shape[1]
+    generator = torch.Generator().manual_seed(settings.seed)
     channels = world.frames.frame_shape[0]
-    return frame_network(training.architecture, channels, training.kernels, training.gain, context, generator)
+    return frame_network(settings.architecture, channels, settings.kernels, settings.gain, context, generator)
 
 
-def matching_of(training: Training, step: int) -> Greedy | FixedStep:
-    """Return how predictions are matched at a training step."""
-    if training.matching.startswith("fixed"):
-        return FixedStep(int(training.matching[-1]))
-    explores = training.matching == "asi" and training.exploration_steps > 0
-    return Greedy(training.horizon, Linear(training.exploration_steps)(step) if explores else 0.0)
+def matching_of(settings: Settings, method: Method, step: int) -> Greedy | FixedStep:
+    """Return how a method matches predictions at a training step."""
+    if method.startswith("fixed"):
+        return FixedStep(int(method[-1]))
+    explores = method == "asi" and settings.exploration_steps > 0
+    return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0)
 
 
 def batches(count: int, batch: int, generator: Generator) -> Iterator[Int[Tensor, " b"]]:
