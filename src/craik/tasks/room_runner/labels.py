@@ -24,8 +24,8 @@ def runner_in_pixels(frames: Shaped[np.ndarray, "*n 3 height width"]) -> Float[n
 
 
 def room_masses(
-    runner: Shaped[np.ndarray, "*n height width"],
-    image: Shaped[np.ndarray, "*n 3 height width"],
+    runner: Shaped[np.ndarray, "*#n height width"],
+    image: Shaped[np.ndarray, "*#n 3 height width"],
     settings: RoomRunnerSettings,
 ) -> Float[np.ndarray, "*n 2"]:
     """Return how much of the runner there is in the red and in the blue room, in shares of a whole runner.
@@ -43,8 +43,8 @@ def room_masses(
 
 
 def read_frames(
-    runner: Shaped[np.ndarray, "*n height width"],
-    image: Shaped[np.ndarray, "*n 3 height width"],
+    runner: Shaped[np.ndarray, "*#n height width"],
+    image: Shaped[np.ndarray, "*#n 3 height width"],
     settings: RoomRunnerSettings,
     enough: float = 0.25,
 ) -> Int[np.ndarray, "*n"]:

@@ -17,6 +17,9 @@ from craik.tasks.simulators import import_pymunk
 if TYPE_CHECKING:
     from pymunk import Body, Space
 
+Box = tuple[float | int, float | int, float | int, float | int]
+"""x, y, width, height, in cells."""
+
 WALL_THICKNESS = 0.2
 RUNNER_RADIUS = 0.24
 """Half the side of the runner's square body; it is drawn half as large again."""
@@ -97,9 +100,7 @@ def _build(building: Building) -> "tuple[Space, Body]":
     return space, runner
 
 
-def wall_boxes(
-    horizontal: Bool[np.ndarray, "height_1 width"], vertical: Bool[np.ndarray, "height width_1"]
-) -> list[tuple[float, float, float, float]]:
+def wall_boxes(horizontal: Bool[np.ndarray, "height_1 width"], vertical: Bool[np.ndarray, "height width_1"]) -> list[Box]:
     """Return walls as boxes (x, y, width, height); neighbours in a line are one box, so that nothing catches at seams."""
     half = WALL_THICKNESS / 2
     boxes = [(start, y - half, stop - start, WALL_THICKNESS) for y, start, stop in _stretches(horizontal)]

@@ -5,7 +5,7 @@ from jaxtyping import Float, UInt8
 
 from craik.tasks.drawing import boxes_coverage, over, polygons_coverage, to_uint8
 from craik.tasks.room_runner.buildings import Building, Door, Room
-from craik.tasks.room_runner.physics import RUNNER_RADIUS, WALL_THICKNESS
+from craik.tasks.room_runner.physics import RUNNER_RADIUS, WALL_THICKNESS, Box
 from craik.tasks.room_runner.settings import RoomRunnerSettings
 
 OUTSIDE = (0.15, 0.15, 0.15)
@@ -13,9 +13,6 @@ DOOR = (0.9, 0.95, 1.0)
 ROOM, RED, BLUE = (1.0, 1.0, 1.0), (1.0, 0.5, 0.5), (0.5, 0.5, 1.0)
 WALL, RUNNER = (0.0, 0.0, 0.0), (0.0, 0.8, 0.0)
 DRAWN_RADIUS = 1.5 * RUNNER_RADIUS
-
-Box = tuple[float, float, float, float]
-"""x, y, width, height, in cells."""
 
 
 def draw_building(settings: RoomRunnerSettings, building: Building) -> UInt8[np.ndarray, "3 height width"]:
