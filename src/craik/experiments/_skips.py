@@ -14,6 +14,7 @@ from craik.experiments._frame_networks import Architecture, frame_network
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.schedules import Linear, StepDecay
 from craik.skips import FixedStep, Greedy, Matched, match, rollout
+from craik.skips.contexts import Model
 from craik.tasks import caching, funnel_board, room_runner
 from craik.tasks.episodes import Episodes
 from craik.tasks.reading import NOTHING
@@ -212,7 +213,7 @@ class Accuracy(NamedTuple):
 
     accuracy: float
     undecided: float
-    steps: float
+    rollout: float
 
 
 def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
@@ -228,7 +229,7 @@ def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> In
     return room_runner.read_frames(runner, episodes.images[rows], episodes.settings)
 
 
-def label_accuracy(model: nn.Module, world: World, max_steps: int) -> Accuracy:
+def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
     """Roll a model out from first frames, until its frames show a label, and compare the labels with the true ones."""
     labels = np.full(len(world), NOTHING)
     rolling = np.arange(len(world))

@@ -194,7 +194,7 @@ def draw_timeline(rows: Sequence[Row]) -> Figure:
         height=2.9,
     )
     for t in window:
-        _picture(axes, true[t], t - start, 1.0)
+        _picture(axes, true[t], float(t - start), 1.0)
     for row, picture in predicted:
         if int(number(row, "t")) in window:
             _picture(axes, picture, number(row, "t") - start, -1.15)
