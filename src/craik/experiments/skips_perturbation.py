@@ -5,12 +5,13 @@ Where a ball lands hardly changes, only how it gets there. A model that may skip
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments import _skips as skips
-from craik.experiments._skips import Method, Settings
+from craik.experiments._skips import Method, Settings, World
 from craik.experiments.skips_accuracy import LABELS, ROLES
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import number, numbers, where
@@ -77,13 +78,16 @@ def run(config: Config) -> Iterator[Row]:
     for method in config.methods:
         model = skips.make_model(config, standard)
         every = config.evaluations // config.checks
-        worlds = lambda spent: perturbed if spent < switch else standard  # noqa: E731 # one line, used once
-        for report in skips.train(config, method, model, worlds, every):
+        for report in skips.train(config, method, model, partial(_before_or_after, perturbed, standard, switch), every):
             accuracy = skips.label_accuracy(model, validation, config.max_steps)
             row: Row = {"method": method, "after": report.evaluations > switch + every // 2, **report._asdict()}
             yield row | accuracy._asdict() | {"switch": switch, "budget": config.evaluations}
             if report.evaluations >= config.evaluations:
                 break
+
+
+def _before_or_after(perturbed: World, standard: World, switch: int, spent: int) -> World:
+    return perturbed if spent < switch else standard
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

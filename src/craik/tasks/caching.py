@@ -10,7 +10,7 @@ import hashlib
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +76,7 @@ def _write(path: Path, arrays: Arrays) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Generator[None]:
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or its process ends
         yield

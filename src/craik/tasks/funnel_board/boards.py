@@ -60,8 +60,17 @@ def generate(
         RuntimeError: a board was rejected too often.
         ValueError: a count below 1 or a seed below 0.
     """
-    options = {"cache": cache, "processes": processes, "max_rejections": max_rejections, "on_progress": on_progress}
-    drawn = draw_episodes("funnel_board", partial(_sample, settings), (settings,), count, seed, **options)
+    drawn = draw_episodes(
+        "funnel_board",
+        partial(_sample, settings),
+        (settings,),
+        count,
+        seed,
+        cache=cache,
+        processes=processes,
+        max_rejections=max_rejections,
+        on_progress=on_progress,
+    )
     return FunnelBoards(**vars(drawn), settings=settings)
 
 

@@ -42,11 +42,11 @@ def simulate(
     """
     space, runner = _build(building)
     path = [_position(runner)]
-    room, force, left = None, 0.0, settings.steps_after
+    entered, force, left = None, 0.0, settings.steps_after
     while left > 0 or (len(path) - 1) % settings.frame_every:
-        now = building.room_at(*path[-1])
-        if now is not room:
-            room = now
+        room = building.room_at(*path[-1])
+        if room is not entered:
+            entered = room
             direct = generator.uniform() < settings.direct_probability
             force = settings.force if direct else settings.exploring_force
         if room is building.final:
@@ -103,7 +103,7 @@ def _build(building: Building) -> "tuple[Space, Body]":
 def wall_boxes(horizontal: Bool[np.ndarray, "height_1 width"], vertical: Bool[np.ndarray, "height width_1"]) -> list[Box]:
     """Return walls as boxes (x, y, width, height); neighbours in a line are one box, so that nothing catches at seams."""
     half = WALL_THICKNESS / 2
-    boxes = [(start, y - half, stop - start, WALL_THICKNESS) for y, start, stop in _stretches(horizontal)]
+    boxes: list[Box] = [(start, y - half, stop - start, WALL_THICKNESS) for y, start, stop in _stretches(horizontal)]
     boxes += [(x - half, start, WALL_THICKNESS, stop - start) for x, start, stop in _stretches(vertical.T)]
     return boxes
 
