@@ -185,7 +185,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
 def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     """Draw the rate at which error accumulates against the step length (figure 2.1), for slow and for fast states."""
     figure, (axes,) = panels(
-        caption="Mean error of the predicted position at a fixed time ahead, divided by that time, against the frames in a step, "
+        caption="Mean error of the predicted position at a fixed time ahead, divided by it, against the frames in a step, "
         "on test boards. The ball moves less (bouncing and rolling) or more (falling) than its radius in the frame at the "
         "start. Median over seeds, with the band from the lowest to the highest seed; circles mark the least.",
         height=3.2,
