@@ -65,8 +65,8 @@ class Settings:
     """Episodes of a training step."""
     clip: float = 1.0
     """Largest norm of a gradient; longer ones are shortened."""
-    max_steps: int = 40
-    """Roll-outs that show no label by then have none, and count as wrong."""
+    max_steps: int = 100
+    """Roll-outs that show no label by then count as wrong; no less than the longest episode, or short steps cannot arrive."""
     cache: str = ""
     """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
 
@@ -208,6 +208,10 @@ def mean_skip(matched: Matched) -> float:
     return float(matched.skips.sum() / matched.steps.sum())
 
 
+STILL = 1e-3
+"""A frame in which nothing differs by more than this from the one before has come to rest."""
+
+
 class Accuracy(NamedTuple):
     """Label accuracy of rolled-out predictions, the share without any label, and the mean length of a roll-out."""
 
@@ -230,7 +234,10 @@ def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> In
 
 
 def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
-    """Roll a model out from first frames, until its frames show a label, and compare the labels with the true ones."""
+    """Roll a model out from first frames, until its frames show a label, and compare the labels with the true ones.
+
+    A roll-out whose frames do not change any more (by `STILL`) has no label: it would never show one.
+    """
     labels = np.full(len(world), NOTHING)
     rolling = np.arange(len(world))
     frames, evaluations = world.frames.first(), 0
@@ -240,10 +247,12 @@ def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
         if rolling.size == 0:
             break
         context = world.context_of(torch.from_numpy(rolling))
-        frames = rollout(model, frames, max_steps=1, context=context, loss=loss).trajectories.last()
+        before = frames
+        frames = rollout(model, before, max_steps=1, context=context, loss=loss).trajectories.last()
         evaluations += rolling.size
         labels[rolling] = read_labels(frames, world, rolling)
-        going = labels[rolling] == NOTHING
+        changed = (frames - before).flatten(1).abs().amax(dim=1) > STILL
+        going = (labels[rolling] == NOTHING) & changed.numpy()
         rolling, frames = rolling[going], frames[torch.from_numpy(going)]
     right = labels == world.episodes.labels
     return Accuracy(float(right.mean()), float((labels == NOTHING).mean()), evaluations / len(world))

@@ -38,7 +38,7 @@ class Config(Settings):
     """What to compare."""
     evaluations: int = 20_000
     """Model evaluations that each method may spend on training."""
-    checks: int = 5
+    checks: int = 4
     """How often, evenly spaced in evaluations, accuracy is measured on validation episodes."""
     test_episodes: int = 200
     """Episodes for the report, looked at once at the end."""
