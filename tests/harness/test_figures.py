@@ -75,3 +75,24 @@ def test_what_is_no_figure_is_refused(package, tmp_path):
     object.__setattr__(experiment, "figures", lambda rows: {"walk": "a picture"})
     with pytest.raises(HarnessError, match="'walk' is a str"):
         draw(experiment, [], tmp_path)
+
+
+def test_animations_stand_beside_the_figures_and_stale_ones_go(package, tmp_path):
+    experiment = load("counter-walk", package)
+    assert experiment.animations is None
+    object.__setattr__(experiment, "figures", lambda rows: {})
+    object.__setattr__(experiment, "animations", lambda rows: {"walk-and-truth": b"GIF89a"})
+    (one,) = draw(experiment, [], tmp_path)
+    assert (one.file, one.caption) == ("figures/walk-and-truth.gif", "walk and truth")
+    assert (tmp_path / one.file).read_bytes() == b"GIF89a"
+    object.__setattr__(experiment, "animations", lambda rows: {"other": b"GIF89a"})
+    draw(experiment, [], tmp_path)
+    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["other.gif"]
+
+
+def test_what_is_no_gif_is_refused(package, tmp_path):
+    experiment = load("counter-walk", package)
+    object.__setattr__(experiment, "figures", lambda rows: {})
+    object.__setattr__(experiment, "animations", lambda rows: {"walk": b"<svg>"})
+    with pytest.raises(HarnessError, match="must give GIFs as bytes, but 'walk' is none"):
+        draw(experiment, [], tmp_path)

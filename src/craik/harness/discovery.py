@@ -58,6 +58,8 @@ class Experiment:
     run: Callable[[Any], Iterator[Mapping[str, object]]]
     figures: Callable[[Sequence[Any]], Mapping[str, Any]]
     claims: Sequence[Claim]
+    animations: Callable[[Sequence[Any]], Mapping[str, bytes]] | None = None
+    """Optional in a module: from rows to a dict of GIFs."""
 
 
 def listing(package: str = PACKAGE) -> list[Listing]:
@@ -96,7 +98,8 @@ def load(name: str, package: str = PACKAGE) -> Experiment:
     parts = _contract(wanted, vars(module))
     title = _first_line(inspect.getdoc(module))
     reproduces, config, presets, seeds, run, figures, claims = parts
-    return Experiment(wanted, module_name, title, reproduces, config, presets, seeds, run, figures, claims)
+    animations = getattr(module, "animations", None)
+    return Experiment(wanted, module_name, title, reproduces, config, presets, seeds, run, figures, claims, animations)
 
 
 def _contract(name: str, found: Mapping[str, Any]) -> list[Any]:

@@ -158,10 +158,10 @@ class Picture:
 
 
 def draw(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Picture]:
-    """Draws an experiment's figures into `figures/` of a run's folder and removes those it no longer draws.
+    """Draws an experiment's figures and animations into `figures/` of a run's folder and removes those it no longer draws.
 
     Raises:
-        HarnessError: `figures` gave something else than figures by name.
+        HarnessError: `figures` gave something else than figures by name, or `animations` something else than GIFs.
     """
     with house_style():
         drawn = experiment.figures(rows)
@@ -172,6 +172,18 @@ def draw(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Pict
             raise HarnessError(f"figures of {experiment.name} must give a matplotlib Figure, but {name!r} is a {found}")
         pictures.append(Picture(name, f"figures/{name}.svg", str(figure.get_label()) or name.replace("-", " ")))
         save_svg(figure, folder / pictures[-1].file)
-    for stale in set(folder.glob("figures/*.svg")) - {folder / picture.file for picture in pictures}:
+    pictures += _animate(experiment, rows, folder)
+    for stale in {*folder.glob("figures/*.svg"), *folder.glob("figures/*.gif")} - {folder / one.file for one in pictures}:
         stale.unlink()
+    return pictures
+
+
+def _animate(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Picture]:
+    pictures: list[Picture] = []
+    for name, content in (experiment.animations(rows) if experiment.animations else {}).items():
+        if not content.startswith(b"GIF8"):
+            raise HarnessError(f"animations of {experiment.name} must give GIFs as bytes, but {name!r} is none")
+        pictures.append(Picture(name, f"figures/{name}.gif", name.replace("-", " ")))
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / pictures[-1].file, content)
     return pictures

@@ -49,7 +49,8 @@ class RecordedRun:
     def picture(self, file: str) -> str:
         """A figure as a data URI: in an image of its own, its identifiers cannot clash and its scripts cannot run."""
         data = base64.b64encode((self.folder / file).read_bytes()).decode()
-        return f"data:image/svg+xml;base64,{data}"
+        kind = "gif" if file.endswith(".gif") else "svg+xml"
+        return f"data:image/{kind};base64,{data}"
 
 
 def recorded_runs(directory: Path) -> list[RecordedRun]:

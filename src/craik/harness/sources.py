@@ -20,7 +20,7 @@ from pathlib import Path
 MAKING = frozenset({"run", "Config"})
 """What makes an experiment's rows; of its own module, all that these use is hashed, and no other definition."""
 
-READING = frozenset({"REPRODUCES", "SEEDS", "CLAIMS", "figures", "progress"})
+READING = frozenset({"REPRODUCES", "SEEDS", "CLAIMS", "figures", "animations", "progress"})
 """What reads rows in an experiment; where one experiment imports another, all but this is hashed of the other."""
 
 _UNHASHED = "craik.harness"

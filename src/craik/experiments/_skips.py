@@ -1,0 +1,258 @@
+"""What the experiments on adaptive skip intervals share: the worlds as trajectories, the training loop, label accuracy."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor, nn
+
+from craik.experiments._frame_networks import Architecture, frame_network
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.schedules import Linear, StepDecay
+from craik.skips import FixedStep, Greedy, Matched, match, rollout
+from craik.skips.contexts import Model
+from craik.tasks import caching, funnel_board, room_runner
+from craik.tasks.episodes import Episodes
+from craik.tasks.reading import NOTHING
+from craik.trajectories import Trajectories
+
+Task = Literal["funnel-board", "room-runner"]
+Size = Literal["small", "published"]
+View = Literal["moving", "pixels"]
+Split = Literal["train", "validation", "test"]
+Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the experiments have in common: the world, the network and the training. `Config`s add to it."""
+
+    seed: int = 0
+    """First seed: of the episodes, the initial weights, the batches and the matching."""
+    task: Task = "funnel-board"
+    """Which world."""
+    size: Size = "small"
+    """Published pictures (126 x 75 and 64 x 64) or small ones (36 x 40 and 40 x 40)."""
+    view: View = "moving"
+    """Frames of what moves, with the rest given beside them; or of everything, in RGB, as in the thesis."""
+    episodes: int = 1000
+    """Episodes to train on; the thesis has 500."""
+    validation_episodes: int = 100
+    """Episodes for selecting settings and for the curves; the thesis has 500."""
+    architecture: Architecture = "half"
+    """The dynamics model: a cheap one, or the thesis's in its three variants."""
+    kernels: int = 32
+    """Channels of the convolutions in between; the thesis has 32 or 48."""
+    gain: float = 4.0
+    """What of the input is added to the logits, gain * (x - 1/2): the model starts as the identity. The thesis has 0."""
+    learning_rate: float = 3e-3
+    """Adam's, for every method."""
+    decay_steps: int = 15_000
+    """Training steps after which the learning rate falls to a fifth, once."""
+    horizon: int = 20
+    """H: how many frames ahead ASI may match."""
+    exploration_steps: int = 300
+    """K: training steps in which the probability of a random match falls from 1 to 0."""
+    sampling_steps: int = 400
+    """Training steps in which the probability of feeding true frames falls from 1 to 0, for ASI in both forms."""
+    fixed_sampling_steps: int = 1000
+    """The same for fixed steps; both are the better of 400 and 1000 on validation boards."""
+    batch: int = 2
+    """Episodes of a training step."""
+    clip: float = 1.0
+    """Largest norm of a gradient; longer ones are shortened."""
+    max_steps: int = 100
+    """Roll-outs that show no label by then count as wrong; no less than the longest episode, or short steps cannot arrive."""
+    cache: str = ""
+    """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
+
+    def __post_init__(self) -> None:
+        least_one = ("episodes", "validation_episodes", "kernels", "decay_steps", "horizon", "max_steps", "sampling_steps")
+        least_one += ("fixed_sampling_steps",)
+        for name in least_one:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}.")
+        if not 1 <= self.batch <= self.episodes:
+            raise ValueError(f"batch should lie between 1 and the {self.episodes} episodes. Found {self.batch}.")
+        if self.exploration_steps < 0:
+            raise ValueError(f"exploration_steps should not be negative. Found {self.exploration_steps}.")
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} should be positive. Found {getattr(self, name)}.")
+
+
+class World(NamedTuple):
+    """Episodes as a model sees them: frames in bytes, what stands still beside them (or None), and the outcomes."""
+
+    frames: Trajectories
+    context: Float[Tensor, "n channels height width"] | None
+    episodes: Episodes
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def context_of(self, rows: Int[Tensor, " b"]) -> Float[Tensor, "b channels height width"] | None:
+        """Return what stands still beside some episodes."""
+        return None if self.context is None else self.context[rows]
+
+
+WorldAt = Callable[[int], World]
+
+
+class Report(NamedTuple):
+    """How far a training is, with averages since the last report."""
+
+    evaluations: int
+    steps: int
+    epochs: float
+    loss: float
+    skip: float
+
+
+def make_world(settings: Settings, split: Split, count: int, perturbed: bool = False) -> World:
+    """Draw episodes of a settings' seed, or read them from the cache, and picture them.
+
+    Frames are of what moves, with the rest, 1 - colour, as context; or RGB of everything.
+
+    Args:
+        settings: of the experiment.
+        split: which episodes: those of no two splits or seeds are the same.
+        count: number of episodes.
+        perturbed: the Funnel board without bounce.
+    """
+    folder = Path(settings.cache) if settings.cache else caching.default_folder()
+    # Seeds below 3000 are left to those who look for settings.
+    seed = 3000 + 3 * settings.seed + ("train", "validation", "test").index(split)
+    if settings.task == "funnel-board":
+        board = funnel_board.PRESETS[settings.size]
+        episodes = funnel_board.generate(count, seed, board.perturbed() if perturbed else board, cache=folder)
+    else:
+        episodes = room_runner.generate(count, seed, room_runner.PRESETS[settings.size], cache=folder)
+    draw = episodes.moving if settings.view == "moving" else episodes.pixels
+    frames = Trajectories.from_list([draw(index) for index in range(count)], scale=1 / 255)
+    context = 1 - torch.from_numpy(episodes.images).float() / 255 if settings.view == "moving" else None
+    return World(frames, context, episodes)
+
+
+def make_model(settings: Settings, world: World) -> nn.Module:
+    """Return the model with the initial weights of a settings' seed."""
+    context = 0 if world.context is None else world.context.shape[1]
+    generator = torch.Generator().manual_seed(settings.seed)
+    channels = world.frames.frame_shape[0]
+    return frame_network(settings.architecture, channels, settings.kernels, settings.gain, context, generator)
+
+
+def matching_of(settings: Settings, method: Method, step: int) -> Greedy | FixedStep:
+    """Return how a method matches predictions at a training step."""
+    if method.startswith("fixed"):
+        return FixedStep(int(method[-1]))
+    explores = method == "asi" and settings.exploration_steps > 0
+    return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0)
+
+
+def batches(count: int, batch: int, generator: Generator) -> Iterator[Int[Tensor, " b"]]:
+    """Yield positions of the episodes of each batch, without end, each epoch in a fresh order."""
+    while True:
+        order = torch.randperm(count, generator=generator)
+        yield from order[: count - count % batch].split(batch)
+
+
+def train(settings: Settings, method: Method, model: nn.Module, worlds: WorldAt, every: int) -> Iterator[Report]:
+    """Train a model in place, without end; report whenever so many model evaluations more have been spent.
+
+    Args:
+        settings: of the experiment.
+        method: how predictions are matched.
+        model: the model.
+        worlds: from the number of evaluations spent to the world to train on, of as many episodes each.
+        every: evaluations between reports.
+    """
+    generator = torch.Generator().manual_seed(settings.seed + 2**32)
+    optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, StepDecay(1.0, settings.decay_steps))
+    fixed = method.startswith("fixed")
+    teacher_forcing = Linear(settings.fixed_sampling_steps if fixed else settings.sampling_steps)
+    loss = BinaryCrossEntropyWithLogits()
+    spent, seen, window = 0, 0, list[tuple[float, float]]()
+    for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):
+        world = worlds(spent)
+        optimizer.zero_grad()
+        matched = match(
+            model,
+            world.frames[rows],
+            loss,
+            matching_of(settings, method, step),
+            teacher_forcing=teacher_forcing(step),
+            generator=generator,
+            context=world.context_of(rows),
+        )
+        matched.loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+        optimizer.step()
+        scheduler.step()
+        seen += len(rows)
+        window.append((float(matched.loss.detach()), mean_skip(matched)))
+        before, spent = spent, spent + matched.evaluations
+        if spent // every > before // every:
+            mean = np.mean(window, axis=0)
+            yield Report(spent, step + 1, seen / settings.episodes, float(mean[0]), float(mean[1]))
+            window.clear()
+
+
+def mean_skip(matched: Matched) -> float:
+    """Return how many frames a prediction skipped ahead on average."""
+    return float(matched.skips.sum() / matched.steps.sum())
+
+
+STILL = 1e-3
+"""A frame in which nothing differs by more than this from the one before has come to rest."""
+
+
+class Accuracy(NamedTuple):
+    """Label accuracy of rolled-out predictions, the share without any label, and the mean length of a roll-out."""
+
+    accuracy: float
+    undecided: float
+    rollout: float
+
+
+def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """Read the label of each frame (n, channels, height, width) of the given episodes, -1 where it shows none."""
+    shown = frames.numpy()
+    episodes = world.episodes
+    moving = world.context is not None
+    if isinstance(episodes, funnel_board.FunnelBoards):
+        ball = shown[:, 0] if moving else funnel_board.ball_in_pixels(shown)
+        return funnel_board.read_frames(ball, episodes.settings)
+    assert isinstance(episodes, room_runner.RoomRuns)  # there are two worlds
+    runner = shown[:, 0] if moving else room_runner.runner_in_pixels(shown)
+    return room_runner.read_frames(runner, episodes.images[rows], episodes.settings)
+
+
+def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
+    """Roll a model out from first frames, until its frames show a label, and compare the labels with the true ones.
+
+    A roll-out whose frames do not change any more (by `STILL`) has no label: it would never show one.
+    """
+    labels = np.full(len(world), NOTHING)
+    rolling = np.arange(len(world))
+    frames, evaluations = world.frames.first(), 0
+    loss = BinaryCrossEntropyWithLogits()
+    # One step at a time: which label a frame shows depends on the episode that it belongs to.
+    for _ in range(max_steps):
+        if rolling.size == 0:
+            break
+        context = world.context_of(torch.from_numpy(rolling))
+        before = frames
+        frames = rollout(model, before, max_steps=1, context=context, loss=loss).trajectories.last()
+        evaluations += rolling.size
+        labels[rolling] = read_labels(frames, world, rolling)
+        changed = (frames - before).flatten(1).abs().amax(dim=1) > STILL
+        going = (labels[rolling] == NOTHING) & changed.numpy()
+        rolling, frames = rolling[going], frames[torch.from_numpy(going)]
+    right = labels == world.episodes.labels
+    return Accuracy(float(right.mean()), float((labels == NOTHING).mean()), evaluations / len(world))

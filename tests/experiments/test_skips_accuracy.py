@@ -1,0 +1,143 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from craik.experiments import _skips, skips_accuracy
+from craik.harness.claims import judge
+from craik.skips import FixedStep, Greedy
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return replace(
+        skips_accuracy.PRESETS["quick"],
+        methods=("asi", "fixed-2"),
+        episodes=6,
+        validation_episodes=4,
+        test_episodes=5,
+        evaluations=160,
+        checks=2,
+        kernels=8,
+        max_steps=3,
+        cache=str(tmp_path_factory.mktemp("cache")),
+    )
+
+
+@pytest.fixture(scope="module")
+def rows(tiny):
+    return [{"seed": seed, **row} for seed in (0, 1) for row in skips_accuracy.run(replace(tiny, seed=seed))]
+
+
+def test_every_method_spends_the_same_budget(tiny, rows):
+    for method in tiny.methods:
+        curve = [row for row in rows if row["method"] == method and row["kind"] == "curve" and row["seed"] == 0]
+        assert len(curve) == 2
+        assert tiny.evaluations <= curve[-1]["evaluations"] < tiny.evaluations + 2 * 92
+
+
+def test_the_same_seed_gives_the_same_rows(tiny, rows):
+    assert [{"seed": 1, **row} for row in skips_accuracy.run(replace(tiny, seed=1))] == [
+        row for row in rows if row["seed"] == 1
+    ]
+
+
+def test_methods_differ_in_their_matching_alone(tiny):
+    assert _skips.matching_of(tiny, "fixed-2", 5) == FixedStep(2)
+    assert _skips.matching_of(tiny, "asi", 0) == Greedy(20, 1.0)
+    assert _skips.matching_of(tiny, "asi", 150) == Greedy(20, 0.5)
+    assert _skips.matching_of(tiny, "asi", 300) == Greedy(20, 0.0)
+    assert _skips.matching_of(tiny, "asi-no-exploration", 0) == Greedy(20, 0.0)
+    world = _skips.make_world(tiny, "train", 6)
+    first, second = (_skips.make_model(tiny, world).state_dict() for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_splits_and_seeds_have_episodes_of_their_own(tiny):
+    drawn = [
+        _skips.make_world(replace(tiny, seed=seed), split, 4).episodes.layouts
+        for seed in (0, 1)
+        for split in ("train", "validation", "test")
+    ]
+    for one in range(6):
+        for other in range(one):
+            assert not np.array_equal(drawn[one], drawn[other])
+
+
+@pytest.mark.parametrize("task", ["funnel-board", "room-runner"])
+@pytest.mark.parametrize("view", ["moving", "pixels"])
+def test_a_model_that_knows_the_last_frame_is_always_right(tiny, task, view):
+    """Accuracy read from perfect predictions: a stand-in for f that returns each episode's last frame as logits."""
+    world = _skips.make_world(replace(tiny, task=task, view=view), "test", 5)
+    last = (world.frames.last().clamp(1e-4, 1 - 1e-4)).logit()
+    first = world.frames.first()
+
+    def oracle(frames, context=None):
+        known, given = (first, frames) if context is None else (world.context, context)  # what moves may look the same
+        same = [(known == one).flatten(1).all(dim=1).nonzero()[0, 0] for one in given]
+        return last[torch.stack(same)]
+
+    assert _skips.label_accuracy(oracle, world, 3) == (1.0, 0.0, 1.0)
+
+
+def test_a_model_that_predicts_nothing_is_never_right_and_soon_stopped(tiny):
+    world = _skips.make_world(tiny, "test", 5)
+    assert _skips.label_accuracy(lambda frames, context: torch.full_like(frames, -9.0), world, 9) == (0.0, 1.0, 2.0)
+
+
+def test_published_networks_take_rgb(tiny):
+    for architecture in ("simple", "strided", "dilated"):
+        config = replace(tiny, view="pixels", architecture=architecture)
+        world = _skips.make_world(config, "test", 5)
+        frames = world.frames.first()
+        logits = _skips.make_model(config, world)(frames)
+        assert logits.shape == frames.shape
+
+
+def test_with_gain_a_network_starts_as_the_identity(tiny):
+    world = _skips.make_world(tiny, "test", 5)
+    frames = world.frames.first()
+    logits = _skips.make_model(tiny, world)(frames, world.context)
+    torch.testing.assert_close(logits, 4.0 * (frames - 0.5))
+
+
+def test_global_random_numbers_are_left_alone(tiny):
+    before = torch.random.get_rng_state()
+    next(skips_accuracy.run(tiny))
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def made_up(method, seed, accuracy, epochs):
+    curve = [
+        {"kind": "curve", "method": method, "seed": seed, "epochs": e, "validation_accuracy": accuracy, "evaluations": 10 * e}
+        for e in (1, epochs)
+    ]
+    return [*curve, {**curve[-1], "kind": "final", "test_accuracy": accuracy}]
+
+
+def test_claims_compare_seed_by_seed():
+    better = [made_up("asi", s, 0.9 + s / 100, 4) + made_up("fixed-1", s, 0.5 + s / 100, 2) for s in range(5)]
+    flat = [row for group in better for row in group]
+    assert skips_accuracy.advantage(flat, "asi", "fixed-1").value == pytest.approx(0.4)
+    assert skips_accuracy.advantage_per_epoch(flat, "asi", "fixed-1").value == pytest.approx(0.4)
+    verdicts = {claim.id: judge(claim, flat, "quick").verdict for claim in skips_accuracy.CLAIMS}
+    assert verdicts["skips-accuracy.above-1"] == "holds"
+    assert verdicts["skips-accuracy.above-2"] == "not measured"
+    assert verdicts["skips-accuracy.level"] == "holds"
+    assert verdicts["skips-accuracy.per-epoch"] == "not measured"
+    assert {c.id: judge(c, flat, "paper").verdict for c in skips_accuracy.CLAIMS}["skips-accuracy.per-epoch"] == "holds"
+
+
+def test_figures_and_progress(tiny, rows):
+    assert list(skips_accuracy.figures(rows)) == ["learning-curves", "outcomes"]
+    assert skips_accuracy.progress(tiny, rows[-1])[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"methods": ()}, {"checks": 0}, {"batch": 7}, {"horizon": 0}, {"learning_rate": 0.0}, {"exploration_steps": -1}],
+)
+def test_bad_settings_are_refused(tiny, changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(tiny, **changes)
