@@ -264,7 +264,7 @@ CLAIMS = (
     ),
     Claim(
         id="landscapes.attraction",
-        text="Following the gradient from the logical AND of the landscapes reduces the attraction of the inconsistent minimum.",
+        text="Following the gradient from the logical AND of landscapes reduces the attraction of the inconsistent minimum.",
         source="paper section 2.2; thesis section 3.2.2",
         printed=None,
         measure=OverSeeds("patchwork", (("kind", "outcome"), ("method", "geometric mean"))),

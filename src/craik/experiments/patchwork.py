@@ -51,7 +51,7 @@ PRESETS = {"quick": Config(), "paper": Config(examples=100_000)}
 SEEDS = {"quick": 3, "paper": 10}
 
 
-def staircase(x: Float[Tensor, " x"]) -> Float[Tensor, " x"]:
+def staircase(x: Float[Tensor, "*x"]) -> Float[Tensor, "*x"]:
     """Return the target f*: 0, a rise over [0.4, 0.5] to 1, a rise over [0.7, 0.8] to 2."""
     return (10 * (x - 0.4)).clamp(0, 1) + (10 * (x - 0.7)).clamp(0, 1)
 
