@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.networks import mlp
+from craik.networks import fast_resnet, mlp
 
 
 def make(seed=0, **options):
@@ -39,3 +39,21 @@ def test_initial_scale(init, deviation):
     assert float(layer.weight.detach().std()) == pytest.approx(deviation, rel=0.02)
     if init == "kaiming":
         assert torch.equal(layer.bias, torch.full_like(layer.bias, 0.01))
+
+
+@pytest.mark.parametrize("norm", ["group", "batch"])
+def test_fast_resnet_is_drawn_from_its_generator(norm):
+    state = torch.get_rng_state()
+    first, second, other = (
+        fast_resnet(1, 10, torch.Generator().manual_seed(seed), width=8, norm=norm).state_dict() for seed in (0, 0, 1)
+    )
+    assert torch.equal(state, torch.get_rng_state())
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first["0.0.weight"], other["0.0.weight"])
+
+
+def test_fast_resnet_has_the_published_size():
+    model = fast_resnet(3, 10, torch.Generator().manual_seed(0))
+    assert sum(p.numel() for p in model.parameters()) == 6_573_120
+    small = fast_resnet(1, 10, torch.Generator().manual_seed(0), width=8, norm="group")
+    assert small(torch.rand(2, 1, 8, 8)).shape == (2, 10)
