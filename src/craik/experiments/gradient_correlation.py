@@ -176,8 +176,8 @@ CLAIMS = (
         measure=OverSeeds("mechanism", (("method", "and-mask"), ("threshold", 0.0))),
         holds=lambda measured: abs(measured.value - 0.4) <= 0.1,
         condition="median over seeds within 0.1 of 0.4",
-        tried="It hangs on the scale of the shortcuts, of which the texts say N(0, 0.1): the number is about right where 0.1 is "
-        "the variance (--shortcut-scale 0.316), and too high where it is the standard deviation, as here.",
+        tried="It hangs on the scale of the shortcuts, of which the texts say N(0, 0.1): the number is about right where 0.1 "
+        "is the variance (--shortcut-scale 0.316), and too high where it is the standard deviation, as here.",
     ),
     Claim(
         id="gradient-correlation.drowned",
@@ -196,8 +196,8 @@ CLAIMS = (
         measure=lambda rows: change(rows, "and-mask", "shortcut"),
         holds=lambda measured: measured.high < 0,
         condition="change of the correlation with the shortcuts from threshold 0 to 1 below 0, its interval too",
-        tried="Shortcuts of standard deviation 0.1, 0.316 (the variance 0.1) and 1; He-normal and PyTorch's initial weights; 64 "
-        "and 1024 examples of each environment; an output without offset. In none of them did the correlation with the "
+        tried="Shortcuts of standard deviation 0.1, 0.316 (the variance 0.1) and 1; He-normal and PyTorch's initial weights; "
+        "64 and 1024 examples of each environment; an output without offset. In none of them did the correlation with the "
         "shortcuts fall. With deviation 0.316 the correlation with the mechanism at threshold 0 is about as printed.",
     ),
     Claim(
@@ -211,7 +211,7 @@ CLAIMS = (
     ),
     Claim(
         id="gradient-correlation.xor",
-        text="The XOR-mask makes the correlation with the mechanism fall more sharply than that with the shortcuts.",
+        text="The XOR-mask makes the correlation with the mechanism fall more sharply than with the shortcuts.",
         source=_SOURCE,
         printed="below 0",
         measure=sharper,
