@@ -155,7 +155,8 @@ def final(method: str, key: str, rows: Sequence[Row]) -> Measurement | None:
 def decline(method: str, rows: Sequence[Row]) -> Measurement | None:
     """Return by how much test accuracy at the end lies below its peak while training; median over seeds."""
     groups = by_seed(selected(rows, method)).values()
-    falls = [max(numbers(group, "test_accuracy")) - number(*where(group, kind="final"), "test_accuracy") for group in groups]
+    ends = [(numbers(group, "test_accuracy"), numbers(where(group, kind="final"), "test_accuracy")) for group in groups]
+    falls = [max(while_training) - end for while_training, (end,) in ends]
     return bootstrap(falls) if falls else None
 
 

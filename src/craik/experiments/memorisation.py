@@ -215,12 +215,11 @@ def final(labels: Labels, threshold: float, key: str) -> OverSeeds:
 
 def cost_on_test(rows: Sequence[Row]) -> Measurement | None:
     """Return by how much threshold 0.2 lowers test accuracy with true labels; median over seeds."""
-    some = where(rows, kind="final", labels="true")
-    found = [
-        number(*where(group, threshold=0.0), "test_accuracy") - number(*where(group, threshold=0.2), "test_accuracy")
-        for group in by_seed(some).values()
-        if where(group, threshold=0.0) and where(group, threshold=0.2)
-    ]
+    found: list[float] = []
+    for group in by_seed(where(rows, kind="final", labels="true")).values():
+        accuracies = {number(row, "threshold"): number(row, "test_accuracy") for row in group}
+        if {0.0, 0.2} <= accuracies.keys():
+            found.append(accuracies[0.0] - accuracies[0.2])
     return bootstrap(found) if found else None
 
 
