@@ -122,9 +122,9 @@ class Reverse(torch.autograd.Function):
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:  # noqa: ANN401  # torch's signature
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:  # noqa: ANN401  # torch's signature
         """Return the gradient with its sign changed."""
-        return -gradient
+        return -grad_outputs[0]
 
 
 class Adversarial(nn.Module):
