@@ -1,5 +1,7 @@
 """Agreement: combine the gradients of several environments by what they agree on (thesis chapter 3)."""
 
+from craik.agreement.auditing import Audit as Audit
+from craik.agreement.auditing import audit as audit
 from craik.agreement.rules import AndMask as AndMask
 from craik.agreement.rules import Combined as Combined
 from craik.agreement.rules import GeometricMean as GeometricMean

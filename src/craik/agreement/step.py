@@ -17,7 +17,7 @@ from craik.agreement.environments import EnvironmentIds, Environments, partition
 from craik.agreement.gradients import RunningSums, stream_environment_gradients
 from craik.agreement.graph import Reads, walk
 from craik.agreement.layerwise import Calls, covered_calls, has_formulas, layer_pass
-from craik.agreement.rules import Consuming, Rule, count_survivors
+from craik.agreement.rules import Consuming, Rule, Statistics, count_survivors
 from craik.agreement.verification import Check, check_against_autograd
 
 Path = Literal["plain", "layer", "per-environment"]
@@ -197,6 +197,14 @@ class Agreement:
             self._accumulated = found
         else:
             self._accumulated.join(found)
+
+    def collect(self) -> dict[str, Statistics]:
+        """Return what was accumulated, by parameter name, and forget it: to combine it elsewhere, as across ranks.
+
+        What reaches tensors outside the model is dropped.
+        """
+        found, self._accumulated = self._accumulated, None
+        return {} if found is None else {name: sums.statistics() for name, sums in found.sums.items()}
 
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""

@@ -1,0 +1,159 @@
+"""The score with all of every Hessian, for small models: solved exactly, or with the true losses in the objective."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from craik.agreement.consistency.choices import Choices
+from craik.agreement.consistency.landscape import Landscape
+from craik.agreement.consistency.program import NotPositiveError, Quadratic, Whitening, whitening
+from craik.agreement.consistency.taylor import Expansion, not_positive, programs, signs, solve
+
+
+class Found(NamedTuple):
+    """Where a pair of environments disagrees most, as far as a method can tell.
+
+    Attributes:
+        value: abs(L_e' - L_e) there, as approximated.
+        displacement: (n,) theta - theta*.
+        slope: (n,) the mean of the objective's gradients at theta* and theta; its product with the displacement is the
+            growth of a quadratic objective on the way.
+        multiplier: of the constraint; 0 where it does not bind.
+        converged: False where the iterations ran out.
+        iterations: steps taken.
+        products: Hessian-vector products taken for this pair.
+    """
+
+    value: float
+    displacement: Float[Tensor, " n"]
+    slope: Float[Tensor, " n"]
+    multiplier: float
+    converged: bool = True
+    iterations: int = 0
+    products: int = 0
+
+
+def dense_hessians(landscape: Landscape, choices: Choices) -> list[Float[Tensor, "n n"]]:
+    """Return every environment's Hessian in float64, without the ridge.
+
+    Raises:
+        ValueError: more parameters than `Choices.largest`.
+    """
+    n = len(landscape.point)
+    if n > choices.largest:
+        raise ValueError(
+            f"method='dense' builds {n} x {n} matrices and allows at most {choices.largest} parameters. Found {n}. Choose "
+            "method='subspace', which needs Hessian-vector products only."
+        )
+    return [landscape.hessian(e, choices.curvature).double() for e in range(len(landscape.environments))]
+
+
+def dense_pair(
+    landscape: Landscape,
+    pair: tuple[int, int],
+    expansions: Sequence[Expansion],
+    hessians: Sequence[Tensor],
+    choices: Choices,
+    generator: Generator | None,
+) -> Found:
+    """Return where environments e, e' = pair disagree most while e's expanded loss stays within epsilon."""
+    e, other = pair
+    environment = landscape.environments[e]
+    best: Found | None = None
+    for sign in signs(choices):
+        wide = [Expansion(loss, gradient.double()) for loss, gradient in (expansions[e], expansions[other])]
+        objective, constraint = programs(*wide, hessians[e], hessians[other], choices, sign)
+        maximum = solve(objective, constraint, choices, environment)
+        slope = objective.linear + objective.matrix @ maximum.point / 2
+        found = Found(maximum.value, maximum.point, slope, maximum.multiplier)
+        if choices.taylor == "constraint":
+            found = _ascend(_true(landscape, pair, choices, sign), found, objective, constraint, choices, generator)
+        best = found if best is None or found.value > best.value else best
+    if best is None:
+        raise not_positive(environment, 0.0, choices)  # not reached: there is always a sign
+    return best
+
+
+Objective = Callable[[Tensor], tuple[float, Tensor]]
+"""From a displacement to a value and its gradient."""
+
+
+def _true(landscape: Landscape, pair: tuple[int, int], choices: Choices, sign: int) -> Objective:
+    e, other = pair
+
+    def evaluate(displacement: Tensor) -> tuple[float, Tensor]:
+        theta = landscape.point + displacement.to(landscape.point)
+        value, gradient = landscape.gradient(other, theta)
+        if choices.subtract:
+            less, slope = landscape.gradient(e, theta)
+            value, gradient = value - less, gradient - slope
+        return sign * value, sign * gradient.double()
+
+    return evaluate
+
+
+def _ascend(
+    evaluate: Objective,
+    found: Found,
+    objective: Quadratic,
+    constraint: Quadratic,
+    choices: Choices,
+    generator: Generator | None,
+) -> Found:
+    """Projected gradient ascent on the true difference inside the ellipsoid, from several starts; the best end.
+
+    The texts name accelerated mirror descent. In coordinates in which the ellipsoid is a ball, projecting is dividing by a
+    norm. A local search: what it returns is a lower bound.
+    """
+    if generator is None:
+        raise ValueError("taylor='constraint' starts from random points, too. Found no generator; pass generator=...")
+    try:
+        white = whitening(constraint)
+    except NotPositiveError as error:  # pragma: no cover - the exact solution before has refused it
+        raise not_positive(-1, error.least, choices) from None
+    inner = white.radius(-choices.epsilon) if choices.neighbourhood == "within" else 0.0
+    outer = white.radius(choices.epsilon)
+    first = white.factor.T @ (found.displacement - white.centre)
+    draws = torch.randn(choices.starts, len(first), dtype=first.dtype, generator=generator)
+    scale = torch.rand(choices.starts, 1, dtype=first.dtype, generator=generator) ** (1 / len(first))
+    starts = [first, white.origin, *(outer * scale * draws / draws.norm(dim=1, keepdim=True))]
+    ends = [_climb(evaluate, white, start, (inner, outer), choices.iterations) for start in starts]
+    value, y, steps = max(ends, key=lambda end: end[0])
+    displacement = white.unwhiten(y)
+    slope = objective.linear + objective.matrix @ displacement / 2
+    return Found(value, displacement, slope, 0.0, iterations=steps)
+
+
+def _climb(
+    evaluate: Objective, white: Whitening, y: Tensor, radii: tuple[float, float], iterations: int
+) -> tuple[float, Tensor, int]:
+    def at(y: Tensor) -> tuple[float, Tensor]:
+        value, gradient = evaluate(white.unwhiten(y))
+        return value, torch.linalg.solve_triangular(white.factor, gradient[:, None], upper=False)[:, 0]
+
+    y = _project(y, *radii)
+    value, gradient = at(y)
+    step = radii[1] / max(float(gradient.norm()), 1e-300)
+    for count in range(iterations):
+        candidate = _project(y + step * gradient, *radii)
+        new_value, new_gradient = at(candidate)
+        if new_value > value:
+            gain, value, y, gradient = new_value - value, new_value, candidate, new_gradient
+            step *= 2
+            if gain <= 1e-12 * abs(value):
+                return value, y, count + 1
+        elif step * float(gradient.norm()) <= 1e-9 * radii[1]:
+            return value, y, count + 1
+        else:
+            step /= 2
+    return value, y, iterations
+
+
+def _project(y: Tensor, inner: float, outer: float) -> Tensor:
+    norm = float(y.norm())
+    if norm > outer:
+        return y * (outer / norm)
+    return y * (inner / norm) if 0 < norm < inner else y

@@ -1,0 +1,27 @@
+import itertools
+import json
+
+from craik import cli
+from craik.harness.benches import folder, load
+from craik.harness.benchrows import KEYS
+
+
+def test_rows(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(("bench", "consistency", "--quick", "--memory", "false", "--json")) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["method"].split(":")[0] for row in rows] == ["plain backpropagation", "craik", "craik", "craik"]
+    assert all(set(KEYS) <= set(row) for row in rows)
+    assert rows[0]["ratio"] == 1.0
+    score = rows[-1]
+    assert score["products"] <= 2 * 2 * 2 * (3 + 3)  # pairs, signs, Hessians of a pair, start and iterations
+    bench = load("consistency", folder()).module
+    assert bench.probe("score", hidden=8, inputs=6, examples=8, iterations=2, ridge=0.1, seed=0) > 0
+
+
+def test_the_full_preset_has_a_million_parameters():
+    bench = load("consistency", folder()).module
+    config = bench.PRESETS["full"]
+    widths = [config.inputs, *[config.hidden] * 3, 10]
+    assert sum(a * b + b for a, b in itertools.pairwise(widths)) >= 10**6
+    assert len(bench.landscape(4, 3, 2, 0).point) == 3 * 4 + 4 + 2 * (4 * 4 + 4) + 4 * 10 + 10

@@ -1,0 +1,233 @@
+"""What runs in the processes of the distributed tests; started with a fork server, which has imported torch once."""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+from datetime import timedelta
+
+import torch
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from craik.agreement import Agreement, AndMask, GeometricMean, Mean
+from craik.agreement.distributed import HookState, agreement_hook, combine_across_ranks, of_one
+
+TIMEOUT = 60
+
+RULES = {
+    "mean": Mean(),
+    "and": AndMask(0.6),
+    "rescaled": AndMask(1.0, rescale=True),
+    "geometric": GeometricMean(0.5),
+}
+
+
+def make(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    model = nn.Sequential(nn.Linear(6, 7), nn.Tanh(), nn.Linear(7, 3)).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64) * 0.5)
+    return model
+
+
+def environment(e):
+    """Examples of one environment."""
+    generator = torch.Generator().manual_seed(100 + e)
+    x = torch.randn(5, 6, dtype=torch.float64, generator=generator)
+    return x, x[:, :3] + torch.randn(5, 3, dtype=torch.float64, generator=generator)
+
+
+def losses(model, x, y):
+    return (model(x) - y).square().mean(1)
+
+
+def several(world, rank):
+    """Ids of the environments of a rank: unequally many."""
+    return [rank] if rank % 2 else [rank, world + rank, 2 * world + rank]
+
+
+def grads(model):
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+def plain_function(rank, world):
+    """One environment a rank, for each rule and each order of summation."""
+    found = {}
+    for key, rule in RULES.items():
+        for summation in ("backend", "rank"):
+            model = make()
+            losses(model, *environment(rank)).mean().backward()
+            shares = combine_across_ranks(model, rule, environments=world, summation=summation)
+            found[key, summation] = grads(model), shares
+    return found
+
+
+def collected(rank, world):
+    """Several environments a rank."""
+    model = make()
+    with Agreement(model, RULES["and"]) as agreement:
+        ids = several(world, rank)
+        parts = [environment(e) for e in ids]
+        x, y = (torch.cat(part) for part in zip(*parts, strict=True))
+        agreement.accumulate(losses(model, x, y), torch.tensor(ids).repeat_interleave(5))
+        combine_across_ranks(model, RULES["and"], statistics=agreement.collect(), summation="rank")
+    return grads(model)
+
+
+def hooked(rank, world):
+    found = {}
+    for key, rule in RULES.items():
+        model = DistributedDataParallel(make(), bucket_cap_mb=1e-4)
+        model.register_comm_hook(HookState(rule), agreement_hook)
+        for _ in range(2):  # the second pass has other buckets than the first
+            model.zero_grad()
+            losses(model, *environment(rank)).mean().backward()
+        found[key] = grads(model.module)
+    return found
+
+
+def sharded(rank, world):
+    from torch.distributed.fsdp import fully_shard
+
+    from craik.agreement.sharded import combine_shards
+
+    found = {}
+    for key in ("mean", "and", "geometric"):
+        model = make()
+        fully_shard(model[0])
+        fully_shard(model)
+        combine_shards(model, RULES[key])
+        losses(model, *environment(rank)).mean().backward()
+        found[key] = {name: p.grad.full_tensor().clone() for name, p in model.named_parameters()}
+    return found
+
+
+def many_environments(rank, world):
+    """More environments than a byte can count, as gradients that are given outright."""
+    parameter = nn.Parameter(torch.zeros(5))
+    count = 200
+    sign = torch.tensor([count, -count, count // 2, 0, 7 * (rank + 1)], dtype=torch.float32)
+    from craik.agreement import Statistics
+    from craik.agreement.distributed import all_reduce_statistics
+
+    total = all_reduce_statistics(Statistics(count, parameter.detach() + rank, sign), count * world)
+    return total.environments, total.sign, total.gradient
+
+
+def silent(rank, world):
+    """The last layer's bias is reached on rank 0 alone, the first layer nowhere; the last rank has no data."""
+    model = make()
+    if rank == world - 1:
+        return combine_across_ranks(model, AndMask(1.0), statistics={}), grads(model)
+    model[0].requires_grad_(True)
+    hidden = torch.ones(2, 7, dtype=torch.float64) * (rank + 1)
+    head = model[2]
+    out = hidden @ head.weight.T + (head.bias if rank == 0 else 0)
+    with Agreement(model, AndMask(1.0)) as agreement:
+        agreement.accumulate(out.square().mean(1), [0, 1])
+        shares = combine_across_ranks(model, AndMask(1.0), statistics=agreement.collect())
+    return shares, grads(model)
+
+
+def sentence(call):
+    try:
+        call()
+    except (ValueError, RuntimeError, FloatingPointError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"
+
+
+def disagreements(rank, world):
+    """Every rank is wrong in another way than the others; what each of them says, and whether gradients were left alone."""
+    said = {}
+
+    def attempt(name, model=None, rule=None, **arguments):
+        model = make() if model is None else model
+        losses(model, *environment(rank)).mean().backward()
+        before = grads(model)
+        said[name] = sentence(lambda: combine_across_ranks(model, rule or AndMask(), **arguments))
+        assert all(torch.allclose(before[key], value, rtol=0, atol=0, equal_nan=True) for key, value in grads(model).items())
+
+    attempt("expected", environments=world + rank)
+    attempt("total", environments=world + 1)
+    attempt("rule", rule=AndMask(0.5 + 0.1 * rank))
+    smaller = make()
+    smaller[2].bias.requires_grad_(rank == 0)
+    attempt("parameters", model=smaller)
+    renamed = nn.Sequential(*make(), nn.Identity()) if rank else nn.Sequential(nn.Identity(), *make())
+    attempt("names", model=renamed)
+    infinite = make()
+    if rank == 1:
+        infinite[2].bias.data.fill_(torch.inf)
+    attempt("nonfinite", model=infinite)
+    attempt("nothing", statistics={})
+    mixed = {name: of_one(p, AndMask()) for name, p in make().named_parameters()}
+    if rank == 1:
+        mixed["2.bias"] = mixed["2.bias"]._replace(environments=2)
+    attempt("mixed", statistics=mixed)
+    attempt("unknown", statistics={"other": mixed["2.bias"]})
+    return said
+
+
+def together(rank, world):
+    return {
+        f.__name__: f(rank, world)
+        for f in (plain_function, collected, hooked, sharded, many_environments, silent, disagreements)
+    }
+
+
+def dies(rank, world):
+    """The last rank is killed in the middle of a step; the others say so."""
+    model = make()
+    combine(model, rank)
+    if rank == world - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    started = time.monotonic()
+    said = sentence(lambda: combine(model, rank))
+    return said, time.monotonic() - started
+
+
+def hook_dies(rank, world):
+    model = DistributedDataParallel(make())
+    model.register_comm_hook(HookState(AndMask()), agreement_hook)
+    for _ in range(2):  # DistributedDataParallel talks to the others itself after the first pass
+        losses(model, *environment(rank)).mean().backward()
+    if rank == world - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sentence(lambda: losses(model, *environment(rank)).mean().backward())
+
+
+def combine(model, rank):
+    model.zero_grad()
+    losses(model, *environment(rank)).mean().backward()
+    combine_across_ranks(model, AndMask())
+
+
+def _enter(work, rank, world, folder):
+    torch.set_num_threads(1)
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=world, timeout=timedelta(seconds=TIMEOUT)
+    )
+    torch.save(work(rank, world), f"{folder}/{rank}.pt")
+    # A group that has lost a rank cannot be taken down in an orderly way.
+    with contextlib.suppress(RuntimeError):
+        distributed.destroy_process_group()
+    os._exit(0)
+
+
+def run(work, world, folder, timeout=120):
+    """Run work(rank, world) in as many processes; what each returned, None for one that died."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "torch.distributed", "torch.distributed.fsdp", "craik.agreement.distributed"])
+    processes = [context.Process(target=_enter, args=(work, rank, world, str(folder)), daemon=True) for rank in range(world)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(timeout)
+        if process.is_alive():
+            process.kill()
+    files = [folder / f"{rank}.pt" for rank in range(world)]
+    return [torch.load(file, weights_only=False) if file.exists() else None for file in files]
