@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import oracles
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, XorMask
+from craik.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, XorMask
 from small_models import batch, make, squared
 
 RULES = {
@@ -13,6 +13,8 @@ RULES = {
     "and-mask": AndMask(0.6),
     "geometric mean": GeometricMean(0.6),
     "xor-mask": XorMask(0.6),
+    "sand-mask": SandMask(0.2),
+    "signal-to-noise": SignalToNoiseMask(0.6),
 }
 
 

@@ -9,10 +9,21 @@ from hypothesis import strategies as st
 from torch import nn
 
 import oracles
-from craik.agreement import Agreement, AndMask, GeometricMean
+import rules_oracles
+from craik.agreement import Agreement, AndMask, Combined, GeometricMean
 from craik.agreement.layers import linear
 
-RULES = {"and-mask": AndMask(0.6), "geometric mean": GeometricMean(0.6)}
+
+class MeanSquare:
+    """Brings the sum of squares to the light."""
+
+    needs = frozenset({"square"})
+
+    def __call__(self, statistics):
+        return Combined(statistics.square / statistics.environments, torch.ones_like(statistics.square))
+
+
+RULES = {"and-mask": AndMask(0.6), "geometric mean": GeometricMean(0.6), "mean square": MeanSquare()}
 IDS = st.one_of(
     st.lists(st.integers(0, 3), min_size=2, max_size=9).filter(lambda ids: len(set(ids)) > 1),
     st.integers(2, 6).map(lambda e: list(range(e))),
@@ -35,8 +46,9 @@ def assert_exact(model, x, ids, rule="and-mask", slow=frozenset()):
         record = agreement.backward(loss(model(x), x), ids)
     assert {key for key, path in record.paths.items() if path == "per-environment"} == set(slow)
     for key, parameter in model.named_parameters():
-        gradient, mask = oracles.combine(rule, stacks[key], "0.6")
+        gradient, mask = rules_oracles.combine(rule, stacks[key], "0.6")
         scale = float(stacks[key].abs().max())
+        scale = scale**2 if rule == "mean square" else scale
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-12, atol=1e-12 * scale)
         if rule == "and-mask":
             # Gradients that are 0 in theory (a key's bias before a softmax) are rounding noise of either sign.

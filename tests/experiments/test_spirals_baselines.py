@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.experiments import spirals_baselines as experiment
 from craik.harness.claims import judge
@@ -33,32 +32,6 @@ def test_draws_stay_in_the_printed_ranges():
             "dann": False,
         }
         assert {name for name, is_on in on.items() if is_on} == {method} - {"dann"}
-
-
-def test_irm_penalty_is_the_squared_gradient_of_a_scale():
-    generator = torch.Generator().manual_seed(0)
-    logits, labels = torch.randn(12, generator=generator), torch.randint(0, 2, (12,), generator=generator).float()
-    expected = 0.0
-    for rows in torch.arange(12).split(4):
-        scale = torch.ones((), requires_grad=True)
-        (slope,) = torch.autograd.grad(cross_entropy(scale * logits[rows], labels[rows]), scale)
-        expected += float(slope) ** 2 / 3
-    assert float(experiment.irm_penalty(logits, labels, 3)) == pytest.approx(expected)
-
-
-def test_the_discriminator_learns_and_the_embedding_is_trained_against_it():
-    model = experiment.Adversarial(4, 3, 8, torch.Generator().manual_seed(0))
-    x, environments = torch.randn(9, 4, generator=torch.Generator().manual_seed(1)), torch.arange(3).repeat(3)
-    model.domain_loss(x, environments).backward()
-    reversed_gradients = [p.grad.clone() for p in model.embedding.parameters()]
-    own = [p.grad.clone() for p in model.discriminator.parameters()]
-    model.zero_grad()
-    torch.nn.functional.cross_entropy(model.discriminator(model.embedding(x)), environments).backward()
-    for reversed_one, parameter in zip(reversed_gradients, model.embedding.parameters(), strict=True):
-        torch.testing.assert_close(reversed_one, -parameter.grad)
-    for gradient, parameter in zip(own, model.discriminator.parameters(), strict=True):
-        torch.testing.assert_close(gradient, parameter.grad)
-    assert all(p.grad is None or not p.grad.any() for p in model.classifier.parameters())
 
 
 def test_one_row_a_method_and_the_global_generator_is_left_alone(rows):

@@ -2,12 +2,17 @@
 
 from craik.agreement.auditing import Audit as Audit
 from craik.agreement.auditing import audit as audit
+from craik.agreement.optim import TemporalAndMaskAdam as TemporalAndMaskAdam
 from craik.agreement.rules import AndMask as AndMask
 from craik.agreement.rules import Combined as Combined
 from craik.agreement.rules import GeometricMean as GeometricMean
 from craik.agreement.rules import Mean as Mean
+from craik.agreement.rules import MedianSign as MedianSign
 from craik.agreement.rules import Rule as Rule
+from craik.agreement.rules import SandMask as SandMask
+from craik.agreement.rules import SignalToNoiseMask as SignalToNoiseMask
 from craik.agreement.rules import Statistics as Statistics
 from craik.agreement.rules import XorMask as XorMask
 from craik.agreement.step import Agreement as Agreement
 from craik.agreement.step import Record as Record
+from craik.agreement.temporal_mask import TemporalMask as TemporalMask

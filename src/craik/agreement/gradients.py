@@ -28,6 +28,7 @@ class RunningSums:
         self.gradient: Tensor | None = None
         self.sign: Tensor | None = None
         self.log_magnitude: Tensor | None = None
+        self.square: Tensor | None = None
 
     @property
     def sign_dtype(self) -> torch.dtype:
@@ -41,6 +42,7 @@ class RunningSums:
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Add the gradients of c further environments. Their memory is scratch to this method and is overwritten."""
         log_magnitude = gradients.abs().log_().sum(0) if "log_magnitude" in self.needs else None
+        square = gradients.square().sum(0) if "square" in self.needs else None
         if len(gradients) > 1:
             total = gradients.sum(0)
             sign = gradients.sign_().sum(0) if "sign" in self.needs else None
@@ -49,7 +51,7 @@ class RunningSums:
             (one,) = gradients
             total = one.clone() if self.gradient is None else self.gradient.add_(one)
             sign = one.sign_() if "sign" in self.needs else None
-        self.add_sums(len(gradients), None if total is self.gradient else total, sign, log_magnitude)
+        self.add_sums(len(gradients), None if total is self.gradient else total, sign, log_magnitude, square)
 
     def add_sums(
         self,
@@ -57,6 +59,7 @@ class RunningSums:
         gradient: Float[Tensor, "*p"] | None,
         sign: Shaped[Tensor, "*p"] | None = None,
         log_magnitude: Float[Tensor, "*p"] | None = None,
+        square: Float[Tensor, "*p"] | None = None,
     ) -> None:
         """Add what the gradients of further environments add up to; the first tensors given are kept and added to."""
         self.gradient = _plus(self.gradient, gradient, self.dtype)
@@ -64,16 +67,17 @@ class RunningSums:
         first = self.sign is None and sign is not None and sign.dtype == torch.int8
         self.sign = sign if first else _plus(_as(self.sign, self.sign_dtype), sign, self.sign_dtype)
         self.log_magnitude = _plus(self.log_magnitude, log_magnitude, self.dtype)
+        self.square = _plus(self.square, square, self.dtype)
         self.environments += environments
 
     def add_parts(self, parts: Sequence["RunningSums"]) -> None:
         """Add sums that were formed for adjacent rows of the parameter, all of the same environments."""
         found = [part.statistics() for part in parts]
-        sign, log_magnitude = (
+        sign, log_magnitude, square = (
             torch.cat([tensor for tensor in tensors if tensor is not None]) if name in self.needs else None
-            for name, tensors in (("sign", [f.sign for f in found]), ("log_magnitude", [f.log_magnitude for f in found]))
+            for name, tensors in zip(found[0]._fields[2:], zip(*(f[2:] for f in found), strict=True), strict=True)
         )
-        self.add_sums(parts[0].environments, torch.cat([f.gradient for f in found]), sign, log_magnitude)
+        self.add_sums(parts[0].environments, torch.cat([f.gradient for f in found]), sign, log_magnitude, square)
 
     def add_silent(self, environments: int) -> None:
         """Add environments whose losses do not reach the parameter: their gradient is 0, and so is its sign."""
@@ -81,12 +85,13 @@ class RunningSums:
             zero = torch.zeros(self.shape, dtype=self.dtype, device=self.device)
             sign = torch.zeros_like(zero, dtype=self.sign_dtype) if "sign" in self.needs else None
             log_magnitude = torch.full_like(zero, -torch.inf) if "log_magnitude" in self.needs else None
-            self.add_sums(environments, zero, sign, log_magnitude)
+            square = torch.zeros_like(zero) if "square" in self.needs else None
+            self.add_sums(environments, zero, sign, log_magnitude, square)
 
     def join(self, other: "RunningSums") -> None:
         """Add the sums of further environments."""
         if other.gradient is not None:
-            self.add_sums(other.environments, other.gradient, other.sign, other.log_magnitude)
+            self.add_sums(other.environments, other.gradient, other.sign, other.log_magnitude, other.square)
 
     def statistics(self) -> Statistics:
         """Return the sums so far.
@@ -96,7 +101,7 @@ class RunningSums:
         """
         if self.gradient is None:
             raise RuntimeError("Statistics need at least one environment. Found none added; call add first.")
-        return Statistics(self.environments, self.gradient, self.sign, self.log_magnitude)
+        return Statistics(self.environments, self.gradient, self.sign, self.log_magnitude, self.square)
 
 
 def _as(tensor: Tensor | None, dtype: torch.dtype) -> Tensor | None:

@@ -10,17 +10,16 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
-from torch.nn.functional import cross_entropy as domain_entropy
 
 from craik.experiments import spirals
 from craik.harness.claims import Claim, Measurement, Row
 from craik.harness.columns import number, numbers, where
 from craik.harness.figures import COLOURS, panels
-from craik.networks import mlp
+from craik.methods import irm_penalty
+from craik.networks import Adversarial, mlp
 from craik.tasks.spirals import Split
 
 REPRODUCES = "thesis section 3.3.1, figure 3.6 and tables B.1 and B.2; paper section 3.1, figure 6 and tables 1 and 2"
@@ -113,48 +112,6 @@ def draw(method: str, config: Config) -> Trial:
     return replace(trial, **changes[method]())
 
 
-class Reverse(torch.autograd.Function):
-    """The identity, whose gradient is turned round: what follows is trained against what precedes (Ganin et al., 2016)."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:  # noqa: ANN401  # torch's signature
-        """Return the input."""
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:  # noqa: ANN401  # torch's signature
-        """Return the gradient with its sign changed."""
-        return -grad_outputs[0]
-
-
-class Adversarial(nn.Module):
-    """DANN: an embedding, a classifier on it, and a discriminator of environments that the embedding is trained against."""
-
-    def __init__(self, inputs: int, environments: int, hidden: int, generator: torch.Generator) -> None:
-        super().__init__()
-        self.embedding = nn.Sequential(mlp(inputs, hidden, generator, hidden, layers=1), nn.LeakyReLU())
-        self.classifier = mlp(hidden, 1, generator, hidden, layers=1)
-        self.discriminator = mlp(hidden, environments, generator, hidden, layers=1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the classifier's logits."""
-        return self.classifier(self.embedding(x))
-
-    def domain_loss(self, x: Tensor, environments: Tensor) -> Tensor:
-        """Return the discriminator's loss, whose gradient reaches the embedding reversed."""
-        return domain_entropy(self.discriminator(Reverse.apply(self.embedding(x))), environments)
-
-
-def irm_penalty(logits: Float[Tensor, " b"], labels: Float[Tensor, " b"], environments: int) -> Tensor:
-    """Return IRMv1's penalty, the mean over environments of the squared gradient of their loss in a scale of the output.
-
-    At scale 1 that gradient is mean_b (sigmoid(z_b) - y_b) z_b (Arjovsky et al., 2019, equation IRMv1). Environments lie
-    adjacent in the batch, with as many examples each.
-    """
-    slopes = ((logits.sigmoid() - labels) * logits).reshape(environments, -1).mean(dim=1)
-    return slopes.square().mean()
-
-
 def make_model(method: str, trial: Trial, config: Config) -> nn.Module:
     """Return a method's network with the initial weights of a trial."""
     generator = torch.Generator().manual_seed(config.seed)
@@ -164,7 +121,12 @@ def make_model(method: str, trial: Trial, config: Config) -> nn.Module:
     return mlp(inputs, 1, generator, trial.hidden, trial.layers, batch_norm=trial.batch_norm, dropout=trial.dropout)
 
 
-def loss_of(method: str, model: nn.Module, batch: Split, trial: Trial, step: int, environments: int) -> tuple[Tensor, Tensor]:
+def unreduced(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return each example's cross-entropy."""
+    return cross_entropy(logits, labels, reduction="none")
+
+
+def loss_of(method: str, model: nn.Module, batch: Split, trial: Trial, step: int) -> tuple[Tensor, Tensor]:
     """Return what is minimised at a step, and the logits."""
     logits = model(batch.x)[:, 0]
     loss = cross_entropy(logits, batch.y)
@@ -173,7 +135,7 @@ def loss_of(method: str, model: nn.Module, batch: Split, trial: Trial, step: int
     if method == "irm":
         # As the authors' code: a small penalty first, then the weight, with the whole loss divided by it.
         weight = trial.penalty if step > trial.annealing else 1.0
-        loss = (loss + weight * irm_penalty(logits, batch.y, environments)) / max(1.0, weight)
+        loss = (loss + weight * irm_penalty(logits, batch.y, batch.environments, unreduced)) / max(1.0, weight)
     return loss, logits
 
 
@@ -196,7 +158,7 @@ def train(method: str, model: nn.Module, trial: Trial, config: Config, data: Spl
     last: list[tuple[float, float]] = []
     for step, batch in enumerate(spirals.batches(settings, data), start=1):
         optimizer.zero_grad()
-        loss, logits = loss_of(method, model, batch, trial, step, config.environments)
+        loss, logits = loss_of(method, model, batch, trial, step)
         if not torch.isfinite(loss):
             raise FloatingPointError(f"the loss is {loss.item()} at step {step}")
         loss.backward()

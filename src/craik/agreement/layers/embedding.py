@@ -38,11 +38,14 @@ class EmbeddingWeight(Formula):
             missing = groups.count - torch.bincount(looked_up, minlength=entries)
             log_magnitude = gradients.new_zeros(sums.shape).index_add_(0, looked_up, gradients.abs().log_())
             log_magnitude[missing > 0] = -torch.inf
+        square = None
+        if "square" in sums.needs:
+            square = gradients.new_zeros(sums.shape).index_add_(0, looked_up, gradients.square())
         sign = None
         if "sign" in sums.needs:
             signs = gradients.sign_().to(sums.sign_dtype)
             sign = signs.new_zeros(sums.shape).index_add_(0, looked_up, signs)
-        sums.add_sums(groups.count, total, sign, log_magnitude)
+        sums.add_sums(groups.count, total, sign, log_magnitude, square)
 
 
 def _entries(use: Use) -> int:

@@ -37,7 +37,9 @@ class LinearWeight(Formula):
             return
         inputs = use.inputs.to(use.deltas.dtype)
         sign = sign_products(use.deltas, inputs) if "sign" in sums.needs else None
-        sums.add_sums(groups.count, use.deltas.T @ inputs, sign)
+        # (delta a^T)^2 = delta^2 (a^2)^T, element by element.
+        square = use.deltas.square().T @ inputs.square() if "square" in sums.needs else None
+        sums.add_sums(groups.count, use.deltas.T @ inputs, sign, square=square)
 
 
 def sign_products(deltas: Float[Tensor, "e o"], inputs: Float[Tensor, "e i"]) -> Shaped[Tensor, "o i"]:

@@ -1,14 +1,13 @@
-r"""What agreement means: rules that combine the gradients of several environments.
+r"""What a rule is, and what rules are made of.
 
 A rule is a pure function of running statistics. It never sees the E gradients side by side, only what a stream of them adds
 up to, so its memory does not grow with the number of environments. Index convention: ``e`` runs over environments,
 ``g_e`` is the gradient of environment e's mean loss; every operation is element by element.
 
-Sources: thesis section 3.2.3; paper sections 2.2 and 2.3; figure 3.7 for the XOR-mask.
+The rules are the files beside this one; here is what they share.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -25,17 +24,19 @@ class Statistics(NamedTuple):
         sign: sum over e of sign(g_e), integers in [-E, E] held in whatever type represents them exactly, bytes or floats;
             sign(0) is 0, so a zero gradient is a disagreement. None unless the rule needs it.
         log_magnitude: sum over e of log abs(g_e), -inf where any g_e is 0. None unless the rule needs it.
+        square: sum over e of g_e^2. None unless the rule needs it.
     """
 
     environments: int
     gradient: Float[Tensor, "*p"]
     sign: Shaped[Tensor, "*p"] | None = None
     log_magnitude: Float[Tensor, "*p"] | None = None
+    square: Float[Tensor, "*p"] | None = None
 
     def clone(self) -> "Statistics":
         """Return a copy that may be overwritten."""
-        sign, log_magnitude = (None if tensor is None else tensor.clone() for tensor in (self.sign, self.log_magnitude))
-        return Statistics(self.environments, self.gradient.clone(), sign, log_magnitude)
+        optional = (None if tensor is None else tensor.clone() for tensor in self[2:])
+        return Statistics(self.environments, self.gradient.clone(), *optional)
 
 
 class Combined(NamedTuple):
@@ -87,11 +88,11 @@ def agreement_mask(statistics: Statistics, threshold: float) -> Shaped[Tensor, "
 
     The threshold is the papers' tau; their t, the number of signs that must be equal, is E / 2 * (tau + 1).
     """
-    sign = _needed(statistics.sign, "sign").clone()
-    return _mask_(sign, required_count(threshold, statistics.environments))
+    sign = needed(statistics.sign, "sign").clone()
+    return mask_(sign, required_count(threshold, statistics.environments))
 
 
-def _mask_(sign: Shaped[Tensor, "*p"], count: int) -> Shaped[Tensor, "*p"]:
+def mask_(sign: Shaped[Tensor, "*p"], count: int) -> Shaped[Tensor, "*p"]:
     """Turn sign sums into the mask in place.
 
     For integers s and k, s >= k exactly where s - (k - 1) >= 1, and else it is at most 0: clamped, that is the mask. A
@@ -132,106 +133,8 @@ class Consuming(ABC):
         """Do the same and overwrite the statistics' tensors, which may become the result's."""
 
 
-@dataclass(frozen=True)
-class Mean(Consuming):
-    """The arithmetic mean, mean_e g_e: plain averaging of environments, the papers' logical OR.
-
-    Every environment counts the same however many examples it has; with equal sizes it is ordinary backpropagation.
-    """
-
-    needs: ClassVar[frozenset[str]] = frozenset()
-
-    def consume(self, statistics: Statistics) -> Combined:
-        """Return the mean gradient; everything survives."""
-        return Combined(_mean(statistics), torch.ones((), device=statistics.gradient.device).expand(statistics.gradient.shape))
-
-
-@dataclass(frozen=True)
-class AndMask(Consuming):
-    """The AND-mask: the mean gradient where enough environments agree on its sign, 0 elsewhere.
-
-    m * mean_e g_e with m = 1[ abs(mean_e sign g_e) >= threshold ] (thesis section 3.2.3).
-
-    Args:
-        threshold: the papers' tau in [0, 1]; 0 is plain averaging, 1 asks for full agreement.
-        rescale: multiply what survives in a parameter tensor by numel / survivors (an option of thesis appendix B.2.3.1).
-
-    Raises:
-        ValueError: threshold outside [0, 1].
-    """
-
-    threshold: float = 1.0
-    rescale: bool = False
-    needs: ClassVar[frozenset[str]] = frozenset({"sign"})
-
-    def __post_init__(self) -> None:
-        _check_threshold(self.threshold)
-
-    def consume(self, statistics: Statistics) -> Combined:
-        """Return the masked mean."""
-        count = required_count(self.threshold, statistics.environments)
-        survives = _mask_(_needed(statistics.sign, "sign"), count)
-        return _masked(_mean(statistics), survives, self.rescale)
-
-
-@dataclass(frozen=True)
-class GeometricMean(Consuming):
-    """The geometric mean of the environments' gradients where enough of them agree on the sign, 0 elsewhere.
-
-    m * sign(mean_e g_e) * exp(mean_e log abs(g_e)) (thesis sections 3.2.2 and 3.2.3), computed in the log domain. A component
-    that is 0 in any environment is 0 in the result: the thesis' limitation (ii). The published code adds 1e-10 inside the
-    logarithm, which makes such a component small instead.
-
-    Args:
-        threshold: the papers' tau in [0, 1].
-        rescale: multiply what survives in a parameter tensor by numel / survivors.
-
-    Raises:
-        ValueError: threshold outside [0, 1].
-    """
-
-    threshold: float = 1.0
-    rescale: bool = False
-    needs: ClassVar[frozenset[str]] = frozenset({"sign", "log_magnitude"})
-
-    def __post_init__(self) -> None:
-        _check_threshold(self.threshold)
-
-    def consume(self, statistics: Statistics) -> Combined:
-        """Return the masked geometric mean."""
-        log_magnitude = _needed(statistics.log_magnitude, "log_magnitude")
-        magnitude = log_magnitude.div_(statistics.environments).exp_()
-        survives = _mask_(_needed(statistics.sign, "sign"), required_count(self.threshold, statistics.environments))
-        return _masked(magnitude.mul_(statistics.gradient.sign_()), survives, self.rescale)
-
-
-@dataclass(frozen=True)
-class XorMask(Consuming):
-    """The XOR-mask: (1 - m) * mean_e g_e, keeps only what the environments disagree on (figure 3.7, left).
-
-    Args:
-        threshold: the papers' tau in [0, 1]; 0 leaves nothing.
-        rescale: multiply what survives in a parameter tensor by numel / survivors.
-
-    Raises:
-        ValueError: threshold outside [0, 1].
-    """
-
-    threshold: float = 1.0
-    rescale: bool = False
-    needs: ClassVar[frozenset[str]] = frozenset({"sign"})
-
-    def __post_init__(self) -> None:
-        _check_threshold(self.threshold)
-
-    def consume(self, statistics: Statistics) -> Combined:
-        """Return the mean gradient of the components that the AND-mask would remove."""
-        count = required_count(self.threshold, statistics.environments)
-        disagrees = _mask_(_needed(statistics.sign, "sign"), count).mul_(-1).add_(1)
-        return _masked(_mean(statistics), disagrees, self.rescale)
-
-
-def _mean(statistics: Statistics) -> Tensor:
+def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
+    """Return mean_e g_e in the memory of its sum."""
     return statistics.gradient.div_(statistics.environments)
 
 
@@ -239,7 +142,8 @@ _CHUNK = 2**18
 """Elements whose mask is converted at a time where it is held in bytes."""
 
 
-def _masked(gradient: Tensor, survives: Tensor, rescale: bool) -> Combined:
+def masked(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescale: bool) -> Combined:
+    """Multiply a gradient by a mask of ones and zeros in its own memory, and rescale what survives where that is asked for."""
     if survives.dtype == gradient.dtype or not (gradient.is_contiguous() and survives.is_contiguous()):
         gradient.mul_(survives)
     else:
@@ -249,13 +153,23 @@ def _masked(gradient: Tensor, survives: Tensor, rescale: bool) -> Combined:
     return Combined(rescaled(gradient, survives) if rescale else gradient, survives)
 
 
-def _needed(value: Tensor | None, name: str) -> Tensor:
+def needed(value: Tensor | None, name: str) -> Tensor:
+    """Return an optional statistic.
+
+    Raises:
+        ValueError: it was not computed, as the rule's ``needs`` does not list it.
+    """
     if value is None:
         raise ValueError(f"The rule reads statistics.{name}. Found None. List {name!r} in the rule's `needs`.")
     return value
 
 
-def _check_threshold(threshold: float) -> None:
+def check_threshold(threshold: float) -> None:
+    """Refuse a threshold outside [0, 1].
+
+    Raises:
+        ValueError: says so.
+    """
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(
             f"`threshold` should lie in [0, 1]: 0 is plain averaging, 1 asks for full sign agreement. Found {threshold!r}."

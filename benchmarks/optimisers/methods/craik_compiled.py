@@ -1,0 +1,18 @@
+"""TemporalAndMaskAdam, fused by torch.compile."""
+
+from collections.abc import Sequence
+
+import torch
+from craik_benchmarks.optimisers.literal import BETAS, DECAY, EPS, LR, THRESHOLD
+from craik_benchmarks.optimisers.methods import Method
+from torch import nn
+
+from craik.agreement import TemporalAndMaskAdam
+
+
+def make(parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
+    """Return the optimiser."""
+    return TemporalAndMaskAdam(parameters, LR, BETAS, THRESHOLD, EPS, DECAY, compiled=True, refuse_nonfinite=False)
+
+
+METHOD = Method("craik, compiled", make, package="craik")

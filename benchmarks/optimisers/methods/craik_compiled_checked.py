@@ -1,0 +1,18 @@
+"""TemporalAndMaskAdam, fused by torch.compile, with its check for NaN and infinity, which torch's optimisers do not make."""
+
+from collections.abc import Sequence
+
+import torch
+from craik_benchmarks.optimisers.literal import BETAS, DECAY, EPS, LR, THRESHOLD
+from craik_benchmarks.optimisers.methods import Method
+from torch import nn
+
+from craik.agreement import TemporalAndMaskAdam
+
+
+def make(parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
+    """Return the optimiser."""
+    return TemporalAndMaskAdam(parameters, LR, BETAS, THRESHOLD, EPS, DECAY, compiled=True)
+
+
+METHOD = Method("craik, compiled and checked", make, package="craik", note="refuses NaN and infinite gradients, the default")

@@ -1,0 +1,20 @@
+"""What agreement means: rules that combine the gradients of several environments, one file each.
+
+A rule is a pure function of `Statistics`, of which `craik.agreement.rules.base` says more.
+"""
+
+from craik.agreement.rules.and_mask import AndMask as AndMask
+from craik.agreement.rules.base import Combined as Combined
+from craik.agreement.rules.base import Consuming as Consuming
+from craik.agreement.rules.base import Rule as Rule
+from craik.agreement.rules.base import Statistics as Statistics
+from craik.agreement.rules.base import agreement_mask as agreement_mask
+from craik.agreement.rules.base import count_survivors as count_survivors
+from craik.agreement.rules.base import required_count as required_count
+from craik.agreement.rules.base import rescaled as rescaled
+from craik.agreement.rules.geometric_mean import GeometricMean as GeometricMean
+from craik.agreement.rules.mean import Mean as Mean
+from craik.agreement.rules.median_sign import MedianSign as MedianSign
+from craik.agreement.rules.sand_mask import SandMask as SandMask
+from craik.agreement.rules.signal_to_noise import SignalToNoiseMask as SignalToNoiseMask
+from craik.agreement.rules.xor_mask import XorMask as XorMask

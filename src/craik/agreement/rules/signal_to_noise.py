@@ -1,0 +1,48 @@
+"""A mask by the ratio of signal to noise, which the paper suggests in a footnote and leaves open."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
+
+
+@dataclass(frozen=True)
+class SignalToNoiseMask(Consuming):
+    """The mean gradient where it stands out from its spread over the environments, 0 elsewhere.
+
+    1[ abs(mean_e g_e) >= ratio * std_e(g_e) ] * mean_e g_e, with the standard deviation of the E environments (divided by
+    E). The paper's footnote 10 names the signal-to-noise ratio as another way to ask for agreement and gives no formula;
+    this one is ours. Unlike the AND-mask it sees magnitudes: one environment far from the others is noise even with their
+    sign.
+
+    Where all magnitudes are equal it is the AND-mask of threshold ratio / sqrt(1 + ratio^2).
+
+    Args:
+        ratio: signal over noise that a component needs, at least 0; 0 is plain averaging.
+        rescale: multiply what survives in a parameter tensor by numel / survivors.
+
+    Raises:
+        ValueError: a ratio that is negative, infinite or NaN.
+    """
+
+    ratio: float = 1.0
+    rescale: bool = False
+    needs: ClassVar[frozenset[str]] = frozenset({"square"})
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.ratio < math.inf:
+            raise ValueError(
+                f"`ratio` should be finite and at least 0, where 0 is plain averaging. Found {self.ratio!r}. "
+                "A ratio of 1 asks for a mean as large as the standard deviation."
+            )
+
+    def consume(self, statistics: Statistics) -> Combined:
+        """Return the masked mean; where every environment's gradient is 0 nothing survives a ratio above 0."""
+        # mean^2 >= r^2 (mean of squares - mean^2), put so that nothing is subtracted: rounding would swallow a small variance.
+        noise = needed(statistics.square, "square").mul_(statistics.environments).sqrt_()
+        share = self.ratio / math.hypot(1.0, self.ratio)
+        survives = statistics.gradient.abs() >= noise.mul_(share)
+        if self.ratio > 0:
+            survives &= statistics.gradient != 0
+        return masked(mean_(statistics), survives, self.rescale)

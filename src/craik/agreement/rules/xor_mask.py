@@ -1,0 +1,42 @@
+"""The XOR-mask (thesis figure 3.7, left)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from craik.agreement.rules.base import (
+    Combined,
+    Consuming,
+    Statistics,
+    check_threshold,
+    mask_,
+    masked,
+    mean_,
+    needed,
+    required_count,
+)
+
+
+@dataclass(frozen=True)
+class XorMask(Consuming):
+    """The XOR-mask: (1 - m) * mean_e g_e, keeps only what the environments disagree on (figure 3.7, left).
+
+    Args:
+        threshold: the papers' tau in [0, 1]; 0 leaves nothing.
+        rescale: multiply what survives in a parameter tensor by numel / survivors.
+
+    Raises:
+        ValueError: threshold outside [0, 1].
+    """
+
+    threshold: float = 1.0
+    rescale: bool = False
+    needs: ClassVar[frozenset[str]] = frozenset({"sign"})
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
+
+    def consume(self, statistics: Statistics) -> Combined:
+        """Return the mean gradient of the components that the AND-mask would remove."""
+        count = required_count(self.threshold, statistics.environments)
+        disagrees = mask_(needed(statistics.sign, "sign"), count).mul_(-1).add_(1)
+        return masked(mean_(statistics), disagrees, self.rescale)

@@ -1,0 +1,108 @@
+"""To and from TorchJD: our rules as its aggregators, and its aggregators on our environments, for small models.
+
+A rule sees sums over environments; an aggregator sees the Jacobian, one row of all P components for each of E environments.
+So a rule is an aggregator at once, while an aggregator needs the stacked E x P matrix and cannot be a
+`craik.agreement.Rule`: `aggregate` is the step for it.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from craik.agreement import checks
+from craik.agreement.environments import EnvironmentIds, partition
+from craik.agreement.gradients import RunningSums, environment_gradients
+from craik.agreement.rules import Rule
+
+if TYPE_CHECKING:
+    Aggregator = Callable[[Tensor], Tensor]
+
+LIMIT = 2**27
+"""Elements that `aggregate` stacks unless told otherwise: half a gibibyte of float32."""
+
+
+def as_aggregator(rule: Rule) -> Any:  # noqa: ANN401  # TorchJD's class, which need not be installed
+    """Return a TorchJD ``Aggregator``, a module from (m, n) matrices to (n,) vectors, that applies a rule to the columns.
+
+    Rows are environments. A rule's ``rescale`` counts survivors over the whole vector here, over each parameter in `Agreement`.
+
+    Raises:
+        ModuleNotFoundError: TorchJD is not installed.
+    """
+    try:
+        from torchjd.aggregation import Aggregator  # noqa: PLC0415  # an extra's  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise ModuleNotFoundError("torchjd should be installed. Found no such package. pip install 'craik[bench]'") from None
+
+    class RuleAggregator(Aggregator):  # pyright: ignore[reportUntypedBaseClass]
+        """A rule of craik's."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.rule = rule
+
+        def forward(self, matrix: Tensor, /) -> Tensor:
+            """Combine the rows."""
+            return combine(rule, matrix)
+
+        def __repr__(self) -> str:
+            return f"RuleAggregator({rule!r})"
+
+    return RuleAggregator()
+
+
+def combine(rule: Rule, matrix: Float[Tensor, "m n"]) -> Float[Tensor, " n"]:
+    """Apply a rule to the rows of a matrix, each an environment's gradient."""
+    sums = RunningSums(matrix[0], rule.needs)
+    sums.add(matrix.clone())
+    return rule(sums.statistics()).gradient
+
+
+def aggregate(
+    model: nn.Module,
+    losses: Float[Tensor, "..."],
+    environments: EnvironmentIds,
+    aggregator: "Aggregator",
+    *,
+    limit: int = LIMIT,
+) -> None:
+    """Add to ``.grad`` what an aggregator makes of the environments' gradients: a peer's place in `Agreement`'s loop.
+
+    Takes one backward pass for each environment and holds all E gradients, which only small models bear.
+
+    Args:
+        model: its trainable parameters make up the matrix's columns, in the order of ``named_parameters``.
+        losses: (B,) unreduced, with their graph.
+        environments: B integers, the environment of each example.
+        aggregator: from (E, P) to (P,), as TorchJD's are; any callable.
+        limit: refuse to stack more elements than this.
+
+    Raises:
+        TypeError: ids that are not integers.
+        ValueError: losses or ids that do not fit, a matrix above the limit, an aggregate of another shape. No gradient is
+            touched then.
+    """
+    checks.check_losses(losses)
+    groups = partition(environments, len(losses), losses.device)
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    components = sum(parameter.numel() for parameter in parameters)
+    if groups.count * components > limit:
+        raise ValueError(
+            f"An aggregator stacks every environment's gradient, at most `limit` = {limit} elements. Found {groups.count} "
+            f"environments x {components} components. Use a rule with Agreement, which streams, or raise the limit."
+        )
+    rows = [
+        torch.cat([torch.zeros_like(p).flatten() if g is None else g.flatten() for g, p in zip(found, parameters, strict=True)])
+        for found in environment_gradients(losses, groups, parameters)
+    ]
+    combined = aggregator(torch.stack(rows))
+    if combined.shape != (components,):
+        raise ValueError(
+            f"`aggregator` should return one number for each of {components} components. Found shape {tuple(combined.shape)}."
+        )
+    for parameter, piece in zip(parameters, combined.detach().split([p.numel() for p in parameters]), strict=True):
+        gradient = piece.view(parameter.shape)
+        parameter.grad = gradient.clone() if parameter.grad is None else parameter.grad + gradient

@@ -1,0 +1,39 @@
+import math
+
+import pytest
+import torch
+
+from craik.agreement.rules import AndMask, SignalToNoiseMask, Statistics
+
+
+def statistics(g):
+    return Statistics(len(g), g.sum(0), g.sign().sum(0), square=g.square().sum(0))
+
+
+def test_equal_magnitudes_make_it_an_and_mask():
+    g = torch.randn(15, 200, generator=torch.Generator().manual_seed(0)).sign()
+    for threshold in (0.1, 0.31, 0.7):
+        ratio = threshold / math.sqrt(1 - threshold**2)
+        found = SignalToNoiseMask(ratio)(statistics(g))
+        expected = AndMask(threshold)(statistics(g))
+        assert torch.equal(found.survives, expected.survives.bool())
+        assert torch.equal(found.gradient, expected.gradient)
+        assert 0 < int(found.survives.sum()) < 200
+
+
+def test_one_large_environment_is_noise_even_with_the_same_sign():
+    g = torch.tensor([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 50.0]])
+    assert SignalToNoiseMask(1.0)(statistics(g)).survives.tolist() == [True, False]
+    assert AndMask(1.0)(statistics(g)).survives.bool().all()
+
+
+def test_no_gradient_at_all_does_not_survive():
+    zeros = torch.zeros(3, 2)
+    assert not SignalToNoiseMask(0.5)(statistics(zeros)).survives.any()
+    assert SignalToNoiseMask(0.0)(statistics(zeros)).survives.all()
+
+
+@pytest.mark.parametrize("ratio", [-0.1, float("inf"), float("nan")])
+def test_ratio_out_of_range(ratio):
+    with pytest.raises(ValueError, match="`ratio` should be finite and at least 0"):
+        SignalToNoiseMask(ratio)

@@ -1,0 +1,82 @@
+import copy
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from craik.agreement import TemporalAndMaskAdam, TemporalMask
+from temporal_oracles import temporal_mask
+
+
+@given(
+    seed=st.integers(0, 1000),
+    beta=st.sampled_from([0.0, 0.5, 0.8]),
+    threshold=st.sampled_from([0.0, 0.3, 0.62, 1.0]),
+    bias_correction=st.booleans(),
+)
+def test_equals_the_literal_lines(seed, beta, threshold, bias_correction):
+    generator = torch.Generator().manual_seed(seed)
+    parameter = torch.nn.Parameter(torch.zeros(3, 2, dtype=torch.float64))
+    mask = TemporalMask([parameter], beta, threshold, bias_correction=bias_correction)
+    steps = [torch.randint(-1, 2, (3, 2), generator=generator).double() * 0.3 for _ in range(5)]
+    for expected, step in zip(temporal_mask(steps, beta, threshold, bias_correction), steps, strict=True):
+        parameter.grad = step.clone()
+        (share,) = mask.mask_()
+        assert torch.equal(parameter.grad, step * expected)
+        assert share == pytest.approx(expected.double().mean().item())
+
+
+def test_with_plain_descent_it_is_the_optimisers_mask():
+    generator = torch.Generator().manual_seed(0)
+    one, other = (torch.nn.Parameter(torch.zeros(50)) for _ in range(2))
+    adam = TemporalAndMaskAdam([one], betas=(0.0, 0.9, 0.7), threshold=0.5)
+    sgd, mask = torch.optim.SGD([other], lr=0.1), TemporalMask([other], 0.7, 0.5)
+    for _ in range(5):
+        before = one.detach().clone(), other.detach().clone()
+        one.grad = torch.randn(50, generator=generator)
+        other.grad = one.grad.clone()
+        adam.step()
+        mask.mask_()
+        sgd.step()
+        assert torch.equal(one != before[0], other != before[1])
+    assert 0 < int((other != before[1]).sum()) < 50
+
+
+def test_a_state_goes_on_where_it_was_and_is_checked():
+    parameters = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(2))]
+    mask = TemporalMask(parameters, 0.5, 0.7)
+    for _ in range(2):
+        parameters[0].grad = torch.ones(3)
+        mask.mask_()
+    twin = TemporalMask([torch.nn.Parameter(torch.zeros(3).double()), torch.nn.Parameter(torch.zeros(2).double())])
+    twin.load_state_dict(copy.deepcopy(mask.state_dict()))
+    assert (twin.beta, twin.threshold) == (0.5, 0.7)
+    twin.params[0].grad = torch.ones(3).double()
+    assert twin.mask_() == [1.0]
+    assert mask.state_dict()["steps"] == [2, 0]
+    with pytest.raises(ValueError, match="same 1 parameters in the same order"):
+        TemporalMask([torch.nn.Parameter(torch.zeros(4))]).load_state_dict(mask.state_dict())
+
+
+def test_bad_gradients_are_refused_before_any_is_touched():
+    fine, broken = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+    mask = TemporalMask([fine, broken], threshold=1.0)
+    fine.grad, broken.grad = torch.ones(2), torch.tensor([1.0, float("nan")])
+    with pytest.raises(FloatingPointError, match="no gradient was changed"):
+        mask.mask_()
+    assert torch.equal(fine.grad, torch.ones(2))
+    embedding = torch.nn.Embedding(3, 2, sparse=True)
+    embedding(torch.tensor([1])).sum().backward()
+    with pytest.raises(ValueError, match="Found a sparse gradient"):
+        TemporalMask(embedding.parameters()).mask_()
+
+
+def test_settings_out_of_range():
+    parameter = torch.nn.Parameter(torch.ones(1))
+    with pytest.raises(ValueError, match="`threshold` should lie in"):
+        TemporalMask([parameter], threshold=1.1)
+    with pytest.raises(ValueError, match=r"`beta` should lie in \[0, 1\)"):
+        TemporalMask([parameter], beta=1.0)
+    with pytest.raises(ValueError, match="at least one parameter"):
+        TemporalMask([])
