@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.networks import mlp, relu_mlp, scaled_convolutions, trajectory_network
+from craik.networks import Adversarial, fast_resnet, mlp, relu_mlp, scaled_convolutions, trajectory_network
 
 
 def make(seed=0, **options):
@@ -86,3 +86,36 @@ def test_no_network_touches_the_global_generator(make_network):
     before = torch.random.get_rng_state()
     make_network(torch.Generator().manual_seed(0))
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("norm", ["group", "batch"])
+def test_fast_resnet_is_drawn_from_its_generator(norm):
+    state = torch.get_rng_state()
+    first, second, other = (
+        fast_resnet(1, 10, torch.Generator().manual_seed(seed), width=8, norm=norm).state_dict() for seed in (0, 0, 1)
+    )
+    assert torch.equal(state, torch.get_rng_state())
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first["0.0.weight"], other["0.0.weight"])
+
+
+def test_fast_resnet_has_the_published_size():
+    model = fast_resnet(3, 10, torch.Generator().manual_seed(0))
+    assert sum(p.numel() for p in model.parameters()) == 6_573_120
+    small = fast_resnet(1, 10, torch.Generator().manual_seed(0), width=8, norm="group")
+    assert small(torch.rand(2, 1, 8, 8)).shape == (2, 10)
+
+
+def test_the_discriminator_learns_and_the_embedding_is_trained_against_it():
+    model = Adversarial(4, 3, 8, torch.Generator().manual_seed(0))
+    x, environments = torch.randn(9, 4, generator=torch.Generator().manual_seed(1)), torch.arange(3).repeat(3)
+    model.domain_loss(x, environments).backward()
+    reversed_gradients = [p.grad.clone() for p in model.embedding.parameters()]
+    own = [p.grad.clone() for p in model.discriminator.parameters()]
+    model.zero_grad()
+    torch.nn.functional.cross_entropy(model.discriminator(model.embedding(x)), environments).backward()
+    for reversed_one, parameter in zip(reversed_gradients, model.embedding.parameters(), strict=True):
+        torch.testing.assert_close(reversed_one, -parameter.grad)
+    for gradient, parameter in zip(own, model.discriminator.parameters(), strict=True):
+        torch.testing.assert_close(gradient, parameter.grad)
+    assert all(p.grad is None or not p.grad.any() for p in model.classifier.parameters())

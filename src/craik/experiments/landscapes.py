@@ -1,0 +1,293 @@
+"""Two loss surfaces and their mean: a minimum that exists in neither, and gradients that tell.
+
+Two environments share the minimum c. Each has a valley besides, A along one axis and B along the other; where the valleys
+cross, at p, the averaged loss has a second global minimum that no environment shows by itself. Descent on the average
+cannot tell the two minima apart; the environments' gradients can.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from craik.agreement import AndMask, GeometricMean, Mean, Rule
+from craik.experiments._stacked import combined
+from craik.harness.claims import Claim, Measurement, Row, bootstrap
+from craik.harness.columns import OverSeeds, by_seed, number, where
+from craik.harness.figures import COLOURS, panels
+
+REPRODUCES = "thesis section 3.1, figures 3.1 and B.2; paper section 1, figure 1"
+
+CONSISTENT = (-0.5, -0.5)
+PATCHWORK = (0.8, 0.8)
+"""The two global minima of the averaged loss: c, which both environments have, and p, which neither has (paper, section 1)."""
+
+WIDTH = 0.5
+"""Width of the wells."""
+
+BOX = (-1.1, 1.3)
+"""Starts are drawn uniformly from this square."""
+
+CLOSE = 1e-2
+"""A path has reached a minimum if it ends this near to it."""
+
+METHODS = ("A alone", "B alone", "mean", "AND-mask", "geometric mean")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the descents."""
+
+    seed: int = 0
+    """First seed: of the starts and of the points at which gradients are compared."""
+    starts: int = 200
+    """Starting points a seed."""
+    steps: int = 4000
+    """Steps of gradient descent."""
+    learning_rate: float = 0.05
+    """Step size."""
+    shown: int = 12
+    """Paths kept for the figure."""
+    inconsistencies: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99)
+    """k in [0, 1): curvatures 1 + k and 1 - k of environment A, exchanged in B; their mean is 1 whatever k is."""
+
+    def __post_init__(self) -> None:
+        if min(self.starts, self.steps) < 1 or not 0 <= self.shown <= self.starts:
+            raise ValueError(f"starts and steps should be at least 1, and shown at most the {self.starts} starts.")
+        if not all(0 <= k < 1 for k in self.inconsistencies) or not self.inconsistencies:
+            raise ValueError(f"inconsistencies should lie in [0, 1). Found {self.inconsistencies}.")
+
+
+PRESETS = {"quick": Config(), "paper": Config(starts=2000)}
+SEEDS = {"quick": 3, "paper": 10}
+
+
+def losses(points: Float[Tensor, "starts 2"]) -> tuple[Float[Tensor, " starts"], Float[Tensor, " starts"]]:
+    """Return the losses of environments A and B.
+
+    L_A(theta) = (1 - exp(-|theta - c|^2 / 2 w^2)) (1 - exp(-(theta_1 - p_1)^2 / 2 w^2)); L_B the same with theta_2. Both are 0
+    at c. L_A is 0 on the line theta_1 = p_1 and L_B on theta_2 = p_2, so that their mean is 0 at c and p alone.
+    """
+    c, p = (points.new_tensor(minimum) for minimum in (CONSISTENT, PATCHWORK))
+    bowl = 1 - torch.exp(-(points - c).square().sum(1) / (2 * WIDTH**2))
+    valleys = 1 - torch.exp(-(points - p).square() / (2 * WIDTH**2))
+    return bowl * valleys[:, 0], bowl * valleys[:, 1]
+
+
+def gradients(points: Float[Tensor, "starts 2"]) -> Float[Tensor, "2 starts 2"]:
+    """Return the gradients of L_A and L_B at each point."""
+    with torch.enable_grad():
+        leaf = points.detach().requires_grad_()
+        return torch.stack([torch.autograd.grad(loss.sum(), leaf, retain_graph=True)[0] for loss in losses(leaf)])
+
+
+def direction(method: str, found: Float[Tensor, "2 starts 2"]) -> Float[Tensor, "starts 2"]:
+    """Return what a method follows, given both environments' gradients."""
+    rules: dict[str, Rule] = {"mean": Mean(), "AND-mask": AndMask(1.0), "geometric mean": GeometricMean(1.0)}
+    alone = {"A alone": found[0], "B alone": found[1]}
+    return alone[method] if method in alone else combined(rules[method], found)
+
+
+def descend(method: str, starts: Float[Tensor, "starts 2"], config: Config) -> Iterator[Float[Tensor, "starts 2"]]:
+    """Yield the points of gradient descent, the starts first."""
+    points = starts
+    yield points
+    for _ in range(config.steps):
+        points = points - config.learning_rate * direction(method, gradients(points))
+        yield points
+
+
+def faded(inconsistency: float, points: Float[Tensor, "points 2"]) -> float:
+    """Return the geometric mean's gradient norm over the arithmetic mean's, for quadratics with a mean curvature of 1."""
+    k = inconsistency
+    curvatures = points.new_tensor([[1 + k, 1 - k], [1 - k, 1 + k]])
+    found = curvatures[:, None, :] * points
+    return float((combined(GeometricMean(1.0), found).norm(dim=1) / combined(Mean(), found).norm(dim=1)).mean())
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield one row for each method with the shares that end in either minimum, one a shown path, one an inconsistency."""
+    generator = torch.Generator().manual_seed(config.seed)
+    low, high = BOX
+    starts = low + (high - low) * torch.rand(config.starts, 2, dtype=torch.float64, generator=generator)
+    points = torch.randn(1000, 2, dtype=torch.float64, generator=generator)
+    for method in METHODS:
+        path = list(descend(method, starts, config))
+        reached = {name: near(path[-1], at) for name, at in (("consistent", CONSISTENT), ("patchwork", PATCHWORK))}
+        shares: Row = {name: float(hits.double().mean()) for name, hits in reached.items()}
+        yield {"kind": "outcome", "method": method, **shares, "loss": float(torch.stack(losses(path[-1])).mean())}
+        kept = [0, *(round(1.25**i) for i in range(4, 60) if round(1.25**i) < config.steps), config.steps]
+        for start in range(config.shown):
+            line = " ".join(f"{x:.3f},{y:.3f}" for x, y in (path[step][start].tolist() for step in kept))
+            yield {"kind": "path", "method": method, "start": start, "line": line}
+    for k in config.inconsistencies:
+        yield {"kind": "fading", "k": k, "ratio": faded(k, points), "closed_form": math.sqrt(1 - k**2)}
+
+
+def near(points: Float[Tensor, "starts 2"], minimum: tuple[float, float]) -> Tensor:
+    """Return which points have reached a minimum."""
+    return (points - points.new_tensor(minimum)).norm(dim=1) < CLOSE
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    if row["kind"] == "fading":
+        return 1.0, "fading"
+    return (METHODS.index(str(row["method"])) + 1) / (len(METHODS) + 1), str(row["method"])
+
+
+def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+    """Draw the surfaces with descent paths (figure 3.1), and quadratics whose gradients fade (figure B.2)."""
+    return {"descent": descents(rows), "fading": fading(rows)}
+
+
+def descents(rows: Sequence[Row]) -> Figure:
+    """Draw paths from the same starts on every surface."""
+    first = next(iter(by_seed(rows)))
+    figure, (top, *below, spare) = panels(
+        3,
+        2,
+        caption="Descent from the same starts (white circles), on the averaged loss, on each environment's alone, and on what "
+        "two rules make of both. Star: the minimum that both environments share. Cross: the one that only averaging has; on "
+        "A or B alone every path that comes near stops somewhere on a valley's floor instead. Dark is low loss.",
+        height=5.2,
+    )
+    surfaces = {"A alone": 0, "B alone": 1}
+    for axes, method in zip((top, *below), ("mean", "A alone", "B alone", "AND-mask", "geometric mean"), strict=True):
+        _surface(axes, surfaces.get(method))
+        for row in where(rows, kind="path", method=method, seed=first):
+            x, y = np.array([point.split(",") for point in str(row["line"]).split()], dtype=float).T
+            axes.plot(x, y, color="#fdfdfd", linewidth=0.9)
+            axes.plot(x[:1], y[:1], "o", markerfacecolor="white", markeredgecolor=COLOURS["ink"], markersize=4)
+            axes.plot(x[-1:], y[-1:], ".", color=COLOURS["fourth"], markersize=5)
+        axes.set(title=method, xlim=BOX, ylim=BOX, aspect="equal")
+    _shares(spare, rows)
+    return figure
+
+
+def _surface(axes: Axes, environment: int | None) -> None:
+    line = torch.linspace(*BOX, 121, dtype=torch.float64)
+    both = torch.stack(losses(torch.cartesian_prod(line, line))).reshape(2, 121, 121)
+    loss = both.mean(0) if environment is None else both[environment]
+    axes.contourf(line.numpy(), line.numpy(), loss.T.numpy(), levels=18, cmap="viridis")
+    axes.plot(*CONSISTENT, "*", color=COLOURS["baseline"], markersize=11, zorder=5)
+    axes.plot(*PATCHWORK, "x", color=COLOURS["baseline"], markersize=8, markeredgewidth=2.2, zorder=5)
+    axes.grid(visible=False)
+
+
+def _shares(axes: Axes, rows: Sequence[Row]) -> None:
+    """Draw the share of starts that each method carries to either minimum."""
+    for offset, key, role in ((0.2, "consistent", "ours"), (-0.2, "patchwork", "baseline")):
+        values = [np.median([number(row, key) for row in where(rows, kind="outcome", method=method)]) for method in METHODS]
+        axes.barh(np.arange(len(METHODS)) + offset, values, height=0.36, color=COLOURS[role], label=key)
+    axes.set_yticks(range(len(METHODS)), METHODS)
+    axes.set(title="share that reaches", xlim=(0, 1.1), ylim=(-0.6, len(METHODS) + 0.9))
+    axes.legend(loc="upper right")
+    axes.grid(visible=False)
+
+
+def fading(rows: Sequence[Row]) -> Figure:
+    """Draw three pairs of quadratics with one and the same mean, and the length of the geometric mean's gradient."""
+    figure, axes = panels(
+        4,
+        caption="Two quadratic environments (blue, red) that grow apart while their mean (grey) stays the same. The averaged "
+        "gradient (grey arrow) does not notice; the geometric mean's (black) fades as sqrt(1 - k^2). Right: measured by the "
+        "rule at random points, with the closed form dotted.",
+        height=2.3,
+    )
+    angle = np.linspace(0, 2 * np.pi, 200)
+    for panel, k in zip(axes, (0.0, 0.75, 0.99), strict=False):
+        for curvatures, role in (((1 + k, 1 - k), "ours"), ((1 - k, 1 + k), "baseline"), ((1, 1), "reference")):
+            x, y = (np.array([np.cos(angle), np.sin(angle)]).T / np.sqrt(curvatures)).T
+            panel.plot(x, y, color=COLOURS[role], linewidth=1.3)
+        for length, role in ((1.0, "reference"), (math.sqrt(1 - k**2), "ink")):
+            step = -0.9 * length
+            panel.annotate("", (1.4 + step, 1.4 + step), (1.4, 1.4), arrowprops={"arrowstyle": "->", "color": COLOURS[role]})
+        panel.set(title=f"k = {k:g}", xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xticks=[], yticks=[])
+        panel.grid(visible=False)
+    some = where(rows, kind="fading", seed=next(iter(by_seed(rows))))
+    ks = [number(row, "k") for row in some]
+    axes[3].plot(ks, [number(row, "ratio") for row in some], "o", color=COLOURS["ink"], markersize=4)
+    axes[3].plot(np.linspace(0, 1, 100), np.sqrt(1 - np.linspace(0, 1, 100) ** 2), ":", color=COLOURS["reference"])
+    axes[3].set(title="gradient ratio", xlabel="inconsistency k", ylim=(0, 1.05))
+    return figure
+
+
+def either_alone(rows: Sequence[Row]) -> Measurement | None:
+    """Return the larger share of starts, of A alone and B alone, that ends in the patchwork minimum; median over seeds."""
+    groups = by_seed([*where(rows, method="A alone", kind="outcome"), *where(rows, method="B alone", kind="outcome")])
+    return bootstrap([max(number(row, "patchwork") for row in group) for group in groups.values()]) if groups else None
+
+
+def _fade(rows: Sequence[Row]) -> Measurement | None:
+    groups = by_seed(where(rows, kind="fading"))
+    steps = [
+        np.diff([number(row, "ratio") for row in sorted(group, key=lambda row: number(row, "k"))]) for group in groups.values()
+    ]
+    return bootstrap([float(step.max()) for step in steps if step.size]) if groups else None
+
+
+CLAIMS = (
+    Claim(
+        id="landscapes.alone",
+        text="From either environment's loss alone, the probability of finding the inconsistent minimum is zero.",
+        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        printed="0",
+        measure=either_alone,
+        holds=lambda measured: measured.value <= 0.02,
+        condition=f"share of random starts that end within {CLOSE:g} of it at most 0.02, the larger of A and B: a valley's "
+        f"floor passes through the minimum, and {2 * CLOSE / (BOX[1] - BOX[0]):.1%} of starts lie so near by chance",
+    ),
+    Claim(
+        id="landscapes.mean",
+        text="From the averaged loss, descent converges to either minimum, and the loss does not tell them apart.",
+        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        printed=None,
+        measure=OverSeeds("patchwork", (("kind", "outcome"), ("method", "mean"))),
+        holds=lambda measured: 0.2 <= measured.value <= 0.8,
+        condition="share of random starts that end in the inconsistent minimum between 0.2 and 0.8",
+    ),
+    Claim(
+        id="landscapes.shared",
+        text="The consistent minimum can be reached by training on one environment only.",
+        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        printed=None,
+        measure=OverSeeds("consistent", (("kind", "outcome"), ("method", "A alone"))),
+        holds=lambda measured: measured.value >= 0.1,
+        condition="share of random starts that reach it on environment A alone at least 0.1",
+    ),
+    Claim(
+        id="landscapes.attraction",
+        text="Following the gradient from the logical AND of landscapes reduces the attraction of the inconsistent minimum.",
+        source="paper section 2.2; thesis section 3.2.2",
+        printed=None,
+        measure=OverSeeds("patchwork", (("kind", "outcome"), ("method", "geometric mean"))),
+        holds=lambda measured: measured.value <= 0.1,
+        condition="share of random starts that end in it with the geometric mean at most 0.1",
+    ),
+    Claim(
+        id="landscapes.attraction-masked",
+        text="So does the AND-mask.",
+        source="thesis section 3.2.3; paper section 2.3",
+        printed=None,
+        measure=OverSeeds("patchwork", (("kind", "outcome"), ("method", "AND-mask"))),
+        holds=lambda measured: measured.value <= 0.1,
+        condition="share of random starts that end in it with the AND-mask at most 0.1",
+    ),
+    Claim(
+        id="landscapes.fading",
+        text="While the arithmetic mean stays the same, the geometric mean has weaker and weaker gradients the more "
+        "inconsistent the two surfaces become.",
+        source="thesis section 3.2.2 and figure B.2",
+        printed=None,
+        measure=_fade,
+        holds=lambda measured: measured.high < 0,
+        condition="every step of growing inconsistency shrinks the ratio of the gradients (largest change below 0)",
+    ),
+)

@@ -1,0 +1,71 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
+
+from craik.agreement import AndMask, Mean
+from craik.experiments import gradient_correlation as experiment
+from craik.harness.claims import judge
+from craik.networks import mlp
+from craik.tasks.spirals import spirals
+
+TINY = replace(experiment.PRESETS["quick"], environments=4, batch=64, shortcut_dims=4, hidden=16, layers=2, steps=4)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{"seed": seed, **row} for seed in (0, 1) for row in experiment.run(replace(TINY, seed=seed))]
+
+
+def test_correlation_is_pearsons_over_what_is_left():
+    a, b = torch.tensor([1.0, 0.0, 2.0, -1.0, 0.5]), torch.tensor([0.3, 9.0, 0.1, -2.0, 0.4])
+    kept = [0, 2, 3, 4]
+    assert experiment.correlation(a, b) == pytest.approx(np.corrcoef(a[kept], b[kept])[0, 1])
+    assert experiment.correlation(torch.zeros(5), b) is None
+    assert experiment.correlation(torch.ones(5), b) is None
+
+
+@pytest.mark.parametrize("part", ["mechanism", "shortcuts"])
+def test_shuffling_permutes_one_part_and_leaves_the_other(part):
+    data = spirals(0, 3, 50, 4).train
+    after = experiment.shuffled(data, part, torch.Generator().manual_seed(0))
+    moved, kept = (slice(0, 2), slice(2, 6)) if part == "mechanism" else (slice(2, 6), slice(0, 2))
+    assert torch.equal(after.x[:, kept], data.x[:, kept])
+    assert not torch.equal(after.x[:, moved], data.x[:, moved])
+    assert sorted(after.x[:, moved].tolist()) == sorted(data.x[:, moved].tolist())
+    assert torch.equal(after.y, data.y)
+
+
+def test_threshold_0_is_the_ordinary_gradient():
+    data, model = spirals(0, 3, 50, 4).train, mlp(6, 1, torch.Generator().manual_seed(0), 8, 1)
+    found = experiment.statistics(model, data, AndMask.needs)
+    cross_entropy(model(data.x)[:, 0], data.y).backward()
+    expected = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+    for rule in (Mean(), AndMask(0.0)):
+        torch.testing.assert_close(experiment.flat(rule, found), expected, atol=1e-6, rtol=1e-4)
+
+
+def test_the_masks_divide_the_components(rows):
+    """At every threshold above 0 the XOR-mask keeps what the AND-mask drops (dead components have no sign in either)."""
+    shares = {(row["seed"], row["method"], row["threshold"]): row["survivors"] for row in rows}
+    for seed, threshold in ((0, 0.5), (1, 1.0)):
+        both = shares[seed, "and-mask", threshold] + shares[seed, "xor-mask", threshold]
+        assert both == pytest.approx(shares[seed, "and-mask", 0.0], abs=0.01)
+
+
+def test_claims_and_figure(rows):
+    assert all(judge(claim, rows, "quick").verdict != "not measured" for claim in experiment.CLAIMS)
+    assert list(experiment.figures(rows)) == ["correlations"]
+
+
+def test_rows_repeat(rows):
+    assert [{"seed": 1, **row} for row in experiment.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
+    assert experiment.progress(TINY, rows[-1])[0] == 1
+
+
+@pytest.mark.parametrize("changes", [{"batch": 1}, {"steps": 0}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(TINY, **changes)
