@@ -1,4 +1,4 @@
-"""The command line: `craik list`, `craik run`, `craik report`, `craik bench`.
+"""The command line: `craik list`, `craik run`, `craik report`, `craik bench`, `craik coinrun`.
 
 Exit status 0 when the command did its work (whatever the verdicts), 2 for bad usage, 1 for a failure, 130 for Ctrl-C.
 With `--json` stdout holds exactly one JSON object. What draws and what computes is imported when it is needed only.
@@ -239,6 +239,49 @@ def _bench(options: argparse.Namespace, rest: list[str], package: str) -> int:
     return 0
 
 
+# craik coinrun collect
+
+
+def _declare_coinrun(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "craik coinrun collect --to FILE [options]"
+    parser.add_argument("action", metavar="collect", nargs="?", help="train an expert, let it play, record what it sees")
+    parser.add_argument("--to", type=Path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads")
+    parser.add_argument("--expert", type=Path, metavar="FILE", help="a trained expert; made there first if it does not exist")
+    parser.add_argument("--minutes", type=float, metavar="M", help="end the expert's training after so long")
+    parser.add_argument("--steps", type=_whole, default=400_000_000, metavar="N", help="of the expert's training; texts: 400M")
+    parser.add_argument("--levels", type=_whole, default=64, metavar="N", help="training levels; default 64")
+    parser.add_argument("--states", type=_whole, default=1000, metavar="N", help="states of each training level; default 1000")
+    parser.add_argument(
+        "--validation", type=_whole, default=500, metavar="N", help="held-out levels, a state each; default 500"
+    )
+    parser.add_argument("--test", type=_whole, default=2000, metavar="N", help="test levels, a state each; default 2000")
+    parser.add_argument("--mode", choices=("easy", "hard"), default="easy", help="Procgen's difficulty; default easy")
+    parser.add_argument("--seed", type=_whole, default=0, metavar="N", help="of expert and recording; default 0")
+    parser.add_argument("--python", metavar="PATH", help="a Python 3.10, which Procgen needs; found by itself if left out")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="where the simulator is installed; default craik's cache")
+
+
+def _coinrun(options: argparse.Namespace, rest: list[str], package: str) -> int:
+    del package  # a collector is no experiment
+    if _helped(options) or _refuse(rest):
+        return 0
+    if options.action != "collect":
+        raise UsageError(
+            f"craik coinrun knows the action collect, but found {options.action!r}; craik coinrun collect --to FILE"
+        )
+    if options.to is None:
+        raise UsageError("craik coinrun collect needs a file to write, but found none; add --to FILE")
+    from craik.harness.collecting import collect_coinrun  # noqa: PLC0415  # torch, needed from here on only
+
+    about = collect_coinrun(options)
+    if options.json:
+        _print_json({"recording": _shown(options.to), **about})
+    else:
+        print("\n".join(f"{name:<14}{value}" for name, value in about.items()))
+        print(f"\nrun  craik run coinrun --recording {_shown(options.to)}")
+    return 0
+
+
 _Declare = Callable[[argparse.ArgumentParser], None]
 _Execute = Callable[[argparse.Namespace, list[str], str], int]
 
@@ -247,6 +290,7 @@ COMMANDS: dict[str, tuple[_Declare, _Execute, str]] = {
     "run": (_declare_run, _run, "compute an experiment, or go on where a run was stopped"),
     "report": (_declare_report, _report, "write the report of a folder of runs"),
     "bench": (_declare_bench, _bench, "measure time and memory beside plain backpropagation and other packages"),
+    "coinrun": (_declare_coinrun, _coinrun, "record an expert at CoinRun, for the experiment of that name"),
 }
 """Name, how its options are declared, how it runs (options, unknown words, package), a sentence."""
 

@@ -1,0 +1,73 @@
+"""Collecting data that needs a program of its own: what `craik coinrun collect` does."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from craik.harness.errors import HarnessError, UsageError
+from craik.harness.storage import ensure_writable
+from craik.tasks import cloning
+from craik.tasks.coinrun import expert as experts
+from craik.tasks.coinrun.collecting import Collection, collect
+from craik.tasks.coinrun.errors import CollectorError
+from craik.tasks.coinrun.interpreter import default_cache, interpreter
+
+
+def collect_coinrun(options: argparse.Namespace) -> dict[str, str]:
+    """Train or read the expert, let it play, write the recording; returns what the recording says about itself.
+
+    Raises:
+        UsageError: a setting or a file name that cannot be.
+        HarnessError: there is no simulator, or it ended.
+    """
+    ensure_writable(options.to.parent)
+    if options.to.is_dir():
+        raise UsageError(f"--to must name a file, but {options.to} is a folder; name a file in it")
+    counts = {name: getattr(options, name) for name in ("levels", "states", "validation", "test", "mode", "seed")}
+    try:
+        wanted = Collection(**counts)
+    except CollectorError as error:
+        raise UsageError(str(error)) from error
+    try:
+        python = interpreter(options.cache or default_cache(), options.python)
+        expert = _expert(python, options)
+        recording = collect(python, expert, wanted, _Progress())
+    except CollectorError as error:
+        raise HarnessError(str(error)) from error
+    cloning.write(recording, options.to)
+    return recording.about
+
+
+def _expert(python: Path, options: argparse.Namespace) -> experts.Expert:
+    if options.expert is not None and options.expert.exists():
+        return experts.load(options.expert)
+    if options.expert is not None:
+        ensure_writable(options.expert.parent)
+    training = experts.Training(steps=options.steps, minutes=options.minutes, mode=options.mode, seed=options.seed)
+    show = _Progress()
+
+    def on_progress(steps: int, mean: float | None) -> None:
+        known = "" if mean is None else f", mean return {mean:.1f} of 10"
+        show(f"expert: {steps:,} steps{known}", steps / training.steps)
+
+    expert = experts.train(python, training, on_progress)
+    if options.expert is not None:
+        experts.save(expert, options.expert)
+    return expert
+
+
+class _Progress:
+    """A line on stderr, at most one a second where somebody looks and one a minute in a log."""
+
+    def __init__(self) -> None:
+        self._next, self._live = 0.0, sys.stderr.isatty()
+
+    def __call__(self, text: str, share: float) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + (1 if self._live else 60)
+        print(f"{text} ({share:.1%})", end="\r" if self._live else "\n", file=sys.stderr, flush=True)

@@ -1,0 +1,253 @@
+"""The expert whose behaviour is cloned: PPO by stable-baselines3.
+
+Thesis appendix B.2.6: PPO for 400M steps on the full distribution of levels. Here for as many steps as the machine allows;
+the recording says how many, and what the expert's episodes returned.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from torch import Tensor, nn
+
+from craik.tasks.coinrun.errors import CollectorError
+from craik.tasks.coinrun.levels import ACTIONS, FRAME, Levels
+
+
+@dataclass(frozen=True)
+class Training:
+    """How an expert is trained.
+
+    Args:
+        steps: of the simulator, over all games; the texts have 400 million.
+        minutes: stop after so many, whatever is reached; None for no limit.
+        games: played at once.
+        rollout: steps of each game between two updates.
+        epochs: passes over a roll-out.
+        batch: examples of a gradient step.
+        lr: Adam's learning rate.
+        entropy: weight of the policy's entropy.
+        discount: of the return.
+        mode: Procgen's difficulty.
+        seed: of network, roll-outs and levels.
+    """
+
+    steps: int = 400_000_000
+    minutes: float | None = None
+    games: int = 64
+    rollout: int = 256
+    epochs: int = 3
+    batch: int = 2048
+    lr: float = 5e-4
+    entropy: float = 0.01
+    discount: float = 0.999
+    mode: str = "easy"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Expert:
+    """A trained policy.
+
+    Attributes:
+        steps: it was trained for.
+        seconds: that took.
+        mean_return: of the last 100 training episodes, 10 being the coin in each; None where none ended.
+    """
+
+    policy: Any  # stable-baselines3's ActorCriticPolicy, which is not imported here
+    steps: int
+    seconds: float
+    mean_return: float | None
+
+    def probabilities(self, frames: UInt8[np.ndarray, "n 64 64 3"]) -> Float[Tensor, "n a"]:
+        """pi*(a | s) of every frame."""
+        with torch.no_grad():
+            images = torch.from_numpy(frames.transpose(0, 3, 1, 2).copy())
+            return self.policy.get_distribution(images).distribution.probs
+
+
+def train(
+    python: Path, training: Training, on_progress: Callable[[int, float | None], None] = lambda steps, mean: None
+) -> Expert:
+    """Train an expert on all levels.
+
+    Args:
+        python: an interpreter that can import Procgen.
+        training: the settings.
+        on_progress: told the steps and the mean return of the last 100 episodes after every roll-out.
+
+    Raises:
+        CollectorError: stable-baselines3 is missing, or the simulator ends.
+    """
+    sb3, start = _stable_baselines3(), time.perf_counter()
+    with Levels(python, training.games, levels=0, mode=training.mode, seed=training.seed) as levels:
+        games, returns = _games(sb3, levels), deque[float](maxlen=100)
+        model = _model(sb3, games, training)
+
+        class Watch(sb3.common.callbacks.BaseCallback):  # stable-baselines3's way to be told
+            def _on_step(self) -> bool:
+                returns.extend(info["episode"]["r"] for info in self.locals["infos"] if "episode" in info)
+                return training.minutes is None or time.perf_counter() - start < 60 * training.minutes
+
+            def _on_rollout_end(self) -> None:
+                on_progress(self.num_timesteps, _mean(returns))
+
+        model.learn(training.steps, callback=Watch())
+    model.policy.set_training_mode(False)
+    return Expert(model.policy, int(model.num_timesteps), time.perf_counter() - start, _mean(returns))
+
+
+def save(expert: Expert, path: Path) -> None:
+    """Write an expert to a file; the old content or the new, never half."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    state = {"state": expert.policy.state_dict(), "steps": expert.steps, "seconds": expert.seconds}
+    torch.save({**state, "mean_return": expert.mean_return}, temporary)
+    temporary.replace(path)
+
+
+def load(path: Path) -> Expert:
+    """Read an expert from a file that `save` wrote.
+
+    Raises:
+        CollectorError: there is no such file, or it holds something else.
+    """
+    sb3 = _stable_baselines3()
+    try:
+        found = torch.load(path, weights_only=True)
+        policy = _policy(sb3)
+        policy.load_state_dict(found["state"])
+        policy.set_training_mode(False)
+        return Expert(policy, found["steps"], found["seconds"], found["mean_return"])
+    except (OSError, KeyError, RuntimeError, TypeError, ValueError, EOFError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CollectorError(
+            f"an expert must be a file written by craik coinrun collect, but {path} is not ({reason})"
+        ) from error
+
+
+def _mean(returns: Sequence[float] | deque[float]) -> float | None:
+    return float(np.mean(returns)) if returns else None
+
+
+def _stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's modules, which its stubs do not describe
+    try:
+        importlib.import_module("stable_baselines3.common.vec_env")
+        return importlib.import_module("stable_baselines3")
+    except ImportError:
+        raise CollectorError(
+            "training an expert needs stable-baselines3, but it is not installed; pip install 'craik[coinrun]'"
+        ) from None
+
+
+def _spaces() -> tuple[Any, Any]:
+    spaces = importlib.import_module("gymnasium.spaces")
+    channels_first = (FRAME[2], FRAME[0], FRAME[1])
+    return spaces.Box(0, 255, channels_first, np.uint8), spaces.Discrete(ACTIONS)
+
+
+def _model(sb3: Any, games: Any, training: Training) -> Any:  # noqa: ANN401
+    return sb3.PPO(
+        "CnnPolicy",
+        games,
+        learning_rate=training.lr,
+        n_steps=training.rollout,
+        batch_size=training.batch,
+        n_epochs=training.epochs,
+        gamma=training.discount,
+        ent_coef=training.entropy,
+        policy_kwargs=_policy_settings(sb3),
+        seed=None,  # it would seed the global generators; the network's is seeded below, the levels' in the simulator
+        device="cpu",
+    )
+
+
+def _policy(sb3: Any) -> Any:  # noqa: ANN401
+    observations, actions = _spaces()
+    return sb3.common.policies.ActorCriticCnnPolicy(observations, actions, _no_rate, **_policy_settings(sb3))
+
+
+def _no_rate(progress: float) -> float:
+    """The learning rate of a policy that is only read."""
+    del progress
+    return 0.0
+
+
+def _policy_settings(sb3: Any) -> dict[str, Any]:  # noqa: ANN401
+    class Features(sb3.common.torch_layers.BaseFeaturesExtractor):
+        """Three strided convolutions: the residual network of the texts' expert is ten times as slow on a processor."""
+
+        def __init__(self, observation_space: Any) -> None:  # noqa: ANN401
+            super().__init__(observation_space, 256)
+            self.layers = nn.Sequential(
+                nn.Conv2d(3, 32, 8, stride=4),
+                nn.ReLU(),
+                nn.Conv2d(32, 64, 4, stride=2),
+                nn.ReLU(),
+                nn.Conv2d(64, 64, 3),
+                nn.ReLU(),
+                nn.Flatten(),
+                nn.Linear(64 * 4 * 4, 256),
+                nn.ReLU(),
+            )
+
+        def forward(self, observations: Tensor) -> Tensor:
+            return self.layers(observations)
+
+    return {"features_extractor_class": Features, "net_arch": []}
+
+
+def _games(sb3: Any, levels: Levels) -> Any:  # noqa: ANN401
+    """The levels as stable-baselines3's vectorised environment."""
+
+    class Games(sb3.common.vec_env.VecEnv):
+        def __init__(self) -> None:
+            super().__init__(levels.games, *_spaces())
+            self.returns, self.lengths = np.zeros(levels.games), np.zeros(levels.games, dtype=np.int64)
+            self.actions = np.zeros(levels.games, dtype=np.int32)
+
+        def reset(self) -> np.ndarray:
+            return levels.observe().frames.transpose(0, 3, 1, 2).copy()  # torch warns of arrays it may not write
+
+        def step_async(self, actions: np.ndarray) -> None:
+            self.actions = actions.astype(np.int32)
+
+        def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+            seen = levels.step(self.actions)
+            self.returns += seen.rewards
+            self.lengths += 1
+            infos: list[dict[str, Any]] = [{} for _ in range(levels.games)]
+            for game in np.flatnonzero(seen.begins):
+                infos[game] = {"episode": {"r": self.returns[game], "l": self.lengths[game]}}
+            self.returns[seen.begins] = 0
+            self.lengths[seen.begins] = 0
+            return seen.frames.transpose(0, 3, 1, 2).copy(), seen.rewards, seen.begins, infos
+
+        def close(self) -> None:
+            """The levels belong to whoever opened them."""
+
+        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ANN401
+            return [None] * self._count(indices)
+
+        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ANN401
+            raise NotImplementedError(f"the simulator's games have no settable attributes, but found {attr_name}")
+
+        def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> list[Any]:  # noqa: ANN401
+            raise NotImplementedError(f"the simulator's games have no methods to call, but found {method_name}")
+
+        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ANN401
+            return [False] * self._count(indices)
+
+        def _count(self, indices: Any) -> int:  # noqa: ANN401
+            return len(list(self._get_indices(indices)))
+
+    return Games()

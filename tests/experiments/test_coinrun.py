@@ -1,0 +1,89 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments import coinrun
+from craik.harness.claims import judge
+from craik.harness.columns import numbers, where
+
+SMALL = replace(coinrun.PRESETS["quick"], levels=4, states=8, validation=6, test=6, epochs=2, trials=3, finalists=2, batch=8)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{"seed": seed, **row} for seed in (0, 1) for row in coinrun.run(replace(SMALL, seed=seed))]
+
+
+def test_both_methods_have_equal_budgets_and_finalists_are_the_best_of_their_search(rows):
+    for method in coinrun.METHODS:
+        for seed in (0, 1):
+            trials = where(rows, kind="trial", method=method, seed=seed)
+            finalists = where(rows, kind="finalist", method=method, seed=seed)
+            assert (len(trials), len(finalists)) == (3, 2)
+            best = sorted(trials, key=lambda row: row["validation"])[:2]
+            assert [row["lr"] for row in best] == [row["lr"] for row in finalists]
+
+
+def test_the_selected_epoch_has_the_least_held_out_divergence(rows):
+    for finalist in where(rows, kind="finalist"):
+        curve = where(rows, kind="curve", method=finalist["method"], rank=finalist["rank"], seed=finalist["seed"])
+        chosen = min(curve, key=lambda row: row["validation"])
+        assert (chosen["epoch"], chosen["test"]) == (finalist["selected_epoch"], finalist["test"])
+        assert finalist["least_test"] == min(numbers(curve, "test"))
+
+
+def test_a_search_never_looks_at_test_levels():
+    data = coinrun.load(SMALL)
+    blind = data._replace(test=data.test._replace(policy=torch.full_like(data.test.policy, float("nan"))))
+    seen, unseen = (list(coinrun.search(SMALL, "and-mask", some)) for some in (data, blind))
+    assert seen == unseen
+
+
+def test_divergence_is_kl():
+    data = coinrun.load(SMALL)
+    network = coinrun.make_network("small", 21, 4, seed=0)
+    chosen = torch.arange(3)
+    found = coinrun.divergence(network, data.train, chosen)
+    frames = data.train.frames[:3].permute(0, 3, 1, 2).float() / 255 - 0.5
+    expert = torch.distributions.Categorical(probs=data.train.policy[:3])
+    clone = torch.distributions.Categorical(logits=network(frames))
+    torch.testing.assert_close(found, torch.distributions.kl_divergence(expert, clone), rtol=1e-4, atol=1e-5)
+
+
+def test_networks_come_from_their_seed_alone():
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    for kind in ("small", "resnet-18"):
+        one, other, third = (coinrun.make_network(kind, 21, 4, seed) for seed in (1, 1, 2))
+        assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+        assert not torch.equal(next(one.parameters()), next(third.parameters()))
+        assert one.eval()(torch.zeros(2, 3, 21, 21)).shape == (2, 4)
+    assert torch.equal(torch.get_rng_state(), before)
+    count = sum(parameter.numel() for parameter in coinrun.make_network("resnet-18", 64, 15, 0).parameters())
+    assert 11_100_000 < count < 11_300_000  # the usual ResNet-18
+
+
+def test_claims_are_measured_and_figures_drawn(rows):
+    judged = [judge(claim, rows, "quick") for claim in coinrun.CLAIMS]
+    assert all(claim.n == 2 and claim.verdict != "not measured" for claim in judged)
+    assert set(coinrun.figures(rows)) == {"learning-curves"}
+
+
+def test_reduction_is_a_share_of_adams():
+    rows = [
+        {"seed": 0, "kind": "finalist", "method": method, "test": value} for method, value in (("adam", 2.0), ("and-mask", 1.5))
+    ]
+    assert coinrun.Reduction("test")(rows).value == pytest.approx(0.25)
+
+
+def test_a_search_needs_as_many_trials_as_finalists():
+    with pytest.raises(ValueError, match="found 4 of 3"):
+        replace(SMALL, finalists=4)
+    with pytest.raises(ValueError, match="epochs must be at least 1"):
+        replace(SMALL, epochs=0)
+
+
+def test_a_recording_that_is_none_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="craik coinrun collect"):
+        list(coinrun.run(replace(SMALL, recording=str(tmp_path / "none"))))
