@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
 from craik.agreement.environments import partition
-from craik.agreement.gradients import stream_environment_gradients
+from craik.agreement.gradients import RunningSums, stream_environment_gradients
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import OverSeeds, by_seed, curves, number, where
 from craik.harness.figures import COLOURS, band, panels
@@ -70,7 +70,8 @@ def statistics(model: nn.Module, data: Split, needs: frozenset[str]) -> dict[str
     """Return the sums over environments of every parameter's gradients and their signs."""
     losses = cross_entropy(model(data.x)[:, 0], data.y, reduction="none")
     groups = partition(data.environments, len(losses), losses.device)
-    sums = stream_environment_gradients(losses, groups, dict(model.named_parameters()), needs)
+    parameters = dict(model.named_parameters())
+    sums = stream_environment_gradients(losses, groups, parameters, lambda parameter: RunningSums(parameter, needs))
     return {name: some.statistics() for name, some in sums.items()}
 
 
