@@ -270,7 +270,7 @@ CLAIMS = (
         measure=closing,
         holds=lambda measured: measured.low > 0,
         condition="the gap of training over test accuracy shrinks from threshold 0 to the largest, its interval above 0",
-        tried="On the digits test accuracy is near training accuracy at threshold 0 already, so that there is little to close; at "
-        "0.8 nothing is learnt. CIFAR-10 has not been run.",
+        tried="On the digits test accuracy is near training accuracy at threshold 0 already, so that there is little to close; "
+        "at 0.8 nothing is learnt. CIFAR-10 has not been run.",
     ),
 )
