@@ -13,7 +13,7 @@ def rows(request):
     small = replace(memorisation.PRESETS["quick"], examples=16, batch=8)
     patch = pytest.MonkeyPatch()
     patch.setitem(memorisation.PRESETS, "quick", small)
-    yield [{"seed": seed, **row} for seed in (0, 1) for row in label_noise.run(replace(TINY, seed=seed))]
+    yield [{"seed": seed, **row} for seed in (1,) for row in label_noise.run(replace(TINY, seed=seed))]
     patch.undo()
 
 

@@ -194,7 +194,9 @@ CLAIMS = (
         printed="(0, 0, 0, 0, 3)",
         measure=lambda rows: off_invariant("and-mask", rows),
         holds=lambda measured: measured.high <= 0.1,
-        condition="no weight further than 0.1 from it, on all, the first two and the last two environments",
+        condition="no weight further than 0.1 from it, on all, the first two and the last two environments, interval too",
+        tried="The notebook's 1001 steps leave initial weights that are large by chance at a tenth of what they were: weight "
+        "decay removes them at its own pace. With --steps 3001 no weight is that far off.",
     ),
     Claim(
         id="linear.geometric-mean",
@@ -203,7 +205,9 @@ CLAIMS = (
         printed="(0, 0, 0, 0, 3)",
         measure=lambda rows: off_invariant("geometric-mean", rows),
         holds=lambda measured: measured.high <= 0.1,
-        condition="no weight further than 0.1 from it, on all, the first two and the last two environments",
+        condition="no weight further than 0.1 from it, on all, the first two and the last two environments, interval too",
+        tried="The notebook's 1001 steps leave initial weights that are large by chance at a tenth of what they were: weight "
+        "decay removes them at its own pace. With --steps 3001 no weight is that far off.",
     ),
     Claim(
         id="linear.generalises",

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from craik.agreement import Agreement, AndMask, Mean, Rule
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import OverSeeds, by_seed, curves, number, where
-from craik.harness.figures import COLOURS, band, panels
+from craik.harness.figures import COLOURS, band, colour, panels
 from craik.networks import Norm, fast_resnet
 from craik.tasks.cifar import cifar10
 from craik.tasks.digits import CLASSES, digits
@@ -186,7 +186,7 @@ def by_threshold(rows: Sequence[Row]) -> Figure:
                 axes.lines[-1].set(linestyle=style, marker=".")
     axes.axhline(1 / CLASSES, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
     axes.set(xlabel="threshold", ylabel="accuracy", ylim=(0, 1.03))
-    axes.legend(loc="center right")
+    axes.legend(loc="upper right")
     return figure
 
 
@@ -199,9 +199,8 @@ def learning_curves(rows: Sequence[Row]) -> Figure:
     for axes, labels in zip(all_axes, ("true", "random"), strict=True):
         for index, threshold in enumerate(thresholds):
             epochs, lines = curves(where(rows, labels=labels, threshold=threshold), "epoch", "train_accuracy")
-            shade = 0.15 + 0.75 * index / max(1, len(thresholds) - 1)
             middle = torch.tensor(lines).nanmedian(dim=0).values.tolist() if lines else []
-            axes.plot(epochs, middle, color=(0.05, 0.25 + 0.5 * (1 - shade), 0.65 * shade + 0.2), label=f"{threshold:g}")
+            axes.plot(epochs, middle, color=colour(index), label=f"{threshold:g}")
         axes.set(title=f"{labels} labels", xlabel="epoch", ylim=(0, 1.03))
     all_axes[0].set_ylabel("training accuracy")
     all_axes[1].legend(title="threshold", ncols=2)
@@ -271,5 +270,7 @@ CLAIMS = (
         measure=closing,
         holds=lambda measured: measured.low > 0,
         condition="the gap of training over test accuracy shrinks from threshold 0 to the largest, its interval above 0",
+        tried="On the digits test accuracy is near training accuracy at threshold 0 already, so that there is little to close; "
+        "at 0.8 nothing is learnt. CIFAR-10 has not been run.",
     ),
 )
