@@ -1,0 +1,224 @@
+"""Unreduced losses: (prediction, target) -> one value for each example.
+
+Any function of that kind is a loss. Those here can do more, each by a method that a loss of your own may have too:
+
+- ``ranking(prediction)``: the loss as a linear or quadratic function of its target, so that the targets of a whole window are
+  ranked by matrix-vector products (see `craik.skips`);
+- ``frame(prediction)``: the frame that a prediction stands for, its mean: what a model is fed when it goes on from its own
+  prediction;
+- ``prediction_shape(frame_shape)``: the shape of a prediction of one frame, where it is not the frame's own.
+
+Index convention: n runs over examples, ``*frame`` is the shape of one of them, z a prediction, x a target.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812  # the usual name
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""From predictions (n, ...) and targets (n, *frame) to one value for each example (n,)."""
+
+Reduction = Literal["mean", "sum"]
+"""Over the elements of a frame; never over examples."""
+
+
+class Ranking(NamedTuple):
+    """A loss as a function of its target x: a constant + sum(weight * x) + sum(quadratic * x^2), sums over a frame's elements.
+
+    Attributes:
+        weight: (n, *frame) the linear coefficients.
+        quadratic: the coefficients of the squares: one number for all elements, one for each, or 0 for a linear loss.
+    """
+
+    weight: Float[Tensor, "n *frame"]
+    quadratic: Float[Tensor, "n *frame"] | float = 0.0
+
+
+@runtime_checkable
+class Rankable(Protocol):
+    """A loss that is linear or quadratic in its target and says so."""
+
+    def __call__(self, prediction: Tensor, target: Tensor, /) -> Tensor:
+        """Return one value for each example."""
+        ...
+
+    def ranking(self, prediction: Tensor) -> Ranking:
+        """Return the loss as a function of its target."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ElementwiseLoss(ABC):
+    """A loss that is a sum or a mean over the elements of a frame.
+
+    Args:
+        reduction: "mean" or "sum" over a frame's elements. It changes the scale of the gradient, never the best match.
+        weight: factors that broadcast to a frame, or None; weighted elements are still divided by their number.
+
+    Raises:
+        ValueError: another reduction.
+    """
+
+    reduction: Reduction = "mean"
+    weight: Float[Tensor, "*factors"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.reduction not in ("mean", "sum"):
+            raise ValueError(f'`reduction` should be "mean" or "sum". Found {self.reduction!r}.')
+
+    def __call__(self, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
+        """Return the loss of each example."""
+        losses = self.elements(prediction, target)
+        return self._reduced(losses if self.weight is None else losses * self.weight)
+
+    def ranking(self, prediction: Float[Tensor, "n *z"]) -> Ranking:
+        """Return the loss as a function of its target."""
+        linear, quadratic = self.coefficients(prediction)
+        factor = 1.0 if self.reduction == "sum" else 1 / max(1, math.prod(linear.shape[1:]))
+        if self.weight is None:
+            return Ranking(linear * factor, quadratic * factor)
+        weights = (self.weight * factor).expand_as(linear)
+        return Ranking(linear * weights, 0.0 if isinstance(quadratic, float) and quadratic == 0 else quadratic * weights)
+
+    def prediction_shape(self, frame_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of a prediction of one frame."""
+        return frame_shape
+
+    @abstractmethod
+    def elements(self, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the loss of each element."""
+
+    @abstractmethod
+    def coefficients(self, prediction: Float[Tensor, "n *z"]) -> tuple[Float[Tensor, "n *frame"], Tensor | float]:
+        """Return each element's linear and quadratic coefficient in the target."""
+
+    @abstractmethod
+    def frame(self, prediction: Float[Tensor, "n *z"]) -> Float[Tensor, "n *frame"]:
+        """Return the frame that a prediction stands for."""
+
+    def _reduced(self, losses: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
+        flat = losses.reshape(len(losses), -1)
+        return flat.mean(1) if self.reduction == "mean" else flat.sum(1)
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryCrossEntropyWithLogits(ElementwiseLoss):
+    """Binary cross-entropy of logits, softplus(z) - z x, for targets in [0, 1]; linear in the target.
+
+    With ``reduction="sum"`` it is the negative log-likelihood of independent Bernoulli variables. The thesis trains on it
+    (section 2.3.2).
+    """
+
+    def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the loss of each element."""
+        return F.binary_cross_entropy_with_logits(prediction, target, reduction="none")
+
+    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> tuple[Float[Tensor, "n *frame"], float]:
+        """Return -z, and 0 for the squares."""
+        return -prediction, 0.0
+
+    def frame(self, prediction: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the probabilities."""
+        return prediction.sigmoid()
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryCrossEntropy(ElementwiseLoss):
+    """Binary cross-entropy of probabilities, -x log(z + epsilon) - (1 - x) log(1 - z + epsilon); linear in the target.
+
+    The published code's loss, with its epsilon. Prefer logits where you can: they do not saturate.
+    """
+
+    epsilon: float = 1e-6
+
+    def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the loss of each element."""
+        return -target * (prediction + self.epsilon).log() - (1 - target) * (1 - prediction + self.epsilon).log()
+
+    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> tuple[Float[Tensor, "n *frame"], float]:
+        """Return log(1 - z + epsilon) - log(z + epsilon), and 0 for the squares."""
+        return (1 - prediction + self.epsilon).log() - (prediction + self.epsilon).log(), 0.0
+
+    def frame(self, prediction: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the probabilities."""
+        return prediction
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredError(ElementwiseLoss):
+    """(z - x)^2; quadratic in the target, with the same coefficient for every element unless there are weights."""
+
+    def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the loss of each element."""
+        return (prediction - target).square()
+
+    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> tuple[Float[Tensor, "n *frame"], float]:
+        """Return -2 z, and 1 for the squares."""
+        return -2 * prediction, 1.0
+
+    def frame(self, prediction: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the prediction itself."""
+        return prediction
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianNLL(ElementwiseLoss):
+    """The negative log-likelihood of independent normal variables, (v + log 2 pi + (x - m)^2 exp(-v)) / 2.
+
+    A prediction of a frame has the shape (2, *frame): the mean m, then the log-variance v. Quadratic in the target. "sum" is
+    the likelihood of a frame, "mean" the same divided by the number of its elements.
+    """
+
+    def prediction_shape(self, frame_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return (2, *frame)."""
+        return (2, *frame_shape)
+
+    def elements(self, prediction: Float[Tensor, "n 2 *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the loss of each element."""
+        mean, log_variance = prediction.unbind(1)
+        return (log_variance + math.log(2 * math.pi) + (target - mean).square() * (-log_variance).exp()) / 2
+
+    def coefficients(
+        self, prediction: Float[Tensor, "n 2 *frame"]
+    ) -> tuple[Float[Tensor, "n *frame"], Float[Tensor, "n *frame"]]:
+        """Return -m exp(-v), and exp(-v) / 2 for the squares."""
+        mean, log_variance = prediction.unbind(1)
+        precision = (-log_variance).exp()
+        return -mean * precision, precision / 2
+
+    def frame(self, prediction: Float[Tensor, "n 2 *frame"]) -> Float[Tensor, "n *frame"]:
+        """Return the mean."""
+        return prediction[:, 0]
+
+
+def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
+    """Return a loss's values, checked to be one for each example.
+
+    Raises:
+        ValueError: values of another shape.
+    """
+    values = loss(prediction, target)
+    if values.shape != prediction.shape[:1]:
+        raise ValueError(
+            f"`loss` should return one value for each example, shape ({len(prediction)},). Found shape {tuple(values.shape)}. "
+            "Leave the examples unreduced, for example with losses.flatten(1).mean(1)."
+        )
+    return values
+
+
+def frame_of(loss: Loss) -> Callable[[Tensor], Tensor]:
+    """Return what turns a loss's predictions into frames: its method `frame`, or nothing where it has none."""
+    return getattr(loss, "frame", torch.nn.Identity())
+
+
+def prediction_shape(loss: Loss, frame_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that a loss expects a prediction of one frame to have: its frame's, unless the loss says another."""
+    method = getattr(loss, "prediction_shape", None)
+    return frame_shape if method is None else method(frame_shape)

@@ -1,0 +1,262 @@
+"""`Trajectories`: frames of shape (batch, time, *frame), padded at the end, and their lengths.
+
+Index conventions: b runs over trajectories, t over time from 0; the thesis counts frames from 1, so its x_1 is frame 0 here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, overload
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+from craik.trajectories import checks, conversions
+
+Array = Tensor | np.ndarray | Sequence[Any]
+"""What frames and lengths may be given as."""
+
+Rows = slice | Sequence[int] | Tensor | np.ndarray
+"""Which trajectories: a slice, positions, or one bool for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """A batch of trajectories.
+
+    Frames keep the type they are stored in; a data set of images stays in bytes. What a model sees is `values`: a frame as
+    floats, times `scale`.
+
+    Args:
+        frames: (batch, time, *frame) of any type; what lies beyond a trajectory's length is padding and never looked at.
+        lengths: (batch,) how many frames of each trajectory are its own, 1 to time. Kept on the CPU: they steer loops.
+        scale: what one unit of a stored number means to a model: 1/255 for images in bytes, else 1.
+
+    Raises:
+        TypeError: lengths that are not integers.
+        ValueError: no trajectory, one without frames, a length beyond the padding, or a frame that is not finite.
+    """
+
+    frames: Shaped[Tensor, "batch time *frame"]
+    lengths: Int[Tensor, " batch"]
+    scale: float = 1.0
+    peak: float = field(init=False, repr=False)
+    """The largest magnitude of a stored number, or a number above it."""
+
+    def __post_init__(self) -> None:
+        checks.check_shape(self.frames, self.lengths)
+        object.__setattr__(self, "lengths", self.lengths.detach().to("cpu", torch.int64))
+        checks.check_lengths(self.frames, self.lengths)
+        object.__setattr__(self, "peak", checks.check_finite(self.frames, self.lengths))
+
+    # -- what it is ---------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Return the number of trajectories."""
+        return len(self.lengths)
+
+    @property
+    def time(self) -> int:
+        """The padded number of frames."""
+        return self.frames.shape[1]
+
+    @property
+    def frame_shape(self) -> tuple[int, ...]:
+        """The shape of one frame."""
+        return tuple(self.frames.shape[2:])
+
+    @property
+    def device(self) -> torch.device:
+        """Where the frames are."""
+        return self.frames.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type that frames are stored in."""
+        return self.frames.dtype
+
+    @property
+    def mask(self) -> Bool[Tensor, "batch time"]:
+        """True where a frame is a trajectory's own, on the frames' device."""
+        return (torch.arange(self.time) < self.lengths[:, None]).to(self.device)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the stored frames, padding included."""
+        return self.frames.numel() * self.frames.element_size()
+
+    # -- parts of it --------------------------------------------------------------------------------------------------
+
+    @overload
+    def __getitem__(self, rows: int) -> Shaped[Tensor, "length *frame"]: ...
+    @overload
+    def __getitem__(self, rows: Rows) -> Self: ...
+    def __getitem__(self, rows: int | Rows) -> Tensor | Self:
+        """Return one trajectory's own frames as they are stored, or a batch of the chosen trajectories.
+
+        A batch is padded to its own longest trajectory. A slice and a single trajectory share the memory of this batch.
+        """
+        if isinstance(rows, int):
+            return self.frames[rows, : int(self.lengths[rows])]
+        index = rows if isinstance(rows, slice) else torch.as_tensor(rows).cpu()
+        lengths = self.lengths[index]
+        if len(lengths) == 0:
+            raise ValueError("A batch should have at least one trajectory. Found none chosen. Choose some.")
+        own = self.frames[:, : int(lengths.max())]
+        return self._like(own[index if isinstance(index, slice) else index.to(self.device)], lengths)
+
+    def __iter__(self) -> Iterator[Shaped[Tensor, "_ *frame"]]:
+        """Yield each trajectory's own frames as they are stored."""
+        return (self[b] for b in range(len(self)))
+
+    def values(self, dtype: torch.dtype | None = None) -> Float[Tensor, "batch time *frame"]:
+        """Return all frames as a model sees them: floats, times `scale`.
+
+        Args:
+            dtype: a floating type; None is the stored one, or torch's default for frames that are stored otherwise.
+        """
+        return self.decoded(self.frames, dtype)
+
+    def at(
+        self,
+        rows: Sequence[int] | Int[Tensor, " n"],
+        times: Sequence[int] | Int[Tensor, " n"],
+        dtype: torch.dtype | None = None,
+    ) -> Float[Tensor, "n *frame"]:
+        """Return frames as a model sees them: frame ``times[i]`` of trajectory ``rows[i]``."""
+        b, t = (torch.as_tensor(index, device=self.device) for index in (rows, times))
+        return self.decoded(self.frames[b, t], dtype)
+
+    def first(self, dtype: torch.dtype | None = None) -> Float[Tensor, "batch *frame"]:
+        """Return the first frame of each trajectory as a model sees it."""
+        return self.decoded(self.frames[:, 0], dtype)
+
+    def last(self, dtype: torch.dtype | None = None) -> Float[Tensor, "batch *frame"]:
+        """Return the last own frame of each trajectory as a model sees it."""
+        return self.at(range(len(self)), self.lengths - 1, dtype)
+
+    def decoded(self, stored: Shaped[Tensor, "*n"], dtype: torch.dtype | None = None) -> Float[Tensor, "*n"]:
+        """Return stored numbers as a model sees them."""
+        values = stored.to(dtype or self.value_dtype)
+        return values if self.scale == 1 else values * self.scale
+
+    @property
+    def value_dtype(self) -> torch.dtype:
+        """The floating type of `values`, unless another is asked for."""
+        return self.dtype if self.dtype.is_floating_point else torch.get_default_dtype()
+
+    # -- other forms of it --------------------------------------------------------------------------------------------
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Self:
+        """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays."""
+        return self._like(self.frames.to(device=device, dtype=dtype), self.lengths)
+
+    def padded(self, time: int) -> Self:
+        """Return the same trajectories with the padding cut or filled with zeros to `time` frames.
+
+        Raises:
+            ValueError: a trajectory is longer than that.
+        """
+        longest = int(self.lengths.max())
+        if time < longest:
+            raise ValueError(f"`time` should be at least the longest trajectory's length, {longest}. Found {time}.")
+        if time <= self.time:
+            return self._like(self.frames[:, :time], self.lengths)
+        padding = self.frames.new_zeros((len(self), time - self.time, *self.frame_shape))
+        return self._like(torch.cat([self.frames, padding], dim=1), self.lengths)
+
+    @classmethod
+    def concatenated(cls, parts: Sequence["Trajectories"]) -> "Trajectories":
+        """Return the trajectories of several batches as one; frames of one shape, type and scale.
+
+        Raises:
+            ValueError: no parts, or parts that differ in these.
+        """
+        checks.check_alike(parts)
+        time = max(part.time for part in parts)
+        frames = torch.cat([part.padded(time).frames for part in parts])
+        return parts[0]._like(frames, torch.cat([part.lengths for part in parts]))
+
+    @classmethod
+    def from_list(cls, trajectories: Iterable[Array], scale: float = 1.0) -> "Trajectories":
+        """Pad trajectories of different lengths to a batch.
+
+        Args:
+            trajectories: for each the frames, (length, *frame), as tensor, array or nested list.
+            scale: what one unit of a stored number means.
+
+        Raises:
+            ValueError: no trajectory, or frames of unequal shape or type.
+        """
+        return cls(*conversions.pad(trajectories), scale)
+
+    @classmethod
+    def from_numpy(cls, frames: np.ndarray, lengths: Array | None = None, scale: float = 1.0) -> "Trajectories":
+        """Take a padded array (batch, time, *frame) and lengths; None where all trajectories fill it. Shares memory."""
+        stored = torch.from_numpy(frames)
+        full = [frames.shape[1]] * len(frames) if lengths is None and frames.ndim > 1 else lengths
+        return cls(stored, torch.as_tensor(full), scale)
+
+    @classmethod
+    def from_minari(cls, episodes: Iterable[Any], key: str | None = None, scale: float = 1.0) -> "Trajectories":
+        """Take the observations of episodes, such as a Minari data set or what it samples.
+
+        Args:
+            episodes: objects with an attribute ``observations``, (length, *frame), or a mapping of such.
+            key: which of the mapping's entries, dots between levels.
+            scale: what one unit of a stored number means.
+
+        Raises:
+            TypeError: an episode without observations.
+            ValueError: a mapping and no key, or a key and no mapping.
+            KeyError: the mapping has no such entry.
+        """
+        return cls.from_list(conversions.observations(episodes, key), scale)
+
+    @classmethod
+    def from_tensordict(
+        cls,
+        data: Mapping[Any, Any],
+        key: Any = "observation",  # noqa: ANN401  # tensordict's nested keys: str or tuples
+        ids: Any = None,  # noqa: ANN401
+        mask: Any = None,  # noqa: ANN401
+        scale: float = 1.0,
+    ) -> "Trajectories":
+        """Take an entry of a TensorDict: of shape (batch, time), or flat and split by trajectory.
+
+        Args:
+            data: a TensorDict.
+            key: which entry holds the frames.
+            ids: the entry with the trajectory of each frame, such as torchrl's ("collector", "traj_ids"), for data whose
+                frames follow each other in one or more dimensions.
+            mask: the entry that is True for a trajectory's own frames in padded data, such as torchrl's ("collector", "mask").
+            scale: what one unit of a stored number means.
+
+        Raises:
+            ValueError: a mask with a hole, ids together with a mask, or a batch of another kind.
+        """
+        return cls(*conversions.from_tensordict(data, key, ids, mask), scale)
+
+    def to_list(self) -> list[Shaped[Tensor, "_ *frame"]]:
+        """Return each trajectory's own frames as they are stored; views."""
+        return list(self)
+
+    def to_numpy(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the padded frames as they are stored, and the lengths; views where the frames are on the CPU."""
+        return self.frames.detach().cpu().numpy(), self.lengths.numpy()
+
+    def to_tensordict(self, key: Any = "observation") -> Any:  # noqa: ANN401  # an optional package's class
+        """Return a TensorDict of batch size (batch, time) with the frames under `key` and a mask under "mask".
+
+        Raises:
+            ImportError: tensordict is not installed.
+        """
+        return conversions.to_tensordict(self.frames, self.mask, key)
+
+    def _like(self, frames: Tensor, lengths: Tensor) -> Self:
+        """Return a batch of frames that have been checked."""
+        made = object.__new__(type(self))
+        for name, value in {"frames": frames, "lengths": lengths, "scale": self.scale, "peak": self.peak}.items():
+            object.__setattr__(made, name, value)
+        return made

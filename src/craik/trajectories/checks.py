@@ -1,0 +1,81 @@
+"""What `Trajectories` refuses, each with one sentence: the rule, what was found, the way out."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def check_shape(frames: Tensor, lengths: Tensor) -> None:
+    """Refuse frames without a batch and a time, and lengths that are not one integer for each trajectory."""
+    if frames.dim() < 2 or len(frames) == 0:
+        raise ValueError(
+            "`frames` should have the shape (batch, time, *frame) with at least one trajectory. "
+            f"Found shape {tuple(frames.shape)}. Add a batch dimension to a single trajectory with frames[None]."
+        )
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+        raise TypeError(f"`lengths` should be integers. Found {lengths.dtype}.")
+    if lengths.shape != frames.shape[:1]:
+        raise ValueError(
+            f"`lengths` should hold one length for each of the {len(frames)} trajectories. Found shape {tuple(lengths.shape)}."
+        )
+
+
+def check_lengths(frames: Tensor, lengths: Tensor) -> None:
+    """Refuse empty trajectories and lengths beyond the padding."""
+    time = frames.shape[1]
+    wrong = ((lengths < 1) | (lengths > time)).nonzero().flatten().tolist()
+    if wrong:
+        length = int(lengths[wrong[0]])
+        rule = "at least 1" if length < 1 else f"at most {time}, the padded number of frames"
+        raise ValueError(
+            f"Every length should be {rule}. Found {length} for trajectory {wrong[0]}{_more(wrong)}. "
+            "Leave out empty trajectories, and count padding in none."
+        )
+
+
+def check_finite(frames: Tensor, lengths: Tensor) -> float:
+    """Refuse NaN and infinite frames, say which; return the largest magnitude.
+
+    One pass over the memory decides; only a suspicion, which padding may arouse too, pays for more.
+    """
+    if not frames.is_floating_point():
+        return _largest(frames)
+    peak = _largest(frames)
+    if math.isfinite(peak):
+        return peak
+    peaks: list[float] = []
+    for b, length in enumerate(lengths.tolist()):
+        own = frames[b, :length]
+        peaks.append(_largest(own))
+        if not math.isfinite(peaks[-1]):
+            bad = (~own.detach().isfinite()).reshape(length, -1).any(1).nonzero().flatten().tolist()
+            raise ValueError(
+                f"Every frame should be finite. Found NaN or infinity in trajectory {b}, frame {bad[0]}{_more(bad)} "
+                "(both counted from 0). Repair the frame or leave the trajectory out."
+            )
+    return max(peaks)
+
+
+def check_alike(parts: Sequence[Any]) -> None:
+    """Refuse parts of a batch that differ in more than their number and their padding."""
+    if not parts:
+        raise ValueError("`parts` should hold at least one batch. Found none.")
+    kinds = {(part.frame_shape, part.dtype, part.scale) for part in parts}
+    if len(kinds) > 1:
+        raise ValueError(f"`parts` should agree in frame shape, type and scale. Found {sorted(map(str, kinds))}.")
+
+
+def _largest(frames: Tensor) -> float:
+    if frames.numel() == 0:
+        return 0.0
+    if frames.dtype in (torch.uint8, torch.bool):
+        return 255.0 if frames.dtype == torch.uint8 else 1.0
+    low, high = frames.detach().aminmax()
+    return max(abs(float(low)), abs(float(high)))  # NaN spreads to both ends
+
+
+def _more(found: list[int]) -> str:
+    return f" and {len(found) - 1} more" if len(found) > 1 else ""

@@ -1,0 +1,126 @@
+"""Ways into and out of a padded batch: lists, Minari episodes, TensorDicts.
+
+Minari and tensordict are not imported on the way in: their objects are taken by what they have.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Padded = tuple[Tensor, Tensor]
+"""Frames (batch, time, *frame) and lengths (batch,)."""
+
+
+def pad(trajectories: Iterable[Any]) -> Padded:
+    """Stack trajectories of different lengths with zeros behind the shorter ones.
+
+    Raises:
+        ValueError: no trajectory, one without frames, or frames of unequal shape or type.
+    """
+    parts = [torch.as_tensor(frames) for frames in trajectories]
+    _check_parts(parts)
+    lengths = torch.tensor([len(part) for part in parts])
+    frames = parts[0].new_zeros((len(parts), int(lengths.max()), *parts[0].shape[1:]))
+    for b, part in enumerate(parts):
+        frames[b, : len(part)] = part
+    return frames, lengths
+
+
+def _check_parts(parts: Sequence[Tensor]) -> None:
+    if not parts:
+        raise ValueError("There should be at least one trajectory. Found none.")
+    first = parts[0]
+    for b, part in enumerate(parts):
+        if part.dim() == 0 or len(part) == 0:
+            raise ValueError(
+                f"Every trajectory should have the shape (length, *frame) with at least one frame. Found shape "
+                f"{tuple(part.shape)} for trajectory {b}. Leave out empty trajectories."
+            )
+        if (part.shape[1:], part.dtype, part.device) != (first.shape[1:], first.dtype, first.device):
+            raise ValueError(
+                f"All trajectories should have frames of one shape and type. Found {_kind(first)} for trajectory 0 and "
+                f"{_kind(part)} for trajectory {b}. Crop or convert them before."
+            )
+
+
+def _kind(part: Tensor) -> str:
+    return f"{tuple(part.shape[1:])} {part.dtype} on {part.device}"
+
+
+def observations(episodes: Iterable[Any], key: str | None) -> Iterator[Any]:
+    """Yield the observations of episodes (see `Trajectories.from_minari`)."""
+    for number, episode in enumerate(episodes):
+        if not hasattr(episode, "observations"):
+            raise TypeError(
+                "`episodes` should be episodes with an attribute `observations`, such as a minari.MinariDataset. "
+                f"Found {type(episode).__name__!r} at position {number}."
+            )
+        yield _entry(episode.observations, key)
+
+
+def _entry(found: Any, key: str | None) -> Any:  # noqa: ANN401  # whatever the episode holds
+    if key is None:
+        if isinstance(found, Mapping | tuple):
+            entries = f"entries {sorted(map(str, found))}" if isinstance(found, Mapping) else f"a tuple of {len(found)}"
+            raise ValueError(f"A trajectory is made of one array of observations. Found {entries}. Name one with key='...'.")
+        return found
+    for level in key.split("."):
+        if isinstance(found, Mapping):
+            if level not in found:
+                raise KeyError(
+                    f"`key` should name an entry of the observations, one of {sorted(map(str, found))}. Found {key!r}."
+                )
+            found = found[level]
+        elif isinstance(found, tuple) and level.isdigit() and int(level) < len(found):
+            found = found[int(level)]
+        else:
+            raise ValueError(
+                f"`key` is for observations in a mapping. Found {type(found).__name__!r} where {level!r} was asked."
+            )
+    return found
+
+
+def from_tensordict(data: Any, key: Any, ids: Any, mask: Any) -> Padded:  # noqa: ANN401  # tensordict's types
+    """Take an entry of a TensorDict (see `Trajectories.from_tensordict`)."""
+    batch = tuple(data.batch_size)
+    frames: Tensor = data[key]
+    if ids is not None:
+        if mask is not None:
+            raise ValueError("Frames should be told apart by `ids` or by `mask`. Found both; leave one out.")
+        return _split(frames, data[ids], len(batch))
+    if len(batch) != 2:
+        raise ValueError(
+            f"Without `ids` the TensorDict's batch size should be (batch, time). Found {batch}. "
+            "Name the entry with each frame's trajectory by ids=..., or reshape the data."
+        )
+    if mask is None:
+        return frames, torch.full((batch[0],), batch[1])
+    own = data[mask].reshape(batch)
+    lengths = own.sum(1).cpu()
+    if not torch.equal(own.cpu(), torch.arange(batch[1]) < lengths[:, None]):
+        raise ValueError("`mask` should be True for a trajectory's first frames and False behind them. Found a hole in it.")
+    return frames, lengths
+
+
+def _split(frames: Tensor, ids: Tensor, batch_dims: int) -> Padded:
+    """Split frames that follow each other by the trajectory they belong to, in the order of first appearance."""
+    flat = frames.reshape(-1, *frames.shape[batch_dims:])
+    owner = ids.reshape(-1).cpu()
+    if len(owner) != len(flat):
+        raise ValueError(f"`ids` should name one trajectory for each frame. Found {len(owner)} for {len(flat)} frames.")
+    _, first, inverse = np.unique(owner.numpy(), return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    positions = torch.from_numpy(inverse.reshape(-1)).to(flat.device)
+    return pad([flat[positions == int(group)] for group in order])
+
+
+def to_tensordict(frames: Tensor, mask: Tensor, key: Any) -> Any:  # noqa: ANN401  # an optional package's class
+    """Return a TensorDict of a padded batch (see `Trajectories.to_tensordict`)."""
+    try:
+        from tensordict import TensorDict  # noqa: PLC0415  # optional
+    except ImportError as error:
+        raise ImportError("`to_tensordict` needs the package tensordict. Found none; pip install tensordict.") from error
+    return TensorDict({key: frames, "mask": mask}, batch_size=mask.shape)
