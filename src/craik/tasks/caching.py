@@ -1,0 +1,82 @@
+"""Arrays that are made once and kept on disk, under a name that says what they were made from.
+
+A file's name holds a hash of its settings, of the source that makes it and of the simulator's version: when any of
+them changes the old file is not found. A file that cannot be read back whole is made anew.
+"""
+
+import contextlib
+import fcntl  # Linux and macOS; the lock must vanish with its process, which only the kernel can promise
+import hashlib
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def default_folder() -> Path:
+    """Return craik's folder below ``$XDG_CACHE_HOME``, or below ``~/.cache`` where that is not set."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "craik"
+
+
+def key_of(parts: Sequence[object], sources: Sequence[Path]) -> str:
+    """Return sixteen hex digits from settings (by their repr) and from the bytes of source files."""
+    digest = hashlib.sha256(repr(tuple(parts)).encode())
+    for path in sorted(sources):
+        digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[str, np.ndarray]:
+    """Return the arrays of a file, made first if it is not there or damaged.
+
+    Two processes that want the same file do not both make it: the second waits. The file is replaced atomically.
+
+    Args:
+        folder: of the file; None makes the arrays and keeps nothing.
+        name: of the file, without its ending.
+        make: makes the arrays; none may hold Python objects.
+    """
+    if folder is None:
+        return dict(make())
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.npz"
+    with _locked(folder / f"{name}.lock"):
+        found = _read(path)
+        if found is None:
+            found = dict(make())
+            _write(path, found)
+    return found
+
+
+def _read(path: Path) -> dict[str, np.ndarray] | None:
+    """The arrays, or None where there is no whole file; the archive's checksums are verified on the way."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError):
+        return None
+
+
+def _write(path: Path, arrays: Arrays) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            np.savez(file, **dict(arrays))  # pyright: ignore[reportArgumentType] # the stub reads ** as `allow_pickle`
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or its process ends
+        yield
