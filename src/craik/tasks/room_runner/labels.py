@@ -1,6 +1,6 @@
 """The fixed reader of a runner's label: which coloured room it stands in, if it stands in one.
 
-The coloured rooms are read from the picture. A frame says nothing until half a runner is seen in one of them; of a sequence,
+The coloured rooms are read from the picture. A frame says nothing until a quarter of a runner is seen in one of them; of a sequence,
 the first frame that says something decides (`craik.tasks.reading`). On true frames this is always right.
 """
 
@@ -46,7 +46,7 @@ def read_frames(
     runner: Shaped[np.ndarray, "*n height width"],
     image: Shaped[np.ndarray, "*n 3 height width"],
     settings: RoomRunnerSettings,
-    enough: float = 0.5,
+    enough: float = 0.25,
 ) -> Int[np.ndarray, "*n"]:
     """Return each frame's label, 0 red or 1 blue, `NOTHING` where neither room has enough of the runner."""
     masses = room_masses(runner, image, settings)
