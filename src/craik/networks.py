@@ -1,9 +1,12 @@
 """Networks used by two or more experiments, initialised from an explicit generator."""
 
 import math
-from typing import Literal
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal, cast
 
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
+from torch.nn.utils.parametrizations import weight_norm as normalise_weight
 
 Init = Literal["kaiming", "default"]
 
@@ -55,4 +58,62 @@ def _linear(inputs: int, outputs: int, init: Init, generator: Generator) -> nn.L
         nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
         bound = 1 / math.sqrt(layer.in_features)
         nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+    return layer
+
+
+def relu_mlp(widths: Sequence[int], generator: Generator, weight_norm: bool = False) -> nn.Sequential:
+    """Return a multilayer perceptron with ReLU units and PyTorch's default initial weights; its linear layers are "0", "2", ...
+
+    Args:
+        widths: inputs, units of each hidden layer, outputs.
+        generator: of the initial weights.
+        weight_norm: reparametrise each weight into direction and length (Salimans and Kingma, 2016).
+
+    Example:
+        >>> import torch
+        >>> list(dict(relu_mlp((3, 8, 2), torch.Generator()).named_children()))
+        ['0', '1', '2']
+    """
+    modules: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        layer = _linear(inputs, outputs, "default", generator)
+        modules += [normalise_weight(layer) if weight_norm else layer, nn.ReLU()]
+    return nn.Sequential(*modules[:-1])
+
+
+def trajectory_network(
+    features: int, frames: int, channels: Sequence[int], hidden: int, outputs: int, generator: Generator
+) -> nn.Sequential:
+    """Return the network that reads trajectories (b, frames, features): convolutions over time, then one hidden layer.
+
+    Each convolution has width 3, keeps the number of frames, and is followed by BatchNorm and ReLU; so is the hidden layer
+    (thesis appendix C.2.2.2, table C.6: channels 96, 96, 96, 256, hidden 768; the width and BatchNorm's place are ours).
+
+    Args:
+        features: numbers of a frame.
+        frames: frames of a trajectory.
+        channels: of each convolution.
+        hidden: units between the convolutions and the outputs.
+        outputs: numbers that come out.
+        generator: of the initial weights.
+    """
+    modules: list[nn.Module] = [_TimeLast()]
+    for inputs, filters in pairwise((features, *channels)):
+        modules += [_convolution(inputs, filters, generator), nn.BatchNorm1d(filters), nn.ReLU()]
+    modules += [nn.Flatten(), _linear(channels[-1] * frames, hidden, "default", generator), nn.BatchNorm1d(hidden), nn.ReLU()]
+    return nn.Sequential(*modules, _linear(hidden, outputs, "default", generator))
+
+
+class _TimeLast(nn.Module):
+    """From (b, frames, features) to (b, features, frames), as convolutions over time want it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.transpose(1, 2)
+
+
+def _convolution(inputs: int, filters: int, generator: Generator) -> nn.Conv1d:
+    layer = nn.Conv1d(inputs, filters, 3, padding=1, device="meta").to_empty(device="cpu")
+    nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=generator)
+    bound = 1 / math.sqrt(3 * inputs)
+    nn.init.uniform_(cast(Tensor, layer.bias), -bound, bound, generator=generator)
     return layer

@@ -1,0 +1,51 @@
+"""What chapter 4's experiments measure while they train, and the two ways to report a training run by one number.
+
+The papers report the best value that the test set saw at any time. That selects on test data, so it stands beside the
+value at the time that was best on held-out data: "as printed" and "selected".
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor
+
+from craik.harness.claims import Row
+
+
+class Measured(NamedTuple):
+    """One look at a student while it trains.
+
+    Attributes:
+        step: ordinary steps of the student so far.
+        selection: on the held-out examples for choosing.
+        test: on the test examples.
+    """
+
+    step: int
+    selection: float
+    test: float
+
+
+def summary(points: Sequence[Measured], best: Callable[[Sequence[float]], float]) -> Row:
+    """Return a run's columns: as printed, selected, and last.
+
+    Args:
+        points: in the order of steps; of equally good ones the earliest counts.
+        best: ``max`` for accuracies, ``min`` for losses and errors.
+    """
+    chosen = next(point for point in points if point.selection == best([point.selection for point in points]))
+    return {
+        "as_printed": best([point.test for point in points]),
+        "selected": chosen.test,
+        "selected_step": chosen.step,
+        "selection": chosen.selection,
+        "last": points[-1].test,
+    }
+
+
+def shuffled(rows: Tensor, batch: int, generator: Generator) -> Iterator[Tensor]:
+    """Yield batches of rows for ever, each pass in a fresh order; a last, smaller batch is dropped."""
+    while True:
+        order = rows[torch.randperm(len(rows), generator=generator)]
+        yield from order[: len(rows) - len(rows) % batch].split(batch)
