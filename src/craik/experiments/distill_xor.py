@@ -42,7 +42,7 @@ class Config:
     """D, the dimensions of x."""
     examples: tuple[int, ...] = (256, 512, 1024)
     """The numbers of training examples."""
-    rounds: int = 80
+    rounds: int = 64
     """Meta-steps, each followed by the student's ordinary steps; without a teacher as many ordinary steps."""
     inner_steps: int = 32
     """n, the steps of an unroll."""

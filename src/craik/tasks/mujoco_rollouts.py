@@ -97,6 +97,18 @@ def simulate(env: Any, job: Job, number: int) -> tuple[NDArray[np.float64], ...]
     return state, actions[warm_up:], np.stack(states), np.array(rewards), np.array([float(healthy)])
 
 
+def progress_line(label: str, width: int = 30) -> Callable[[int, int], None]:
+    """Return a progress bar on standard error, for `collect`; it says nothing where that is no terminal."""
+
+    def show(done: int, count: int) -> None:
+        if sys.stderr.isatty():
+            full = round(width * done / count)
+            end = "\n" if done >= count else ""
+            print(f"\rsimulating {label}  [{'#' * full:<{width}}] {done}/{count}", end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
 _NAMES = ("state", "actions", "states", "rewards", "healthy")
 
 
