@@ -109,6 +109,7 @@ def progress_line(label: str, width: int = 30) -> Callable[[int, int], None]:
     return show
 
 
+_FILE, _ERRORS = "examples.npz", "errors.txt"
 _NAMES = ("state", "actions", "states", "rewards", "healthy")
 
 
@@ -140,18 +141,19 @@ def collect(
     workers = min(processes or _cores(), -(-count // _PIECE))
     bounds = np.linspace(0, count, workers + 1).round().astype(int).tolist()
     jobs = [Job(environment, alive_bonus, seed, stream, first, last) for first, last in pairwise(bounds)]
-    with tempfile.TemporaryDirectory(prefix="craik-") as folder:
-        children = [_start(job, Path(folder) / str(place)) for place, job in enumerate(jobs)]
+    with tempfile.TemporaryDirectory(prefix="craik-") as name:
+        folders = [Path(name) / str(place) for place in range(workers)]
+        children = [_start(job, folder) for job, folder in zip(jobs, folders, strict=True)]
         try:
             _listen(children, count, progress)
-            for child in children:
+            for child, folder in zip(children, folders, strict=True):
                 if child.wait() != 0:
-                    raise RuntimeError(_reason(child))
+                    raise RuntimeError(_reason(child, folder))
         finally:
             for child in children:
                 child.kill()
-                child.wait()
-        parts = [dict(np.load(Path(folder) / str(place) / "examples.npz")) for place in range(workers)]
+                child.communicate()  # waits for its end and closes the pipe
+        parts = [_load(folder / _FILE) for folder in folders]
     return {name: np.concatenate([part[name] for part in parts]) for name in _NAMES}
 
 
@@ -165,8 +167,8 @@ def _start(job: Job, folder: Path) -> subprocess.Popen[str]:
     paths = os.pathsep.join(str(Path(path or ".").absolute()) for path in sys.path)
     command = [sys.executable, "-m", "craik.tasks.mujoco_rollouts", json.dumps(job)]
     environment = {**os.environ, "PYTHONPATH": paths}
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=folder, env=environment, text=True, stdout=pipe, stderr=pipe)
+    with (folder / _ERRORS).open("w") as errors:
+        return subprocess.Popen(command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=errors)
 
 
 def _listen(children: Sequence[subprocess.Popen[str]], count: int, progress: Callable[[int, int], None] | None) -> None:
@@ -184,10 +186,14 @@ def _listen(children: Sequence[subprocess.Popen[str]], count: int, progress: Cal
             progress(done, count)
 
 
-def _reason(child: subprocess.Popen[str]) -> str:
-    said = child.stderr.read().strip().splitlines() if child.stderr else []
-    last = said[-1] if said else "nothing on standard error"
-    return f"A process that simulates should end with status 0. Found {child.returncode}, and: {last}"
+def _reason(child: subprocess.Popen[str], folder: Path) -> str:
+    said = (folder / _ERRORS).read_text().strip().splitlines() or ["nothing on standard error"]
+    return f"A process that simulates should end with status 0. Found {child.returncode}, and: {said[-1]}"
+
+
+def _load(path: Path) -> dict[str, NDArray[np.float64]]:
+    with np.load(path) as file:
+        return {name: file[name] for name in _NAMES}
 
 
 def main(text: str) -> None:
@@ -200,7 +206,7 @@ def main(text: str) -> None:
         if len(rows) % _PIECE == 0:
             print("done", _PIECE, flush=True)
     arrays = {name: np.stack(column) for name, column in zip(_NAMES, zip(*rows, strict=True), strict=True)}
-    np.savez(Path("examples.npz"), allow_pickle=False, **arrays)
+    np.savez(Path(_FILE), allow_pickle=False, **arrays)
     print("done", len(rows) % _PIECE, flush=True)
 
 
