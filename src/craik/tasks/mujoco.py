@@ -5,8 +5,6 @@ Source: thesis section 4.4.3 and appendix C.2.2. The seeds simulated -v2; here i
 staying alive paid as in -v2 unless told otherwise.
 """
 
-from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,14 +15,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from craik.distill.data import Examples
-from craik.tasks.array_cache import Arrays, cached_arrays
-from craik.tasks.mujoco_rollouts import ENVIRONMENTS, STEPS, VERSION, WARM_UP, AliveBonus, Environment, collect
+from craik.tasks import mujoco_rollouts
+from craik.tasks.caching import cached, default_folder, key_of
+from craik.tasks.generation import OnProgress
+from craik.tasks.mujoco_rollouts import ENVIRONMENTS, VERSION, AliveBonus, Environment, Rollout, collect
 from craik.tasks.privileged import PrivilegedData, check_sizes
+from craik.tasks.simulators import version_of
 
 BINS = 32
 """Classes that the return's quantile falls into."""
-
-_STREAMS = {"train": 0, "selection": 1, "test": 2}
 
 
 class Scales(NamedTuple):
@@ -42,9 +41,9 @@ def mujoco(
     selection: int = 2000,
     test: int = 10_000,
     alive_bonus: AliveBonus = "always",
-    cache: Path | str | None = None,
+    cache: Path | None = None,
     processes: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> PrivilegedData:
     """Simulate a dataset, or read it from the cache, and put it into the units of its training set.
 
@@ -62,55 +61,39 @@ def mujoco(
         selection: held-out examples for choosing.
         test: test examples.
         alive_bonus: "always" pays Walker2d's and Hopper's bonus at every step, as -v2 did; "while-healthy" is v5's own.
-        cache: folder that simulated examples are kept in; None is the user's cache folder.
+        cache: folder that simulated examples are kept in; None is `craik.tasks.caching.default_folder`.
         processes: how many simulate at once, one a processor core if None; the data do not depend on it.
-        progress: called with the number of simulated examples of a split and their whole number.
+        on_progress: told after every simulated example of a split: how many are done, of how many.
 
     Raises:
         ValueError: an unknown environment, or a size below 1.
         ImportError: gymnasium, mujoco or imageio is not installed, and the data are not in the cache.
-        RuntimeError: a simulating process failed.
     """
     if environment not in ENVIRONMENTS:
         raise ValueError(f"`environment` should be one of {', '.join(ENVIRONMENTS)}. Found {environment!r}.")
     sizes = {"train": train, "selection": selection, "test": test}
     check_sizes(**sizes)
+    versions = (VERSION, version_of("gymnasium"), version_of("mujoco"))
 
-    def raw(name: str, count: int) -> Arrays:
-        stream = _STREAMS[name]
-        settings = {
-            "environment": f"{environment}-{VERSION}",
-            "alive_bonus": alive_bonus,
-            "seed": seed,
-            "stream": stream,
-            "count": count,
-            "steps": STEPS,
-            "warm_up": str(WARM_UP),
-            **_versions(),
-        }
-        make = lambda: collect(environment, alive_bonus, seed, stream, count, processes, progress)  # noqa: E731
-        return cached_arrays(f"mujoco-{environment}", settings, make, cache)
+    def raw(stream: int, count: int) -> Rollout:
+        parts = (environment, alive_bonus, seed, stream, count, *versions)
+        name = f"mujoco-{environment}-{key_of(parts, [Path(mujoco_rollouts.__file__)])}"
 
-    parts = {name: raw(name, count) for name, count in sizes.items()}
-    scales = measure_scales(parts["train"])
-    return PrivilegedData(*(to_split(parts[name], scales) for name in sizes))
+        def make() -> dict[str, NDArray[np.float64]]:
+            stream_seed = int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
+            return collect(environment, alive_bonus, stream_seed, count, processes, on_progress)._asdict()
+
+        return Rollout(**cached(cache or default_folder(), name, make))
+
+    rollouts = [raw(stream, count) for stream, count in enumerate(sizes.values())]
+    scales = measure_scales(rollouts[0])
+    return PrivilegedData(*(to_split(rollout, scales) for rollout in rollouts))
 
 
-def _versions() -> dict[str, str]:
-    """Versions that decide the numbers; without the packages a cache of theirs cannot be told from another's."""
-    try:
-        return {name: version(name) for name in ("gymnasium", "mujoco")}
-    except ImportError as error:  # PackageNotFoundError
-        raise ImportError(
-            f"The MuJoCo task needs gymnasium, mujoco and imageio. Found no {error.name}. Install craik[experiments], "
-            "or gymnasium[mujoco]."
-        ) from error
-
-
-def measure_scales(raw: Arrays) -> Scales:
+def measure_scales(raw: Rollout) -> Scales:
     """Return the units of raw training examples; a component that never changes keeps the unit 1."""
     x = flat_inputs(raw)
-    rewards, returns = raw["rewards"], raw["rewards"].sum(axis=1)
+    rewards, returns = raw.rewards, raw.rewards.sum(axis=1)
     deviation = x.std(axis=0)
     return Scales(
         (x.mean(axis=0), np.where(deviation > 0, deviation, 1.0)),
@@ -119,9 +102,9 @@ def measure_scales(raw: Arrays) -> Scales:
     )
 
 
-def flat_inputs(raw: Arrays) -> NDArray[np.float64]:
+def flat_inputs(raw: Rollout) -> NDArray[np.float64]:
     """Return state and actions side by side, (b, s + 16 a)."""
-    return np.concatenate([raw["state"], raw["actions"].reshape(len(raw["actions"]), -1)], axis=1)
+    return np.concatenate([raw.state, raw.actions.reshape(len(raw.actions), -1)], axis=1)
 
 
 def quantiles(returns: NDArray[np.float64], training_returns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -136,15 +119,15 @@ def quantiles(returns: NDArray[np.float64], training_returns: NDArray[np.float64
     return np.interp(returns, values, rank / max(len(training_returns) - 1, 1))
 
 
-def to_split(raw: Arrays, scales: Scales) -> Examples:
+def to_split(raw: Rollout, scales: Scales) -> Examples:
     """Return raw examples in the units of the training set, labels as bins of equal width in psi."""
     mean, deviation = scales.x
     x = (flat_inputs(raw) - mean) / deviation
-    width = raw["state"].shape[1]
-    states = (raw["states"] - mean[:width]) / deviation[:width]
-    rewards = (raw["rewards"] - scales.reward[0]) / scales.reward[1]
+    width = raw.state.shape[1]
+    states = (raw.states - mean[:width]) / deviation[:width]
+    rewards = (raw.rewards - scales.reward[0]) / scales.reward[1]
     privileged = np.concatenate([states, rewards[..., None]], axis=2)
-    psi = quantiles(raw["rewards"].sum(axis=1), scales.returns)
+    psi = quantiles(raw.rewards.sum(axis=1), scales.returns)
     y = np.minimum((psi * BINS).astype(np.int64), BINS - 1)
     return Examples(torch.from_numpy(x).float(), torch.from_numpy(privileged).float(), torch.from_numpy(y))
 

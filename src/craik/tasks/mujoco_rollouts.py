@@ -1,25 +1,13 @@
-"""Rollouts of Gymnasium's MuJoCo environments under random actions, collected by several processes.
+"""Rollouts of Gymnasium's MuJoCo environments under random actions (thesis appendix C.2.2.1)."""
 
-Each example has a generator of its own, made from the seed, its stream and its number, so that the numbers of
-processes and of examples change no example. The simulation runs in child processes whose working folder is temporary:
-MuJoCo writes its warnings into a file of the current folder, and that is not the user's.
-
-Source: thesis appendix C.2.2.1.
-"""
-
-import json
-import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from functools import cache, partial
 from importlib.util import find_spec
-from itertools import pairwise
-from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from craik.tasks.generation import OnProgress, draw_many
 
 Environment = Literal["Swimmer", "Walker2d", "Hopper", "HalfCheetah"]
 AliveBonus = Literal["always", "while-healthy"]
@@ -32,54 +20,60 @@ STEPS = 16
 WARM_UP = (10, 30)
 """Steps of an example, and the least and greatest number of random steps before its state is recorded."""
 
-_FALLS: frozenset[str] = frozenset({"Walker2d", "Hopper"})
-_PIECE = 100
+FALLS: frozenset[str] = frozenset({"Walker2d", "Hopper"})
+"""Bodies that v5 pays for being in their healthy range, and ends an episode when they leave it."""
 
 
-class Job(NamedTuple):
-    """The examples ``first`` to ``last`` (exclusive) of one stream."""
+class Rollout(NamedTuple):
+    """Examples b of s state components and a action components.
 
-    environment: str
-    alive_bonus: str
-    seed: int
-    stream: int
-    first: int
-    last: int
+    Attributes:
+        state: (b, s) where the actions start.
+        actions: (b, 16, a) each -1, 0 or 1.
+        states: (b, 16, s) after each action.
+        rewards: (b, 16) of each action.
+        healthy: (b,) 1 where the body was in its healthy range all the time, warm-up included; 1 for the other bodies.
+    """
+
+    state: NDArray[np.float64]
+    actions: NDArray[np.float64]
+    states: NDArray[np.float64]
+    rewards: NDArray[np.float64]
+    healthy: NDArray[np.float64]
 
 
-def make_environment(environment: str, alive_bonus: str) -> Any:  # noqa: ANN401 # gymnasium is optional: no type to name
-    """Return an environment that goes on whatever happens, without Gymnasium's wrappers.
+def collect(
+    environment: Environment,
+    alive_bonus: AliveBonus,
+    seed: int,
+    count: int,
+    processes: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Rollout:
+    """Simulate examples, the same ones whatever the number of processes; fewer are the beginning of more.
 
     Args:
-        environment: "Swimmer", "Walker2d", "Hopper" or "HalfCheetah".
-        alive_bonus: "always" pays the bonus of Walker2d and Hopper at every step, as -v2 did; "while-healthy" as v5
-            does, only while the body is in its healthy range.
+        environment: which body.
+        alive_bonus: "always" pays Walker2d's and Hopper's bonus of 1 at every step, as -v2 did; "while-healthy" is v5's own.
+        seed: of all; each example has a child of its own.
+        count: number of examples.
+        processes: how many simulate at once; one a processor core if None.
+        on_progress: told after every example: how many are done, of how many.
 
     Raises:
         ImportError: gymnasium, mujoco or imageio is not installed.
     """
     _require()
-    import gymnasium  # noqa: PLC0415 # an optional dependency
-
-    options = {"terminate_when_unhealthy": False} if environment in _FALLS else {}
-    if environment in _FALLS and alive_bonus == "always":
-        options["healthy_reward"] = 0.0  # a constant moves no quantile; see `simulate`
-    return gymnasium.make(f"{environment}-{VERSION}", **options).unwrapped
+    sample = partial(simulate, environment, alive_bonus)
+    drawn = draw_many(sample, count, seed, processes=processes, on_progress=on_progress)
+    return Rollout(*(np.stack(column) for column in zip(*drawn.items, strict=True)))
 
 
-def _require() -> None:
-    missing = [name for name in ("gymnasium", "mujoco", "imageio") if find_spec(name) is None]
-    if missing:
-        found = " and no ".join(missing)
-        raise ImportError(
-            f"The MuJoCo task needs gymnasium, mujoco and imageio. Found no {found}. Install craik[experiments], "
-            "or gymnasium[mujoco]."
-        )
-
-
-def simulate(env: Any, job: Job, number: int) -> tuple[NDArray[np.float64], ...]:  # noqa: ANN401 # as above
-    """Return state (s,), actions (16, a), next states (16, s), rewards (16,) and whether it was healthy throughout (1,)."""
-    generator = np.random.default_rng([job.seed, job.stream, number])
+def simulate(environment: Environment, alive_bonus: AliveBonus, generator: np.random.Generator) -> Rollout:
+    """Simulate one example; its arrays have no leading b."""
+    env = make_environment(environment, alive_bonus)
+    # At every step the bonus is a constant, which is easier to add than to have paid; see `make_environment`.
+    bonus = 1.0 if environment in FALLS and alive_bonus == "always" else 0.0
     state, _ = env.reset(seed=int(generator.integers(2**31)))
     warm_up = int(generator.integers(WARM_UP[0], WARM_UP[1] + 1))
     actions = generator.integers(-1, 2, size=(warm_up + STEPS, env.action_space.shape[0])).astype(np.float64)
@@ -92,123 +86,44 @@ def simulate(env: Any, job: Job, number: int) -> tuple[NDArray[np.float64], ...]
     for action in actions[warm_up:]:
         following, reward, *_ = env.step(action)
         states.append(following)
-        rewards.append(float(reward) + (1.0 if job.environment in _FALLS and job.alive_bonus == "always" else 0.0))
+        rewards.append(float(reward) + bonus)
         healthy = healthy and bool(getattr(env, "is_healthy", True))
-    return state, actions[warm_up:], np.stack(states), np.array(rewards), np.array([float(healthy)])
+    return Rollout(state, actions[warm_up:], np.stack(states), np.array(rewards), np.array(float(healthy)))
 
 
-def progress_line(label: str, width: int = 30) -> Callable[[int, int], None]:
-    """Return a progress bar on standard error, for `collect`; it says nothing where that is no terminal."""
-
-    def show(done: int, count: int) -> None:
-        if sys.stderr.isatty():
-            full = round(width * done / count)
-            end = "\n" if done >= count else ""
-            print(f"\rsimulating {label}  [{'#' * full:<{width}}] {done}/{count}", end=end, file=sys.stderr, flush=True)
-
-    return show
-
-
-_FILE, _ERRORS = "examples.npz", "errors.txt"
-_NAMES = ("state", "actions", "states", "rewards", "healthy")
-
-
-def collect(
-    environment: Environment,
-    alive_bonus: AliveBonus,
-    seed: int,
-    stream: int,
-    count: int,
-    processes: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, NDArray[np.float64]]:
-    """Collect the first examples of a stream.
-
-    Args:
-        environment: which of the four.
-        alive_bonus: see `make_environment`.
-        seed: of every example, together with its stream and number.
-        stream: which independent sequence of examples.
-        count: number of examples.
-        processes: how many simulate at once; None is one a processor core. It changes no example.
-        progress: called with the number of examples done and ``count``.
+@cache
+def make_environment(environment: Environment, alive_bonus: AliveBonus) -> Any:  # noqa: ANN401 # gymnasium is optional
+    """Return an environment that goes on whatever happens, without Gymnasium's wrappers; made once a process.
 
     Raises:
         ImportError: gymnasium, mujoco or imageio is not installed.
-        RuntimeError: a process failed.
     """
     _require()
-    workers = min(processes or _cores(), -(-count // _PIECE))
-    bounds = np.linspace(0, count, workers + 1).round().astype(int).tolist()
-    jobs = [Job(environment, alive_bonus, seed, stream, first, last) for first, last in pairwise(bounds)]
-    with tempfile.TemporaryDirectory(prefix="craik-") as name:
-        folders = [Path(name) / str(place) for place in range(workers)]
-        children = [_start(job, folder) for job, folder in zip(jobs, folders, strict=True)]
-        try:
-            _listen(children, count, progress)
-            for child, folder in zip(children, folders, strict=True):
-                if child.wait() != 0:
-                    raise RuntimeError(_reason(child, folder))
-        finally:
-            for child in children:
-                child.kill()
-                child.communicate()  # waits for its end and closes the pipe
-        parts = [_load(folder / _FILE) for folder in folders]
-    return {name: np.concatenate([part[name] for part in parts]) for name in _NAMES}
+    import gymnasium  # noqa: PLC0415 # an optional dependency
+    import mujoco  # noqa: PLC0415
+
+    options: dict[str, Any] = {}
+    if environment in FALLS:
+        options["terminate_when_unhealthy"] = False
+        if alive_bonus == "always":
+            options["healthy_reward"] = 0.0
+    # MuJoCo finds HalfCheetah's description old-fashioned, and would say so in a file in the user's current folder.
+    previous = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(_hush)
+    try:
+        return gymnasium.make(f"{environment}-{VERSION}", **options).unwrapped
+    finally:
+        mujoco.set_mju_user_warning(previous)
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _hush(warning: object) -> None:
+    del warning
 
 
-def _start(job: Job, folder: Path) -> subprocess.Popen[str]:
-    folder.mkdir()
-    # The child must find what this process finds, wherever it runs.
-    paths = os.pathsep.join(str(Path(path or ".").absolute()) for path in sys.path)
-    command = [sys.executable, "-m", "craik.tasks.mujoco_rollouts", json.dumps(job)]
-    environment = {**os.environ, "PYTHONPATH": paths}
-    with (folder / _ERRORS).open("w") as errors:
-        return subprocess.Popen(command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=errors)
-
-
-def _listen(children: Sequence[subprocess.Popen[str]], count: int, progress: Callable[[int, int], None] | None) -> None:
-    """Read how far the children are, in turn: they are equally far, so one's line stands for all."""
-    done = 0
-    streams: list[IO[str]] = [child.stdout for child in children if child.stdout]
-    while streams:
-        for stream in list(streams):
-            line = stream.readline()
-            if not line:
-                streams.remove(stream)
-            elif line.startswith("done "):  # MuJoCo prints, too
-                done += int(line.split()[1])
-        if progress:
-            progress(done, count)
-
-
-def _reason(child: subprocess.Popen[str], folder: Path) -> str:
-    said = (folder / _ERRORS).read_text().strip().splitlines() or ["nothing on standard error"]
-    return f"A process that simulates should end with status 0. Found {child.returncode}, and: {said[-1]}"
-
-
-def _load(path: Path) -> dict[str, NDArray[np.float64]]:
-    with np.load(path) as file:
-        return {name: file[name] for name in _NAMES}
-
-
-def main(text: str) -> None:
-    """Simulate one job into ``examples.npz`` of the current folder; tell on standard output how many are done."""
-    job = Job(*json.loads(text))
-    env = make_environment(job.environment, job.alive_bonus)
-    rows: list[tuple[NDArray[np.float64], ...]] = []
-    for number in range(job.first, job.last):
-        rows.append(simulate(env, job, number))
-        if len(rows) % _PIECE == 0:
-            print("done", _PIECE, flush=True)
-    arrays = {name: np.stack(column) for name, column in zip(_NAMES, zip(*rows, strict=True), strict=True)}
-    np.savez(Path(_FILE), allow_pickle=False, **arrays)
-    print("done", len(rows) % _PIECE, flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+def _require() -> None:
+    missing = [name for name in ("gymnasium", "mujoco", "imageio") if find_spec(name) is None]
+    if missing:
+        found = " and no ".join(missing)
+        raise ImportError(
+            f"The MuJoCo task needs gymnasium, mujoco and imageio. Found no {found}. Run `pip install 'craik[experiments]'`."
+        )
