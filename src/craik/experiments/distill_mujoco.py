@@ -197,11 +197,17 @@ def train_plainly(config: Config, student: nn.Sequential, examples: Examples, se
             yield step
 
 
-def train_with_teacher(config: Config, student: nn.Sequential, examples: Examples, printed: Printed) -> Iterator[int]:
-    """Train a student in place with LDT; yield after every round."""
+def make_distillation(
+    config: Config,
+    student: nn.Sequential,
+    examples: Examples,
+    printed: Printed,
+    splitting: Literal["fixed", "redrawn"] = "fixed",
+) -> Distillation:
+    """Return LDT's step object with the printed settings and a new teacher."""
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     teacher = make_teacher(config, examples.privileged.shape[2])
-    distillation = Distillation(
+    return Distillation(
         student,
         teacher,
         examples,
@@ -217,7 +223,13 @@ def train_with_teacher(config: Config, student: nn.Sequential, examples: Example
         batch_size=config.batch,
         generator=generator,
         teaching_loss=GatedSquaredError(reduction="mean"),
+        splitting=splitting,
     )
+
+
+def train_with_teacher(config: Config, student: nn.Sequential, examples: Examples, printed: Printed) -> Iterator[int]:
+    """Train a student in place with LDT; yield after every round."""
+    distillation = make_distillation(config, student, examples, printed)
     for round_ in range(1, config.rounds + 1):
         distillation.step()
         yield round_ * config.student_steps
@@ -238,6 +250,11 @@ def measure(config: Config, method: Method, data: PrivilegedData, printed: Print
         if method == "ldt"
         else train_plainly(config, student, data.train, setting)
     )
+    yield from watch(config, student, data, steps)
+
+
+def watch(config: Config, student: nn.Module, data: PrivilegedData, steps: Iterator[int]) -> Iterator[Look]:
+    """Let a student train, and look at its errors every so many rounds and at the end."""
     for round_, step in enumerate(steps, start=1):
         if round_ % config.every == 0 or round_ == config.rounds:
             errors = [mean_error(student, split) for split in (data.selection, data.test, data.train)]
@@ -250,19 +267,17 @@ def mean_error(student: nn.Module, examples: Examples) -> float:
         return float(bin_errors(student(examples.x), examples.y).mean())
 
 
+def make_data(config: Config, environment: Environment) -> PrivilegedData:
+    """Simulate an environment's examples, with a progress bar, or read them from the cache."""
+    bar = progress_bar(f"simulating {environment}") if sys.stderr.isatty() else None
+    sizes = (config.train, config.selection, config.test)
+    return mujoco(environment, config.data_seed, *sizes, config.alive_bonus, on_progress=bar)
+
+
 def run(config: Config) -> Iterator[Row]:
     """Yield every training run's curve and summary, by environment, method and point of the method's grid."""
     for environment in config.environments:
-        shown = progress_bar(f"simulating {environment}") if sys.stderr.isatty() else None
-        data = mujoco(
-            environment,
-            config.data_seed,
-            config.train,
-            config.selection,
-            config.test,
-            config.alive_bonus,
-            on_progress=shown,
-        )
+        data = make_data(config, environment)
         for method in config.methods:
             for place, setting in enumerate(grid(config, method)):
                 row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}

@@ -218,11 +218,6 @@ def _mean(rows: Sequence[Row], key: str, **values: str | int) -> float:
     return float(np.mean(numbers(where(rows, **values), key)))
 
 
-def advantage(key: str, over: str, method: str, least: bool) -> "Advantage":
-    """Return a measure: by how much a method's accuracy exceeds another's, in the worst cell or in the mean over cells."""
-    return Advantage(key, over, method, least)
-
-
 @dataclass(frozen=True)
 class Advantage:
     """A measure for `Claim`: difference of accuracies between two methods over the grid, with its interval over seeds.
