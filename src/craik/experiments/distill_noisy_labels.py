@@ -43,6 +43,8 @@ class Config:
     """LDT once for each: where the inner Adam's moments start, at zero or with the student's own (the released code)."""
     examples: int = 1000
     """Training examples."""
+    test: int = 4000
+    """Test examples; the released code has 1000."""
     logit_scale: float = 1.0
     """Factor on the logits: 1 in the texts, 3 in the released code."""
     rounds: int = 60
@@ -63,7 +65,7 @@ class Config:
     """Learning rate of the teacher's Adam (table C.1)."""
     widths: tuple[int, ...] = (256, 256)
     """Units of the hidden layers, of student and teacher alike."""
-    every: int = 2
+    every: int = 1
     """Rounds between two looks at the held-out examples."""
 
     def __post_init__(self) -> None:
@@ -166,7 +168,7 @@ def loss_of(student: nn.Module, examples: Examples) -> float:
 
 def run(config: Config) -> Iterator[Row]:
     """Yield for each student its losses while training, a summary, and its calibration at the end of training."""
-    found = noisy_labels(config.seed, examples=config.examples, logit_scale=config.logit_scale)
+    found = noisy_labels(config.seed, examples=config.examples, logit_scale=config.logit_scale, test=config.test)
     data = found.data
     for method in methods(config):
         generator = torch.Generator().manual_seed(config.seed + 2**34)
