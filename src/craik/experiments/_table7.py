@@ -79,17 +79,17 @@ class Least:
 
 
 @dataclass(frozen=True)
-class GapRatio:
-    """A measure for `Claim`: LDT's generalisation gap divided by that of no teacher, the median over seeds."""
+class GapDifference:
+    """A measure for `Claim`: LDT's generalisation gap minus that of no teacher, the median over seeds."""
 
     environment: str
 
     def __call__(self, rows: Sequence[Row]) -> Measurement | None:
-        """Return the ratio of test error minus training error, each at the time selected on held-out examples."""
+        """Return the difference of test minus training errors, each at the time selected on held-out examples."""
         ours, theirs = (best_finals(rows, self.environment, method, "selection") for method in ("ldt", "no-teacher"))
         if not ours or not theirs:
             return None
-        return bootstrap([number(a, "gap") / number(b, "gap") for a, b in zip(ours, theirs, strict=True)])
+        return bootstrap([number(a, "gap") - number(b, "gap") for a, b in zip(ours, theirs, strict=True)])
 
 
 def _claims(environment: str) -> list[Claim]:
@@ -114,9 +114,9 @@ def _claims(environment: str) -> list[Claim]:
             text=f"{environment}: LDT's generalisation gap is smaller than that of the student without a teacher.",
             source="thesis figure 4.8; paper figure 6",
             printed=None,
-            measure=GapRatio(environment),
-            holds=lambda measured: measured.high < 1,
-            condition="ratio of the gaps at the selected time, median over seeds, below 1 with its whole interval",
+            measure=GapDifference(environment),
+            holds=lambda measured: measured.high < 0,
+            condition="difference of the gaps at the selected time, median over seeds, below 0 with its whole interval",
         )
     )
     claims += [

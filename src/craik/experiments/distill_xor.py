@@ -68,8 +68,10 @@ class Config:
     """Rounds between two looks at the held-out examples."""
 
     def __post_init__(self) -> None:
-        if min((*self.inputs, *self.examples, self.rounds, self.every), default=0) < 1:
-            raise ValueError("inputs, examples, rounds and every should be at least 1, and not empty. Found a smaller one.")
+        if not (self.inputs and self.examples):
+            raise ValueError(f"inputs and examples should not be empty. Found {self.inputs} and {self.examples}.")
+        if min(*self.inputs, *self.examples, self.rounds, self.every) < 1:
+            raise ValueError("inputs, examples, rounds and every should be at least 1. Found a smaller one.")
         if len(self.student_widths) != 2:
             raise ValueError(f"student_widths should be a linear and a ReLU layer's. Found {self.student_widths}.")
 
