@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import distill_worlds_oracles as oracles
+from craik.distill import TimeMixture
 from craik.tasks.life import STEPS, life, next_board, oracle_logits
 
 
@@ -51,18 +52,18 @@ def test_the_share_of_living_cells():
     assert float(life(1, examples=400).data.train.x.mean()) == pytest.approx(0.4, abs=0.01)
 
 
-def test_the_oracle_points_at_the_generation_of_each_layer():
-    order = torch.tensor([2, 0, 1])
-    phi = oracle_logits(order, layers=3, filters=2, sharpness=30.0).softmax(0)
-    for layer in range(3):
-        assert float(phi[order[layer], layer, 0]) > 0.999
-    six = oracle_logits(order, layers=6, filters=1)
-    assert six.argmax(0)[:, 0].tolist() == [2, 2, 0, 0, 1, 1]
+def test_the_oracle_shows_each_generation_in_its_turn():
+    found = life(3, examples=6, side=7, selection=1, test=1)
+    teacher = TimeMixture(STEPS, {"a": 2, "b": 2, "c": 2}, scale=0.0, generator=torch.Generator())
+    with torch.no_grad():
+        teacher.phi.copy_(oracle_logits(found.frame_of_step, filters=2, sharpness=30.0))
+    board = found.data.train.x
+    for name, target in teacher(found.data.train.privileged).items():
+        board = next_board(board)
+        torch.testing.assert_close(target.value, board[:, None].expand(-1, 2, -1, -1), msg=name)
 
 
 @pytest.mark.parametrize(("name", "value"), [("examples", 0), ("side", 4), ("alive", 1.0)])
 def test_bad_settings_are_refused(name, value):
     with pytest.raises(ValueError, match=rf"`{name}` should .*Found {value}"):
         life(0, **{"examples": 2, name: value})
-    with pytest.raises(ValueError, match="multiple of 3"):
-        oracle_logits(torch.arange(3), layers=4, filters=1)

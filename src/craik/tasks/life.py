@@ -74,24 +74,18 @@ def life(seed: int, examples: int, side: int = 17, alive: float = 0.4, selection
     return LifeData(PrivilegedData(draw(examples), draw(selection), draw(test)), order.argsort())
 
 
-def oracle_logits(frame_of_step: Int[Tensor, " 3"], layers: int, filters: int, sharpness: float = 20.0) -> Tensor:
-    """Return phi of the fixed oracle teacher: the layers of generation k are shown the board after generation k.
+def oracle_logits(frame_of_step: Int[Tensor, " 3"], filters: int, sharpness: float = 20.0) -> Float[Tensor, "3 filters_all"]:
+    """Return phi of the fixed oracle teacher: the last layer of every generation is shown the board after it.
 
     Args:
         frame_of_step: of the dataset.
-        layers: hidden layers of the student, a multiple of the generations.
-        filters: feature maps of a layer.
+        filters: feature maps of a layer; there are three supervised layers, one a generation.
         sharpness: of the softmax through time, which is one-hot up to exp(-sharpness).
 
     Returns:
-        (3, layers, filters): zero everywhere but at the right frame.
-
-    Raises:
-        ValueError: the layers do not divide among the generations.
+        (3, 3 * filters): frames, then the filters of the three layers side by side, as `craik.distill.TimeMixture` has them.
     """
-    if layers % STEPS:
-        raise ValueError(f"`layers` should be a multiple of {STEPS}, as many for each generation. Found {layers}.")
-    phi = torch.zeros(STEPS, layers, filters)
-    for layer in range(layers):
-        phi[frame_of_step[layer * STEPS // layers], layer] = sharpness
-    return phi
+    phi = torch.zeros(STEPS, STEPS, filters)
+    for step in range(STEPS):
+        phi[frame_of_step[step], step] = sharpness
+    return phi.flatten(1)

@@ -1,0 +1,372 @@
+"""The Game of Life from few boards: which frame of a scrambled trajectory helps which layer of a network.
+
+The student sees a board and predicts its middle cell three generations later. The teacher holds, for every feature map, a
+mixture of the three boards in between, which come in an unknown order. It is learnt (meta), drawn at random and kept, given
+by an oracle and kept, or absent; each has its settings from a search of its own with the same number of trials.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from craik.distill import Distillation, Examples, Split, SquaredError, TimeMixture, split_rows
+from craik.experiments._measured import Measured, shuffled, summary
+from craik.harness.claims import Claim, Measurement, Row, bootstrap
+from craik.harness.columns import by_seed, number, numbers, where
+from craik.harness.figures import COLOURS, band, panels
+from craik.networks import scaled_convolutions
+from craik.tasks.life import STEPS, LifeData, life, oracle_logits
+
+if TYPE_CHECKING:
+    from optuna import Trial
+
+REPRODUCES = "thesis section 4.4.2, appendix C.3, figure 4.6; paper section 4.2, appendix C, figure 4"
+
+Method = Literal["meta", "random", "oracle", "none"]
+
+LABELS = {"meta": "LDT", "random": "fixed random teacher", "oracle": "fixed oracle teacher", "none": "no teacher"}
+ROLES = {"meta": "ours", "random": "fourth", "oracle": "third", "none": "baseline"}
+
+LAYERS = 3 * STEPS
+"""Hidden layers of the student: three for each generation."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run; what a search may choose is in `Setting`."""
+
+    seed: int = 0
+    """First seed: of the boards, the search, the initial weights, the split and the batches."""
+    methods: tuple[Method, ...] = ("none", "random", "meta", "oracle")
+    """No teacher, a fixed random one, a learnt one (LDT), a fixed oracle."""
+    examples: tuple[int, ...] = (256,)
+    """Numbers of training boards; the texts have 128, 256, ..., 8192."""
+    side: int = 9
+    """Cells a side; the texts have 17. What decides the middle cell fits into 7."""
+    trials: int = 4
+    """Trials of each method's search, for each number of boards."""
+    epochs: int = 60
+    """Passes over the training part; the texts have 200."""
+    filters: tuple[int, int] = (8, 16)
+    """Least and greatest number of feature maps of a layer; the texts search 16 to 32."""
+    inner_steps: tuple[int, int] = (8, 8)
+    """Least and greatest n; the texts search 16 to 32."""
+    meta_lr: tuple[float, float] = (1e-1, 1e1)
+    """Range of the teacher's learning rate; the texts search 1e-6 to 1e-3, for a loss whose scale they do not tell."""
+    student_steps: int = 8
+    """N, ordinary steps after each meta-step; the texts do not say."""
+    selection: int = 1000
+    """Boards on which trials and the time to stop are selected."""
+    test: int = 2000
+    """Test boards."""
+
+    def __post_init__(self) -> None:
+        if min(self.trials, self.epochs, self.student_steps) < 1 or not self.examples:
+            raise ValueError("trials, epochs, student_steps and examples should be at least 1. Found a smaller one, or none.")
+        for name in ("filters", "inner_steps", "meta_lr"):
+            low, high = getattr(self, name)
+            if not 0 < low <= high:
+                raise ValueError(f"{name} should be a range of positive numbers. Found {low} to {high}.")
+
+
+PRESETS = {
+    "quick": Config(),
+    "paper": Config(
+        examples=(128, 256, 512, 1024, 2048, 4096, 8192),
+        side=17,
+        trials=50,
+        epochs=200,
+        filters=(16, 32),
+        inner_steps=(16, 32),
+        meta_lr=(1e-6, 1e-3),
+    ),
+}
+SEEDS = {"quick": 3, "paper": 3}
+
+
+class Setting(NamedTuple):
+    """One trial's settings; the ranges are appendix C.3's. A method leaves at 0 what it does not use."""
+
+    lr: float
+    beta1: float
+    decay: float
+    batch: int
+    multiplier: float
+    filters: int
+    alpha: float = 0.0
+    scale: float = 0.0
+    inner_steps: int = 0
+    meta_lr: float = 0.0
+    meta_momentum: float = 0.0
+    validation: float = 0.0
+
+
+def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setting:
+    """Draw a trial's settings from the ranges of appendix C.3."""
+    setting = Setting(
+        lr=trial.suggest_float("lr", 1e-4, 1e-2, log=True),
+        beta1=1 - trial.suggest_float("one_minus_beta1", 1e-1, 1.0, log=True),
+        decay=trial.suggest_float("decay", 1e-8, 1e-3, log=True),
+        batch=min(trial.suggest_int("batch", 32, 128), count // 2),
+        multiplier=trial.suggest_float("multiplier", 0.1, 2.0, log=True),
+        filters=trial.suggest_int("filters", *config.filters),
+    )
+    if method != "none":
+        setting = setting._replace(alpha=trial.suggest_float("alpha", 1e2, 1e4, log=True))
+    if method == "random":
+        setting = setting._replace(scale=trial.suggest_float("scale", 1e-2, 1.0, log=True))
+    if method == "meta":
+        # The texts' range of the split reaches 1, which would leave nothing to train on.
+        setting = setting._replace(
+            inner_steps=trial.suggest_int("inner_steps", *config.inner_steps),
+            meta_lr=trial.suggest_float("meta_lr", *config.meta_lr, log=True),
+            meta_momentum=1 - trial.suggest_float("one_minus_meta_momentum", 1e-2, 1.0, log=True),
+            validation=max(trial.suggest_float("validation", 1e-2, 0.7, log=True), 1 / count),
+        )
+    return setting
+
+
+class Student(nn.Module):
+    """Nine convolutions with ReLU that keep the board's size, and a linear read-out of the middle cell's features."""
+
+    def __init__(self, setting: Setting, generator: torch.Generator) -> None:
+        super().__init__()
+        self.body = scaled_convolutions((1, *[setting.filters] * LAYERS), setting.multiplier, generator)
+        self.read = scaled_convolutions((setting.filters, 1), setting.multiplier, generator, width=1)[0]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the middle cell's logit (b,)."""
+        hidden = self.body(x[:, None])
+        middle = x.shape[-1] // 2
+        return self.read(hidden[:, :, middle : middle + 1, middle : middle + 1]).flatten()
+
+
+def make_teacher(method: Method, setting: Setting, data: LifeData, generator: torch.Generator) -> TimeMixture:
+    """Return the mixture over time for the supervised layers: all nine, or with the oracle the third of every generation."""
+    layers = range(2, LAYERS, 3) if method == "oracle" else range(LAYERS)
+    names = {f"body.{2 * layer}": setting.filters for layer in layers}
+    teacher = TimeMixture(STEPS, names, scale=setting.scale, generator=generator)
+    if method == "oracle":
+        with torch.no_grad():
+            teacher.phi.copy_(oracle_logits(data.frame_of_step, setting.filters))
+    return teacher
+
+
+def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each board."""
+    return binary_cross_entropy_with_logits(prediction, y, reduction="none")
+
+
+def train(config: Config, method: Method, setting: Setting, student: Student, data: LifeData) -> Iterator[int]:
+    """Train a student in place; yield the number of its steps after every epoch."""
+    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    examples = data.data.train
+    optimizer = torch.optim.Adam(student.parameters(), setting.lr, betas=(setting.beta1, 0.999), weight_decay=setting.decay)
+    if method == "none":
+        yield from train_without(config, setting, student, examples, optimizer, generator)
+        return
+    teacher = make_teacher(method, setting, data, torch.Generator().manual_seed(config.seed + 2**33))
+    everything = Split(torch.arange(len(examples.y)), torch.arange(1))  # a teacher that is never trained needs no validation
+    split = split_rows(len(examples.y), setting.validation, generator) if method == "meta" else everything
+    distillation = Distillation(
+        student,
+        teacher,
+        examples,
+        split,
+        layers=list(teacher.filters),
+        student_optimizer=optimizer,
+        meta_optimizer=torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum),
+        inner="student",
+        label_loss=label_loss,
+        alpha=setting.alpha,
+        inner_steps=max(1, setting.inner_steps),
+        student_steps=config.student_steps,
+        batch_size=min(setting.batch, len(split.training)),
+        generator=generator,
+        teaching_loss=SquaredError("mean"),
+    )
+    per_epoch = max(1, len(split.training) // setting.batch)
+    for step in range(1, config.epochs * per_epoch + 1):
+        if method == "meta" and (step - 1) % config.student_steps == 0:
+            distillation.meta_step()
+        distillation.student_steps(1)
+        if step % per_epoch == 0:
+            yield step
+
+
+def train_without(
+    config: Config,
+    setting: Setting,
+    student: Student,
+    examples: Examples,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+) -> Iterator[int]:
+    """Train a student in place on labels alone; yield the number of its steps after every epoch."""
+    per_epoch = max(1, len(examples.y) // setting.batch)
+    batches = shuffled(torch.arange(len(examples.y)), setting.batch, generator)
+    for step in range(1, config.epochs * per_epoch + 1):
+        rows = next(batches)
+        optimizer.zero_grad()
+        label_loss(student(examples.x[rows]), examples.y[rows]).mean().backward()
+        optimizer.step()
+        if step % per_epoch == 0:
+            yield step
+
+
+def accuracy(student: Student, examples: Examples) -> float:
+    """Return a student's accuracy."""
+    with torch.no_grad():
+        parts = [student(x) for x in examples.x.split(500)]
+    return float(((torch.cat(parts) > 0) == (examples.y > 0.5)).float().mean())
+
+
+def measure(config: Config, method: Method, setting: Setting, data: LifeData) -> Iterator[Measured]:
+    """Train one student and look at it eight times."""
+    student = Student(setting, torch.Generator().manual_seed(config.seed + 2**34))
+    every = max(1, config.epochs // 8)
+    for epoch, step in enumerate(train(config, method, setting, student, data), start=1):
+        if epoch % every == 0 or epoch == config.epochs:
+            yield Measured(step, accuracy(student, data.data.selection), accuracy(student, data.data.test))
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield one row for each trial of each method's search; a trial that diverges has its chance level."""
+    for count in config.examples:
+        data = life(config.seed, count, config.side, selection=config.selection, test=config.test)
+        majority = float(max(data.data.test.y.mean(), 1 - data.data.test.y.mean()))
+        for method in config.methods:
+            yield from search(config, method, count, data, {"examples": count, "method": method, "majority": majority})
+
+
+def search(config: Config, method: Method, count: int, data: LifeData, row: Row) -> Iterator[Row]:
+    """Search a method's settings by tree-structured Parzen estimators; what counts is accuracy on held-out boards.
+
+    Raises:
+        ImportError: optuna is not installed.
+    """
+    try:
+        import optuna  # noqa: PLC0415 # an extra, which only this search needs
+    except ImportError as error:
+        raise ImportError("The search needs optuna, which is not installed. Run `pip install 'craik[experiments]'`.") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=config.seed))
+    for number_ in range(config.trials):
+        trial = study.ask()
+        setting = suggest(config, method, count, trial)
+        diverged = ""
+        points: list[Measured] = []
+        try:
+            points += measure(config, method, setting, data)
+        except FloatingPointError as error:
+            diverged = str(error)
+        found = summary(points or [Measured(0, 0.0, 0.0)], max)
+        study.tell(trial, number(found, "selection"))
+        yield {**row, "trial": number_, **setting._asdict(), **found, "diverged": diverged}
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    methods = [str(method) for method in config.methods]
+    cell = config.examples.index(int(number(row, "examples"))) * len(methods) + methods.index(str(row["method"]))
+    done = cell * config.trials + int(number(row, "trial")) + 1
+    text = f"n = {row['examples']}, {row['method']}  accuracy {number(row, 'selection'):.2f}"
+    return done / (len(config.examples) * len(methods) * config.trials), text
+
+
+def best_trials(rows: Sequence[Row], method: str, count: int) -> list[Row]:
+    """Return for each seed the trial that is best on held-out boards."""
+    groups = by_seed(where(rows, method=method, examples=count)).values()
+    return [max(group, key=lambda row: number(row, "selection")) for group in groups]
+
+
+def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+    """Draw test accuracy against the number of boards (figure 4.6)."""
+    counts = sorted({int(number(row, "examples")) for row in rows})
+    figure, (axes,) = panels(
+        caption="Test accuracy against the number of training boards (figure 4.6): for each method the trial and the time that "
+        "are best on held-out boards; median over seeds with the range. Dotted: always the more frequent answer.",
+        height=3.2,
+    )
+    for method, label in LABELS.items():
+        if where(rows, method=method):
+            lines = np.array([numbers(best_trials(rows, method, count), "selected") for count in counts]).T
+            band(axes, counts, lines, label, COLOURS[ROLES[method]])
+            axes.plot(np.broadcast_to(counts, lines.shape).T, lines.T, "o", color=COLOURS[ROLES[method]], markersize=4)
+    majority = float(np.median(numbers(rows, "majority")))
+    axes.axhline(majority, color=COLOURS["reference"], linestyle=":")
+    axes.set(xlabel="training boards", ylabel="test accuracy", xscale="log", xticks=counts, ylim=(0.45, 1.02))
+    axes.set_xticklabels([str(count) for count in counts])
+    axes.minorticks_off()
+    axes.legend()
+    return {"accuracy": figure}
+
+
+@dataclass(frozen=True)
+class Advantage:
+    """A measure for `Claim`: a method's test accuracy minus another's, or minus the majority's, mean over numbers of boards."""
+
+    method: str
+    over: str
+
+    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+        """Return the difference, median over seeds, or None where a method was not run."""
+        if not where(rows, method=self.method) or not (self.over == "majority" or where(rows, method=self.over)):
+            return None
+        return bootstrap([self._of(group) for group in by_seed(rows).values()])
+
+    def _of(self, rows: Sequence[Row]) -> float:
+        found: list[float] = []
+        for count in sorted({int(number(row, "examples")) for row in rows}):
+            mine = best_trials(rows, self.method, count)[0]
+            other = mine["majority"] if self.over == "majority" else best_trials(rows, self.over, count)[0]["selected"]
+            found.append(number(mine, "selected") - number({"other": other}, "other"))
+        return float(np.mean(found))
+
+
+_FIGURE = "thesis figure 4.6; paper figure 4"
+
+CLAIMS = (
+    Claim(
+        id="distill-life.no-teacher",
+        text="Without a teacher nothing is learnt from training sets of these sizes.",
+        source=_FIGURE,
+        printed=None,
+        measure=Advantage("none", "majority"),
+        holds=lambda measured: measured.high < 0.05,
+        condition="less than 0.05 above the more frequent answer, with the whole interval",
+    ),
+    Claim(
+        id="distill-life.meta-above-random",
+        text="LDT improves test accuracy over the fixed random teacher.",
+        source=_FIGURE,
+        printed=None,
+        measure=Advantage("meta", "random"),
+        holds=lambda measured: measured.low > 0,
+        condition="difference above 0 with the whole interval",
+    ),
+    Claim(
+        id="distill-life.meta-above-none",
+        text="LDT helps the student learn with less data than without a teacher.",
+        source="thesis section 4.4.2; paper section 4.2",
+        printed=None,
+        measure=Advantage("meta", "none"),
+        holds=lambda measured: measured.low > 0,
+        condition="difference above 0 with the whole interval",
+    ),
+    Claim(
+        id="distill-life.oracle-above-none",
+        text="The trajectory holds what is missing: a fixed oracle teacher beats no teacher (ours: what the baseline is for).",
+        source="thesis appendix C.3",
+        printed=None,
+        measure=Advantage("oracle", "none"),
+        holds=lambda measured: measured.low > 0,
+        condition="difference above 0 with the whole interval",
+    ),
+)
