@@ -1,6 +1,7 @@
 """Rollouts of Gymnasium's MuJoCo environments under random actions (thesis appendix C.2.2.1)."""
 
 from functools import cache, partial
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple
 
@@ -99,9 +100,7 @@ def make_environment(environment: Environment, alive_bonus: AliveBonus) -> Any: 
         ImportError: gymnasium, mujoco or imageio is not installed.
     """
     _require()
-    import gymnasium  # noqa: PLC0415 # an optional dependency
-    import mujoco  # noqa: PLC0415
-
+    gymnasium, mujoco = (import_module(name) for name in ("gymnasium", "mujoco"))
     options: dict[str, Any] = {}
     if environment in FALLS:
         options["terminate_when_unhealthy"] = False
