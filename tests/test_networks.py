@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.networks import mlp
+from craik.networks import mlp, relu_mlp, scaled_convolutions, trajectory_network
 
 
 def make(seed=0, **options):
@@ -39,3 +39,50 @@ def test_initial_scale(init, deviation):
     assert float(layer.weight.detach().std()) == pytest.approx(deviation, rel=0.02)
     if init == "kaiming":
         assert torch.equal(layer.bias, torch.full_like(layer.bias, 0.01))
+
+
+def test_relu_layers_stand_at_even_places():
+    model = relu_mlp((5, 7, 9, 2), torch.Generator().manual_seed(0))
+    assert [type(module) for module in model] == [nn.Linear, nn.ReLU, nn.Linear, nn.ReLU, nn.Linear]
+    assert model(torch.ones(3, 5)).shape == (3, 2)
+
+
+def test_weight_norm_changes_the_parameters_and_not_the_function():
+    plain, normed = (relu_mlp((5, 7, 2), torch.Generator().manual_seed(0), weight_norm=on) for on in (False, True))
+    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(plain(x), normed(x))
+    assert sum("original1" in name for name, _ in normed.named_parameters()) == 2
+
+
+def test_a_trajectory_network_convolves_over_time_and_keeps_its_length():
+    model = trajectory_network(3, 16, (4, 5), 6, 8, torch.Generator().manual_seed(0))
+    assert model(torch.randn(2, 16, 3, generator=torch.Generator().manual_seed(1))).shape == (2, 8)
+    convolutions = [module for module in model if isinstance(module, nn.Conv1d)]
+    assert [(c.in_channels, c.out_channels, c.kernel_size) for c in convolutions] == [(3, 4, (3,)), (4, 5, (3,))]
+    # Frames are the convolutions' axis: one that moves by a place moves what comes out by a place.
+    impulse = torch.zeros(1, 16, 3)
+    impulse[0, 7, 0] = 1
+    first = model[:2]
+    torch.testing.assert_close(first(impulse).roll(1, dims=2), first(impulse.roll(1, dims=1)))
+
+
+def test_the_multiplier_scales_the_initial_weights_of_convolutions():
+    one, two = (scaled_convolutions((1, 4, 4), factor, torch.Generator().manual_seed(0)) for factor in (1.0, 2.0))
+    for a, b in zip(one.parameters(), two.parameters(), strict=True):
+        torch.testing.assert_close(2 * a, b)
+    assert float(one[2].weight.detach().abs().max()) <= 1 / math.sqrt(4 * 9)
+    assert one(torch.ones(2, 1, 7, 7)).shape == (2, 4, 7, 7)
+
+
+@pytest.mark.parametrize(
+    "make_network",
+    [
+        lambda generator: relu_mlp((3, 4), generator),
+        lambda generator: trajectory_network(2, 3, (4,), 5, 6, generator),
+        lambda generator: scaled_convolutions((1, 2), 1.0, generator),
+    ],
+)
+def test_no_network_touches_the_global_generator(make_network):
+    before = torch.random.get_rng_state()
+    make_network(torch.Generator().manual_seed(0))
+    assert torch.equal(torch.random.get_rng_state(), before)
