@@ -83,8 +83,9 @@ def test_verdicts_are_computed(rows):
         {**row, "selected": better[row["method"]] - 0.3 * (row["trial"] == 0), "selection": row["trial"], "majority": 0.69}
         for row in rows
     ]
-    judged = {claim.id.split(".")[1]: judge(claim, changed, "quick") for claim in distill_life.CLAIMS}
+    judged = {claim.id.split(".")[1]: judge(claim, changed, "paper") for claim in distill_life.CLAIMS}
     assert {claim.verdict for claim in judged.values()} == {"holds"}
+    assert {judge(claim, changed, "quick").verdict for claim in distill_life.CLAIMS} == {"not measured"}
     assert judged["meta-above-random"].measured == pytest.approx(0.1)
     assert judged["no-teacher"].measured == pytest.approx(0.01)
 
