@@ -74,7 +74,7 @@ def test_errors_follow_the_literal_definition():
 
 def test_bad_settings_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"`environment` should be one of Swimmer, .*Found 'Ant'"):
-        mujoco("Ant", cache=tmp_path)  # pyright: ignore[reportArgumentType]
+        mujoco("Ant", cache=tmp_path)
     with pytest.raises(ValueError, match=r"`train` should be at least 1\. Found 0"):
         mujoco("Swimmer", train=0, cache=tmp_path)
 

@@ -18,7 +18,7 @@ from craik.distill.data import Examples
 from craik.tasks import mujoco_rollouts
 from craik.tasks.caching import cached, default_folder, key_of
 from craik.tasks.generation import OnProgress
-from craik.tasks.mujoco_rollouts import ENVIRONMENTS, VERSION, AliveBonus, Environment, Rollout, collect
+from craik.tasks.mujoco_rollouts import ENVIRONMENTS, VERSION, AliveBonus, Rollout, collect
 from craik.tasks.privileged import PrivilegedData, check_sizes
 from craik.tasks.simulators import version_of
 
@@ -35,7 +35,7 @@ class Scales(NamedTuple):
 
 
 def mujoco(
-    environment: Environment,
+    environment: str,
     seed: int = 0,
     train: int = 4000,
     selection: int = 2000,
