@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, curves, number, where
@@ -169,6 +170,8 @@ def _per_environment(rows: Sequence[Row], key: str, label: str, log: bool) -> Fi
         axes.set(title=environment, xlabel="ordinary steps of the student", ylabel=label)
         if log:
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axes.yaxis.set_minor_formatter(StrMethodFormatter("{x:g}"))
     all_axes[0].legend()
     return figure
 

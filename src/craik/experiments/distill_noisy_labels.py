@@ -30,6 +30,9 @@ Moments = Literal["fresh", "student"]
 CONFIDENCES = 10
 """Bins of confidence in the calibration curves."""
 
+LEAST_SHARE = 0.002
+"""Bins that hold less of the test set are not drawn: their frequency is chance."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -253,7 +256,7 @@ def draw_losses(rows: Sequence[Row]) -> Figure:
     """Draw test loss against ordinary steps for every student, with the Bayes loss."""
     figure, (axes,) = panels(
         caption="Test loss while training (figure 4.4b): median over seeds, with the range. Red: no teacher, from light to "
-        "dark with the entropy coefficient beta. Dotted: the Bayes loss, the least possible.",
+        "dark with the entropy coefficient beta; what overfits leaves the picture. Dotted: the Bayes loss, the least possible.",
         height=3.6,
     )
     labels = _labels(rows)
@@ -274,7 +277,8 @@ def draw_calibration(rows: Sequence[Row]) -> Figure:
     figure, (left, right) = panels(
         2,
         caption="Calibration at the end of training: how often a class was drawn, against the probability that the student "
-        "gave to it (all classes and seeds pooled in ten bins). On the diagonal is who is right to be as sure as it is.",
+        "gave to it (all classes and seeds pooled in ten bins; bins with less than 0.2 % are left out). On the diagonal is who "
+        "is right to be as sure as it is.",
         height=3.6,
     )
     for axes, title, some in ((left, "No teacher", plain), (right, "LDT", set_of(labels, plain))):
@@ -290,7 +294,8 @@ def draw_calibration(rows: Sequence[Row]) -> Figure:
 def _draw_calibration(axes: Axes, rows: Sequence[Row], label: str, shade: str) -> None:
     places = (np.array(numbers(rows, "confidence")) * CONFIDENCES).astype(int).clip(max=CONFIDENCES - 1)
     share, given, frequency = (np.array(numbers(rows, key)) for key in ("share", "confidence", "frequency"))
-    found = sorted(set(places.tolist()))
+    seeds = len(by_seed(rows))
+    found = [place for place in sorted(set(places.tolist())) if share[places == place].sum() / seeds >= LEAST_SHARE]
     x = [np.average(given[places == place], weights=share[places == place]) for place in found]
     y = [np.average(frequency[places == place], weights=share[places == place]) for place in found]
     axes.plot(x, y, "o-", color=shade, label=label, markersize=4)
