@@ -46,8 +46,8 @@ def test_the_same_seed_gives_the_same_rows(tiny, rows):
 def test_methods_differ_in_their_matching_alone(tiny):
     assert _skips.matching_of(tiny, "fixed-2", 5) == FixedStep(2)
     assert _skips.matching_of(tiny, "asi", 0) == Greedy(20, 1.0)
-    assert _skips.matching_of(tiny, "asi", 150) == Greedy(20, 0.5)
-    assert _skips.matching_of(tiny, "asi", 300) == Greedy(20, 0.0)
+    assert _skips.matching_of(tiny, "asi", 300) == Greedy(20, 0.5)
+    assert _skips.matching_of(tiny, "asi", 600) == Greedy(20, 0.0)
     assert _skips.matching_of(tiny, "asi-no-exploration", 0) == Greedy(20, 0.0)
     world = _skips.make_world(tiny, "train", 6)
     first, second = (_skips.make_model(tiny, world).state_dict() for _ in range(2))
@@ -99,7 +99,7 @@ def test_with_gain_a_network_starts_as_the_identity(tiny):
     world = _skips.make_world(tiny, "test", 5)
     frames = world.frames.first()
     logits = _skips.make_model(tiny, world)(frames, world.context)
-    torch.testing.assert_close(logits, 4.0 * (frames - 0.5))
+    torch.testing.assert_close(logits, 6.0 * (frames - 0.5))
 
 
 def test_global_random_numbers_are_left_alone(tiny):

@@ -47,7 +47,7 @@ class Settings:
     """The dynamics model: a cheap one, or the thesis's in its three variants."""
     kernels: int = 32
     """Channels of the convolutions in between; the thesis has 32 or 48."""
-    gain: float = 4.0
+    gain: float = 6.0
     """What of the input is added to the logits, gain * (x - 1/2): the model starts as the identity. The thesis has 0."""
     learning_rate: float = 3e-3
     """Adam's, for every method."""
@@ -55,12 +55,10 @@ class Settings:
     """Training steps after which the learning rate falls to a fifth, once."""
     horizon: int = 20
     """H: how many frames ahead ASI may match."""
-    exploration_steps: int = 300
+    exploration_steps: int = 600
     """K: training steps in which the probability of a random match falls from 1 to 0."""
-    sampling_steps: int = 400
-    """Training steps in which the probability of feeding true frames falls from 1 to 0, for ASI in both forms."""
-    fixed_sampling_steps: int = 1000
-    """The same for fixed steps; both are the better of 400 and 1000 on validation boards."""
+    sampling_steps: int = 1200
+    """Training steps in which the probability of feeding true frames falls from 1 to 0; the same for every method."""
     batch: int = 2
     """Episodes of a training step."""
     clip: float = 1.0
@@ -72,7 +70,6 @@ class Settings:
 
     def __post_init__(self) -> None:
         least_one = ("episodes", "validation_episodes", "kernels", "decay_steps", "horizon", "max_steps", "sampling_steps")
-        least_one += ("fixed_sampling_steps",)
         for name in least_one:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}.")
@@ -174,8 +171,7 @@ def train(settings: Settings, method: Method, model: nn.Module, worlds: WorldAt,
     generator = torch.Generator().manual_seed(settings.seed + 2**32)
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, StepDecay(1.0, settings.decay_steps))
-    fixed = method.startswith("fixed")
-    teacher_forcing = Linear(settings.fixed_sampling_steps if fixed else settings.sampling_steps)
+    teacher_forcing = Linear(settings.sampling_steps)
     loss = BinaryCrossEntropyWithLogits()
     spent, seen, window = 0, 0, list[tuple[float, float]]()
     for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):

@@ -36,9 +36,9 @@ class Config(Settings):
 
     methods: tuple[Method, ...] = ("asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3")
     """What to compare."""
-    evaluations: int = 20_000
+    evaluations: int = 15_000
     """Model evaluations that each method may spend on training."""
-    checks: int = 4
+    checks: int = 5
     """How often, evenly spaced in evaluations, accuracy is measured on validation episodes."""
     test_episodes: int = 200
     """Episodes for the report, looked at once at the end."""
@@ -68,7 +68,6 @@ PRESETS = {
         horizon=21,
         exploration_steps=15_000,
         sampling_steps=15_000,
-        fixed_sampling_steps=15_000,
         evaluations=9_000_000,
         checks=150,
         max_steps=251,

@@ -26,11 +26,11 @@ class Config(Settings):
 
     methods: tuple[Method, ...] = ("asi", "fixed-2", "fixed-3")
     """What to compare."""
-    evaluations: int = 36_000
+    evaluations: int = 30_000
     """Model evaluations that each method may spend."""
-    switch: float = 0.667
+    switch: float = 0.6
     """Share of them after which the standard boards replace those without bounce; the thesis switches at half of 150 epochs."""
-    checks: int = 12
+    checks: int = 10
     """How often, evenly spaced in evaluations, accuracy is measured on standard validation boards."""
 
     def __post_init__(self) -> None:
@@ -59,7 +59,6 @@ PRESETS = {
         horizon=21,
         exploration_steps=15_000,
         sampling_steps=15_000,
-        fixed_sampling_steps=15_000,
         evaluations=9_000_000,
         switch=0.5,
         checks=150,

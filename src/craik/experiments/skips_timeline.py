@@ -34,7 +34,7 @@ SHOWN = 14
 class Config(Settings):
     """Settings of one run: those of `skips-accuracy` for ASI with exploration."""
 
-    evaluations: int = 20_000
+    evaluations: int = 15_000
     """Model evaluations spent on training."""
     timelines: int = 2
     """Test episodes whose frames are recorded, for pictures."""
@@ -65,7 +65,6 @@ PRESETS = {
         horizon=21,
         exploration_steps=15_000,
         sampling_steps=15_000,
-        fixed_sampling_steps=15_000,
         evaluations=9_000_000,
         max_steps=251,
     ),
