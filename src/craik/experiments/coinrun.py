@@ -315,7 +315,8 @@ def _claim(name: str, text: str, key: str) -> Claim:
         measure=Reduction(key),
         holds=lambda reduction: reduction.value > 0,
         condition="median over seeds above 0",
-        tried="",
+        tried="On the grid world with the quick preset's 8 trials a method: few for the AND-mask's six settings, two more than "
+        "Adam's. A longer search (--trials) and the recorded game (--recording) are the first things to try.",
     )
 
 
