@@ -194,7 +194,10 @@ def _least_per_epoch(rows: Sequence[Row]) -> Measurement | None:
     return min(found, key=lambda one: one.value) if found else None
 
 
-_TRIED = "See docs/skips-experiments.md for what was tried."
+_TRIED = (
+    "Other gains, kernels, batches, lengths of exploration and of scheduled sampling, on validation boards; at the quick "
+    "budget ASI has not settled. docs/skips-experiments.md has what each did."
+)
 
 
 def _above(over: str, text: str, name: str) -> Claim:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from craik.harness.errors import HarnessError, UsageError
 from craik.harness.storage import ensure_writable
-from craik.tasks import cloning
+from craik.tasks import caching, cloning
 from craik.tasks.coinrun import expert as experts
 from craik.tasks.coinrun.collecting import Collection, collect
 from craik.tasks.coinrun.errors import CollectorError
-from craik.tasks.coinrun.interpreter import default_cache, interpreter
+from craik.tasks.coinrun.interpreter import interpreter
 
 
 def collect_coinrun(options: argparse.Namespace) -> dict[str, str]:
@@ -32,7 +32,7 @@ def collect_coinrun(options: argparse.Namespace) -> dict[str, str]:
     except CollectorError as error:
         raise UsageError(str(error)) from error
     try:
-        python = interpreter(options.cache or default_cache(), options.python)
+        python = interpreter(options.cache or caching.default_folder(), options.python)
         expert = _expert(python, options)
         recording = collect(python, expert, wanted, _Progress())
     except CollectorError as error:

@@ -19,12 +19,6 @@ REQUIREMENTS = (
 _NEEDED = "3.10"
 
 
-def default_cache() -> Path:
-    """Craik's folder below $XDG_CACHE_HOME, or below ~/.cache where that is not set."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "craik"
-
-
 def interpreter(cache: Path, python: str | None = None) -> Path:
     """The Python of a virtual environment that holds Procgen, made on the first call.
 
