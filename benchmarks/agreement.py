@@ -18,7 +18,7 @@ from craik_benchmarks.masks.problem import Problem
 from craik_benchmarks.masks.reference import Reference, Score, reference, score
 from craik_benchmarks.masks.workloads import WORKLOADS
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, turn
+from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
 from torch import Generator
 
 from craik.harness.errors import HarnessError, suggestion
@@ -101,13 +101,9 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         config: the settings.
         announce: told what is under way.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.threads)
-    try:
+    with threads(config.threads):
         for name in config.workloads:
             yield from _workload(name, config, announce)
-    finally:
-        torch.set_num_threads(before)
 
 
 def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio
+from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
@@ -102,12 +102,8 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         config: the settings.
         announce: told what is under way.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.threads)
-    try:
+    with threads(config.threads):
         yield from _rows(config, announce)
-    finally:
-        torch.set_num_threads(before)
 
 
 def _rows(config: Config, announce: Announce) -> Iterator[Row]:

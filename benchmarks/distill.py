@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from craik_benchmarks.measuring.memory import added_peak, in_fresh_process, supported
-from craik_benchmarks.measuring.timing import interleaved, ratio, seconds
+from craik_benchmarks.measuring.timing import interleaved, ratio, seconds, threads
 from craik_benchmarks.unrolls.methods import PLAIN, Compute, Method, NotRunError, methods
 from craik_benchmarks.unrolls.problem import unrolling
 from torch import Generator, Tensor
@@ -87,14 +87,10 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         config: the settings.
         announce: told what is under way.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.threads)
-    try:
+    with threads(config.threads):
         for problem in config.problems:
             for n in config.lengths:
                 yield from _workload(problem, n, config, announce)
-    finally:
-        torch.set_num_threads(before)
 
 
 def _workload(problem: str, n: int, config: Config, announce: Announce) -> Iterator[Row]:

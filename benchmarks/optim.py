@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, turn
+from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads, turn
 from craik_benchmarks.optimisers.methods import FUSED, Method, NotRunError, methods
 from craik_benchmarks.optimisers.workloads import WORKLOADS, parameters
 from torch import Generator, Tensor
@@ -64,13 +64,9 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         config: the settings.
         announce: told what is under way.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.threads)
-    try:
+    with threads(config.threads):
         for name in config.workloads:
             yield from _workload(name, config, announce)
-    finally:
-        torch.set_num_threads(before)
 
 
 def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:

@@ -17,7 +17,7 @@ import torch
 from craik_benchmarks.following.ways import BASE, BYTES, Way, matching, one_step, stepping
 from craik_benchmarks.following.worlds import SIZES, SMALL, Size, with_floats, world
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
-from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds
+from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads
 from torch import Generator
 
 from craik.harness.errors import HarnessError, suggestion
@@ -73,9 +73,7 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         config: the settings.
         announce: told what is under way.
     """
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.threads)
-    try:
+    with threads(config.threads):
         for name in config.sizes:
             size = SIZES[name]._replace(time=SMALL) if config.small else SIZES[name]
             for kind, prepare in (("matching", matching), ("training step", stepping)):
@@ -83,8 +81,6 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
                 yield from _rows(
                     f"{kind}, {name}", kind, name, prepare(size, config.batch, config.horizon, config.seed), config, announce
                 )
-    finally:
-        torch.set_num_threads(before)
 
 
 def _rows(workload: str, kind: str, size: str, ways: dict[str, Way], config: Config, announce: Announce) -> Iterator[Row]:

@@ -3,9 +3,10 @@
 A ratio is formed within a round. Medians and ranges are over rounds.
 """
 
+import contextlib
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 import torch
@@ -22,6 +23,17 @@ class Ratio(NamedTuple):
     low: float
     high: float
     rounds: int
+
+
+@contextlib.contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Compute with so many threads inside the block, and with as many as before after it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 Clock = Literal["wall", "cpu"]
