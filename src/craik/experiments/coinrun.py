@@ -58,7 +58,7 @@ class Config:
     """States of a step, all from one level."""
     epochs: int = 10
     """Passes in which every training level has one batch; the learning rate drops by 10 at 1/2 and 3/4."""
-    trials: int = 8
+    trials: int = 20
     """Trials of each method's search."""
     finalists: int = 2
     """How many of each search's best settings are trained anew and reported; the texts show the best 10 runs."""
