@@ -30,9 +30,9 @@ class Config:
     """First seed: of the data, the initial weights and the batches."""
     board: str = "quick"
     """Preset of `spirals` for network, optimiser and data."""
-    mean_counts: tuple[int, ...] = (4, 16, 64, 256, 1024)
+    mean_counts: tuple[int, ...] = (16, 256, 1024)
     """Numbers of environments to average over."""
-    mask_counts: tuple[int, ...] = (2, 4, 8, 16)
+    mask_counts: tuple[int, ...] = (4, 8, 16)
     """Numbers of environments for the AND-mask."""
     examples: int = 16_384
     """Training examples of all environments together, the same for every number of environments."""
