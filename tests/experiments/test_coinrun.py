@@ -4,8 +4,10 @@ import pytest
 import torch
 
 from craik.experiments import coinrun
+from craik.experiments._cloning_networks import make_network
 from craik.harness.claims import judge
 from craik.harness.columns import numbers, where
+from craik.tasks import cloning
 
 SMALL = replace(coinrun.PRESETS["quick"], levels=4, states=8, validation=6, test=6, epochs=2, trials=3, finalists=2, batch=8)
 
@@ -42,7 +44,7 @@ def test_a_search_never_looks_at_test_levels():
 
 def test_divergence_is_kl():
     data = coinrun.load(SMALL)
-    network = coinrun.make_network("small", 21, 4, seed=0)
+    network = make_network("small", 21, 4, seed=0)
     chosen = torch.arange(3)
     found = coinrun.divergence(network, data.train, chosen)
     frames = data.train.frames[:3].permute(0, 3, 1, 2).float() / 255 - 0.5
@@ -55,12 +57,12 @@ def test_networks_come_from_their_seed_alone():
     torch.manual_seed(3)
     before = torch.get_rng_state()
     for kind in ("small", "resnet-18"):
-        one, other, third = (coinrun.make_network(kind, 21, 4, seed) for seed in (1, 1, 2))
+        one, other, third = (make_network(kind, 21, 4, seed) for seed in (1, 1, 2))
         assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
         assert not torch.equal(next(one.parameters()), next(third.parameters()))
         assert one.eval()(torch.zeros(2, 3, 21, 21)).shape == (2, 4)
     assert torch.equal(torch.get_rng_state(), before)
-    count = sum(parameter.numel() for parameter in coinrun.make_network("resnet-18", 64, 15, 0).parameters())
+    count = sum(parameter.numel() for parameter in make_network("resnet-18", 64, 15, 0).parameters())
     assert 11_100_000 < count < 11_300_000  # the usual ResNet-18
 
 
@@ -82,6 +84,27 @@ def test_a_search_needs_as_many_trials_as_finalists():
         replace(SMALL, finalists=4)
     with pytest.raises(ValueError, match="epochs must be at least 1"):
         replace(SMALL, epochs=0)
+
+
+def test_one_level_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="levels must be at least 2"):
+        replace(SMALL, levels=1)
+    data = coinrun.load(SMALL)
+    one = data.train.levels == data.train.levels[0]
+    alone = data._replace(train=type(data.train)(*(field[one] for field in data.train)))
+    cloning.write(alone, tmp_path / "one")
+    with pytest.raises(ValueError, match="two training levels or more"):
+        coinrun.load(replace(SMALL, recording=str(tmp_path / "one")))
+
+
+def test_rows_and_caption_say_who_was_cloned(tmp_path):
+    about = {"source": "Procgen CoinRun", "mode": "easy", "expert": "PPO", "expert_steps": "1441856", "expert_return": "5.700"}
+    cloning.write(coinrun.load(SMALL)._replace(about=about), tmp_path / "recording")
+    config = replace(SMALL, recording=str(tmp_path / "recording"), trials=1, finalists=1, epochs=1)
+    rows = [{"seed": 0, **row} for row in coinrun.run(config)]
+    said = "Procgen CoinRun, easy levels (expert: PPO, 1,441,856 steps, mean return 5.700 of 10)"
+    assert {row["data"] for row in rows} == {said}
+    assert said in coinrun.figures(rows)["learning-curves"].get_label()
 
 
 def test_a_recording_that_is_none_is_refused(tmp_path):

@@ -39,6 +39,12 @@ def test_methods_differ_from_plain_training_and_from_each_other():
     assert all(torch.equal(found, alone[0]) for found in alone)
 
 
+def test_leaving_one_out_is_done_once_for_methods_that_train_alike(rows):
+    data, trial, config = coloured_digits(0), experiment.draw(0, 0), replace(TINY, seed=0, trials=1)
+    for row in rows[: len(experiment.METHODS)]:
+        assert row["leave-one-out"] == experiment.leave_one_out(row["method"], data, trial, config)
+
+
 def test_selection_looks_at_its_own_column():
     rows = [
         {"seed": 0, "method": "erm", "training-domain": a, "leave-one-out": b, "oracle": c, "test_accuracy": test}
@@ -58,7 +64,7 @@ def test_rows_repeat(rows):
     assert {"seed": 1, **again} == next(row for row in rows if row["seed"] == 1)
 
 
-@pytest.mark.parametrize("changes", [{"trials": 0}, {"steps": 0}])
+@pytest.mark.parametrize("changes", [{"agreement": (0.9,)}, {"trials": 0}, {"steps": 0}])
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(TINY, **changes)

@@ -69,3 +69,29 @@ def test_rows_repeat(rows):
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(TINY, **changes)
+
+
+def test_masks_that_leave_few_components_say_nothing():
+    def row(method, threshold, left, mechanism, shortcut):
+        return {
+            "seed": 0,
+            "method": method,
+            "threshold": threshold,
+            "left": left,
+            "mechanism": mechanism,
+            "shortcut": shortcut,
+        }
+
+    rows = [row("and-mask", 0.0, 900, 0.4, 0.9), row("and-mask", 0.5, 60, 0.8, 0.6), row("and-mask", 1.0, 49, 0.1, 1.0)]
+    rows += [row("xor-mask", 0.0, 0, None, None), row("xor-mask", 0.5, 800, 0.1, 0.8)]
+    assert [found["threshold"] for found in experiment.strictest(rows, "and-mask")] == [0.5]
+    assert experiment.lead(experiment.strictest(rows, "and-mask")).value == pytest.approx(0.2)
+    assert experiment.change(rows, "and-mask", "shortcut").value == pytest.approx(-0.3)
+    assert experiment.change(rows, "xor-mask", "mechanism").value == pytest.approx(-0.3)
+    assert experiment.sharper(rows).value == pytest.approx(-0.2)
+    assert experiment.change(rows[:3], "xor-mask", "mechanism") is None
+
+
+def test_rows_count_what_is_left(rows):
+    total = sum(parameter.numel() for parameter in mlp(6, 1, torch.Generator(), 16, 2).parameters())
+    assert all(row["survivors"] == row["left"] / total for row in rows)

@@ -14,26 +14,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from matplotlib.figure import Figure
-from torch import Generator, Tensor, nn
-from torch.optim import Optimizer
+from torch import Generator
 
-from craik.agreement import TemporalAndMaskAdam
+from craik.experiments._cloning_networks import divergence, evaluate, make_network
+from craik.experiments._cloning_optimisers import Method, Settings, half_square, make_optimizer, suggest
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, number, numbers, where
 from craik.harness.figures import COLOURS, panels
 from craik.tasks import cloning, textured_grid
-from craik.tasks.cloning import Recording, States
+from craik.tasks.cloning import Recording
 
 REPRODUCES = "thesis section 3.3.3, figures 3.11 and 3.12, algorithm and table of appendix B.2.6; paper section 3.3, figure 18"
 
-METHODS = ("adam", "and-mask")
-Method = Literal["adam", "and-mask"]
+METHODS: tuple[Method, ...] = ("adam", "and-mask")
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Config:
     recording: str = ""
     """A file that craik coinrun collect wrote; empty for the grid world with textures."""
     levels: int = 64
-    """Training levels of the grid world; a recording has its own."""
+    """Training levels of the grid world, two or more; a recording has its own."""
     states: int = 64
     """States of each training level of the grid world."""
     validation: int = 500
@@ -69,6 +67,8 @@ class Config:
                 raise ValueError(f"{name} must be at least 1, but found {getattr(self, name)}")
         if self.finalists > self.trials:
             raise ValueError(f"finalists must be among the trials, but found {self.finalists} of {self.trials}; search more")
+        if self.levels < 2:
+            raise ValueError("levels must be at least 2, as the mask keeps what levels agree on, but found 1; name more")
 
 
 PRESETS = {
@@ -78,18 +78,6 @@ PRESETS = {
     ),
 }
 SEEDS = {"quick": 3, "paper": 1}
-
-
-class Settings(NamedTuple):
-    """One trial's optimiser. `decoupled`: weight decay as an update of its own, after the mask; else L2 in the gradient."""
-
-    method: Method
-    lr: float
-    beta1: float
-    weight_decay: float
-    decoupled: bool
-    beta3: float = 0.0
-    threshold: float = 0.0
 
 
 class Epoch(NamedTuple):
@@ -102,78 +90,21 @@ class Epoch(NamedTuple):
 
 
 def load(config: Config) -> Recording:
-    """Read the recording, or draw the grid world's levels."""
+    """Read the recording, or draw the grid world's levels.
+
+    Raises:
+        ValueError: no file that the collector wrote, or one with a single training level.
+    """
     if config.recording:
-        return cloning.read(Path(config.recording))
+        data = cloning.read(Path(config.recording))
+        if len(data.train.levels.unique()) < 2:
+            raise ValueError(
+                f"a recording must have two training levels or more, as the mask keeps what they agree on, but found one in "
+                f"{config.recording}; collect more with craik coinrun collect --levels 64"
+            )
+        return data
     counts = (config.levels, config.states, config.validation, config.test)
     return textured_grid.recording(config.seed, textured_grid.World(), *counts)
-
-
-class Residual(nn.Module):
-    """Two 3x3 convolutions beside a short cut (He et al., 2016)."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int, norm: Literal["batch", "group"]) -> None:
-        super().__init__()
-        self.body = nn.Sequential(
-            nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False),
-            _norm(norm, outputs),
-            nn.ReLU(),
-            nn.Conv2d(outputs, outputs, 3, padding=1, bias=False),
-            _norm(norm, outputs),
-        )
-        same = stride == 1 and inputs == outputs
-        projection = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), _norm(norm, outputs))
-        self.short_cut = nn.Identity() if same else projection
-
-    def forward(self, x: Float[Tensor, "b i h w"]) -> Float[Tensor, "b o h2 w2"]:
-        """Body plus short cut."""
-        return torch.relu(self.body(x) + self.short_cut(x))
-
-
-def make_network(kind: Literal["small", "resnet-18"], side: int, actions: int, seed: int) -> nn.Sequential:
-    """Return a residual network over images whose initial weights depend on the seed alone."""
-    with torch.device("meta"):  # elsewhere the layers would draw their default weights from the global generator
-        network = nn.Sequential(*(_small(side, actions) if kind == "small" else _resnet_18(actions)))
-    return _initialised(network.to_empty(device="cpu"), Generator().manual_seed(seed))
-
-
-def _small(side: int, actions: int) -> list[nn.Module]:
-    """A convolution that sees one cell at a time, a block over cells, and no pooling: where things are is what matters."""
-    features = 24 * (side // 3) ** 2
-    body: list[nn.Module] = [nn.Conv2d(3, 24, 3, stride=3), nn.ReLU(), Residual(24, 24, 1, "group")]
-    return [*body, nn.Flatten(), nn.Linear(features, 64), nn.ReLU(), nn.Linear(64, actions)]
-
-
-def _resnet_18(actions: int) -> list[nn.Module]:
-    modules: list[nn.Module] = [nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
-    for inputs, width, stride in ((64, 64, 1), (64, 128, 2), (128, 256, 2), (256, 512, 2)):
-        modules += [Residual(inputs, width, stride, "batch"), Residual(width, width, 1, "batch")]
-    return [*modules, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, actions)]
-
-
-def _norm(kind: Literal["batch", "group"], width: int) -> nn.Module:
-    return nn.BatchNorm2d(width) if kind == "batch" else nn.GroupNorm(4, width)
-
-
-@torch.no_grad()
-def _initialised(network: nn.Sequential, generator: Generator) -> nn.Sequential:
-    for module in network.modules():
-        if isinstance(module, nn.Conv2d | nn.Linear):
-            nn.init.kaiming_normal_(module.weight, generator=generator)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.BatchNorm2d | nn.GroupNorm):
-            module.reset_parameters()  # ones and zeros
-    return network
-
-
-def make_optimizer(settings: Settings, parameters: Sequence[nn.Parameter]) -> Optimizer:
-    """Return the trial's optimiser; L2 in the gradient is the caller's, see `train`."""
-    decay = settings.weight_decay if settings.decoupled else 0.0
-    if settings.method == "adam":
-        return torch.optim.AdamW(parameters, settings.lr, betas=(settings.beta1, 0.999), weight_decay=decay)
-    betas = (settings.beta1, 0.999, settings.beta3)
-    return TemporalAndMaskAdam(parameters, settings.lr, betas=betas, threshold=settings.threshold, weight_decay=decay)
 
 
 def train(config: Config, settings: Settings, data: Recording, seed: int, measure_test: bool) -> Iterator[Epoch]:
@@ -198,48 +129,12 @@ def train(config: Config, settings: Settings, data: Recording, seed: int, measur
             chosen = places[level][torch.randperm(len(places[level]), generator=generator)[: config.batch]]
             loss = divergence(network, data.train, chosen).mean()
             optimizer.zero_grad()
-            (loss if settings.decoupled else loss + _half_square(network, settings.weight_decay)).backward()
+            (loss if settings.decoupled else loss + half_square(network, settings.weight_decay)).backward()
             optimizer.step()
             total += loss.item()
         scheduler.step()
         test = evaluate(network, data.test) if measure_test else float("nan")
         yield Epoch(epoch, total / len(places), evaluate(network, data.validation), test)
-
-
-def _half_square(network: nn.Module, strength: float) -> Tensor:
-    return strength / 2 * torch.stack([parameter.square().sum() for parameter in network.parameters()]).sum()
-
-
-def divergence(network: nn.Module, states: States, chosen: Tensor) -> Float[Tensor, " b"]:
-    """KL(pi*(. | s) || pi(. | s)) of the chosen states."""
-    frames = states.frames[chosen].permute(0, 3, 1, 2).float() / 255 - 0.5
-    policy = states.policy[chosen]
-    return (torch.xlogy(policy, policy) - policy * network(frames).log_softmax(dim=1)).sum(dim=1)
-
-
-@torch.no_grad()
-def evaluate(network: nn.Module, states: States) -> float:
-    """Mean divergence over all states, in eval mode."""
-    network.eval()
-    chunks = torch.arange(len(states.levels)).split(500)
-    mean = torch.cat([divergence(network, states, chunk) for chunk in chunks]).mean().item()
-    network.train()
-    return mean
-
-
-def suggest(method: Method, trial: Any) -> Settings:  # noqa: ANN401  # Optuna's trial
-    """Draw a trial's settings; ranges contain the texts' best (table B.3) and are the same for both where both have them."""
-    shared = {
-        "lr": trial.suggest_float("lr", 1e-4, 3e-2, log=True),
-        "beta1": trial.suggest_float("beta1", 0.0, 0.95),
-        "weight_decay": trial.suggest_float("weight_decay", 1e-5, 1e-1, log=True),
-        "decoupled": trial.suggest_categorical("decoupled", [True, False]),
-    }
-    if method == "adam":
-        return Settings(method, **shared)
-    return Settings(
-        method, **shared, beta3=trial.suggest_float("beta3", 0.5, 0.95), threshold=trial.suggest_float("threshold", 0.05, 0.6)
-    )
 
 
 def search(config: Config, method: Method, data: Recording) -> Iterator[tuple[Settings, float]]:
@@ -261,7 +156,7 @@ def search(config: Config, method: Method, data: Recording) -> Iterator[tuple[Se
 def run(config: Config) -> Iterator[Row]:
     """Search both methods on equal budgets, then train each search's best settings anew and look at the test levels."""
     data = load(config)
-    source = data.about.get("source", "unknown")
+    source = cloning.described(data.about)
     for method in METHODS:
         trials = list[tuple[Settings, float]]()
         for settings, value in search(config, method, data):

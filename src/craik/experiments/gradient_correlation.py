@@ -25,6 +25,9 @@ from craik.tasks.spirals import Split, spirals
 
 REPRODUCES = "thesis section 3.3.1 and appendix B.2.3.5, figure 3.7; paper section 3.1, figure 7"
 
+ENOUGH = 50
+"""Components over which a correlation says something; figure and claims leave out masks that keep fewer."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -38,8 +41,8 @@ class Config:
     """Examples of each environment."""
     shortcut_dims: int = 32
     """Number of shortcut inputs."""
-    shortcut_scale: float = 0.1
-    """Standard deviation of the shortcuts beside spirals of unit variance; the published code has 1."""
+    shortcut_scale: float = 0.316
+    """Standard deviation of the shortcuts: the printed N(0, 0.1) read as a variance; `spirals` has 0.1, published code 1."""
     hidden: int = 256
     """Units in each hidden layer."""
     layers: int = 3
@@ -55,7 +58,7 @@ class Config:
 
 
 PRESETS = {"quick": Config(), "paper": Config(steps=16)}
-SEEDS = {"quick": 3, "paper": 10}
+SEEDS = {"quick": 10, "paper": 10}
 
 
 def shuffled(data: Split, part: str, generator: Generator) -> Split:
@@ -108,8 +111,9 @@ def run(config: Config) -> Iterator[Row]:
         for method, rule in rules.items():
             combined = flat(rule, found)
             signals: Row = {signal: correlation(combined, gradient) for signal, gradient in alone.items()}
-            left = float((combined != 0).double().mean())
-            yield {"method": method, "threshold": threshold, "index": index, **signals, "survivors": left}
+            left = int((combined != 0).sum())
+            shares: Row = {"left": left, "survivors": left / len(combined)}
+            yield {"method": method, "threshold": threshold, "index": index, **signals, **shares}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
@@ -122,14 +126,13 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     figure, all_axes = panels(
         3,
         caption="Correlation of the combined gradient with that of the mechanism alone and of the shortcuts alone, "
-        "over the components that are left; median over seeds with range. The XOR-mask at threshold 0 leaves nothing, the "
-        "AND-mask everything. Right: share of components that is left.",
+        f"over the components that are left, where {ENOUGH} or more are; median over seeds with range. The XOR-mask at "
+        "threshold 0 leaves nothing, the AND-mask everything. Right: share of components that is left.",
         height=2.8,
     )
     for axes, method, title in zip(all_axes, ("xor-mask", "and-mask"), ("XOR-mask", "AND-mask"), strict=False):
         for signal, role in (("mechanism", "ours"), ("shortcut", "baseline")):
-            some = [row for row in where(rows, method=method) if row[signal] is not None]
-            band(axes, *curves(some, "threshold", signal), signal, COLOURS[role])
+            band(axes, *curves(telling(rows, method), "threshold", signal), signal, COLOURS[role])
         axes.set(title=title, xlabel="threshold", ylim=(-0.2, 1.02), xlim=(0, 1))
     all_axes[0].set_ylabel("correlation")
     all_axes[1].legend(loc="lower left")
@@ -140,22 +143,33 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     return {"correlations": figure}
 
 
-def lead(rows: Sequence[Row], threshold: float) -> Measurement | None:
-    """Return by how much the correlation with the mechanism exceeds that with the shortcuts under the AND-mask."""
-    some = where(rows, method="and-mask", threshold=threshold)
-    leads = [number(row, "mechanism") - number(row, "shortcut") for row in some if row["mechanism"] is not None]
+def telling(rows: Sequence[Row], method: str) -> list[Row]:
+    """Return a method's rows in which enough components are left for a correlation to say something."""
+    some = where(rows, method=method)
+    return [
+        row for row in some if number(row, "left") >= ENOUGH and row["mechanism"] is not None and row["shortcut"] is not None
+    ]
+
+
+def strictest(rows: Sequence[Row], method: str) -> list[Row]:
+    """Return each seed's row of the strictest mask that tells: the AND-mask's greatest threshold, the XOR-mask's least."""
+    groups = by_seed(telling(rows, method)).values()
+    ordered = [sorted(group, key=lambda row: number(row, "threshold")) for group in groups]
+    return [group[-1 if method == "and-mask" else 0] for group in ordered]
+
+
+def lead(rows: Sequence[Row]) -> Measurement | None:
+    """Return by how much the correlation with the mechanism exceeds that with the shortcuts; median over seeds."""
+    leads = [number(row, "mechanism") - number(row, "shortcut") for row in rows]
     return bootstrap(leads) if leads else None
 
 
 def change(rows: Sequence[Row], method: str, signal: str) -> Measurement | None:
-    """Return a correlation's change from averaging to the strictest mask that leaves anything; median over seeds."""
+    """Return a correlation's change from averaging to the strictest mask that tells; median over seeds."""
     changes: list[float] = []
     for group in by_seed(rows).values():
-        (average,) = where(group, method="and-mask", threshold=0.0)
-        left = [row for row in where(group, method=method) if row[signal] is not None]
-        # The AND-mask is strictest at the greatest threshold, the XOR-mask at the least.
-        strictest = sorted(left, key=lambda row: number(row, "threshold"))[-1 if method == "and-mask" else 0]
-        changes.append(number(strictest, signal) - number(average, signal))
+        averages, ends = where(group, method="and-mask", threshold=0.0), strictest(group, method)
+        changes += [number(end, signal) - number(average, signal) for average, end in zip(averages, ends, strict=False)]
     return bootstrap(changes) if changes else None
 
 
@@ -167,6 +181,7 @@ def sharper(rows: Sequence[Row]) -> Measurement | None:
 
 
 _SOURCE = "thesis section 3.3.1 and figure 3.7; paper section 3.1 and figure 7"
+_NEAR_ONE = f"the greatest threshold that leaves {ENOUGH} components or more"
 
 CLAIMS = (
     Claim(
@@ -177,15 +192,15 @@ CLAIMS = (
         measure=OverSeeds("mechanism", (("method", "and-mask"), ("threshold", 0.0))),
         holds=lambda measured: abs(measured.value - 0.4) <= 0.1,
         condition="median over seeds within 0.1 of 0.4",
-        tried="It hangs on the scale of the shortcuts, of which the texts say N(0, 0.1): the number is about right where 0.1 "
-        "is the variance (--shortcut-scale 0.316), and too high where it is the standard deviation, as here.",
+        tried="It hangs on the scale of the shortcuts, of which the texts say N(0, 0.1): near where 0.1 is the variance, as "
+        "here, and about 0.8 where it is the standard deviation (--shortcut-scale 0.1).",
     ),
     Claim(
         id="gradient-correlation.drowned",
         text="In the average gradient the mechanism's signal is smaller than the shortcuts'.",
         source=_SOURCE,
         printed="below 0",
-        measure=lambda rows: lead(rows, 0.0),
+        measure=lambda rows: lead(where(rows, method="and-mask", threshold=0.0)),
         holds=lambda measured: measured.high < 0,
         condition="correlation with the mechanism less that with the shortcuts below 0, its interval too",
     ),
@@ -196,19 +211,20 @@ CLAIMS = (
         printed="below 0",
         measure=lambda rows: change(rows, "and-mask", "shortcut"),
         holds=lambda measured: measured.high < 0,
-        condition="change of the correlation with the shortcuts from threshold 0 to 1 below 0, its interval too",
+        condition=f"change of the correlation with the shortcuts from threshold 0 to {_NEAR_ONE} below 0, its interval too",
         tried="Shortcuts of standard deviation 0.1, 0.316 (the variance 0.1) and 1; He-normal and PyTorch's initial weights; "
-        "64 and 1024 examples of each environment; an output without offset. In none of them did the correlation with the "
-        "shortcuts fall. With deviation 0.316 the correlation with the mechanism at threshold 0 is about as printed.",
+        "64 and 1024 examples of each environment; an output without offset; weights without biases; each layer by itself. "
+        "In the first layer, where inputs come in, the correlation with the shortcuts falls from 0.94 to about 0.6; in later "
+        "layers it does not, and they have most of the components.",
     ),
     Claim(
         id="gradient-correlation.and-keeps",
         text="At a threshold near 1 most of what remains is the mechanism's signal.",
         source=_SOURCE,
         printed="above 0",
-        measure=lambda rows: lead(rows, 1.0),
+        measure=lambda rows: lead(strictest(rows, "and-mask")),
         holds=lambda measured: measured.low > 0,
-        condition="correlation with the mechanism less that with the shortcuts above 0 at threshold 1, its interval too",
+        condition=f"correlation with the mechanism less that with the shortcuts above 0 at {_NEAR_ONE}, its interval too",
     ),
     Claim(
         id="gradient-correlation.xor",
@@ -218,6 +234,6 @@ CLAIMS = (
         measure=sharper,
         holds=lambda measured: measured.high < 0,
         condition="change of the mechanism's correlation less that of the shortcuts', at the least threshold that leaves "
-        "anything, below 0, its interval too",
+        f"{ENOUGH} components or more, below 0, its interval too",
     ),
 )

@@ -271,6 +271,7 @@ CLAIMS = (
         holds=lambda measured: measured.low > 0,
         condition="the gap of training over test accuracy shrinks from threshold 0 to the largest, its interval above 0",
         tried="On the digits test accuracy is near training accuracy at threshold 0 already, so that there is little to close; "
-        "at 0.8 nothing is learnt. CIFAR-10 has not been run.",
+        "at 0.8 nothing is learnt. With 240 digits the gap is 0.10 at threshold 0 and 0.11 at 0.4, and random labels are "
+        "fitted at 0.2 again: the mask needs more images, with which there is no gap. CIFAR-10 has not been run.",
     ),
 )

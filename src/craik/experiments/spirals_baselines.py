@@ -223,7 +223,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
             if best is not None:
                 axes.plot([index], [number(best, key)], "o", color=COLOURS["baseline"])
         axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
-        axes.set_xticks(range(len(METHODS)), METHODS, rotation=30)
+        axes.set_xticks(range(len(METHODS)), METHODS, rotation=30, ha="right")
         axes.set(title=title, ylim=(0.4, 1.03))
     all_axes[0].set_ylabel("accuracy")
     return {"baselines": figure}

@@ -93,6 +93,15 @@ def read(path: Path) -> Recording:
     return recording
 
 
+def described(about: Mapping[str, str]) -> str:
+    """What a recording is, in a line: the game, and of a trained expert how long it was trained and what it returned."""
+    source = about.get("source", "unknown")
+    if "expert_steps" not in about:
+        return source
+    expert = f"{about.get('expert', 'expert')}, {int(about['expert_steps']):,} steps"
+    return f"{source}, {about.get('mode', 'unknown')} levels (expert: {expert}, mean return {about['expert_return']} of 10)"
+
+
 def _problem(recording: Recording) -> str:
     parts = {"train": recording.train, "validation": recording.validation, "test": recording.test}
     levels = [set(states.levels.tolist()) for states in parts.values()]
