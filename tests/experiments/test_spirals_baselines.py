@@ -61,7 +61,7 @@ def test_a_trial_that_diverges_is_recorded_and_never_selected(monkeypatch):
     assert judge(experiment.CLAIMS[0], rows, "quick").verdict == "not measured"
 
 
-@pytest.mark.parametrize("changes", [{"epochs": 0}, {"units": ()}])
+@pytest.mark.parametrize("changes", [{"environments": 1}, {"epochs": 0}, {"units": ()}])
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(TINY, **changes)

@@ -57,6 +57,15 @@ def test_words_and_analysis_do_not(package, file, old, new):
     assert source_hash(f"{package}.counter_walk") == before
 
 
+def test_a_module_of_figures_does_not_count(package):
+    before, drawing = source_hash(f"{package}.counter_walk"), folder_of(package) / "_walk_figures.py"
+    drawing.write_text("def curve(rows):\n    return rows\n")
+    edit(folder_of(package) / "counter_walk.py", "import os\n", f"import os\nfrom {package}._walk_figures import curve\n")
+    assert source_hash(f"{package}.counter_walk") == before
+    edit(drawing, "return rows", "return rows[:1]")
+    assert source_hash(f"{package}.counter_walk") == before
+
+
 @pytest.mark.parametrize(
     ("old", "new", "changes"),
     [

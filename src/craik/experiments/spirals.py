@@ -11,15 +11,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.agreement import Agreement, AndMask, Mean, Rule
+from craik.experiments._spirals_figures import decision_boundaries, learning_curves, outcomes
 from craik.harness.claims import Claim, Row
-from craik.harness.columns import OverSeeds, curves, number, numbers, where
-from craik.harness.figures import COLOURS, band, panels
+from craik.harness.columns import OverSeeds, number
 from craik.networks import Init, mlp
 from craik.tasks.spirals import SpiralsData, Split, spirals
 
@@ -33,9 +32,6 @@ CONVERGED = 0.1
 BOUNDARY_SIZE = 96
 BOUNDARY_EXTENT = 2.7
 """The picture of the decision boundary: points a side, and half its width in standard deviations of the plane."""
-
-_ROLES: dict[str, str] = {"mean": "baseline", "and-mask": "ours"}
-_LABELS: dict[str, str] = {"mean": "averaging", "and-mask": "AND-mask"}
 
 
 @dataclass(frozen=True)
@@ -86,6 +82,8 @@ class Config:
             raise ValueError(f"batch should lie between 1 and the {self.examples} examples. Found {self.batch}.")
         if self.epochs < 1:
             raise ValueError(f"epochs should be at least 1. Found {self.epochs}.")
+        if self.environments < 2:
+            raise ValueError(f"environments should be at least 2: one has nothing to agree with. Found {self.environments}.")
         AndMask(self.threshold)  # refuses a threshold outside [0, 1] before any work
 
 
@@ -257,93 +255,9 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     """Draw learning curves, the decision boundaries on the spiral plane, and every seed's outcome."""
     return {
         "learning-curves": learning_curves(rows),
-        "decision-boundary": decision_boundaries(rows),
-        "outcomes": outcomes(rows),
+        "decision-boundary": decision_boundaries(rows, BOUNDARY_EXTENT),
+        "outcomes": outcomes(rows, CONVERGED),
     }
-
-
-def learning_curves(rows: Sequence[Row]) -> Figure:
-    """Draw training accuracy and accuracy on held-out environments over steps (after figure B.5)."""
-    figure, (left, right) = panels(
-        2,
-        caption="Accuracy while training, on the training environments and on held-out ones: median over seeds, "
-        "with the band from the lowest to the highest seed.",
-        height=2.9,
-    )
-    for axes, key, title in ((left, "train_accuracy", "Training"), (right, "validation_accuracy", "Held-out environments")):
-        for method in _methods(rows):
-            steps, lines = curves(where(rows, kind="curve", method=method), "step", key)
-            band(axes, steps, lines, _LABELS[method], COLOURS[_ROLES[method]])
-        axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
-        axes.set(title=title, xlabel="step", ylabel="accuracy", ylim=(0.4, 1.03))
-    right.legend(loc="center right")
-    return figure
-
-
-def decision_boundaries(rows: Sequence[Row]) -> Figure:
-    """Draw the probability of label 1 over the spiral plane for each method, for the median seed, with the spirals on top."""
-    methods = _methods(rows)
-    seed = _median_seed(where(rows, kind="final", method=methods[-1]))
-    figure, all_axes = panels(
-        len(methods),
-        caption=f"The spiral plane as each network sees it (seed {seed}, the median by test accuracy): probability of the "
-        "second label, averaged over random shortcuts. Dots are the mechanism, coloured by label; what a network has learnt "
-        "of shortcuts is noise here.",
-        height=3.6,
-    )
-    for axes, method in zip(all_axes, methods, strict=True):
-        grid = str(where(rows, kind="boundary", method=method, seed=seed)[0]["grid"])
-        _draw_plane(axes, grid)
-        axes.set(title=_LABELS[method], xlabel="spiral plane, x", aspect="equal")
-    all_axes[0].set_ylabel("spiral plane, y")
-    return figure
-
-
-def _median_seed(outcomes: Sequence[Row]) -> int:
-    ordered = sorted(outcomes, key=lambda row: number(row, "test_accuracy"))
-    return int(number(ordered[len(ordered) // 2], "seed"))
-
-
-def _draw_plane(axes: Axes, grid: str) -> None:
-    probability = (np.array([int(digit) for digit in grid]) + 0.5) / 10
-    extent = (-BOUNDARY_EXTENT, BOUNDARY_EXTENT, -BOUNDARY_EXTENT, BOUNDARY_EXTENT)
-    image = probability.reshape(BOUNDARY_SIZE, BOUNDARY_SIZE).T
-    axes.imshow(image, extent=extent, origin="lower", cmap="RdBu", vmin=0, vmax=1, alpha=0.75, interpolation="bilinear")
-    sample = spirals(0, environments=1, examples=300, shortcut_dims=0, validation_environments=1, test_examples=1).train
-    for label, colour in ((0, "#8c1d2f"), (1, "#123f66")):
-        points = sample.x[sample.y == label].numpy()
-        axes.plot(points[:, 0], points[:, 1], ".", color=colour, markersize=3)
-    axes.grid(visible=False)
-
-
-def outcomes(rows: Sequence[Row]) -> Figure:
-    """Draw every seed's test accuracy against its final training loss: a run that fails says so in the training loss."""
-    figure, (axes,) = panels(
-        caption=f"Every seed: test accuracy against final training loss. Hollow: training loss above {CONVERGED}, not "
-        "converged. Low loss at chance level is a network that learnt the shortcuts.",
-        height=2.8,
-    )
-    for method in _methods(rows):
-        for converged in (True, False):
-            some = where(rows, kind="final", method=method, converged=converged)
-            colour = COLOURS[_ROLES[method]]
-            label = _LABELS[method] if converged or not where(rows, kind="final", method=method, converged=True) else None
-            axes.plot(
-                [max(loss, 1e-6) for loss in numbers(some, "train_loss")],
-                numbers(some, "test_accuracy"),
-                "o",
-                color=colour,
-                markerfacecolor=colour if converged else "white",
-                label=label if some else None,
-            )
-    axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
-    axes.set(xscale="log", xlabel="training loss at the end", ylabel="test accuracy", ylim=(0.4, 1.03))
-    axes.legend(loc="center left")
-    return figure
-
-
-def _methods(rows: Sequence[Row]) -> list[str]:
-    return [method for method in _LABELS if where(rows, kind="final", method=method)]
 
 
 CLAIMS = (

@@ -59,6 +59,8 @@ class Config:
     """Numbers of hidden layers to draw from; the printed range is 3, 5."""
 
     def __post_init__(self) -> None:
+        if self.environments < 2:
+            raise ValueError(f"environments should be at least 2, for DANN and IRM compare them. Found {self.environments}.")
         if self.examples < 1 or self.epochs < 1 or not self.units or not self.layers:
             raise ValueError("examples and epochs should be at least 1, and units and layers not empty. Give larger numbers.")
 

@@ -2,7 +2,8 @@
 
 Rows depend on the experiment module and on every craik module that it imports, directly or not. They do not depend on
 comments and docstrings, nor on the parts of the experiment that read rows instead of making them (its claims and
-figures, and the functions that these alone use), nor on the harness: how rows are stored does not change what they are.
+figures, the functions that these alone use, and a module `_NAME_figures` beside it), nor on the harness: how rows are
+stored does not change what they are.
 None of these is hashed, so that a reworded claim or a redrawn figure is made anew from the rows of yesterday's long run
 instead of asking for the run again.
 """
@@ -83,7 +84,9 @@ def _with_parents(name: str) -> Iterator[str]:
 
 
 def _is_unhashed(name: str) -> bool:
-    return name == _UNHASHED or name.startswith(_UNHASHED + ".")
+    """Whether a module makes no rows: the harness, and a private module `_NAME_figures` beside an experiment."""
+    last = name.rpartition(".")[2]
+    return name == _UNHASHED or name.startswith(_UNHASHED + ".") or (last.startswith("_") and last.endswith("_figures"))
 
 
 def _file_of(name: str) -> Path | None:
