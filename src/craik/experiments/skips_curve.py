@@ -9,29 +9,23 @@ another one for a ball that falls than for one that bounces in a funnel.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
 from matplotlib.figure import Figure
-from torch import Tensor, nn
 
+from craik.experiments._ball_motion import Step, inputs, padded_obstacles, transitions
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import curves, number, numbers, where
 from craik.harness.figures import COLOURS, band, panels
 from craik.networks import mlp
 from craik.tasks import caching, funnel_board
 from craik.tasks.funnel_board import FunnelBoards
-from craik.tasks.funnel_board.rendering import to_pixels
 
 REPRODUCES = "thesis figure 2.1, a hypothesis there, and section 2.3.1"
 
 STATES = {"slow": "bouncing and rolling", "fast": "falling"}
 _ROLES = {"slow": "baseline", "fast": "ours"}
-
-VIEW = (6, 14, 8)
-"""Pixels of the board that a network sees above, below and to either side of the ball."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +69,6 @@ PRESETS = {"quick": Config(), "paper": Config(size="published", episodes=5000, t
 SEEDS = {"quick": 3, "paper": 8}
 
 
-class Motion(NamedTuple):
-    """Balls n, each on its board: where they are and how far they moved in the last frame, in pixels."""
-
-    boards: Int[Tensor, " n"]
-    position: Float[Tensor, "n 2"]
-    change: Float[Tensor, "n 2"]
-
-
 def run(config: Config) -> Iterator[Row]:
     """Train a network for each step length; yield the error at the same time ahead, by the state at the start."""
     settings, folder = funnel_board.PRESETS[config.size], Path(config.cache) if config.cache else caching.default_folder()
@@ -103,7 +89,7 @@ def run(config: Config) -> Iterator[Row]:
             yield {"skip": skip, "state": state, "error": mean, "rate": mean / config.ahead, "starts": int(some.sum())}
 
 
-def train(config: Config, boards: FunnelBoards, skip: int) -> "Step":
+def train(config: Config, boards: FunnelBoards, skip: int) -> Step:
     """Train a network to predict a ball's motion a step later."""
     generator = torch.Generator().manual_seed(config.seed + 1000 * skip)
     before, after = transitions(boards, skip)
@@ -120,61 +106,6 @@ def train(config: Config, boards: FunnelBoards, skip: int) -> "Step":
         optimizer.step()
         scheduler.step()
     return step
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A trained network and the scale of what it predicts: the change of position, and the last frame's change."""
-
-    network: nn.Module
-    scale: Float[Tensor, " 4"]
-
-    @torch.no_grad()
-    def __call__(self, obstacles: Float[Tensor, "boards height width"], motion: Motion) -> Motion:
-        """Return the motion a step later."""
-        predicted = self.network(inputs(obstacles, motion, slice(None))) * self.scale
-        return Motion(motion.boards, motion.position + predicted[:, :2], predicted[:, 2:])
-
-
-def padded_obstacles(boards: FunnelBoards) -> Float[Tensor, "boards height width"]:
-    """Return how dark each pixel of the boards is, with as much white around them as a view may reach."""
-    dark = 1 - torch.from_numpy(boards.images).float().mean(dim=1) / 255
-    above, below, beside = VIEW
-    return nn.functional.pad(dark, (beside, beside, above, below))
-
-
-def inputs(
-    obstacles: Float[Tensor, "boards height width"], motion: Motion, rows: slice | Int[Tensor, " b"]
-) -> Float[Tensor, "b inputs"]:
-    """Return what a network sees: the board around the ball, the ball's place within its pixel, and its last change."""
-    position, change, boards = motion.position[rows], motion.change[rows], motion.boards[rows]
-    above, below, beside = VIEW
-    height, width = obstacles.shape[1] - above - below, obstacles.shape[2] - 2 * beside
-    column = position[:, 0].floor().clamp(0, width - 1)
-    row = position[:, 1].floor().clamp(0, height - 1)
-    y = row.long()[:, None, None] + torch.arange(above + below + 1)[:, None]
-    x = column.long()[:, None, None] + torch.arange(2 * beside + 1)
-    seen = obstacles[boards[:, None, None], y, x].flatten(1)
-    within = position - torch.stack([column, row], dim=1)
-    return torch.cat([seen, within, change / 2], dim=1)
-
-
-def transitions(boards: FunnelBoards, skip: int) -> tuple[Motion, Motion]:
-    """Return the motions before and after a step, for every frame but the first that has a frame so far ahead."""
-    before, after = [list[tuple[np.ndarray, ...]](), list[tuple[np.ndarray, ...]]()]
-    for index, path in enumerate(boards.paths):
-        where = to_pixels(boards.settings, path)
-        change = np.diff(where, axis=0, prepend=where[:1])
-        count = max(0, len(path) - 1 - skip)
-        at = np.full(count, index)
-        before.append((at, where[1 : 1 + count], change[1 : 1 + count]))
-        after.append((at, where[1 + skip :], change[1 + skip :]))
-    return _stacked(before), _stacked(after)
-
-
-def _stacked(parts: list[tuple[np.ndarray, ...]]) -> Motion:
-    boards, position, change = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Motion(torch.from_numpy(boards), torch.from_numpy(position).float(), torch.from_numpy(change).float())
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
