@@ -19,6 +19,19 @@ def rows(tmp_path_factory):
 def test_one_row_for_each_skip_and_state(rows):
     assert [(row["skip"], row["state"]) for row in rows] == [(s, state) for s in (1, 3, 9) for state in ("slow", "fast")]
     assert all(row["rate"] == pytest.approx(row["error"] / 9) for row in rows)
+    longest = [row for row in rows if row["skip"] == 9]
+    assert all(row["step_rate"] == pytest.approx(row["rate"]) for row in longest)  # one step reaches as far
+
+
+def test_errors_are_distances_in_world_units_after_the_steps():
+    boards = generate(3, 0, SMALL)
+    still = _ball_motion.Step(torch.nn.Linear(21 * 17 + 4, 4).requires_grad_(False), torch.zeros(4))  # predicts no motion
+    start, end = _ball_motion.transitions(boards, 6)
+    moved = (end.position - start.position).norm(dim=1) / SMALL.pixels_per_unit
+    found = skips_curve.errors(still, boards, 2, 3)
+    assert len(found["slow"]) + len(found["fast"]) == len(moved)
+    assert torch.cat([found["slow"], found["fast"]]).sum() == pytest.approx(float(moved.sum()), rel=1e-5)
+    assert len(found["slow"]) == int((start.change.norm(dim=1) < SMALL.ball_radius * SMALL.pixels_per_unit).sum())
 
 
 def test_transitions_span_their_skip():

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from craik.experiments._ball_motion import Step, inputs, padded_obstacles, transitions
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
@@ -70,23 +73,31 @@ SEEDS = {"quick": 3, "paper": 8}
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Train a network for each step length; yield the error at the same time ahead, by the state at the start."""
+    """Train a network for each step length; yield its error after one step and at the same time ahead, by state."""
     settings, folder = funnel_board.PRESETS[config.size], Path(config.cache) if config.cache else caching.default_folder()
     boards, test = (
         funnel_board.generate(count, 1000 + 2 * config.seed + offset, settings, cache=folder)
         for offset, count in enumerate((config.episodes, config.test_episodes))
     )
-    start, end = transitions(test, config.ahead)
-    slow = start.change.norm(dim=1) < settings.ball_radius * settings.pixels_per_unit
-    obstacles = padded_obstacles(test)
     for skip in config.skips:
-        step, motion = train(config, boards, skip), start
-        for _ in range(config.ahead // skip):
-            motion = step(obstacles, motion)
-        error = (motion.position - end.position).norm(dim=1) / settings.pixels_per_unit
-        for state, some in (("slow", slow), ("fast", ~slow)):
-            mean = float(error[some].mean())
-            yield {"skip": skip, "state": state, "error": mean, "rate": mean / config.ahead, "starts": int(some.sum())}
+        step = train(config, boards, skip)
+        once, ahead = (errors(step, test, skip, times) for times in (1, config.ahead // skip))
+        for state in STATES:
+            mean = float(ahead[state].mean())
+            row: Row = {"skip": skip, "state": state, "error": mean, "rate": mean / config.ahead, "starts": len(ahead[state])}
+            yield row | {"step_rate": float(once[state].mean()) / skip}
+
+
+def errors(step: Step, boards: FunnelBoards, skip: int, times: int) -> dict[str, Float[Tensor, " starts"]]:
+    """Return how far off a ball is predicted after some steps, in world units, by the state that it starts from."""
+    settings = boards.settings
+    start, end = transitions(boards, skip * times)
+    motion, obstacles = start, padded_obstacles(boards)
+    for _ in range(times):
+        motion = step(obstacles, motion)
+    error = (motion.position - end.position).norm(dim=1) / settings.pixels_per_unit
+    slow = start.change.norm(dim=1) < settings.ball_radius * settings.pixels_per_unit
+    return {"slow": error[slow], "fast": error[~slow]}
 
 
 def train(config: Config, boards: FunnelBoards, skip: int) -> Step:
@@ -115,24 +126,33 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
 
 def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     """Draw the rate at which error accumulates against the step length (figure 2.1), for slow and for fast states."""
-    figure, (axes,) = panels(
-        caption="Mean error of the predicted position at a fixed time ahead, divided by it, against the frames in a step, "
-        "on test boards. The ball moves less (bouncing and rolling) or more (falling) than its radius in the frame at the "
-        "start. Median over seeds, with the band from the lowest to the highest seed; circles mark the least.",
+    figure, (left, right) = panels(
+        2,
+        caption="Mean error of the predicted position on test boards, divided by the time predicted: after one step (left, the "
+        "axis of figure 2.1) and after as many steps as reach a fixed time ahead (right). The ball moves less (bouncing and "
+        "rolling) or more (falling) than its radius in the frame at the start. Median over seeds, band from the lowest to the "
+        "highest seed; circles mark the least.",
         height=3.2,
     )
+    for axes, column, title in ((left, "step_rate", "after one step"), (right, "rate", "at a fixed time ahead")):
+        _draw(axes, rows, column)
+        axes.set(title=title, xlabel="frames in a step")
+    left.set_ylabel("error a frame, world units")
+    right.legend()
+    return {"rate": figure}
+
+
+def _draw(axes: Axes, rows: Sequence[Row], column: str) -> None:
     for state, label in STATES.items():
-        skips, lines = curves(where(rows, state=state), "skip", "rate")
+        skips, lines = curves(where(rows, state=state), "skip", column)
         band(axes, skips, lines, label, COLOURS[_ROLES[state]])
         middle = np.median(lines, axis=0)
         least = int(middle.argmin())
         axes.plot(skips[least], middle[least], "o", color=COLOURS[_ROLES[state]], markersize=8, markerfacecolor="white")
-    axes.set(xlabel="frames in a step", ylabel="error a frame, world units", xscale="log", ylim=(0, None))
+    axes.set(xscale="log", ylim=(0, None))
     ticks = sorted({int(number(row, "skip")) for row in rows})
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
-    axes.legend()
-    return {"rate": figure}
 
 
 def best_skips(rows: Sequence[Row], state: str) -> list[int]:
