@@ -58,3 +58,12 @@ def test_of_a_large_picture_only_what_moves_is_held():
     assert window.part(torch.arange(5000.0)).tolist() == list(range(100, 140))
     whole = Window(torch.rand(9, 5000), torch.float32, 4)
     assert whole.columns is None
+
+
+def test_of_floats_the_faintest_change_counts_as_motion():
+    frames = torch.zeros(9, 5000)
+    frames[4, 17] = 1e-40  # its square is 0
+    frames[5:, 4000] = -3e38
+    window = Window(frames, torch.float32, 4)
+    assert window.columns is not None
+    assert window.columns.tolist() == [17, 4000]

@@ -17,7 +17,7 @@ _FEW = 4
 class Window:
     """A window that slides along one trajectory; its rows are flattened frames, not yet scaled.
 
-    Floats of the right type are looked at where they are. Other frames, such as bytes, are converted when the window first
+    Floats of the right type are looked at where they are. Other frames, such as bytes, are converted before the window
     reaches them, each once, into a buffer of a few windows' length. Where frames are large and most of their elements are the
     same in the whole trajectory, as a picture's background is, the rows hold the others only: what stands still adds the same
     to every frame's score.
@@ -48,7 +48,7 @@ class Window:
         if self._direct:
             return self._frames[first:end]
         if end > self._end:
-            self._convert(first, end)
+            self._convert(first)
         return self._buffer[first - self._start : end - self._start]
 
     def part(self, elements: Float[Tensor, " elements"]) -> Float[Tensor, " row"]:
@@ -64,21 +64,28 @@ class Window:
             self._normed = end
         return self._norms[first:end]
 
-    def _convert(self, first: int, end: int) -> None:
+    def _convert(self, first: int) -> None:
+        """Fill the buffer from a frame on: what it holds of that is moved, the rest converted, many frames at a time."""
         kept = max(0, self._end - first)
-        if end - self._start > len(self._buffer):
+        if kept:
             offset = first - self._start
             self._buffer[:kept] = self._buffer[offset : offset + kept].clone()
-            self._start = first
-        if kept == 0:
-            self._start = self._end = first
-        self._buffer[self._end - self._start : end - self._start] = self._frames[self._end : end]
-        self._end = end
+        self._start, self._end = first, min(len(self._frames), first + len(self._buffer))
+        self._buffer[kept : self._end - first] = self._frames[first + kept : self._end]
 
 
 def _moving(frames: Shaped[Tensor, "time elements"]) -> Int[Tensor, " moving"] | None:
     """Return the elements that are not the same in all frames; None where it does not pay to know."""
     if frames.shape[1] < _LARGE:
         return None
-    columns = (frames.amax(0) != frames.amin(0)).nonzero()[:, 0]
+    moving = _differences(frames) if frames.is_floating_point() else frames.amax(0) != frames.amin(0)
+    columns = moving.nonzero()[:, 0]
     return columns if len(columns) * _FEW <= frames.shape[1] else None
+
+
+def _differences(frames: Float[Tensor, "time elements"]) -> Float[Tensor, " elements"]:
+    """Return the sum of distances from the first frame, frame by frame: a frame stays in the processor's cache."""
+    total, difference = torch.zeros_like(frames[0]), torch.empty_like(frames[0])
+    for frame in frames[1:]:
+        total += torch.sub(frame, frames[0], out=difference).abs_()
+    return total
