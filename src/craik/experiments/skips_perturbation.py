@@ -47,7 +47,7 @@ class Config(Settings):
 
 
 PRESETS = {
-    "quick": Config(),
+    "quick": Config(decay_evaluations=12_000),  # before the switch, as in the thesis: after 15,000 of 18,750 steps at most
     "paper": Config(
         **asdict(skips.PUBLISHED),
         methods=("asi", "asi-no-exploration", "fixed-1", "fixed-2"),
