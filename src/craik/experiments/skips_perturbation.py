@@ -100,7 +100,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
         band(axes, spent, [numbers(some, "accuracy") for some in seeds], LABELS[method], COLOURS[ROLES[method]])
     axes.axvline(number(rows[0], "switch") / 1000, color=COLOURS["reference"], linestyle=":")
     axes.set(xlabel="model evaluations, thousands", ylabel="label accuracy", ylim=(-0.02, 1.02))
-    axes.legend(loc="lower right")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return {"switch": figure}
 
 
