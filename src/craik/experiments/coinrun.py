@@ -210,8 +210,8 @@ def _claim(name: str, text: str, key: str) -> Claim:
         measure=Reduction(key),
         holds=lambda reduction: reduction.value > 0,
         condition="median over seeds above 0",
-        tried="On the grid world with the quick preset's 8 trials a method: few for the AND-mask's six settings, two more than "
-        "Adam's. A longer search (--trials) and the recorded game (--recording) are the first things to try.",
+        tried="On the grid world 8 trials a method (it did not hold) and 20. Training anew spreads the finalists widely: of "
+        "one search's, one may end near 0.3 and the other at 0.78, where a network that does not see the goal stays.",
     )
 
 
