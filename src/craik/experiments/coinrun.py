@@ -247,7 +247,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
         jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(points))
         bar_axes.scatter(index + jitter, points, color=colour, s=18)
         bar_axes.hlines(float(np.mean(points)), index - 0.25, index + 0.25, color=colour)
-    train_axes.set(title="training levels", xlabel="epoch", ylabel="KL (nats)")
+    train_axes.set(title="training levels", xlabel="epoch", ylabel="KL (nats)", yscale="log")
     test_axes.set(title="test levels", xlabel="epoch")
     bar_axes.set(title="test levels", xticks=[0, 1], xlim=(-0.6, 1.6))
     bar_axes.set_xticklabels(list(METHODS))
