@@ -3,21 +3,21 @@
 The thesis's MuJoCo configuration on random data (`unrolls/problem.py`). A workload is a number n of inner steps, with the
 teacher ("mujoco") or by signals that are given ("student"). A ratio is formed within a round of interleaved turns; `low` and
 `high` are its range over rounds. `over_higher` is how many times faster than `higher`, formed likewise. `memory_mib` is the
-peak that one meta-gradient adds to what a fresh process holds before it, after a warm-up. `error` is the largest difference
-from plain autograd over the largest component, both in float64; `exact` says that it is below 1e-10.
+peak that one meta-gradient adds to what a fresh process holds before it, after a warm-up of two steps. `error` is the largest
+difference from plain autograd over the largest component, both in float64; `exact` says that it is below 1e-10.
 """
 
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from craik_benchmarks.measuring.memory import added_peak, in_fresh_process, supported
 from craik_benchmarks.measuring.timing import interleaved, ratio, seconds, threads
 from craik_benchmarks.unrolls.methods import PLAIN, Compute, Method, NotRunError, methods
-from craik_benchmarks.unrolls.problem import unrolling
+from craik_benchmarks.unrolls.problem import Unrolling, unrolling
 from torch import Generator, Tensor
 
 from craik.harness.errors import HarnessError, suggestion
@@ -38,18 +38,20 @@ class Config:
 
     problems: tuple[str, ...] = ("mujoco", "student")
     """What to differentiate: mujoco (with the teacher) and student (by given signals)."""
-    lengths: tuple[int, ...] = (96,)
-    """Numbers n of inner steps."""
+    lengths: tuple[int, ...] = (16, 96, 384)
+    """Numbers n of inner steps; the thesis has 96."""
+    thorough: int = 96
+    """Longest n at which all methods run, in all rounds and in float64 too; beyond it some run, in two rounds."""
     methods: tuple[str, ...] = ()
     """Which methods to run beside plain autograd: names of files in benchmarks/unrolls/methods/; empty for all."""
-    repeats: int = 7
+    repeats: int = 5
     """How many interleaved rounds."""
     threads: int = 1
     """Threads of torch's operators."""
     seed: int = 0
     """Of data, weights and the order within rounds."""
     memory: bool = True
-    """Measure added memory too, in a fresh process for each method."""
+    """Measure added memory with the teacher too, in a fresh process for each method and length."""
     exact: bool = True
     """Compare with plain autograd in float64, too."""
     small: bool = False
@@ -80,6 +82,23 @@ class Entry:
     times: list[float] = field(default_factory=list)
 
 
+class Copies(NamedTuple):
+    """A problem of the greatest length, and one more in either precision that all of our methods share.
+
+    Compiled steps are kept for a student: with one student they are compiled once for all methods and lengths.
+    """
+
+    given: Unrolling
+    ours: Unrolling
+    double: Unrolling
+
+    def of(self, key: str, dtype: torch.dtype, n: int) -> Unrolling:
+        """Return what a method is prepared with."""
+        if key.startswith("craik"):
+            return (self.double if dtype == torch.float64 else self.ours).first(n)
+        return self.given.first(n).copy(dtype)
+
+
 def run(config: Config, announce: Announce) -> Iterator[Row]:
     """Measure every method; rows come workload by workload, the denominator first.
 
@@ -89,21 +108,33 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
     """
     with threads(config.threads):
         for problem in config.problems:
+            given = unrolling(max(config.lengths), alone=problem == "student", small=config.small, seed=config.seed)
+            copies = Copies(given, given.copy(), given.copy(torch.float64))
             for n in config.lengths:
-                yield from _workload(problem, n, config, announce)
+                yield from _workload(problem, n, copies, config, announce)
 
 
-def _workload(problem: str, n: int, config: Config, announce: Announce) -> Iterator[Row]:
+def _chosen(problem: str, n: int, config: Config) -> dict[str, Method]:
+    """Return the methods of a workload."""
+    return {
+        key: method
+        for key, method in methods().items()
+        if (not config.methods or key in (PLAIN, *config.methods))
+        and (problem == "mujoco" or method.alone)
+        and (n <= config.thorough or method.long)
+    }
+
+
+def _workload(problem: str, n: int, copies: Copies, config: Config, announce: Announce) -> Iterator[Row]:
     workload = f"{problem}, n = {n}"
-    chosen = {key: m for key, m in methods().items() if not config.methods or key in (PLAIN, *config.methods)}
-    chosen = {key: m for key, m in chosen.items() if problem == "mujoco" or m.alone}
+    chosen = _chosen(problem, n, config)
     entries: dict[str, Entry] = {}
     refused: dict[str, str] = {}
     expected: list[Tensor] = []
     for key, method in chosen.items():
         announce(f"{workload}: {method.name} warms up")
         try:
-            entries[key] = _warm_up(method, problem, n, config, expected)
+            entries[key] = _warm_up(key, method, n, copies, config, expected)
         except NotRunError as reason:
             refused[key] = str(reason)
         except Exception as error:
@@ -111,38 +142,43 @@ def _workload(problem: str, n: int, config: Config, announce: Announce) -> Itera
                 raise
             # A peer that breaks is a finding about that peer, no reason to lose the other rows.
             refused[key] = f"failed: {type(error).__name__}: {error}".splitlines()[0]
-    announce(f"{workload}: {config.repeats} rounds")
-    generator = Generator().manual_seed(config.seed)
-    computes = {key: entry.compute for key, entry in entries.items()}
-    rounds = dict.fromkeys(entries, config.repeats)
-    for key, times in interleaved(computes, dict.fromkeys(entries, _nothing), rounds, 0.0, generator).items():
-        entries[key].times = times
-    levels = {key: _level(problem, n, key, config, announce) for key in entries}
+    rounds = config.repeats if n <= config.thorough else min(2, config.repeats)
+    announce(f"{workload}: {rounds} rounds")
+    _time(entries, rounds, config)
+    memory = config.memory and problem == "mujoco"
+    levels = {key: _level(problem, n, key, config, announce) if memory else None for key in entries}
     for key, method in chosen.items():
         found = _measured(entries, levels, key) if key in entries else _unmeasured(refused[key])
         yield {"workload": workload, "method": method.name, **found, **_setting(config, method, n)}
+
+
+def _time(entries: dict[str, Entry], rounds: int, config: Config) -> None:
+    generator = Generator().manual_seed(config.seed)
+    computes = {key: entry.compute for key, entry in entries.items()}
+    nothing = dict.fromkeys(entries, _nothing)
+    for key, times in interleaved(computes, nothing, dict.fromkeys(entries, rounds), 0.0, generator).items():
+        entries[key].times = times
 
 
 def _nothing() -> None:
     """Clean up nothing: no method leaves gradients behind."""
 
 
-def _warm_up(method: Method, problem: str, n: int, config: Config, expected: list[Tensor]) -> Entry:
-    """Run a method once, and once in float64 against the first method's result, which is put into `expected`."""
-    given = unrolling(n, alone=problem == "student", small=config.small, seed=config.seed)
+def _warm_up(key: str, method: Method, n: int, copies: Copies, config: Config, expected: list[Tensor]) -> Entry:
+    """Run a method on two steps, and in float64 against the first method's result, which is put into `expected`."""
     error = None
-    if config.exact:
-        found = method.prepare(given.copy(torch.float64))()
+    if config.exact and n <= config.thorough:
+        found = method.prepare(copies.of(key, torch.float64, n))()
         if not expected:
             expected += found
         scale = max(float(tensor.abs().max()) for tensor in expected)
         error = max(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True)) / scale
-    compute = method.prepare(given.copy())
-    return Entry(method, compute, error, seconds(compute, _nothing))
+    warm_up = seconds(method.prepare(copies.of(key, torch.float32, min(2, n))), _nothing)
+    return Entry(method, method.prepare(copies.of(key, torch.float32, n)), error, warm_up)
 
 
 def _level(problem: str, n: int, key: str, config: Config, announce: Announce) -> int | None:
-    if not config.memory or not supported():
+    if not supported():
         return None
     announce(f"{problem}, n = {n}: memory of {key}")
     arguments = {"problem": problem, "n": n, "method": key}
@@ -157,9 +193,14 @@ def _level(problem: str, n: int, key: str, config: Config, announce: Announce) -
 def probe(problem: str, n: int, method: str, threads: int, seed: int, small: bool) -> int:
     """Return the bytes that one meta-gradient adds; what a fresh process calls."""
     torch.set_num_threads(threads)
-    return added_peak(
-        lambda: methods()[method].prepare(unrolling(n, alone=problem == "student", small=small, seed=seed)), warm_ups=1
-    )
+    chosen = methods()[method]
+
+    def prepare() -> Compute:
+        given = unrolling(n, alone=problem == "student", small=small, seed=seed)
+        chosen.prepare(given.first(min(2, n)))()  # loads and compiles what is loaded and compiled on first use
+        return chosen.prepare(given)
+
+    return added_peak(prepare, warm_ups=0)
 
 
 def _measured(entries: dict[str, Entry], levels: dict[str, int | None], key: str) -> Row:

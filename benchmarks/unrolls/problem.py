@@ -120,6 +120,13 @@ class Unrolling:
         """Return the label loss on the validation data."""
         return cross_entropy(told[0], self.y_val)
 
+    def first(self, n: int) -> "Unrolling":
+        """Return the problem of the first n inner steps; the modules are the same."""
+        teacher = (
+            Given(torch.stack(list(self.teacher.signals))[:n].detach()) if isinstance(self.teacher, Given) else self.teacher
+        )
+        return replace(self, teacher=teacher, **{name: getattr(self, name)[:n] for name in ("x", "privileged", "y")})
+
     def copy(self, dtype: torch.dtype | None = None) -> "Unrolling":
         """Return the problem with modules of its own, in another precision if asked."""
         dtype = dtype or self.x.dtype

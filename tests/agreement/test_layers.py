@@ -72,7 +72,7 @@ def build(seed, make):
 @pytest.mark.parametrize("environments", [1, 2, 126, 127, 300])
 @pytest.mark.parametrize("lacking", [False, True])
 def test_sign_products_equal_the_sum_of_signs(environments, lacking, monkeypatch):
-    monkeypatch.setattr(linear, "CHUNK_ELEMENTS", 64)  # several tiles, the last one partial
+    monkeypatch.setattr(linear, "BYTE_TILE_ELEMENTS", 64)  # several tiles, the last one partial
     if lacking:
         monkeypatch.setattr(linear, "_BYTE_PRODUCT", None)
     generator = torch.Generator().manual_seed(0)
@@ -97,6 +97,24 @@ def test_sign_products_of_every_small_shape_and_layout():
 @pytest.mark.parametrize("rule", RULES)
 def test_linear_layers(ids, rule):
     assert_exact(build(0, lambda: nn.Linear(5, 4)), draw_input(0, ids, 5), ids, rule)
+
+
+@pytest.mark.parametrize("ids", [[0, 0, 1, 1, 2, 2], [2, 0, 1, 0, 2], [0, 1, 2]], ids=["equal", "unequal", "single"])
+@pytest.mark.parametrize("shape", [(7,), (3, 7), (2, 2, 7)], ids=["vectors", "sequences", "two dimensions of positions"])
+@pytest.mark.parametrize("outputs", [5, 9, 66], ids=["wide", "narrow", "narrow, several tiles"])
+@pytest.mark.parametrize("long", [1, linear.LONG], ids=["one by one", "many at a time"])
+@pytest.mark.parametrize("rule", RULES)
+def test_ways_to_form_a_linear_weight(ids, shape, outputs, long, rule, monkeypatch):
+    monkeypatch.setattr(linear, "LONG", long)
+    monkeypatch.setattr("craik.agreement.layers.formula.TILE_ELEMENTS", 16)  # several tiles, the last one partial
+    assert_exact(build(0, lambda: nn.Linear(7, outputs)), draw_input(0, ids, *shape), ids, rule)
+
+
+def test_a_narrow_weight_has_a_gradient_laid_out_like_itself():
+    model = build(0, lambda: nn.Linear(3, 5))
+    with Agreement(model, AndMask(0.0)) as agreement:
+        agreement.backward(model(draw_input(0, range(4), 3)).sum(1), [0, 0, 1, 1])
+    assert model.weight.grad.stride() == model.weight.stride()
 
 
 def test_byte_sums_of_two_calls_do_not_overflow():
@@ -139,7 +157,7 @@ def test_convolutions(dimensions, data, seed, ids, rule, groups, bias):
 @pytest.mark.parametrize("rule", RULES)
 def test_wide_convolution_takes_tiles(ids, rule, monkeypatch):
     monkeypatch.setattr("craik.agreement.layers.convolution.UNFOLD_ELEMENTS", 1)
-    monkeypatch.setattr("craik.agreement.layers.convolution.CHUNK_ELEMENTS", 64)  # several tiles, the last one partial
+    monkeypatch.setattr("craik.agreement.layers.formula.TILE_ELEMENTS", 64)  # several tiles, the last one partial
     model = build(0, lambda: nn.Conv2d(3, 5, 3, stride=2, padding=(1, 2), dilation=(1, 2)))
     assert_exact(model, draw_input(0, ids, 3, 8, 9), ids, rule)
 

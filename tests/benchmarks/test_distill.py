@@ -29,6 +29,30 @@ def test_every_method_finds_the_same_gradient(name, alone):
             torch.testing.assert_close(found, wanted, rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_the_first_steps_of_a_problem_are_a_shorter_problem(alone):
+    problem = unrolling(5, alone=alone, small=True, seed=1)
+    short = problem.first(2)
+    assert short.student is problem.student
+    assert len(short.x) == len(short.privileged) == len(short.y) == 2
+    for i in range(2):
+        assert torch.equal(short.signals(i), problem.signals(i))
+
+
+def test_beyond_the_thorough_lengths_some_methods_run_without_float64(monkeypatch, capsys):
+    chosen = "--methods", "craik_unroll,craik_adjoint", "--lengths", "2,3", "--thorough", "2"
+    assert cli.main(("bench", "distill", "--quick", "--problems", "student", *chosen, "--json")) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["n"], row["method"]) for row in rows] == [
+        (2, "plain autograd"),
+        (2, "craik, adjoint uncompiled"),
+        (2, "craik, unroll"),
+        (3, "plain autograd"),
+        (3, "craik, adjoint uncompiled"),
+    ]
+    assert [row["exact"] for row in rows] == [None, True, True, None, None]
+
+
 @pytest.mark.parametrize("name", PEERS)
 def test_a_missing_peer_says_how_to_get_it(name, monkeypatch):
     monkeypatch.setitem(sys.modules, PEERS[name], None)
@@ -67,7 +91,7 @@ def test_bad_usage_is_status_2(words, sentence, capsys):
 
 def test_the_full_preset_is_the_thesis_s():
     full = load("distill", folder()).presets["full"]
-    assert (full.lengths, full.problems, full.threads, full.small) == ((96,), ("mujoco", "student"), 1, False)
+    assert (full.lengths, full.problems, full.threads, full.small) == ((16, 96, 384), ("mujoco", "student"), 1, False)
     problem = unrolling(2, alone=False, small=False, seed=0)
     assert (problem.x.shape, problem.privileged.shape) == ((2, 24, 59), (2, 24, 12, 16))
     assert problem.signals(0).shape == (24, 2 * 5 * 128)

@@ -32,6 +32,7 @@ class Method:
         package: the distribution whose version stands beside the row.
         note: what a reader of the row should know.
         alone: whether it differs from others where there is no teacher.
+        long: whether it runs beyond the lengths that are measured thoroughly.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Method:
     package: str = "torch"
     note: str = ""
     alone: bool = True
+    long: bool = True
 
     @property
     def version(self) -> str:

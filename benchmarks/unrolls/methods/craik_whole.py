@@ -6,4 +6,6 @@ from craik_benchmarks.unrolls.ours import prepare_with
 from craik.distill import Adjoint
 
 NOTE = "adjoint, compiled"
-METHOD = Method("craik, teacher whole", prepare_with(Adjoint(compile=True)), package="craik", note=NOTE, alone=False)
+METHOD = Method(
+    "craik, teacher whole", prepare_with(Adjoint(compile=True)), package="craik", note=NOTE, alone=False, long=False
+)

@@ -25,4 +25,4 @@ def prepare(problem: Unrolling) -> Compute:
     return compute
 
 
-METHOD = Method("TorchOpt", prepare, package="torchopt")
+METHOD = Method("TorchOpt", prepare, package="torchopt", long=False)

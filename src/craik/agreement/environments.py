@@ -91,7 +91,11 @@ def partition(environments: EnvironmentIds, batch: int, device: torch.device) ->
     # All bookkeeping happens on the CPU: ids usually come from a loader, and sizes are needed as Python numbers.
     ids = ids.to("cpu", torch.int64)
     adjacent = bool((ids[1:] >= ids[:-1]).all())
-    distinct, index, sizes = torch.unique(ids, sorted=True, return_inverse=True, return_counts=True)
+    distinct, index, sizes = (
+        torch.unique_consecutive(ids, return_inverse=True, return_counts=True)  # needs no sorting
+        if adjacent
+        else torch.unique(ids, sorted=True, return_inverse=True, return_counts=True)
+    )
     order = None if adjacent else torch.argsort(index, stable=True).to(device)
     return Environments(distinct, index.to(device), tuple(sizes.tolist()), order)
 

@@ -35,7 +35,7 @@ class RunningSums:
 
     @property
     def sign_dtype(self) -> torch.dtype:
-        """What sign sums are held in.
+        """What sign sums are held in where bytes do not serve.
 
         They are integers of at most E, exact in float32 up to 2**24 environments, and floats are several times faster to add
         and compare than integers that must be converted.
@@ -44,18 +44,20 @@ class RunningSums:
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Add the gradients of c further environments. Their memory is scratch to this method and is overwritten."""
+        self._widen(len(gradients))
         if self._add_compiled(gradients):
             return
         log_magnitude = gradients.abs().log_().sum(0) if "log_magnitude" in self.needs else None
         square = gradients.square().sum(0) if "square" in self.needs else None
-        if len(gradients) > 1 and self.shape.numel() < _LONG:
+        if len(gradients) > 1 and self.shape.numel() < LONG:
             total = gradients.sum(0)
             sign = gradients.sign_().sum(0) if "sign" in self.needs else None
             self.add_sums(len(gradients), total, sign, log_magnitude, square)
             return
         self.gradient = _plus_each(self.gradient, gradients)
         if "sign" in self.needs:
-            self.sign = _plus_each(_as(self.sign, self.sign_dtype), gradients.sign_().to(self.sign_dtype))
+            held = self.sign_dtype if self.sign is None else self.sign.dtype
+            self.sign = _plus_each(self.sign, gradients.sign_().to(held))
         self.add_sums(len(gradients), None, None, log_magnitude, square)
 
     def _add_compiled(self, gradients: Float[Tensor, "c *p"]) -> bool:
@@ -63,13 +65,54 @@ class RunningSums:
         if self.compiled is None or self.needs != _SIGN_ALONE or not self.compiled.takes(gradients):
             return False
         if self.gradient is None:
-            self.gradient = torch.zeros(self.shape, dtype=self.dtype)
-        self.sign = torch.zeros_like(self.gradient) if self.sign is None else self.sign.to(self.sign_dtype)
-        if not self.compiled.takes(self.gradient, self.sign):
+            self._begin(len(gradients))
+        if self.gradient is None or self.sign is None or not self.compiled.takes(self.gradient):
+            return False
+        if not self.sign.is_contiguous() or self.sign.dtype not in (torch.int8, torch.float32):
             return False
         self.compiled.add_signs(gradients, self.gradient, self.sign)
         self.environments += len(gradients)
         return True
+
+    def in_parts(self, environments: int, rows: int) -> Iterator[tuple[slice, "RunningSums"]]:
+        """Go through adjacent rows of the parameter, some at a time, whose sums share this object's memory.
+
+        Args:
+            environments: how many will be added to every part, the same ones.
+            rows: of the parameter, in a part; the last may have fewer.
+
+        Yields:
+            The rows, and their sums.
+        """
+        self._begin(environments)
+        if self.gradient is None:
+            return
+        for first in range(0, self.shape[0], rows):
+            some = slice(first, first + rows)
+            part = RunningSums(self.gradient[some], self.needs, self.compiled)
+            part.gradient, part.environments = self.gradient[some], self.environments
+            part.sign = None if self.sign is None else self.sign[some]
+            part.log_magnitude = None if self.log_magnitude is None else self.log_magnitude[some]
+            part.square = None if self.square is None else self.square[some]
+            yield some, part
+        self.environments += environments
+
+    def _begin(self, environments: int) -> None:
+        """Hold sums, of 0 if there are none yet, in types that have room for so many further environments."""
+        self._widen(environments)
+        if self.gradient is not None:
+            return
+        bytes_do = self.compiled is not None and self.needs == _SIGN_ALONE and environments <= MOST_IN_BYTES
+        self.gradient = torch.zeros(self.shape, dtype=self.dtype, device=self.device)
+        if "sign" in self.needs:
+            self.sign = torch.zeros_like(self.gradient, dtype=torch.int8 if bytes_do else self.sign_dtype)
+        self.log_magnitude = torch.zeros_like(self.gradient) if "log_magnitude" in self.needs else None
+        self.square = torch.zeros_like(self.gradient) if "square" in self.needs else None
+
+    def _widen(self, environments: int) -> None:
+        """Move sign sums out of bytes if those of so many further environments may not fit."""
+        if self.sign is not None and self.sign.dtype == torch.int8 and self.environments + environments > MOST_IN_BYTES:
+            self.sign = self.sign.to(self.sign_dtype)
 
     def add_sums(
         self,
@@ -80,22 +123,13 @@ class RunningSums:
         square: Float[Tensor, "*p"] | None = None,
     ) -> None:
         """Add what the gradients of further environments add up to; the first tensors given are kept and added to."""
+        self._widen(environments)
         self.gradient = _plus(self.gradient, gradient, self.dtype)
-        # Bytes hold the sign sums of one call; the sum of two calls may need more.
-        first = self.sign is None and sign is not None and sign.dtype == torch.int8
-        self.sign = sign if first else _plus(_as(self.sign, self.sign_dtype), sign, self.sign_dtype)
+        held = self.sign if self.sign is not None else sign
+        self.sign = _plus(self.sign, sign, torch.int8 if held is not None and held.dtype == torch.int8 else self.sign_dtype)
         self.log_magnitude = _plus(self.log_magnitude, log_magnitude, self.dtype)
         self.square = _plus(self.square, square, self.dtype)
         self.environments += environments
-
-    def add_parts(self, parts: Sequence["RunningSums"]) -> None:
-        """Add sums that were formed for adjacent rows of the parameter, all of the same environments."""
-        found = [part.statistics() for part in parts]
-        sign, log_magnitude, square = (
-            torch.cat([tensor for tensor in tensors if tensor is not None]) if name in self.needs else None
-            for name, tensors in zip(found[0]._fields[2:], zip(*(f[2:] for f in found), strict=True), strict=True)
-        )
-        self.add_sums(parts[0].environments, torch.cat([f.gradient for f in found]), sign, log_magnitude, square)
 
     def add_silent(self, environments: int) -> None:
         """Add environments whose losses do not reach the parameter: their gradient is 0, and so is its sign."""
@@ -124,7 +158,10 @@ class RunningSums:
 
 _SIGN_ALONE = frozenset({"sign"})
 
-_LONG = 2**15
+MOST_IN_BYTES = 126
+"""With at most this many environments, sign sums and their differences with a threshold fit a signed byte."""
+
+LONG = 2**15
 """From this many components on, adding gradients one by one beats a sum over their first dimension (measured on a CPU)."""
 
 
@@ -137,14 +174,11 @@ def _plus_each(total: Tensor | None, gradients: Tensor) -> Tensor:
     return total
 
 
-def _as(tensor: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    return None if tensor is None else tensor.to(dtype)
-
-
 def _plus(total: Tensor | None, more: Tensor | None, dtype: torch.dtype) -> Tensor | None:
     if more is None:
         return total
-    return more.to(dtype) if total is None else total.add_(more)
+    # Floats take bytes as they are; bytes take floats that are integers they have room for.
+    return more.to(dtype) if total is None else total.add_(more if total.is_floating_point() else more.to(total.dtype))
 
 
 def environment_gradients(

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from craik.distill.batch_norm import BatchByBatch
 from craik.distill.targets import Target, TeacherOutput
 from craik.params import Params, constants_of, leaves, map_params, parameters_of, zeros_like
 
@@ -143,7 +144,8 @@ class Teaching:
                     allow_unused=True,
                     materialize_grads=True,
                 )
-                total = map_params(torch.add, total, dict(zip(total, found, strict=True)))
+                for tensor, gradient in zip(total.values(), found, strict=True):
+                    tensor.add_(gradient)
         return total
 
     def _graphs(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Iterator[tuple[Signals, Signals]]:
@@ -174,7 +176,8 @@ class Teaching:
             return tuple(signal.unflatten(0, privileged.shape[:2]) for signal in flat), layouts[0]
         copies = {name: tensor.expand(len(privileged), *tensor.shape).clone() for name, tensor in buffers.items()}
         try:
-            return vmap(one)(copies, privileged), layouts[0]
+            with BatchByBatch():
+                return vmap(one)(copies, privileged), layouts[0]
         except Exception:  # vmap's refusals have many types, and a fault of the teacher's own comes again below
             layouts.clear()
         each = [one(map_params(torch.clone, buffers), batch) for batch in privileged]

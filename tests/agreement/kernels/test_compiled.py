@@ -47,13 +47,15 @@ class TestSums:
 
     @pytest.mark.parametrize("environments", [1, 5])
     @pytest.mark.parametrize("components", [1, 31, 4096, 10_001])
-    def test_add_signs(self, kernels, environments, components):
+    @pytest.mark.parametrize("held", [torch.float32, torch.int8])
+    def test_add_signs(self, kernels, environments, components, held):
         generator = torch.Generator().manual_seed(components)
         gradients = torch.randint(-2, 3, (environments, components), generator=generator).float() / 4
-        total, sign = torch.ones(components), 2 * torch.ones(components)
+        total, sign = torch.ones(components), torch.full((components,), 2, dtype=held)
         kernels.add_signs(gradients, total, sign)
         assert torch.equal(total, 1 + gradients.sum(0))
-        assert torch.equal(sign, 2 + gradients.sign().sum(0))
+        assert sign.dtype == held
+        assert torch.equal(sign.float(), 2 + gradients.sign().sum(0))
 
     @pytest.mark.parametrize("count", [0, 1, 3, 6])
     @pytest.mark.parametrize("components", [1, 9000])
@@ -102,6 +104,21 @@ def test_masks_equal_those_of_torch_bit_for_bit(rule, name, ids):
         if a.grad is not None:
             assert torch.equal(a.grad != 0, b.grad != 0)
             torch.testing.assert_close(a.grad, b.grad, rtol=1e-6, atol=1e-7)
+
+
+@needs_compiler
+@pytest.mark.parametrize("environments", [126, 127, 200])
+@pytest.mark.usefixtures("kernels")
+def test_bytes_that_would_overflow_become_floats(environments):
+    model = nn.Linear(3, 200)  # narrow: its gradient is formed transposed
+    nn.init.zeros_(model.weight)
+    x, ids = torch.ones(2 * environments, 3), torch.arange(environments).repeat_interleave(2)
+    with Agreement(model, AndMask(1.0), kernel="compiled") as agreement:
+        for part in (slice(0, 20), slice(20, None)):
+            end = agreement.accumulate if part.start == 0 else agreement.backward
+            record = end(model(x[part]).sum(1), ids[part])
+    assert record.survivors == {"weight": 1.0, "bias": 1.0}
+    assert torch.equal(model.weight.grad, torch.ones(200, 3))
 
 
 @needs_compiler

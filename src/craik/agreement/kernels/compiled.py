@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 import torch
-from jaxtyping import Float, Int8
+from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
 SOURCE = Path(__file__).with_name("signs.c")
@@ -40,25 +40,34 @@ class Compiled:
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
-        self._library.craik_and_mask.restype = ctypes.c_int64
+        at, size = ctypes.c_void_p, ctypes.c_int64
+        self._library.craik_add_signs.argtypes = self._library.craik_add_signs_in_bytes.argtypes = [at, size, size, at, at]
+        self._library.craik_sign_products.argtypes = [at, at, size, size, size, at, at]
+        self._library.craik_and_mask.argtypes, self._library.craik_and_mask.restype = [at, at, size, size, size], size
 
     @staticmethod
     def takes(*tensors: Tensor) -> bool:
         """Tell whether all tensors are of the kind that the functions read."""
         return all(t.dtype == torch.float32 and t.device.type == "cpu" and t.is_contiguous() for t in tensors)
 
-    def add_signs(self, gradients: Float[Tensor, "c *p"], total: Float[Tensor, "*p"], sign: Float[Tensor, "*p"]) -> None:
-        """Add the sum of environment gradients to ``total`` and the sum of their signs to ``sign``, in one pass."""
-        sizes = (len(gradients), total.numel())
-        self._library.craik_add_signs(_at(gradients), *map(ctypes.c_int64, sizes), _at(total), _at(sign))
+    def add_signs(self, gradients: Float[Tensor, "c *p"], total: Float[Tensor, "*p"], sign: Shaped[Tensor, "*p"]) -> None:
+        """Add the sum of environment gradients to ``total`` and the sum of their signs to ``sign``, in one pass.
+
+        Args:
+            gradients: of c environments.
+            total: where their sum is added.
+            sign: where the sum of their signs is added: float32, or bytes that have room for it.
+        """
+        add = self._library.craik_add_signs_in_bytes if sign.dtype == torch.int8 else self._library.craik_add_signs
+        add(gradients.data_ptr(), len(gradients), total.numel(), total.data_ptr(), sign.data_ptr())
 
     def sign_products(self, deltas: Float[Tensor, "e o"], inputs: Float[Tensor, "e i"]) -> Int8[Tensor, "o i"]:
         """Return sum_e sign(delta_e) sign(a_e)^T of at most 127 environments, by counting bits."""
         environments, rows, columns = (*deltas.shape, inputs.shape[1])
         work = torch.empty(2 * -(-environments // 64) * (rows + columns), dtype=torch.int64)
         result = torch.empty(rows, columns, dtype=torch.int8)
-        sizes = map(ctypes.c_int64, (environments, rows, columns))
-        self._library.craik_sign_products(_at(deltas), _at(inputs), *sizes, _at(work), _at(result))
+        tensors = deltas.data_ptr(), inputs.data_ptr()
+        self._library.craik_sign_products(*tensors, environments, rows, columns, work.data_ptr(), result.data_ptr())
         return result
 
     def and_mask(self, gradient: Float[Tensor, "*p"], sign: Int8[Tensor, "*p"], environments: int, count: int) -> int | None:
@@ -67,13 +76,9 @@ class Compiled:
         Returns:
             The number of components with at least ``count`` signs in agreement; None where a gradient is not finite.
         """
-        sizes = map(ctypes.c_int64, (gradient.numel(), environments, count))
-        survivors = self._library.craik_and_mask(_at(gradient), _at(sign), *sizes)
+        sizes = gradient.numel(), environments, count
+        survivors = self._library.craik_and_mask(gradient.data_ptr(), sign.data_ptr(), *sizes)
         return None if survivors < 0 else survivors
-
-
-def _at(tensor: Tensor) -> ctypes.c_void_p:
-    return ctypes.c_void_p(tensor.data_ptr())
 
 
 @functools.cache

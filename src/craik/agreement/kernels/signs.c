@@ -6,21 +6,27 @@
 
 enum { BLOCK = 4096 }; /* components whose sums stay in the first-level cache while environments stream by */
 
-/* total[n] += sum_e g[e][n] and sign[n] += sum_e sign(g[e][n]): what a sum, a sign and a second sum do in three passes. */
-void craik_add_signs(const float *restrict g, int64_t environments, int64_t components, float *restrict total,
-                     float *restrict sign)
-{
-    for (int64_t first = 0; first < components; first += BLOCK) {
-        int64_t last = first + BLOCK < components ? first + BLOCK : components;
-        for (int64_t e = 0; e < environments; e++) {
-            const float *one = g + e * components;
-            for (int64_t n = first; n < last; n++) {
-                total[n] += one[n];
-                sign[n] += (float)((one[n] > 0) - (one[n] < 0));
-            }
-        }
+/* total[n] += sum_e g[e][n] and sign[n] += sum_e sign(g[e][n]): what a sum, a sign and a second sum do in three passes.
+
+   Two functions, by the type that holds the sums of signs. Bytes hold those of at most 127 environments. */
+#define ADD_SIGNS(name, type)                                                                                              \
+    void name(const float *restrict g, int64_t environments, int64_t components, float *restrict total,                    \
+              type *restrict sign)                                                                                         \
+    {                                                                                                                      \
+        for (int64_t first = 0; first < components; first += BLOCK) {                                                      \
+            int64_t last = first + BLOCK < components ? first + BLOCK : components;                                        \
+            for (int64_t e = 0; e < environments; e++) {                                                                   \
+                const float *one = g + e * components;                                                                     \
+                for (int64_t n = first; n < last; n++) {                                                                   \
+                    total[n] += one[n];                                                                                    \
+                    sign[n] += (type)((one[n] > 0) - (one[n] < 0));                                                        \
+                }                                                                                                          \
+            }                                                                                                              \
+        }                                                                                                                  \
     }
-}
+
+ADD_SIGNS(craik_add_signs, float)
+ADD_SIGNS(craik_add_signs_in_bytes, int8_t)
 
 /* Bit e % 64 of word e / 64 says of x[e][n], in one plane, that it is not 0 and, in the other, that it is above 0. */
 static void pack(const float *restrict x, int64_t environments, int64_t components, uint64_t *restrict some,

@@ -13,7 +13,7 @@ from torch.nn.functional import unfold
 from craik.agreement.environments import Environments
 from craik.agreement.gradients import RunningSums
 from craik.agreement.kernels import gpu
-from craik.agreement.layers.formula import CHUNK_ELEMENTS, Formula, PerExample, Span, Use
+from craik.agreement.layers.formula import Formula, PerExample, Span, Use, add_products
 
 Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
 
@@ -101,20 +101,10 @@ def _grouped(
 
 
 def _add_unfolded(sums: RunningSums, layer: nn.Conv2d, use: Use, groups: Environments) -> None:
-    """Form each environment's gradient as delta patches^T, a tile of output channels at a time.
-
-    The tile's gradient, its sign and the two sums it is added to stay in cache; the gradient as a whole never exists.
-    """
-    channels, columns = layer.out_channels, layer.weight[0].numel()
+    """Form each environment's gradient as delta patches^T, a tile of output channels at a time."""
     deltas = use.deltas.flatten(2)
     inputs = use.inputs.to(deltas.dtype)
     patches = unfold(inputs, layer.kernel_size, layer.dilation, tuple(_padding(layer)), layer.stride)
-    products = [(deltas[rows].transpose(0, 1).flatten(1), patches[rows].transpose(0, 1).flatten(1)) for rows in groups.slices()]
-    tile = max(1, CHUNK_ELEMENTS // columns)
-    parts: list[RunningSums] = []
-    for first in range(0, channels, tile):
-        some = slice(first, first + tile)
-        parts.append(RunningSums(layer.weight[some], sums.needs, sums.compiled))
-        for delta, patch in products:
-            parts[-1].add((delta[some] @ patch.T).view(1, *parts[-1].shape))
-    sums.add_parts(parts)
+    rows = list(groups.slices())
+    left, right = ([t[some].transpose(0, 1).flatten(1) for some in rows] for t in (deltas, patches))
+    add_products(sums, left, [patch.T for patch in right])

@@ -22,6 +22,10 @@ CHUNK_ELEMENTS = 2**18
 """Environment gradients formed at a time, in elements: 1 MiB of float32, which stays in a core's second-level cache."""
 
 
+TILE_ELEMENTS = 2**16
+"""Components of a single environment's gradient formed at a time: 256 KiB of float32, so that two sums fit that cache too."""
+
+
 @dataclass(frozen=True)
 class Use:
     """One call of a layer, its examples grouped by environment.
@@ -89,6 +93,22 @@ def add_all(sums: RunningSums, uses: Sequence[tuple[Formula, Use]], groups: Envi
         for formula, other in rest:
             total = total + formula.gradients(other, span)
         sums.add(total.view(-1, *sums.shape))
+
+
+def add_products(sums: RunningSums, left: Sequence[Float[Tensor, "o _"]], right: Sequence[Float[Tensor, "_ k"]]) -> None:
+    """Add environment gradients that are matrix products, one environment after another, some rows o at a time.
+
+    A tile is formed, signed and added to both sums while it is in cache; an environment's gradient as a whole never exists.
+    """
+    columns = right[0].shape[1]
+    # Elsewhere than on a CPU many small products cost more than a cache saves.
+    rows = min(sums.shape[0], chunk_length(columns, TILE_ELEMENTS)) if right[0].device.type == "cpu" else sums.shape[0]
+    scratch = right[0].new_empty(rows, columns)
+    for some, part in sums.in_parts(len(left), rows):
+        tile = scratch[: part.shape[0]]
+        for rows_of_e, columns_of_e in zip(left, right, strict=True):
+            torch.mm(rows_of_e[some], columns_of_e, out=tile)
+            part.add(tile.to(sums.dtype).view(1, *part.shape))
 
 
 class PerExample(Formula):

@@ -7,21 +7,24 @@ from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
 from craik.agreement.environments import Environments, chunk_length
-from craik.agreement.gradients import RunningSums
+from craik.agreement.gradients import LONG, MOST_IN_BYTES, RunningSums
 from craik.agreement.kernels import gpu
 from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.layers.formula import CHUNK_ELEMENTS, Formula, PerExample, Span, Use
+from craik.agreement.layers.formula import CHUNK_ELEMENTS, Formula, PerExample, Span, Use, add_products, spans
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.
 _BYTE_PRODUCT: Callable[[Tensor, Tensor], Tensor] | None = getattr(torch, "_int_mm", None)
 
 
-MOST_IN_BYTES = 126
-"""With at most this many environments, sign sums and their differences with a threshold fit a signed byte."""
+BYTE_TILE_ELEMENTS = 2**16
+"""A byte product has four bytes an element: this many at a time, so that they add 256 KiB to the memory of a step."""
+
+NARROW = 64
+"""With fewer inputs than this, and than outputs, a weight's gradient is formed transposed: its rows fill vectors better."""
 
 
 class LinearWeight(Formula):
-    """The weight of `torch.nn.Linear`, (o, i): batched products, a chunk of environments at a time."""
+    """The weight of `torch.nn.Linear`, (o, i): products of what came in and what comes back."""
 
     def gradients(self, use: Use, span: Span) -> Float[Tensor, "c o i"]:
         """Return delta^T a for each environment of the span, over its examples and their positions."""
@@ -39,12 +42,30 @@ class LinearWeight(Formula):
             gpu.add_linear(sums, use.deltas, inputs, groups)
             return
         if not alone or "log_magnitude" in sums.needs:
-            super().add(sums, use, groups)
+            _add_products(sums, use.deltas, inputs, groups)
             return
         sign = sign_products(use.deltas, inputs, sums.compiled) if "sign" in sums.needs else None
         # (delta a^T)^2 = delta^2 (a^2)^T, element by element.
         square = use.deltas.square().T @ inputs.square() if "square" in sums.needs else None
         sums.add_sums(groups.count, use.deltas.T @ inputs, sign, square=square)
+
+
+def _add_products(sums: RunningSums, deltas: Tensor, inputs: Tensor, groups: Environments) -> None:
+    """Add every environment's delta^T a: a large one by itself, tile by tile, small ones of equal sizes many at a time."""
+    outputs, columns = sums.shape
+    if columns < min(outputs, NARROW):
+        across = RunningSums(inputs.new_empty(columns, outputs, dtype=sums.dtype), sums.needs, sums.compiled)
+        _add_products(across, inputs, deltas, groups)
+        count, *tensors = across.statistics()
+        sums.add_sums(count, *(None if tensor is None else tensor.T.contiguous() for tensor in tensors))
+    elif groups.equal and sums.shape.numel() < (LONG if inputs.device.type == "cpu" else CHUNK_ELEMENTS):
+        for span in spans(groups, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS)):
+            left, right = (span.split(t).flatten(1, -2) for t in (deltas, inputs))
+            sums.add(torch.bmm(left.transpose(1, 2), right).to(sums.dtype))
+    else:
+        rows = list(groups.slices())
+        left, right = ([t[some].flatten(0, -2) for some in rows] for t in (deltas, inputs))
+        add_products(sums, [t.T for t in left], right)
 
 
 def sign_products(
@@ -60,18 +81,23 @@ def sign_products(
     if deltas.device.type != "cpu" or _BYTE_PRODUCT is None or len(deltas) > MOST_IN_BYTES:
         wide = torch.promote_types(deltas.dtype, torch.float32)
         return deltas.sign().to(wide).T @ inputs.sign().to(wide)
-    delta_signs, input_signs = _bytes(deltas.sign().T), _bytes(inputs.sign())
+    delta_signs, input_signs = _bytes(deltas.T), _bytes(inputs)
     result = torch.empty(deltas.shape[1], inputs.shape[1], dtype=torch.int8)
-    rows = chunk_length(inputs.shape[1], CHUNK_ELEMENTS)  # the product itself has four bytes an element
+    rows = chunk_length(inputs.shape[1], BYTE_TILE_ELEMENTS)
     for some, target in zip(delta_signs.split(rows), result.split(rows), strict=True):
         target.copy_(_BYTE_PRODUCT(some, input_signs))
     return result
 
 
-def _bytes(signs: Float[Tensor, "r k"]) -> Int8[Tensor, "r k"]:
+def _bytes(values: Float[Tensor, "r k"]) -> Int8[Tensor, "r k"]:
+    """Return signs, some rows at a time, as their floats take four times the memory."""
     # Into fresh memory, not contiguous(): a matrix of one row or column may be contiguous with strides that the byte product
     # misreads (torch 2.13: of a (1, 2) matrix with strides (1, 1) it returns garbage).
-    return torch.empty(signs.shape, dtype=torch.int8).copy_(signs)
+    signs = torch.empty(values.shape, dtype=torch.int8)
+    rows = chunk_length(values.shape[1], BYTE_TILE_ELEMENTS)
+    for some, target in zip(values.split(rows), signs.split(rows), strict=True):
+        target.copy_(some.sign())
+    return signs
 
 
 class LinearBias(PerExample):

@@ -1,0 +1,7 @@
+"""craik: segments of about sqrt(n) steps that are run again; teacher in chunks of 12 batches, no compiler."""
+
+from craik_benchmarks.unrolls.methods import Method
+from craik_benchmarks.unrolls.ours import prepare_with
+
+NOTE = "segments of about sqrt(n) steps, teacher in chunks of 12 batches, no compiler"
+METHOD = Method("craik, checkpoint", prepare_with("checkpoint", chunk=12), package="craik", note=NOTE)
