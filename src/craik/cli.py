@@ -247,6 +247,7 @@ def _declare_coinrun(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="collect", nargs="?", help="train an expert, let it play, record what it sees")
     parser.add_argument("--to", type=Path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads")
     parser.add_argument("--expert", type=Path, metavar="FILE", help="a trained expert; made there first if it does not exist")
+    parser.add_argument("--further", action="store_true", help="train an expert that is there on, instead of using it as it is")
     parser.add_argument("--minutes", type=float, metavar="M", help="end the expert's training after so long")
     parser.add_argument("--steps", type=_whole, default=400_000_000, metavar="N", help="of the expert's training; texts: 400M")
     parser.add_argument("--levels", type=_whole, default=64, metavar="N", help="training levels; default 64")

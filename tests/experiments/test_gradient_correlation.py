@@ -80,6 +80,9 @@ def test_masks_that_leave_few_components_say_nothing():
             "left": left,
             "mechanism": mechanism,
             "shortcut": shortcut,
+            "first_left": left // 2,
+            "first_mechanism": mechanism,
+            "first_shortcut": shortcut,
         }
 
     rows = [row("and-mask", 0.0, 900, 0.4, 0.9), row("and-mask", 0.5, 60, 0.8, 0.6), row("and-mask", 1.0, 49, 0.1, 1.0)]
@@ -89,7 +92,21 @@ def test_masks_that_leave_few_components_say_nothing():
     assert experiment.change(rows, "and-mask", "shortcut").value == pytest.approx(-0.3)
     assert experiment.change(rows, "xor-mask", "mechanism").value == pytest.approx(-0.3)
     assert experiment.sharper(rows).value == pytest.approx(-0.2)
+    assert [found["threshold"] for found in experiment.strictest(rows, "and-mask", "first_")] == [0.0]
     assert experiment.change(rows[:3], "xor-mask", "mechanism") is None
+
+
+def test_the_first_layer_is_measured_by_itself():
+    tiny = replace(TINY, steps=1)
+    row = next(experiment.run(tiny))
+    data = spirals(0, 4, 64, 4, shortcut_scale=0.1).train
+    generator = torch.Generator().manual_seed(2**32)
+    model = mlp(6, 1, generator, 16, 2)
+    alone = experiment.statistics(model, experiment.shuffled(data, "mechanism", generator), Mean.needs)
+    found = experiment.statistics(model, data, Mean.needs)
+    a, b = (Mean()(next(iter(some.values()))).gradient.flatten() for some in (found, alone))
+    assert row["first_shortcut"] == pytest.approx(experiment.correlation(a, b))
+    assert row["first_left"] == int((a != 0).sum()) <= 6 * 16
 
 
 def test_rows_count_what_is_left(rows):

@@ -210,8 +210,8 @@ def _claim(name: str, text: str, key: str) -> Claim:
         measure=Reduction(key),
         holds=lambda reduction: reduction.value > 0,
         condition="median over seeds above 0",
-        tried="On the grid world with the quick preset's 8 trials a method: few for the AND-mask's six settings, two more than "
-        "Adam's. A longer search (--trials) and the recorded game (--recording) are the first things to try.",
+        tried="On the grid world 8 trials a method (it did not hold) and 20. Training anew spreads the finalists widely: of "
+        "one search's, one may end near 0.3 and the other at 0.78, where a network that does not see the goal stays.",
     )
 
 
@@ -247,7 +247,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
         jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(points))
         bar_axes.scatter(index + jitter, points, color=colour, s=18)
         bar_axes.hlines(float(np.mean(points)), index - 0.25, index + 0.25, color=colour)
-    train_axes.set(title="training levels", xlabel="epoch", ylabel="KL (nats)")
+    train_axes.set(title="training levels", xlabel="epoch", ylabel="KL (nats)", yscale="log")
     test_axes.set(title="test levels", xlabel="epoch")
     bar_axes.set(title="test levels", xticks=[0, 1], xlim=(-0.6, 1.6))
     bar_axes.set_xticklabels(list(METHODS))

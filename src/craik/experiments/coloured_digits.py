@@ -35,7 +35,7 @@ class Config:
 
     seed: int = 0
     """First seed: of the data, the drawn settings and the initial weights."""
-    trials: int = 4
+    trials: int = 12
     """Settings drawn for each method: the budget, equal for all."""
     steps: int = 150
     """Steps of a training run, each on all training examples."""
@@ -254,6 +254,11 @@ def agreeing_colour(rows: Sequence[Row]) -> Measurement | None:
     return bootstrap(numbers(best, "training-domain")) if best else None
 
 
+_TRIED = (
+    "4 and 12 draws of settings, 150 and 400 steps. Colour and label go together in both training environments, so that signs "
+    "agree and the mask lets the colour through (coloured-digits.signs-agree). On the test environment nothing gets above "
+    "chance by much: what the penalties win under oracle selection is a network that says the same of every image."
+)
 _SOURCE = "ours; the construction is Arjovsky et al. 2019, section 5.2"
 
 CLAIMS = (
@@ -274,6 +279,7 @@ CLAIMS = (
         measure=lambda rows: over("and-mask", "training-domain", rows),
         holds=lambda measured: measured.low > 0,
         condition="difference of test accuracies under training-domain selection above 0, its interval too",
+        tried=_TRIED,
     ),
     Claim(
         id="coloured-digits.and-mask-oracle",
@@ -283,6 +289,7 @@ CLAIMS = (
         measure=lambda rows: over("and-mask", "oracle", rows),
         holds=lambda measured: measured.low > 0,
         condition="difference of test accuracies under oracle selection above 0, its interval too",
+        tried=_TRIED,
     ),
     Claim(
         id="coloured-digits.signs-agree",

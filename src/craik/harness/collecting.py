@@ -42,20 +42,26 @@ def collect_coinrun(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _expert(python: Path, options: argparse.Namespace) -> experts.Expert:
-    if options.expert is not None and options.expert.exists():
-        return experts.load(options.expert)
+    start = experts.load(options.expert) if options.expert is not None and options.expert.exists() else None
+    if start is not None and not options.further:
+        return start
+    if start is None and options.further:
+        raise UsageError(f"--further goes on from an expert, but found none at {options.expert}; name one with --expert")
     if options.expert is not None:
         ensure_writable(options.expert.parent)
     training = experts.Training(steps=options.steps, minutes=options.minutes, mode=options.mode, seed=options.seed)
-    show = _Progress()
+    show, before = _Progress(), 0 if start is None else start.steps
 
     def on_progress(steps: int, mean: float | None) -> None:
         known = "" if mean is None else f", mean return {mean:.1f} of 10"
-        show(f"expert: {steps:,} steps{known}", steps / training.steps)
+        show(f"expert: {steps:,} steps{known}", (steps - before) / training.steps)
 
-    expert = experts.train(python, training, on_progress)
-    if options.expert is not None:
-        experts.save(expert, options.expert)
+    def keep(expert: experts.Expert) -> None:
+        if options.expert is not None:
+            experts.save(expert, options.expert)
+
+    expert = experts.train(python, training, on_progress, start, keep)
+    keep(expert)
     return expert
 
 

@@ -77,7 +77,11 @@ class Expert:
 
 
 def train(
-    python: Path, training: Training, on_progress: Callable[[int, float | None], None] = lambda steps, mean: None
+    python: Path,
+    training: Training,
+    on_progress: Callable[[int, float | None], None] = lambda steps, mean: None,
+    start: Expert | None = None,
+    keep: Callable[[Expert], None] = lambda expert: None,
 ) -> Expert:
     """Train an expert on all levels.
 
@@ -85,26 +89,36 @@ def train(
         python: an interpreter that can import Procgen.
         training: the settings.
         on_progress: told the steps and the mean return of the last 100 episodes after every roll-out.
+        start: trained on from here, for as many steps or minutes more, with Adam's moments at 0; from scratch if None.
+        keep: given the expert as it is after every roll-out, so that an interrupted training leaves one.
 
     Raises:
         CollectorError: stable-baselines3 is missing, or the simulator ends.
     """
-    sb3, start = _stable_baselines3(), time.perf_counter()
+    sb3, begin = _stable_baselines3(), time.perf_counter()
     with Levels(python, training.games, levels=0, mode=training.mode, seed=training.seed) as levels:
         games, returns = _games(sb3, levels), deque[float](maxlen=100)
         model = _model(sb3, games, training)
+        before = 0.0 if start is None else start.seconds
+        if start is not None:
+            model.policy.load_state_dict(start.policy.state_dict())
+            model.num_timesteps = start.steps
+
+        def expert() -> Expert:
+            return Expert(model.policy, int(model.num_timesteps), before + time.perf_counter() - begin, _mean(returns))
 
         class Watch(sb3.common.callbacks.BaseCallback):  # stable-baselines3's way to be told
             def _on_step(self) -> bool:
                 returns.extend(info["episode"]["r"] for info in self.locals["infos"] if "episode" in info)
-                return training.minutes is None or time.perf_counter() - start < 60 * training.minutes
+                return training.minutes is None or time.perf_counter() - begin < 60 * training.minutes
 
             def _on_rollout_end(self) -> None:
                 on_progress(self.num_timesteps, _mean(returns))
+                keep(expert())
 
-        model.learn(training.steps, callback=Watch())
+        model.learn(training.steps, callback=Watch(), reset_num_timesteps=start is None)
     model.policy.set_training_mode(False)
-    return Expert(model.policy, int(model.num_timesteps), time.perf_counter() - start, _mean(returns))
+    return expert()
 
 
 def save(expert: Expert, path: Path) -> None:
