@@ -1,7 +1,8 @@
 """The command line: `craik list`, `craik run`, `craik report`, `craik bench`, `craik coinrun`.
 
 Exit status 0 when the command did its work (whatever the verdicts), 2 for bad usage, 1 for a failure, 130 for Ctrl-C.
-With `--json` stdout holds exactly one JSON object. What draws and what computes is imported when it is needed only.
+With `--json` stdout holds exactly one JSON object, that of a failure `{"error": sentence, "status": status}`. What draws
+and what computes is imported when it is needed only.
 
 A further command is one entry in `COMMANDS`: a function that declares its options and one that runs them.
 """
@@ -9,25 +10,24 @@ A further command is one entry in `COMMANDS`: a function that declares its optio
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import shlex
 import sys
 import textwrap
-import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from craik.harness.answers import complain, print_json, recorded_json, run_json, shown
 from craik.harness.benches import Bench, folder, measure, names
 from craik.harness.benches import load as load_bench
 from craik.harness.benchrows import print_rows, summary
-from craik.harness.claims import JudgedClaim
 from craik.harness.discovery import PACKAGE, Experiment, listing, load
-from craik.harness.errors import HarnessError, UsageError, suggestion
+from craik.harness.errors import UsageError, suggestion
 from craik.harness.plans import plan
 from craik.harness.provenance import versions
-from craik.harness.recorded import RecordedRun, recorded_runs
-from craik.harness.runs import RunResult, execute
+from craik.harness.recorded import recorded_runs
+from craik.harness.runs import execute
 from craik.harness.settings import parse_overrides, settings_of, values_of
 from craik.harness.values import kind, written
 from craik.harness.wording import counted
@@ -53,22 +53,15 @@ def main(argv: Sequence[str] | None = None, package: str = PACKAGE) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(words, package)
-    except HarnessError as error:
-        return _complain(error, error.status, words, error.detail)
-    except KeyboardInterrupt:
-        return _complain("stopped by Ctrl-C", 130, words)
-    except OSError as error:
-        reason = f"{error.strerror or error} {error.filename or ''}".strip()
-        return _complain(f"files must be readable and writable, but found: {reason}; mend that and try again", 1, words)
+        status = _dispatch(words, package)
+        sys.stdout.flush()  # a reader that has left is found here instead of after the last line of Python
     except SystemExit as leaving:  # argparse's way to end --help and --version
         return leaving.code if isinstance(leaving.code, int) else 0
-
-
-def _complain(sentence: object, status: int, words: Sequence[str], detail: str = "") -> int:
-    if "--traceback" in words:
-        print(detail or traceback.format_exc(), file=sys.stderr)
-    print(f"craik: {sentence}", file=sys.stderr)
+    except BrokenPipeError:  # as in craik list | head -1: nobody reads any more, so there is nothing to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Exception, KeyboardInterrupt) as error:  # a fault of craik too is a sentence, and JSON where that was asked for
+        return complain(error, words)
     return status
 
 
@@ -103,7 +96,7 @@ def _list(options: argparse.Namespace, rest: list[str], package: str) -> int:
         return 0
     found = listing(package)
     if options.json:
-        _print_json({"experiments": [vars(experiment) for experiment in found]})
+        print_json({"experiments": [vars(experiment) for experiment in found]})
         return 0
     width = max((len(experiment.name) for experiment in found), default=0)
     for experiment in found:
@@ -140,10 +133,10 @@ def _run(options: argparse.Namespace, rest: list[str], package: str) -> int:
     with progress(experiment.name, len(planned.seeds)) as on_event:
         result = execute(planned, options.out, options.jobs, on_event)
     if options.json:
-        _print_json(_run_json(result))
+        print_json(run_json(result))
         return 0
     print_verdicts(result.claims, f"{experiment.name}, preset {planned.preset}, {counted(len(planned.seeds), 'seed')}")
-    print(f"\nrun     {_shown(result.folder)}\nreport  craik report {_shown(options.out)}")
+    print(f"\nrun     {shown(result.folder)}\nreport  craik report {shown(options.out)}")
     return 0
 
 
@@ -158,21 +151,6 @@ def _fields(experiment: Experiment | Bench) -> str:
         wrapped = textwrap.wrap(text, 88, initial_indent=" " * 8, subsequent_indent=" " * 8)
         lines += [f"  {setting.flag}", *wrapped]
     return "\n".join(lines)
-
-
-def _run_json(result: RunResult) -> dict[str, Any]:
-    return {
-        "name": result.plan.experiment.name,
-        "preset": result.plan.preset,
-        "seconds": result.seconds,
-        "claims": _claims_json(result.claims),
-        "artifacts": [_shown(path) for path in result.artifacts],
-    }
-
-
-def _claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
-    keys = ("id", "text", "source", "printed", "measured", "low", "high", "verdict")
-    return [{key: getattr(claim, key) for key in keys} for claim in claims]
 
 
 # craik report
@@ -196,19 +174,14 @@ def _report(options: argparse.Namespace, rest: list[str], package: str) -> int:
         write_claims_markdown(options.directory, options.markdown, package)
     runs = [run for run in recorded_runs(options.directory) if not run.older]
     if options.json:
-        markdown = _shown(options.markdown) if options.markdown else None
-        _print_json({"report": _shown(path), "markdown": markdown, "runs": [_recorded_json(run) for run in runs]})
+        markdown = shown(options.markdown) if options.markdown else None
+        print_json({"report": shown(path), "markdown": markdown, "runs": [recorded_json(run) for run in runs]})
         return 0
     for run in runs:
         print_verdicts(run.claims, f"{run.summary['name']}, {run.label}, {counted(len(run.summary['seeds']), 'seed')}")
         print()
-    print(f"report  {_shown(path)}" + (f"\nclaims  {_shown(options.markdown)}" if options.markdown else ""))
+    print(f"report  {shown(path)}" + (f"\nclaims  {shown(options.markdown)}" if options.markdown else ""))
     return 0
-
-
-def _recorded_json(run: RecordedRun) -> dict[str, Any]:
-    facts = {key: run.summary[key] for key in ("name", "preset", "overrides", "seconds")}
-    return {**facts, "claims": _claims_json(run.claims)}
 
 
 # craik bench
@@ -233,7 +206,7 @@ def _bench(options: argparse.Namespace, rest: list[str], package: str) -> int:
         return 0
     rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
     if options.json:
-        _print_json(summary(bench.name, rows))
+        print_json(summary(bench.name, rows))
     else:
         print_rows(rows)
     return 0
@@ -267,19 +240,18 @@ def _coinrun(options: argparse.Namespace, rest: list[str], package: str) -> int:
     if _helped(options) or _refuse(rest):
         return 0
     if options.action != "collect":
-        raise UsageError(
-            f"craik coinrun knows the action collect, but found {options.action!r}; craik coinrun collect --to FILE"
-        )
+        found = repr(options.action) if options.action else "none"
+        raise UsageError(f"craik coinrun knows the action collect, but found {found}; craik coinrun collect --to FILE")
     if options.to is None:
         raise UsageError("craik coinrun collect needs a file to write, but found none; add --to FILE")
     from craik.harness.collecting import collect_coinrun  # noqa: PLC0415  # torch, needed from here on only
 
     about = collect_coinrun(options)
     if options.json:
-        _print_json({"recording": _shown(options.to), **about})
+        print_json({"recording": shown(options.to), **about})
     else:
         print("\n".join(f"{name:<14}{value}" for name, value in about.items()))
-        print(f"\nrun  craik run coinrun --recording {_shown(options.to)}")
+        print(f"\nrun  craik run coinrun --recording {shown(options.to)}")
     return 0
 
 
@@ -313,13 +285,3 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"must be a whole number, but found {text!r}") from None
-
-
-def _shown(path: Path) -> str:
-    """A path as people and scripts in this folder use it."""
-    absolute, here = path.absolute(), Path.cwd()
-    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
-
-
-def _print_json(content: object) -> None:
-    print(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False))

@@ -139,9 +139,27 @@ def test_no_folder_no_run_no_sense(run, tmp_path):
         write_report(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="at least one finished run"):
         write_report(tmp_path)
-    broken = run().folder / "claims.json"
-    broken.write_text('{"name": "counter-w')
-    with pytest.raises(HarnessError, match=r"readable.*JSONDecodeError"):
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "found"),
+    [
+        ("claims.json", '{"name": "counter-w', "JSONDecodeError"),
+        ("claims.json", "[]", "TypeError"),
+        ("claims.json", '{"claims": []}', "'command', 'commit', 'figures'"),
+        ("config.json", "{}", "'settings'"),
+        ("config.json", "[]", "AttributeError"),
+    ],
+)
+def test_a_damaged_run_is_named(run, tmp_path, file, content, found):
+    (run().folder / file).write_text(content)
+    with pytest.raises(HarnessError, match=rf"readable.*{found}.*repeat or delete it"):
+        write_report(tmp_path / "runs")
+
+
+def test_a_lost_figure_is_named_with_the_command_that_draws_it(run, tmp_path):
+    (run().folder / "figures" / "walk.svg").unlink()
+    with pytest.raises(HarnessError, match=r"walk\.svg is not .*; craik run counter-walk .* draws it again"):
         write_report(tmp_path / "runs")
 
 

@@ -75,13 +75,16 @@ def _field_docstrings(config: type[Any]) -> dict[str, str]:
     return found
 
 
-def parse_overrides(settings: Sequence[Setting], words: Sequence[str], experiment: str) -> dict[str, Any]:
+def parse_overrides(
+    settings: Sequence[Setting], words: Sequence[str], experiment: str, options: Sequence[str] = RESERVED
+) -> dict[str, Any]:
     """Reads `--field value` and `--field=value` into a dict from field name to value; the last of a field wins.
 
     Args:
         settings: the fields there are.
         words: what the command line holds besides `craik run`'s own options.
         experiment: its name, for the sentences.
+        options: the command's own options, for the sentences.
 
     Raises:
         UsageError: a stray word, an unknown field, a field without a value, or a value of the wrong kind.
@@ -90,7 +93,7 @@ def parse_overrides(settings: Sequence[Setting], words: Sequence[str], experimen
     remaining = list(words)
     while remaining:
         flag, equals, value = remaining.pop(0).partition("=")
-        setting = _find(settings, flag, experiment)
+        setting = _find(settings, flag, experiment, options)
         if not equals:
             if not remaining or remaining[0].startswith("--"):
                 raise UsageError(f"{flag} needs a value ({kind(setting.type)}), but found none; {_example(setting)}")
@@ -99,14 +102,14 @@ def parse_overrides(settings: Sequence[Setting], words: Sequence[str], experimen
     return overrides
 
 
-def _find(settings: Sequence[Setting], flag: str, experiment: str) -> Setting:
+def _find(settings: Sequence[Setting], flag: str, experiment: str, options: Sequence[str]) -> Setting:
     if not flag.startswith("--"):
         raise UsageError(f"settings are written --field value, but found the stray word {flag!r}; name its field")
     name = flag[2:].replace("-", "_")
     for setting in settings:
         if setting.name == name:
             return setting
-    flags = [setting.flag for setting in settings] + [f"--{option}" for option in RESERVED]
+    flags = [setting.flag for setting in settings] + [f"--{option}" for option in options]
     way_out = suggestion("--" + name.replace("_", "-"), flags)
     raise UsageError(f"a setting of {experiment} must be one of its fields, but found {flag!r}; {way_out}")
 
