@@ -100,6 +100,9 @@ def test_report(craik):
     assert (status, found["report"], found["markdown"]) == (0, "runs/report.html", "docs/claims.md")
     assert [claim["verdict"] for claim in found["runs"][0]["claims"]] == ["holds", "does not hold", "not measured"]
     assert Path("docs/claims.md").exists()
+    status, out, _ = craik("report", "--out", "elsewhere/page.html")
+    assert (status, out.splitlines()[-1]) == (0, "report  elsewhere/page.html")
+    assert Path("elsewhere/page.html").read_bytes() == Path("runs/report.html").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -120,6 +123,10 @@ def test_report(craik):
         (("run", "counter-walk", "--preset", "papre"), "did you mean paper?"),
         (("run", "counter-walk", "--out", "file/runs"), "must be writable"),
         (("report", "nowhere"), "nowhere is none"),
+        (("bench", "agreement", "--preset", "paper"), "found '--preset'; choose one of --budget"),
+        (("bench", "agreement", "--quick", "--out", "."), "--out must name a file, but . is a folder"),
+        (("coinrun",), "but found none; craik coinrun collect"),
+        (("coinrun", "collect", "--to", "."), "--to must name a file"),
         (("report", "."), "at least one finished run"),
     ],
 )

@@ -159,6 +159,7 @@ def _fields(experiment: Experiment | Bench) -> str:
 def _declare_report(parser: argparse.ArgumentParser) -> None:
     parser.usage = "craik report [DIR] [options]"
     parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=OUT, help=f"folder of runs; default {OUT}")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the report; default DIR/report.html")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the claims of all experiments as Markdown too")
 
 
@@ -169,7 +170,7 @@ def _report(options: argparse.Namespace, rest: list[str], package: str) -> int:
     from craik.harness.report import write_report  # noqa: PLC0415
     from craik.harness.terminal import print_verdicts  # noqa: PLC0415
 
-    path = write_report(options.directory)
+    path = write_report(options.directory, options.out)
     if options.markdown:
         write_claims_markdown(options.directory, options.markdown, package)
     runs = [run for run in recorded_runs(options.directory) if not run.older]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from craik.harness.claims import JudgedClaim
+from craik.harness.claims import JudgedClaim, Verdict
 from craik.harness.errors import HarnessError, UsageError
 
 CONFIG = frozenset({"title", "reproduces", "settings", "source_hash", "computed"})
@@ -53,6 +53,10 @@ class RecordedRun:
         """The preset, with whatever was changed in it."""
         changed = [f"{setting['name']} {setting['value']}" for setting in self.config["settings"] if setting["changed"]]
         return ", ".join([self.summary["preset"], *changed])
+
+    def count(self, verdict: Verdict) -> int:
+        """How many of its claims were judged so."""
+        return sum(claim.verdict == verdict for claim in self.claims)
 
     def picture(self, file: str) -> str:
         """A figure as a data URI: in an image of its own, its identifiers cannot clash and its scripts cannot run.
