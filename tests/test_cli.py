@@ -123,7 +123,7 @@ def test_report(craik):
         (("run", "counter-walk", "--preset", "papre"), "did you mean paper?"),
         (("run", "counter-walk", "--out", "file/runs"), "must be writable"),
         (("report", "nowhere"), "nowhere is none"),
-        (("bench", "agreement", "--preset", "paper"), "found '--preset'; choose one of --budget"),
+        (("bench", "agreement", "--seeds", "3"), "found '--seeds'; did you mean --seed?"),
         (("bench", "agreement", "--quick", "--out", "."), "--out must name a file, but . is a folder"),
         (("coinrun",), "but found none; craik coinrun collect"),
         (("coinrun", "collect", "--to", "."), "--to must name a file"),

@@ -11,25 +11,24 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
-import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from craik.harness.answers import complain, print_json, recorded_json, run_json, shown
-from craik.harness.benches import Bench, folder, measure, names
+from craik.harness.answers import complain, fields_help, print_json, recorded_json, run_json, shown
+from craik.harness.benches import folder, measure, names
 from craik.harness.benches import load as load_bench
 from craik.harness.benchrows import print_rows, summary
-from craik.harness.discovery import PACKAGE, Experiment, listing, load
+from craik.harness.collecting_options import declare_coinrun
+from craik.harness.discovery import PACKAGE, listing, load
 from craik.harness.errors import UsageError, suggestion
 from craik.harness.plans import plan
 from craik.harness.provenance import versions
 from craik.harness.recorded import recorded_runs
 from craik.harness.runs import execute
-from craik.harness.settings import parse_overrides, settings_of, values_of
-from craik.harness.values import kind, written
+from craik.harness.settings import parse_overrides, settings_of
+from craik.harness.values import whole_number
 from craik.harness.wording import counted
 
 OUT = Path("runs")
@@ -111,8 +110,8 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
     parser.usage = "craik run NAME [options] [--field value ...]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment of craik list")
     parser.add_argument("--preset", default="quick", help="quick (minutes on two cores) or paper (its scale); default quick")
-    parser.add_argument("--seeds", type=_whole, metavar="N", help="how many seeds; default: the preset's own number")
-    parser.add_argument("--jobs", type=_whole, metavar="N", help="how many seeds at once; default: one a processor core")
+    parser.add_argument("--seeds", type=whole_number, metavar="N", help="how many seeds; default: the preset's own number")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="how many seeds at once; default: one a processor core")
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help=f"folder of all runs; default {OUT}")
 
 
@@ -124,7 +123,7 @@ def _run(options: argparse.Namespace, rest: list[str], package: str) -> int:
     experiment = load(options.name, package)
     settings = settings_of(experiment.config)
     if _helped(options):
-        print(_fields(experiment))
+        print(fields_help(experiment))
         return 0
     from craik.harness.terminal import print_verdicts, progress  # noqa: PLC0415  # rich, needed from here on only
 
@@ -138,19 +137,6 @@ def _run(options: argparse.Namespace, rest: list[str], package: str) -> int:
     print_verdicts(result.claims, f"{experiment.name}, preset {planned.preset}, {counted(len(planned.seeds), 'seed')}")
     print(f"\nrun     {shown(result.folder)}\nreport  craik report {shown(options.out)}")
     return 0
-
-
-def _fields(experiment: Experiment | Bench) -> str:
-    """The help of an experiment's or a benchmark's own fields, with the presets' values."""
-    lines = [f"\nfields of {experiment.name}: {experiment.title}"]
-    for setting in settings_of(experiment.config):
-        values = (
-            f"{preset} {shlex.quote(written(values_of(config)[setting.name]))}" for preset, config in experiment.presets.items()
-        )
-        text = f"{setting.help} ({kind(setting.type)}; {', '.join(values)})".strip()
-        wrapped = textwrap.wrap(text, 88, initial_indent=" " * 8, subsequent_indent=" " * 8)
-        lines += [f"  {setting.flag}", *wrapped]
-    return "\n".join(lines)
 
 
 # craik report
@@ -203,7 +189,7 @@ def _bench(options: argparse.Namespace, rest: list[str], package: str) -> int:
         raise UsageError(f"craik bench needs the name of a benchmark, but found none; {suggestion('', names(folder()))}")
     bench = load_bench(options.name, folder())
     if _helped(options):
-        print(_fields(bench))
+        print(fields_help(bench))
         return 0
     rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
     if options.json:
@@ -214,26 +200,6 @@ def _bench(options: argparse.Namespace, rest: list[str], package: str) -> int:
 
 
 # craik coinrun collect
-
-
-def _declare_coinrun(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "craik coinrun collect --to FILE [options]"
-    parser.add_argument("action", metavar="collect", nargs="?", help="train an expert, let it play, record what it sees")
-    parser.add_argument("--to", type=Path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads")
-    parser.add_argument("--expert", type=Path, metavar="FILE", help="a trained expert; made there first if it does not exist")
-    parser.add_argument("--further", action="store_true", help="train an expert that is there on, instead of using it as it is")
-    parser.add_argument("--minutes", type=float, metavar="M", help="end the expert's training after so long")
-    parser.add_argument("--steps", type=_whole, default=400_000_000, metavar="N", help="of the expert's training; texts: 400M")
-    parser.add_argument("--levels", type=_whole, default=64, metavar="N", help="training levels; default 64")
-    parser.add_argument("--states", type=_whole, default=1000, metavar="N", help="states of each training level; default 1000")
-    parser.add_argument(
-        "--validation", type=_whole, default=500, metavar="N", help="held-out levels, a state each; default 500"
-    )
-    parser.add_argument("--test", type=_whole, default=2000, metavar="N", help="test levels, a state each; default 2000")
-    parser.add_argument("--mode", choices=("easy", "hard"), default="easy", help="Procgen's difficulty; default easy")
-    parser.add_argument("--seed", type=_whole, default=0, metavar="N", help="of expert and recording; default 0")
-    parser.add_argument("--python", metavar="PATH", help="a Python 3.10, which Procgen needs; found by itself if left out")
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="where the simulator is installed; default craik's cache")
 
 
 def _coinrun(options: argparse.Namespace, rest: list[str], package: str) -> int:
@@ -264,7 +230,7 @@ COMMANDS: dict[str, tuple[_Declare, _Execute, str]] = {
     "run": (_declare_run, _run, "compute an experiment, or go on where a run was stopped"),
     "report": (_declare_report, _report, "write the report of a folder of runs"),
     "bench": (_declare_bench, _bench, "measure time and memory beside plain backpropagation and other packages"),
-    "coinrun": (_declare_coinrun, _coinrun, "record an expert at CoinRun, for the experiment of that name"),
+    "coinrun": (declare_coinrun, _coinrun, "record an expert at CoinRun, for the experiment of that name"),
 }
 """Name, how its options are declared, how it runs (options, unknown words, package), a sentence."""
 
@@ -279,10 +245,3 @@ def _refuse(rest: Sequence[str]) -> bool:
     if rest:
         raise UsageError(f"an option must be one there is, but found {rest[0]!r}; --help lists them")
     return False
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, but found {text!r}") from None

@@ -1,18 +1,24 @@
-"""What the command line answers with: JSON objects, paths as the user's folder sees them, a sentence for each failure."""
+"""What the command line answers with: JSON objects, help, paths as the user's folder sees them, a sentence for each failure."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+import textwrap
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from craik.harness.benches import Bench
 from craik.harness.claims import JudgedClaim
+from craik.harness.discovery import Experiment
 from craik.harness.errors import HarnessError
 from craik.harness.recorded import RecordedRun
 from craik.harness.runs import RunResult
+from craik.harness.settings import settings_of, values_of
+from craik.harness.values import kind, written
 
 
 def complain(error: BaseException, words: Sequence[str]) -> int:
@@ -68,6 +74,19 @@ def recorded_json(run: RecordedRun) -> dict[str, Any]:
 def _claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
     keys = ("id", "text", "source", "printed", "measured", "low", "high", "verdict")
     return [{key: getattr(claim, key) for key in keys} for claim in claims]
+
+
+def fields_help(experiment: Experiment | Bench) -> str:
+    """The help of an experiment's or a benchmark's own fields, with the presets' values."""
+    lines = [f"\nfields of {experiment.name}: {experiment.title}"]
+    for setting in settings_of(experiment.config):
+        values = (
+            f"{preset} {shlex.quote(written(values_of(config)[setting.name]))}" for preset, config in experiment.presets.items()
+        )
+        text = f"{setting.help} ({kind(setting.type)}; {', '.join(values)})".strip()
+        wrapped = textwrap.wrap(text, 88, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        lines += [f"  {setting.flag}", *wrapped]
+    return "\n".join(lines)
 
 
 def shown(path: Path) -> str:
