@@ -6,6 +6,8 @@ import ast
 import dataclasses
 import inspect
 import itertools
+import re
+import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -141,12 +143,21 @@ def build(config: Config, overrides: Mapping[str, Any]) -> Config:
     """The config with some of its fields replaced.
 
     Raises:
-        UsageError: the Config itself refuses the values; its own sentence is kept.
+        UsageError: the Config itself refuses the values; its own sentence is kept, with what was given where it names none.
     """
     try:
         return dataclasses.replace(config, **overrides)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{error}{_given(str(error), overrides)}") from error
+
+
+def _given(sentence: str, overrides: Mapping[str, Any]) -> str:
+    """The values given, where a sentence about several fields names none of them."""
+    values = {name: written(value) for name, value in overrides.items()}
+    named = any(re.search(rf"(?<![\w.-]){re.escape(value)}(?!\w)", sentence) for value in values.values() if value)
+    if named or not values:
+        return ""
+    return f" Given: {shlex.join(word for name in values for word in ('--' + name.replace('_', '-'), values[name]))}."
 
 
 def values_of(config: Config) -> dict[str, Any]:
