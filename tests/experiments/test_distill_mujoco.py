@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments import distill_mujoco
+from craik.experiments import _mujoco_settings, distill_mujoco
 from craik.experiments._table7 import TABLE
 from craik.harness.claims import judge
 from craik.networks import relu_mlp
@@ -57,9 +57,9 @@ def test_an_auxiliary_head_changes_the_student_and_a_weight_of_zero_does_not():
     data = made_up_data("Swimmer", 0, 60, 1, 1, "always").train
     students = []
     for setting in (
-        distill_mujoco.Setting(1e-2, 0.0, 6, 0.0),
-        distill_mujoco.Setting(1e-2, 0.0, 6, 0.0),
-        distill_mujoco.Setting(1e-2, 0.0, 6, 4.0),
+        _mujoco_settings.Setting(1e-2, 0.0, 6, 0.0),
+        _mujoco_settings.Setting(1e-2, 0.0, 6, 0.0),
+        _mujoco_settings.Setting(1e-2, 0.0, 6, 4.0),
     ):
         student = distill_mujoco.make_student(TINY, 5)
         list(distill_mujoco.train_plainly(TINY, student, data, setting))
@@ -70,7 +70,7 @@ def test_an_auxiliary_head_changes_the_student_and_a_weight_of_zero_does_not():
 
 def test_weight_decay_spares_the_directions_of_weight_norm():
     student = relu_mlp((3, 4, 2), torch.Generator().manual_seed(0), weight_norm=True)
-    decayed, spared = distill_mujoco.without_direction(student, 0.1)
+    decayed, spared = _mujoco_settings.without_direction(student, 0.1)
     assert [tuple(p.shape) for p in spared["params"]] == [(4, 3), (2, 4)]
     assert {tuple(p.shape) for p in decayed["params"]} == {(4,), (4, 1), (2,), (2, 1)}
     assert (decayed["weight_decay"], spared["weight_decay"]) == (0.1, 0.0)
