@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from craik.experiments import _mujoco_settings, distill_mujoco
+from craik.experiments._measured import Measured
+from craik.experiments._mujoco_errors import Look, rows_of, watch
 from craik.experiments._table7 import TABLE
 from craik.harness.claims import judge
 from craik.networks import relu_mlp
@@ -74,6 +76,28 @@ def test_weight_decay_spares_the_directions_of_weight_norm():
     assert [tuple(p.shape) for p in spared["params"]] == [(4, 3), (2, 4)]
     assert {tuple(p.shape) for p in decayed["params"]} == {(4,), (4, 1), (2,), (2, 1)}
     assert (decayed["weight_decay"], spared["weight_decay"]) == (0.1, 0.0)
+
+
+def test_a_run_that_diverges_ends_at_its_last_look():
+    def looks(count):
+        yield from [Look(Measured(5, 0.2, 0.3), 0.1), Look(Measured(10, 0.1, 0.2), 0.05)][:count]
+        raise FloatingPointError("Found nan.")
+
+    *curve, final = rows_of(looks(2), {"method": "ldt"})
+    assert [row["step"] for row in curve] == [5, 10]
+    assert (final["selected"], final["selected_step"], final["diverged"]) == (0.2, 10, "Found nan.")
+    assert final["gap"] == pytest.approx(0.15)
+    [lost] = rows_of(looks(0), {"method": "ldt"})
+    assert (lost["kind"], lost["selected"], lost["as_printed"], lost["method"]) == ("final", 1.0, 1.0, "ldt")
+
+
+def test_an_error_that_is_no_number_is_a_divergence():
+    student = distill_mujoco.make_student(TINY, 5)
+    with torch.no_grad():
+        student[0].bias.fill_(float("nan"))
+    data = made_up_data("Swimmer", 0, 10, 5, 5, "always")
+    with pytest.raises(FloatingPointError, match="after 3 steps"):
+        list(watch(student, data, iter([3]), every=1, rounds=1))
 
 
 def test_the_published_grids():

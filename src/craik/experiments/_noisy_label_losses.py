@@ -120,6 +120,8 @@ CLAIMS = (
         measure=Excess("LDT, fresh moments", "last", "bayes"),
         holds=lambda measured: measured.high < 0.1,
         condition="at the end of training less than 0.1 nats above the Bayes loss, with the whole interval",
+        tried="With fresh inner moments one seed of three jumps after some 440 steps and ends 0.15 nats above the Bayes loss, "
+        "the others 0.02 and 0.05. Going on with the student's own moments keeps all three low, see warm-moments.",
     ),
     Claim(
         id="distill-noisy-labels.warm-moments",
@@ -139,5 +141,7 @@ CLAIMS = (
         holds=lambda measured: measured.high < 0,
         condition="expected calibration error at the end of training, minus the least of all beta: below 0 with the whole "
         "interval",
+        tried="Averaged over inputs, beta of 2 and more calibrates: a student that is unsure of everything alike is right on "
+        "average. What it lacks shows in the test loss, which is lower with LDT in every seed.",
     ),
 )

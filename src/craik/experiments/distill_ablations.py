@@ -15,8 +15,7 @@ from craik.experiments import distill_mujoco
 from craik.experiments._ablation_figures import CLAIMS, draw_errors, draw_outcomes
 from craik.experiments._ablation_methods import train_ablated, train_other
 from craik.experiments._ablation_variants import ABLATED, LABELS, OTHERS, Trial, noise_frames
-from craik.experiments._measured import summary
-from craik.experiments._mujoco_errors import Look, watch
+from craik.experiments._mujoco_errors import Look, rows_of, watch
 from craik.harness.claims import Row
 from craik.harness.columns import number
 from craik.tasks.mujoco_rollouts import Environment
@@ -92,11 +91,7 @@ def run(config: Config) -> Iterator[Row]:
     data = distill_mujoco.make_data(settings, config.environment)
     for place, trial in enumerate(trials(config)):
         row: Row = {"environment": config.environment, "place": place, **trial._asdict()}
-        looks: list[Look] = []
-        for look in measure(settings, data, trial):
-            looks.append(look)
-            yield {"kind": "curve", **row, **look.measured._asdict(), "training": look.training}
-        yield {"kind": "final", **row, **summary([look.measured for look in looks], min)}
+        yield from rows_of(measure(settings, data, trial), row)
 
 
 def settings_of(config: Config) -> distill_mujoco.Config:

@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.distill import SGD, Distillation, Examples, GatedSquaredError, UnitsTeacher, split_rows
-from craik.experiments._measured import summary
-from craik.experiments._mujoco_errors import Look, watch
+from craik.experiments._mujoco_errors import Look, rows_of, watch
 from craik.experiments._mujoco_settings import PRINTED, Method, Printed, Setting, without_direction
 from craik.experiments._ordinary_steps import ordinary_steps, rounds_of, shuffled
 from craik.experiments._table7 import CLAIMS, draw_errors, draw_gaps
@@ -218,13 +217,7 @@ def run(config: Config) -> Iterator[Row]:
         for method in config.methods:
             for place, setting in enumerate(grid(config, method)):
                 row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}
-                looks: list[Look] = []
-                for look in measure(config, method, data, PRINTED[environment], setting):
-                    looks.append(look)
-                    yield {"kind": "curve", **row, **look.measured._asdict(), "training": look.training}
-                found = summary([look.measured for look in looks], min)
-                at = next(look for look in looks if look.measured.step == found["selected_step"])
-                yield {"kind": "final", **row, **found, "training": at.training, "gap": at.measured.test - at.training}
+                yield from rows_of(measure(config, method, data, PRINTED[environment], setting), row)
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
