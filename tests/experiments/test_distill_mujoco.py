@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from craik.experiments import _mujoco_settings, distill_mujoco
+from craik.experiments._distill_mujoco_figures import TABLE
 from craik.experiments._measured import Measured
 from craik.experiments._mujoco_errors import Look, rows_of, watch
-from craik.experiments._table7 import TABLE
 from craik.harness.claims import judge
 from craik.networks import relu_mlp
 from mujoco_made_up import made_up_data

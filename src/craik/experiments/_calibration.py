@@ -2,20 +2,13 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
-from matplotlib.axes import Axes
 from torch import nn
 
-from craik.harness.claims import Row
-from craik.harness.columns import by_seed, numbers
 from craik.tasks.noisy_labels import CLASSES, NoisyLabelsData
 
 CONFIDENCES = 10
 """Bins of confidence in the calibration curves."""
-
-LEAST_SHARE = 0.002
-"""Bins that hold less of the test set are not drawn: their frequency is chance."""
 
 
 def calibration(student: nn.Module, found: NoisyLabelsData) -> list[dict[str, float]]:
@@ -45,14 +38,3 @@ def calibration(student: nn.Module, found: NoisyLabelsData) -> list[dict[str, fl
 def calibration_error(table: Sequence[dict[str, float]]) -> float:
     """Return the expected calibration error: the mean distance between confidence and frequency, weighted by share."""
     return sum(place["share"] * abs(place["confidence"] - place["frequency"]) for place in table)
-
-
-def draw_curve(axes: Axes, rows: Sequence[Row], label: str, shade: str) -> None:
-    """Draw one student's calibration, the seeds of the rows pooled."""
-    places = (np.array(numbers(rows, "confidence")) * CONFIDENCES).astype(int).clip(max=CONFIDENCES - 1)
-    share, given, frequency = (np.array(numbers(rows, key)) for key in ("share", "confidence", "frequency"))
-    seeds = len(by_seed(rows))
-    found = [place for place in sorted(set(places.tolist())) if share[places == place].sum() / seeds >= LEAST_SHARE]
-    x = [np.average(given[places == place], weights=share[places == place]) for place in found]
-    y = [np.average(frequency[places == place], weights=share[places == place]) for place in found]
-    axes.plot(x, y, "o-", color=shade, label=label, markersize=4)

@@ -12,9 +12,9 @@ from itertools import product
 from matplotlib.figure import Figure
 
 from craik.experiments import distill_mujoco
-from craik.experiments._ablation_figures import CLAIMS, draw_errors, draw_outcomes
 from craik.experiments._ablation_methods import train_ablated, train_other
 from craik.experiments._ablation_variants import ABLATED, LABELS, OTHERS, Trial, noise_frames
+from craik.experiments._distill_ablations_figures import CLAIMS, draw_errors, draw_outcomes
 from craik.experiments._mujoco_errors import Look, rows_of, watch
 from craik.harness.claims import Row
 from craik.harness.columns import number

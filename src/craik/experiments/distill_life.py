@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.distill import Distillation, Examples, Split, SquaredError, split_rows
-from craik.experiments._life_accuracy import CLAIMS, draw_accuracy
+from craik.experiments._distill_life_figures import CLAIMS, draw_accuracy
 from craik.experiments._life_networks import Method, Setting, Student, make_teacher
 from craik.experiments._measured import Measured, summary
 from craik.experiments._ordinary_steps import now_and_then, ordinary_steps, shuffled

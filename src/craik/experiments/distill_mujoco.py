@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.distill import SGD, Distillation, Examples, GatedSquaredError, UnitsTeacher, split_rows
+from craik.experiments._distill_mujoco_figures import CLAIMS, draw_errors, draw_gaps
 from craik.experiments._mujoco_errors import Look, rows_of, watch
 from craik.experiments._mujoco_settings import PRINTED, Method, Printed, Setting, without_direction
 from craik.experiments._ordinary_steps import ordinary_steps, rounds_of, shuffled
-from craik.experiments._table7 import CLAIMS, draw_errors, draw_gaps
 from craik.harness.claims import Row
 from craik.harness.columns import number
 from craik.networks import relu_mlp, trajectory_network

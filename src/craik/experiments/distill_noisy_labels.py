@@ -15,8 +15,8 @@ from torch.nn.functional import cross_entropy
 
 from craik.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Target, split_rows
 from craik.experiments._calibration import calibration, calibration_error
+from craik.experiments._distill_noisy_labels_figures import CLAIMS, draw_calibration, draw_losses
 from craik.experiments._measured import Measured, summary
-from craik.experiments._noisy_label_losses import CLAIMS, draw_calibration, draw_losses
 from craik.experiments._ordinary_steps import now_and_then, ordinary_steps, rounds_of, shuffled
 from craik.harness.claims import Row
 from craik.harness.columns import number

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.distill import Distillation, Examples, SquaredError, Target, split_rows
+from craik.experiments._distill_xor_figures import CLAIMS, heat_maps
 from craik.experiments._measured import Measured, summary
 from craik.experiments._ordinary_steps import now_and_then, ordinary_steps, rounds_of, shuffled
-from craik.experiments._xor_maps import CLAIMS, heat_maps
 from craik.harness.claims import Row
 from craik.harness.columns import number
 from craik.networks import relu_mlp

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from craik.experiments._calibration import draw_curve
+from craik.experiments._calibration import CONFIDENCES
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, curves, number, numbers, where
 from craik.harness.figures import COLOURS, band, colour, panels
+
+LEAST_SHARE = 0.002
+"""Bins that hold less of the test set are not drawn: their frequency is chance."""
 
 
 def _labels(rows: Sequence[Row]) -> list[str]:
@@ -64,11 +68,22 @@ def draw_calibration(rows: Sequence[Row]) -> Figure:
     for axes, title, some in ((left, "No teacher", plain), (right, "LDT", set_of(labels, plain))):
         axes.plot([0, 1], [0, 1], ":", color=COLOURS["reference"])
         for label in some:
-            draw_curve(axes, where(rows, kind="calibration", label=label), label, _colours(labels)[label])
+            _draw_curve(axes, where(rows, kind="calibration", label=label), label, _colours(labels)[label])
         axes.set(title=title, xlabel="probability given", xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.legend(loc="upper left")
     left.set_ylabel("frequency")
     return figure
+
+
+def _draw_curve(axes: Axes, rows: Sequence[Row], label: str, shade: str) -> None:
+    """Draw one student's calibration, the seeds of the rows pooled."""
+    places = (np.array(numbers(rows, "confidence")) * CONFIDENCES).astype(int).clip(max=CONFIDENCES - 1)
+    share, given, frequency = (np.array(numbers(rows, key)) for key in ("share", "confidence", "frequency"))
+    seeds = len(by_seed(rows))
+    found = [place for place in sorted(set(places.tolist())) if share[places == place].sum() / seeds >= LEAST_SHARE]
+    x = [np.average(given[places == place], weights=share[places == place]) for place in found]
+    y = [np.average(frequency[places == place], weights=share[places == place]) for place in found]
+    axes.plot(x, y, "o-", color=shade, label=label, markersize=4)
 
 
 @dataclass(frozen=True)
