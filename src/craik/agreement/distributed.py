@@ -99,7 +99,9 @@ def all_reduce_statistics(
     """
     gradient = _sum(statistics.gradient, group, summation)
     sign = None if statistics.sign is None else _sum_of_signs(statistics.sign, statistics.environments, environments, group)
-    rest = (None if tensor is None else _sum(tensor, group, summation) for tensor in (statistics.log_magnitude, statistics.square))
+    rest = (
+        None if tensor is None else _sum(tensor, group, summation) for tensor in (statistics.log_magnitude, statistics.square)
+    )
     return Statistics(environments, gradient, sign, *rest)
 
 
