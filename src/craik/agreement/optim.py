@@ -161,13 +161,14 @@ class TemporalAndMaskAdam(Optimizer):
         for parameter in parameters:
             state = self._state_of(parameter)
             count = int(state["step"].item()) + 1 if corrected else 1
-            row = (state["step"], parameter, parameter.grad, *(state[name] for name in _STATE))
+            row = (state["step"], parameter, parameter.grad, state["exp_avg"], state["exp_avg_sq"], state["sign_avg"])
             alike.setdefault((count, parameter.device, parameter.dtype), []).append(row)
         step = compiled_step if group["compiled"] else foreach_step if group["foreach"] else loop_step
         for (count, _, _), rows in alike.items():
             counts, *tensors = (list(column) for column in zip(*rows, strict=True))
             step(Tensors(*tensors), _scalars(group, count))
-            _torch._foreach_add_(counts, 1)
+            # A tensor, since a number would be made into one for every count.
+            _torch._foreach_add_(counts, torch.ones(()), alpha=1)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Any]:
         state = self.state[parameter]

@@ -26,10 +26,10 @@ def compiled_step(tensors: Tensors, s: Scalars) -> None:
         fused_step(tensors, s)
         return
     rows = list(zip(*tensors, strict=True))
-    flat = [row if all(tensor.is_contiguous() for tensor in row) else _contiguous(row) for row in rows]
+    flat = [_flat_row(*row) for row in rows]
     kernels.advance(flat, _numbers_in_c(s))
     for row, copy in zip(rows, flat, strict=True):
-        if row is not copy:
+        if row[0] is not copy[0]:
             for tensor, moved in zip((row[0], *row[2:]), (copy[0], *copy[2:]), strict=True):
                 tensor.copy_(moved)
     torch.autograd.graph.increment_version((*tensors.theta, *tensors.m, *tensors.v, *tensors.a))
@@ -48,9 +48,11 @@ def _kernels(like: Tensor) -> Steps | None:
     return steps() if like.device.type == "cpu" and like.dtype in DTYPES else None
 
 
-def _contiguous(row: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Return copies with one order of components."""
-    return tuple(tensor.clone(memory_format=torch.contiguous_format) for tensor in row)
+def _flat_row(theta: Tensor, g: Tensor, m: Tensor, v: Tensor, a: Tensor) -> tuple[Tensor, ...]:
+    """Return a row's tensors, or copies of them, with one order of components."""
+    flat = theta.is_contiguous() and g.is_contiguous() and m.is_contiguous() and v.is_contiguous() and a.is_contiguous()
+    row = (theta, g, m, v, a)
+    return row if flat else tuple(tensor.clone(memory_format=torch.contiguous_format) for tensor in row)
 
 
 def _numbers_in_c(s: Scalars) -> list[float]:
