@@ -25,6 +25,7 @@ class Found(NamedTuple):
         converged: False where the iterations ran out.
         iterations: steps taken.
         products: Hessian-vector products taken for this pair.
+        residual: what is left of the optimality conditions, relative; 0 where they were solved.
     """
 
     value: float
@@ -34,6 +35,7 @@ class Found(NamedTuple):
     converged: bool = True
     iterations: int = 0
     products: int = 0
+    residual: float = 0.0
 
 
 def dense_hessians(landscape: Landscape, choices: Choices) -> list[Float[Tensor, "n n"]]:
