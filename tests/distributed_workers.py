@@ -210,6 +210,22 @@ def hook_dies(rank, world):
     return sentence(lambda: losses(model, *environment(rank)).mean().backward())
 
 
+def sharded_dies(rank, world):
+    """The last rank is killed between the forward and the backward pass, so that it is missed where gradients are reduced."""
+    from torch.distributed.fsdp import fully_shard
+
+    from craik.agreement.sharded import combine_shards
+
+    model = make()
+    fully_shard(model)
+    combine_shards(model, AndMask())
+    loss = losses(model, *environment(rank)).mean()
+    distributed.barrier()
+    if rank == world - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sentence(loss.backward)
+
+
 def combine(model, rank):
     model.zero_grad()
     losses(model, *environment(rank)).mean().backward()

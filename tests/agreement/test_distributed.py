@@ -130,8 +130,9 @@ def test_a_rank_that_dies_ends_the_others_with_a_sentence(tmp_path):
     assert seconds < workers.TIMEOUT
 
 
-def test_a_rank_that_dies_under_the_hook(tmp_path):
-    alive, dead = workers.run(workers.hook_dies, 2, tmp_path)
+@pytest.mark.parametrize("work", [workers.hook_dies, workers.sharded_dies])
+def test_a_rank_that_dies_in_a_backward_pass(work, tmp_path):
+    alive, dead = workers.run(work, 2, tmp_path)
     assert dead is None
     assert alive.startswith("RuntimeError: ")
     assert "Every rank should take part" in alive
