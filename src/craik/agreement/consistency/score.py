@@ -158,10 +158,6 @@ def _positions(landscape: Landscape, pairs: Iterable[tuple[int, int]] | None) ->
 
 
 def _describe(landscape: Landscape, pair: tuple[int, int], place: Found, choices: Choices) -> PairScore:
-    contributions = {
-        name: float(place.displacement[where].double() @ place.slope[where].double())
-        for name, where in landscape.parameters.items()
-    }
     stays, other = (landscape.environments[e] for e in pair)
     walked: Walk | None = None
     if choices.walk:
@@ -169,7 +165,7 @@ def _describe(landscape: Landscape, pair: tuple[int, int], place: Found, choices
         ways = (walk(landscape, pair, way * place.displacement, choices) for way in (1, -1))
         walked = max(ways, key=lambda found: found.largest)
     rest = (place.converged, place.iterations, place.residual)
-    return PairScore(stays, other, place.value, walked, contributions, place.multiplier, *rest)
+    return PairScore(stays, other, place.value, walked, place.contributions, place.multiplier, *rest)
 
 
 def check_minimum(landscape: Landscape, found: list[Expansion], choices: Choices) -> tuple[float, int]:

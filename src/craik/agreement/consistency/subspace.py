@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from craik.agreement.consistency.choices import Choices
-from craik.agreement.consistency.dense import Found
+from craik.agreement.consistency.dense import Found, contributions
 from craik.agreement.consistency.landscape import Landscape
 from craik.agreement.consistency.program import Maximum
 from craik.agreement.consistency.taylor import Expansion, programs, signs, solve
@@ -149,7 +149,7 @@ def _maximise(
             break
     displacement, slope = _place(space, stays, other, choices, sign, maximum.point)
     rest = (maximum.multiplier, converged, iteration, space.products, residual)
-    return Found(maximum.value, displacement, slope, *rest)
+    return Found(maximum.value, displacement, contributions(landscape, displacement, slope), *rest)
 
 
 def _started(
