@@ -44,7 +44,8 @@ def combine_across_ranks(
         rule: the same on every rank.
         statistics: for each parameter that this rank's environments reach, what their gradients add up to; {} for a rank
             without data in this step.
-        environments: how many environments all ranks together should have, checked; None does not ask.
+        environments: how many environments all ranks together should have, checked; None does not ask, and warns of a single
+            one.
         group: the process group; None for all processes.
         summation: "backend" leaves the order in which gradients are added to the backend; "rank" gathers them and adds them in
             the order of the ranks, as one process would that accumulates rank by rank, at the price of memory for every
