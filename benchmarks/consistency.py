@@ -24,6 +24,9 @@ from craik.networks import mlp
 
 Announce = Callable[[str], None]
 
+MOST_STEPS = 1000
+"""Of training."""
+
 METHODS = {
     "plain": "plain backpropagation",
     "hessian": "craik: Hessian-vector product",
@@ -44,8 +47,8 @@ class Config:
     """Examples of each of two environments."""
     ridge: float = 1e-2
     """Multiple of the identity added to the Gauss-Newton matrices."""
-    steps: int = 40
-    """Steps of Adam, over all data and with learning rate 1e-3, that train the network first."""
+    loss: float = 0.05
+    """Mean loss at which training ends, by Adam over all data with learning rate 1e-3: fitted, but with curvature left."""
     basis: int = 4
     """Vectors that the subspace method keeps, each with two products; 4 is the least."""
     iterations: int = 400
@@ -68,7 +71,7 @@ class Config:
                 raise ValueError(f"{name} must be at least 1, but found {getattr(self, name)}; use 1 or more")
 
 
-PRESETS = {"full": Config(), "quick": Config(hidden=8, inputs=6, examples=8, steps=2, iterations=3, repeats=2, turn=0.01)}
+PRESETS = {"full": Config(), "quick": Config(hidden=8, inputs=6, examples=8, loss=1.0, iterations=3, repeats=2, turn=0.01)}
 
 
 def by_example(output: Tensor, y: Tensor) -> Tensor:
@@ -76,8 +79,8 @@ def by_example(output: Tensor, y: Tensor) -> Tensor:
     return cross_entropy(output, y, reduction="none")
 
 
-def landscape(hidden: int, inputs: int, examples: int, steps: int, seed: int) -> Landscape:
-    """Return a trained network over two environments that differ in how their classes look."""
+def landscape(hidden: int, inputs: int, examples: int, loss: float, seed: int) -> Landscape:
+    """Return a network that is trained to a mean loss, over two environments that differ in how their classes look."""
     generator = Generator().manual_seed(seed)
     model = mlp(inputs, 10, generator, hidden)
     y = torch.randint(0, 10, (2 * examples,), generator=generator)
@@ -85,9 +88,12 @@ def landscape(hidden: int, inputs: int, examples: int, steps: int, seed: int) ->
     means = torch.randn(2, 10, inputs, generator=generator)
     x = means[ids, y] + 0.3 * torch.randn(2 * examples, inputs, generator=generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    for _ in range(steps):
+    for _ in range(MOST_STEPS):
         optimizer.zero_grad()
-        by_example(model(x), y).mean().backward()
+        mean = by_example(model(x), y).mean()
+        if float(mean.detach()) <= loss:
+            break
+        mean.backward()
         optimizer.step()
     model.zero_grad(set_to_none=True)  # gradients are no part of what is measured
     return landscape_of_model(model, by_example, [(x, y, ids)])
@@ -127,8 +133,8 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
 
 
 def _rows(config: Config, announce: Announce) -> Iterator[Row]:
-    announce(f"consistency: {config.steps} steps of training")
-    losses = landscape(config.hidden, config.inputs, config.examples, config.steps, config.seed)
+    announce(f"consistency: training to a loss of {config.loss}")
+    losses = landscape(config.hidden, config.inputs, config.examples, config.loss, config.seed)
     parameters = len(losses.point)
     chosen = (config.ridge, config.basis, config.iterations, config.seed)
     steps = {name: step_of(name, losses, *chosen) for name in METHODS}
@@ -180,19 +186,19 @@ def _peak(name: str, config: Config, announce: Announce) -> int | None:
     if not config.memory or not supported():
         return None
     announce(f"consistency: memory of {METHODS[name]}")
-    names = ("hidden", "inputs", "examples", "steps", "basis", "iterations", "ridge", "seed")
+    names = ("hidden", "inputs", "examples", "loss", "basis", "iterations", "ridge", "seed")
     arguments = {"method": name, **{key: getattr(config, key) for key in names}}
     return in_fresh_process("consistency", Path(__file__).parent, arguments)
 
 
 def probe(
-    method: str, hidden: int, inputs: int, examples: int, steps: int, basis: int, iterations: int, ridge: float, seed: int
+    method: str, hidden: int, inputs: int, examples: int, loss: float, basis: int, iterations: int, ridge: float, seed: int
 ) -> int:
     """Return the peak level of one step in bytes; what a fresh process calls."""
     torch.set_num_threads(1)
 
     def prepare() -> tuple[Step, Step]:
-        losses = landscape(hidden, inputs, examples, steps, seed)
+        losses = landscape(hidden, inputs, examples, loss, seed)
         return step_of(method, losses, ridge, basis, iterations, seed), lambda: None
 
-    return peak_level(step_of(method, landscape(4, 4, 4, 1, seed), ridge, basis, 2, seed), prepare, 0)
+    return peak_level(step_of(method, landscape(4, 4, 4, loss, seed), ridge, basis, 2, seed), prepare, 0)
