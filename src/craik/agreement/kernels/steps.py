@@ -61,10 +61,10 @@ def _share(call: Callable[..., Any], tensors: Sequence[Tensor], sizes: list[int]
     threads = min(torch.get_num_threads(), total // SHARE)
     if threads < 2:
         return [call(*fixed, 0, total)]
-    bounds = [total * k // threads for k in range(threads + 1)]
+    parts = [(*fixed, total * k // threads, total * (k + 1) // threads) for k in range(threads)]
     # ctypes lets go of the interpreter during a call. Threads of this call's own, as a pool's would not survive a fork.
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda first, last: call(*fixed, first, last), bounds, bounds[1:]))
+        return list(pool.map(call, *zip(*parts, strict=True)))
 
 
 @functools.cache
