@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 enum { THETA, G, M, V, A, COLUMNS };
-enum { BETA1, REST1, BETA2, REST2, BETA3, REST3, LR, LEAST, INSIDE, OUTSIDE, KEPT, CORRECTION }; /* of `number` */
+enum { BETA1, REST1, BETA2, REST2, BETA3, REST3, LR, LEAST, INSIDE, OUTSIDE, KEPT, CORRECTION, NUMBERS };
+enum { LINE = 64, AHEAD = 1024 }; /* bytes: of a line of memory, and how far ahead to ask for one */
 
 #define REAL float
 #define SQRT sqrtf
@@ -31,38 +32,58 @@ enum { BETA1, REST1, BETA2, REST2, BETA3, REST3, LR, LEAST, INSIDE, OUTSIDE, KEP
 
 #else
 
-/* eps stands inside the root or outside; the other of the two numbers is 0. */
-static void NAME(advance)(REAL *restrict theta, const REAL *restrict g, REAL *restrict m, REAL *restrict v, REAL *restrict a,
-                          int64_t size, const double *number)
+static inline __attribute__((always_inline)) void NAME(advance)(REAL *restrict theta, const REAL *restrict g,
+                                                                REAL *restrict m, REAL *restrict v, REAL *restrict a,
+                                                                int64_t size, const REAL *restrict number)
 {
-    const REAL beta1 = (REAL)number[BETA1], rest1 = (REAL)number[REST1], beta2 = (REAL)number[BETA2];
-    const REAL rest2 = (REAL)number[REST2], beta3 = (REAL)number[BETA3], rest3 = (REAL)number[REST3];
-    const REAL lr = (REAL)number[LR], least = (REAL)number[LEAST], kept = (REAL)number[KEPT];
-    const REAL inside = (REAL)number[INSIDE], outside = (REAL)number[OUTSIDE], correction = (REAL)number[CORRECTION];
     for (int64_t n = 0; n < size; n++) {
         REAL sign = (REAL)((g[n] > 0) - (g[n] < 0));
-        REAL m1 = beta1 * m[n] + rest1 * g[n];
-        REAL v1 = beta2 * v[n] + rest2 * (g[n] * g[n]);
-        REAL a1 = beta3 * a[n] + rest3 * sign;
-        REAL root = SQRT(v1 * correction + inside) + outside;
+        REAL m1 = number[BETA1] * m[n] + number[REST1] * g[n];
+        REAL v1 = number[BETA2] * v[n] + number[REST2] * (g[n] * g[n]);
+        REAL a1 = number[BETA3] * a[n] + number[REST3] * sign;
+        /* eps stands inside the root or outside; the other of the two numbers is 0. */
+        REAL root = SQRT(v1 * number[CORRECTION] + number[INSIDE]) + number[OUTSIDE];
         /* A product, not a selection: what is NaN or infinite stays visible under the mask. */
-        REAL moved = lr * m1 * (REAL)(ABS(a1) >= least) / root;
-        theta[n] = (theta[n] - moved) * kept;
+        REAL moved = number[LR] * m1 * (REAL)(ABS(a1) >= number[LEAST]) / root;
+        theta[n] = (theta[n] - moved) * number[KEPT];
         m[n] = m1;
         v[n] = v1;
         a[n] = a1;
     }
 }
 
+/* Asks for each line of memory a little before it is needed: a few per cent faster where the five arrays are larger than the
+   caches (measured). A request beyond the end is ignored. */
+static void NAME(sweep)(REAL *restrict theta, const REAL *restrict g, REAL *restrict m, REAL *restrict v, REAL *restrict a,
+                        int64_t size, const REAL *restrict number)
+{
+    enum { PIECE = 4 * LINE / sizeof(REAL) };
+    int64_t n = 0;
+    for (; n + PIECE <= size; n += PIECE) {
+        for (int byte = AHEAD; byte < AHEAD + 4 * LINE; byte += LINE) {
+            __builtin_prefetch((const char *)(g + n) + byte);
+            __builtin_prefetch((const char *)(m + n) + byte);
+            __builtin_prefetch((const char *)(v + n) + byte);
+            __builtin_prefetch((const char *)(a + n) + byte);
+            __builtin_prefetch((const char *)(theta + n) + byte);
+        }
+        NAME(advance)(theta + n, g + n, m + n, v + n, a + n, PIECE, number);
+    }
+    NAME(advance)(theta + n, g + n, m + n, v + n, a + n, size - n, number);
+}
+
 void NAME(temporal_step)(void *const *table, const int64_t *size, int64_t rows, int64_t from, int64_t to,
                          const double *number)
 {
+    REAL rounded[NUMBERS];
+    for (int k = 0; k < NUMBERS; k++)
+        rounded[k] = (REAL)number[k];
     for (int64_t k = 0; k < rows && to > 0; k++) {
         int64_t first = from > 0 ? from : 0, last = to < size[k] ? to : size[k];
         void *const *row = table + COLUMNS * k;
         if (first < last)
-            NAME(advance)((REAL *)row[THETA] + first, (const REAL *)row[G] + first, (REAL *)row[M] + first,
-                          (REAL *)row[V] + first, (REAL *)row[A] + first, last - first, number);
+            NAME(sweep)((REAL *)row[THETA] + first, (const REAL *)row[G] + first, (REAL *)row[M] + first,
+                        (REAL *)row[V] + first, (REAL *)row[A] + first, last - first, rounded);
         from -= size[k];
         to -= size[k];
     }
