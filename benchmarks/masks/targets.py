@@ -6,7 +6,6 @@ from typing import NamedTuple
 from craik.harness.rows import Row
 from craik.harness.wording import number
 
-
 DENOMINATOR = "plain backprop"
 """The method that all ratios are to, and no peer."""
 
