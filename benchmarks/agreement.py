@@ -180,15 +180,8 @@ def _level(name: str, key: str, entry: Entry, config: Config, announce: Announce
         return Level(None, "memory not measured: this system has no high-water mark to reset" if config.memory else "")
     announce(f"{name}: memory of {entry.method.name}")
     warm_ups = 1 if entry.seconds < config.budget / 2 else 0  # what a first step does once is small beside a slow one
-    arguments = {
-        "workload": name,
-        "method": key,
-        "chunk": entry.chunk,
-        "warm_ups": warm_ups,
-        "threads": config.threads,
-        "seed": config.seed,
-        "small": config.small,
-    }
+    arguments = {"workload": name, "method": key, "chunk": entry.chunk, "warm_ups": warm_ups}
+    arguments |= {"threads": config.threads, "seed": config.seed, "small": config.small}
     try:
         return Level(in_fresh_process("agreement", Path(__file__).parent, arguments))
     except HarnessError as error:
