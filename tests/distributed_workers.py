@@ -11,8 +11,9 @@ import torch
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean
+from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, SandMask
 from craik.agreement.distributed import HookState, agreement_hook, combine_across_ranks, of_one
+from craik.agreement.rules import SignalToNoiseMask
 
 TIMEOUT = 60
 
@@ -21,7 +22,13 @@ RULES = {
     "and": AndMask(0.6),
     "rescaled": AndMask(1.0, rescale=True),
     "geometric": GeometricMean(0.5),
+    "median": MedianSign(0.3),
+    "sand": SandMask(0.3, k=0.1),
+    "noise": SignalToNoiseMask(0.7),
 }
+
+SEVERAL = ("and", "sand", "noise")
+"""Rules to try with several environments a rank: between them they need every statistic that such a rank sums."""
 
 
 def make(seed=0):
@@ -67,14 +74,17 @@ def plain_function(rank, world):
 
 def collected(rank, world):
     """Several environments a rank."""
-    model = make()
-    with Agreement(model, RULES["and"]) as agreement:
-        ids = several(world, rank)
-        parts = [environment(e) for e in ids]
-        x, y = (torch.cat(part) for part in zip(*parts, strict=True))
-        agreement.accumulate(losses(model, x, y), torch.tensor(ids).repeat_interleave(5))
-        combine_across_ranks(model, RULES["and"], statistics=agreement.collect(), summation="rank")
-    return grads(model)
+    found = {}
+    for key in SEVERAL:
+        model = make()
+        with Agreement(model, RULES[key]) as agreement:
+            ids = several(world, rank)
+            parts = [environment(e) for e in ids]
+            x, y = (torch.cat(part) for part in zip(*parts, strict=True))
+            agreement.accumulate(losses(model, x, y), torch.tensor(ids).repeat_interleave(5))
+            combine_across_ranks(model, RULES[key], statistics=agreement.collect(), summation="rank")
+        found[key] = grads(model)
+    return found
 
 
 def hooked(rank, world):
@@ -95,7 +105,7 @@ def sharded(rank, world):
     from craik.agreement.sharded import combine_shards
 
     found = {}
-    for key in ("mean", "and", "geometric"):
+    for key in (key for key in RULES if key != "rescaled"):
         model = make()
         fully_shard(model[0])
         fully_shard(model)
@@ -198,6 +208,22 @@ def hook_dies(rank, world):
     if rank == world - 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return sentence(lambda: losses(model, *environment(rank)).mean().backward())
+
+
+def sharded_dies(rank, world):
+    """The last rank is killed between the forward and the backward pass, so that it is missed where gradients are reduced."""
+    from torch.distributed.fsdp import fully_shard
+
+    from craik.agreement.sharded import combine_shards
+
+    model = make()
+    fully_shard(model)
+    combine_shards(model, AndMask())
+    loss = losses(model, *environment(rank)).mean()
+    distributed.barrier()
+    if rank == world - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sentence(loss.backward)
 
 
 def combine(model, rank):

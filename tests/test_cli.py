@@ -100,6 +100,9 @@ def test_report(craik):
     assert (status, found["report"], found["markdown"]) == (0, "runs/report.html", "docs/claims.md")
     assert [claim["verdict"] for claim in found["runs"][0]["claims"]] == ["holds", "does not hold", "not measured"]
     assert Path("docs/claims.md").exists()
+    status, out, _ = craik("report", "--out", "elsewhere/page.html")
+    assert (status, out.splitlines()[-1]) == (0, "report  elsewhere/page.html")
+    assert Path("elsewhere/page.html").read_bytes() == Path("runs/report.html").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -120,6 +123,10 @@ def test_report(craik):
         (("run", "counter-walk", "--preset", "papre"), "did you mean paper?"),
         (("run", "counter-walk", "--out", "file/runs"), "must be writable"),
         (("report", "nowhere"), "nowhere is none"),
+        (("bench", "agreement", "--seeds", "3"), "found '--seeds'; did you mean --seed?"),
+        (("bench", "agreement", "--quick", "--out", "."), "--out must name a file, but . is a folder"),
+        (("coinrun",), "but found none; craik coinrun collect"),
+        (("coinrun", "collect", "--to", "."), "--to must name a file"),
         (("report", "."), "at least one finished run"),
     ],
 )
@@ -130,6 +137,55 @@ def test_bad_usage_is_one_sentence_and_status_2(craik, words, sentence):
     assert said.startswith("craik: ")
     assert sentence in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (("rnu", "--json"), 2, "did you mean run?"),
+        (("run", "counter-walk", "--json", "--steps", "x"), 2, "must be a whole number"),
+        (("report", "nowhere", "--json"), 2, "nowhere is none"),
+        (("run", "counter-walk", "--mode", "raise", "--json"), 1, "the walk fell off"),
+    ],
+)
+def test_a_failure_is_json_too(craik, words, status, sentence):
+    found, out, said = craik(*words)
+    answer = json.loads(out)
+    assert found == answer["status"] == status
+    assert sentence in answer["error"]
+    assert f"craik: {answer['error']}" in said
+
+
+def test_a_fault_of_figures_is_a_sentence(craik, package):
+    source = discovery.load("counter-walk", package).run.__code__.co_filename
+    Path(source).write_text(
+        Path(source).read_text().replace("def figures(rows):", "def figures(rows):\n    rows[0]['nothing']")
+    )
+    sys.modules.pop(f"{package}.counter_walk")
+    status, out, said = craik("run", "counter-walk", "--seeds", "1", "--json")
+    assert (status, json.loads(out)["status"]) == (1, 1)
+    assert "found KeyError: 'nothing'" in said
+    assert "Traceback" not in said
+
+
+def test_a_reader_that_leaves_is_no_failure_to_speak_of():
+    code = "import sys; from craik.cli import main; sys.exit(main(['list']))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 1
+    process.stderr.close()
+
+
+@pytest.mark.parametrize(("missing", "words"), [("rich.console", ("run", "counter-walk")), ("jinja2", ("report", "."))])
+def test_a_missing_extra_is_a_sentence(craik, monkeypatch, missing, words):
+    for name in ("craik.harness.terminal", "craik.harness.report"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    status, out, said = craik(*words)
+    assert (status, out) == (1, "")
+    assert missing in said
+    assert said.endswith("pip install 'craik[experiments]'\n")
 
 
 def test_a_failure_is_one_sentence_and_status_1(craik):

@@ -25,6 +25,7 @@ Asked = tuple[Tensor, list[int], list[int]]
 
 BASE = "literal gather"
 BYTES = "craik, frames in bytes"
+ALONE = "network alone"
 LOSS = BinaryCrossEntropyWithLogits()
 
 
@@ -72,15 +73,30 @@ def matching(size: Size, batch: int, horizon: int, seed: int) -> dict[str, Way]:
 
 
 def stepping(size: Size, batch: int, horizon: int, seed: int) -> dict[str, Way]:
-    """Return the ways to take a training step, the optimiser's part left out."""
+    """Return the ways to take a training step, the optimiser's part left out, and the network's share of it.
+
+    The network alone takes the same inputs forward and a sum backward: what no way to match can save.
+    """
     in_bytes = world(size, batch, seed)
     floats = with_floats(in_bytes)
-    return _ways(
-        {
-            method: one_step(method, size, in_bytes if method == BYTES else floats, horizon, seed)
-            for method in (BASE, "craik", BYTES, "published style")
-        }
-    )
+    steps = {
+        method: one_step(method, size, in_bytes if method == BYTES else floats, horizon, seed)
+        for method in (BASE, "craik", BYTES, "published style")
+    }
+    return _ways({**steps, ALONE: _network_alone(size, floats, horizon, seed)})
+
+
+def _network_alone(size: Size, x: Trajectories, horizon: int, seed: int) -> Callable[[], Found]:
+    model = _model(size, seed)
+    with torch.no_grad():
+        asked = _steps(match(model, x, LOSS, Greedy(horizon), keep_predictions=True))
+    inputs = [x.at(rows, times) for _, rows, times in asked]
+
+    def step() -> Found:
+        _backward(model, torch.stack([model(each).sum() for each in inputs]).sum())
+        return []
+
+    return step
 
 
 def one_step(method: str, size: Size, x: Trajectories, horizon: int, seed: int) -> Callable[[], Found]:

@@ -1,7 +1,8 @@
 """The command line: `craik list`, `craik run`, `craik report`, `craik bench`, `craik coinrun`.
 
 Exit status 0 when the command did its work (whatever the verdicts), 2 for bad usage, 1 for a failure, 130 for Ctrl-C.
-With `--json` stdout holds exactly one JSON object. What draws and what computes is imported when it is needed only.
+With `--json` stdout holds exactly one JSON object, that of a failure `{"error": sentence, "status": status}`. What draws
+and what computes is imported when it is needed only.
 
 A further command is one entry in `COMMANDS`: a function that declares its options and one that runs them.
 """
@@ -9,27 +10,25 @@ A further command is one entry in `COMMANDS`: a function that declares its optio
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
+import os
 import sys
-import textwrap
-import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from craik.harness.benches import Bench, folder, measure, names
+from craik.harness.answers import complain, fields_help, print_json, recorded_json, run_json, shown
+from craik.harness.benches import folder, measure, names
 from craik.harness.benches import load as load_bench
 from craik.harness.benchrows import print_rows, summary
-from craik.harness.claims import JudgedClaim
-from craik.harness.discovery import PACKAGE, Experiment, listing, load
-from craik.harness.errors import HarnessError, UsageError, suggestion
+from craik.harness.collecting_options import declare_coinrun
+from craik.harness.discovery import PACKAGE, listing, load
+from craik.harness.errors import UsageError, suggestion
 from craik.harness.plans import plan
 from craik.harness.provenance import versions
-from craik.harness.recorded import RecordedRun, recorded_runs
-from craik.harness.runs import RunResult, execute
-from craik.harness.settings import parse_overrides, settings_of, values_of
-from craik.harness.values import kind, written
+from craik.harness.recorded import recorded_runs
+from craik.harness.runs import execute
+from craik.harness.settings import parse_overrides, settings_of
+from craik.harness.values import whole_number
 from craik.harness.wording import counted
 
 OUT = Path("runs")
@@ -53,22 +52,15 @@ def main(argv: Sequence[str] | None = None, package: str = PACKAGE) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(words, package)
-    except HarnessError as error:
-        return _complain(error, error.status, words, error.detail)
-    except KeyboardInterrupt:
-        return _complain("stopped by Ctrl-C", 130, words)
-    except OSError as error:
-        reason = f"{error.strerror or error} {error.filename or ''}".strip()
-        return _complain(f"files must be readable and writable, but found: {reason}; mend that and try again", 1, words)
+        status = _dispatch(words, package)
+        sys.stdout.flush()  # a reader that has left is found here instead of after the last line of Python
     except SystemExit as leaving:  # argparse's way to end --help and --version
         return leaving.code if isinstance(leaving.code, int) else 0
-
-
-def _complain(sentence: object, status: int, words: Sequence[str], detail: str = "") -> int:
-    if "--traceback" in words:
-        print(detail or traceback.format_exc(), file=sys.stderr)
-    print(f"craik: {sentence}", file=sys.stderr)
+    except BrokenPipeError:  # as in craik list | head -1: nobody reads any more, so there is nothing to say
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (Exception, KeyboardInterrupt) as error:  # a fault of craik too is a sentence, and JSON where that was asked for
+        return complain(error, words)
     return status
 
 
@@ -103,7 +95,7 @@ def _list(options: argparse.Namespace, rest: list[str], package: str) -> int:
         return 0
     found = listing(package)
     if options.json:
-        _print_json({"experiments": [vars(experiment) for experiment in found]})
+        print_json({"experiments": [vars(experiment) for experiment in found]})
         return 0
     width = max((len(experiment.name) for experiment in found), default=0)
     for experiment in found:
@@ -118,8 +110,8 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
     parser.usage = "craik run NAME [options] [--field value ...]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment of craik list")
     parser.add_argument("--preset", default="quick", help="quick (minutes on two cores) or paper (its scale); default quick")
-    parser.add_argument("--seeds", type=_whole, metavar="N", help="how many seeds; default: the preset's own number")
-    parser.add_argument("--jobs", type=_whole, metavar="N", help="how many seeds at once; default: one a processor core")
+    parser.add_argument("--seeds", type=whole_number, metavar="N", help="how many seeds; default: the preset's own number")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="how many seeds at once; default: one a processor core")
     parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help=f"folder of all runs; default {OUT}")
 
 
@@ -131,7 +123,7 @@ def _run(options: argparse.Namespace, rest: list[str], package: str) -> int:
     experiment = load(options.name, package)
     settings = settings_of(experiment.config)
     if _helped(options):
-        print(_fields(experiment))
+        print(fields_help(experiment))
         return 0
     from craik.harness.terminal import print_verdicts, progress  # noqa: PLC0415  # rich, needed from here on only
 
@@ -140,39 +132,11 @@ def _run(options: argparse.Namespace, rest: list[str], package: str) -> int:
     with progress(experiment.name, len(planned.seeds)) as on_event:
         result = execute(planned, options.out, options.jobs, on_event)
     if options.json:
-        _print_json(_run_json(result))
+        print_json(run_json(result))
         return 0
     print_verdicts(result.claims, f"{experiment.name}, preset {planned.preset}, {counted(len(planned.seeds), 'seed')}")
-    print(f"\nrun     {_shown(result.folder)}\nreport  craik report {_shown(options.out)}")
+    print(f"\nrun     {shown(result.folder)}\nreport  craik report {shown(options.out)}")
     return 0
-
-
-def _fields(experiment: Experiment | Bench) -> str:
-    """The help of an experiment's or a benchmark's own fields, with the presets' values."""
-    lines = [f"\nfields of {experiment.name}: {experiment.title}"]
-    for setting in settings_of(experiment.config):
-        values = (
-            f"{preset} {shlex.quote(written(values_of(config)[setting.name]))}" for preset, config in experiment.presets.items()
-        )
-        text = f"{setting.help} ({kind(setting.type)}; {', '.join(values)})".strip()
-        wrapped = textwrap.wrap(text, 88, initial_indent=" " * 8, subsequent_indent=" " * 8)
-        lines += [f"  {setting.flag}", *wrapped]
-    return "\n".join(lines)
-
-
-def _run_json(result: RunResult) -> dict[str, Any]:
-    return {
-        "name": result.plan.experiment.name,
-        "preset": result.plan.preset,
-        "seconds": result.seconds,
-        "claims": _claims_json(result.claims),
-        "artifacts": [_shown(path) for path in result.artifacts],
-    }
-
-
-def _claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
-    keys = ("id", "text", "source", "printed", "measured", "low", "high", "verdict")
-    return [{key: getattr(claim, key) for key in keys} for claim in claims]
 
 
 # craik report
@@ -181,6 +145,7 @@ def _claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
 def _declare_report(parser: argparse.ArgumentParser) -> None:
     parser.usage = "craik report [DIR] [options]"
     parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=OUT, help=f"folder of runs; default {OUT}")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the report; default DIR/report.html")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the claims of all experiments as Markdown too")
 
 
@@ -191,24 +156,19 @@ def _report(options: argparse.Namespace, rest: list[str], package: str) -> int:
     from craik.harness.report import write_report  # noqa: PLC0415
     from craik.harness.terminal import print_verdicts  # noqa: PLC0415
 
-    path = write_report(options.directory)
+    path = write_report(options.directory, options.out)
     if options.markdown:
         write_claims_markdown(options.directory, options.markdown, package)
     runs = [run for run in recorded_runs(options.directory) if not run.older]
     if options.json:
-        markdown = _shown(options.markdown) if options.markdown else None
-        _print_json({"report": _shown(path), "markdown": markdown, "runs": [_recorded_json(run) for run in runs]})
+        markdown = shown(options.markdown) if options.markdown else None
+        print_json({"report": shown(path), "markdown": markdown, "runs": [recorded_json(run) for run in runs]})
         return 0
     for run in runs:
         print_verdicts(run.claims, f"{run.summary['name']}, {run.label}, {counted(len(run.summary['seeds']), 'seed')}")
         print()
-    print(f"report  {_shown(path)}" + (f"\nclaims  {_shown(options.markdown)}" if options.markdown else ""))
+    print(f"report  {shown(path)}" + (f"\nclaims  {shown(options.markdown)}" if options.markdown else ""))
     return 0
-
-
-def _recorded_json(run: RecordedRun) -> dict[str, Any]:
-    facts = {key: run.summary[key] for key in ("name", "preset", "overrides", "seconds")}
-    return {**facts, "claims": _claims_json(run.claims)}
 
 
 # craik bench
@@ -229,11 +189,11 @@ def _bench(options: argparse.Namespace, rest: list[str], package: str) -> int:
         raise UsageError(f"craik bench needs the name of a benchmark, but found none; {suggestion('', names(folder()))}")
     bench = load_bench(options.name, folder())
     if _helped(options):
-        print(_fields(bench))
+        print(fields_help(bench))
         return 0
     rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
     if options.json:
-        _print_json(summary(bench.name, rows))
+        print_json(summary(bench.name, rows))
     else:
         print_rows(rows)
     return 0
@@ -242,44 +202,23 @@ def _bench(options: argparse.Namespace, rest: list[str], package: str) -> int:
 # craik coinrun collect
 
 
-def _declare_coinrun(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "craik coinrun collect --to FILE [options]"
-    parser.add_argument("action", metavar="collect", nargs="?", help="train an expert, let it play, record what it sees")
-    parser.add_argument("--to", type=Path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads")
-    parser.add_argument("--expert", type=Path, metavar="FILE", help="a trained expert; made there first if it does not exist")
-    parser.add_argument("--further", action="store_true", help="train an expert that is there on, instead of using it as it is")
-    parser.add_argument("--minutes", type=float, metavar="M", help="end the expert's training after so long")
-    parser.add_argument("--steps", type=_whole, default=400_000_000, metavar="N", help="of the expert's training; texts: 400M")
-    parser.add_argument("--levels", type=_whole, default=64, metavar="N", help="training levels; default 64")
-    parser.add_argument("--states", type=_whole, default=1000, metavar="N", help="states of each training level; default 1000")
-    parser.add_argument(
-        "--validation", type=_whole, default=500, metavar="N", help="held-out levels, a state each; default 500"
-    )
-    parser.add_argument("--test", type=_whole, default=2000, metavar="N", help="test levels, a state each; default 2000")
-    parser.add_argument("--mode", choices=("easy", "hard"), default="easy", help="Procgen's difficulty; default easy")
-    parser.add_argument("--seed", type=_whole, default=0, metavar="N", help="of expert and recording; default 0")
-    parser.add_argument("--python", metavar="PATH", help="a Python 3.10, which Procgen needs; found by itself if left out")
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="where the simulator is installed; default craik's cache")
-
-
 def _coinrun(options: argparse.Namespace, rest: list[str], package: str) -> int:
     del package  # a collector is no experiment
     if _helped(options) or _refuse(rest):
         return 0
     if options.action != "collect":
-        raise UsageError(
-            f"craik coinrun knows the action collect, but found {options.action!r}; craik coinrun collect --to FILE"
-        )
+        found = repr(options.action) if options.action else "none"
+        raise UsageError(f"craik coinrun knows the action collect, but found {found}; craik coinrun collect --to FILE")
     if options.to is None:
         raise UsageError("craik coinrun collect needs a file to write, but found none; add --to FILE")
     from craik.harness.collecting import collect_coinrun  # noqa: PLC0415  # torch, needed from here on only
 
     about = collect_coinrun(options)
     if options.json:
-        _print_json({"recording": _shown(options.to), **about})
+        print_json({"recording": shown(options.to), **about})
     else:
         print("\n".join(f"{name:<14}{value}" for name, value in about.items()))
-        print(f"\nrun  craik run coinrun --recording {_shown(options.to)}")
+        print(f"\nrun  craik run coinrun --recording {shown(options.to)}")
     return 0
 
 
@@ -291,7 +230,7 @@ COMMANDS: dict[str, tuple[_Declare, _Execute, str]] = {
     "run": (_declare_run, _run, "compute an experiment, or go on where a run was stopped"),
     "report": (_declare_report, _report, "write the report of a folder of runs"),
     "bench": (_declare_bench, _bench, "measure time and memory beside plain backpropagation and other packages"),
-    "coinrun": (_declare_coinrun, _coinrun, "record an expert at CoinRun, for the experiment of that name"),
+    "coinrun": (declare_coinrun, _coinrun, "record an expert at CoinRun, for the experiment of that name"),
 }
 """Name, how its options are declared, how it runs (options, unknown words, package), a sentence."""
 
@@ -306,20 +245,3 @@ def _refuse(rest: Sequence[str]) -> bool:
     if rest:
         raise UsageError(f"an option must be one there is, but found {rest[0]!r}; --help lists them")
     return False
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, but found {text!r}") from None
-
-
-def _shown(path: Path) -> str:
-    """A path as people and scripts in this folder use it."""
-    absolute, here = path.absolute(), Path.cwd()
-    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
-
-
-def _print_json(content: object) -> None:
-    print(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False))

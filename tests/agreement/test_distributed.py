@@ -62,12 +62,13 @@ def test_one_environment_a_rank(ranks, rule, summation):
         assert any(0 < share < 1 for share in shares.values())
 
 
-def test_several_environments_a_rank(ranks):
+@pytest.mark.parametrize("rule", workers.SEVERAL)
+def test_several_environments_a_rank(ranks, rule):
     world = len(ranks)
-    expected, survivors = one_process(workers.RULES["and"], [workers.several(world, rank) for rank in range(world)])
+    expected, survivors = one_process(workers.RULES[rule], [workers.several(world, rank) for rank in range(world)])
     assert any(0 < share < 1 for share in survivors.values())
     for found in ranks:
-        assert_same_masks(found["collected"], expected, exact=True)
+        assert_same_masks(found["collected"][rule], expected, exact=True)
 
 
 @pytest.mark.parametrize("rule", workers.RULES)
@@ -77,7 +78,7 @@ def test_hook_of_distributed_data_parallel(ranks, rule):
         assert_same_masks(found["hooked"][rule], {name: combined.gradient for name, combined in expected.items()}, exact=False)
 
 
-@pytest.mark.parametrize("rule", ["mean", "and", "geometric"])
+@pytest.mark.parametrize("rule", [rule for rule in workers.RULES if rule != "rescaled"])
 def test_sharded_gradients(ranks, rule):
     expected = environment_by_environment(workers.RULES[rule], len(ranks))
     for found in ranks:
@@ -129,8 +130,9 @@ def test_a_rank_that_dies_ends_the_others_with_a_sentence(tmp_path):
     assert seconds < workers.TIMEOUT
 
 
-def test_a_rank_that_dies_under_the_hook(tmp_path):
-    alive, dead = workers.run(workers.hook_dies, 2, tmp_path)
+@pytest.mark.parametrize("work", [workers.hook_dies, workers.sharded_dies])
+def test_a_rank_that_dies_in_a_backward_pass(work, tmp_path):
+    alive, dead = workers.run(work, 2, tmp_path)
     assert dead is None
     assert alive.startswith("RuntimeError: ")
     assert "Every rank should take part" in alive

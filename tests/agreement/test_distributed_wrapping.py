@@ -1,4 +1,4 @@
-"""A model that has an `Agreement` can still be wrapped in DistributedDataParallel; one gloo process is enough to see it."""
+"""What one gloo process is enough to see: an `Agreement`'s model in DistributedDataParallel, and a world of one environment."""
 
 import pytest
 import torch
@@ -6,6 +6,7 @@ from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from craik.agreement import Agreement, AndMask, Mean
+from craik.agreement.distributed import combine_across_ranks
 
 
 @pytest.fixture
@@ -44,3 +45,12 @@ def test_agreement_inside_no_sync():
             twin(x).square().mean().backward()
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad)
+
+
+@pytest.mark.usefixtures("process_group")
+def test_a_single_environment_is_warned_of_unless_it_is_said_to_be_meant():
+    model = make()
+    model(torch.randn(8, 5, generator=torch.Generator().manual_seed(1))).square().mean().backward()
+    with pytest.warns(UserWarning, match=r"nothing to agree on.*environments=1"):
+        combine_across_ranks(model, AndMask(1.0))
+    combine_across_ranks(model, AndMask(1.0), environments=1)

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.agreement import TemporalAndMaskAdam, temporal
+from craik.agreement import TemporalAndMaskAdam, temporal, temporal_compiled
 from temporal_oracles import Literal1, temporal_and_mask_adam
 
 SHAPES = st.lists(st.lists(st.integers(1, 4), max_size=3).map(tuple), min_size=1, max_size=3)
@@ -44,9 +44,12 @@ def trained(shapes, options, steps=6, seed=0, **kind):
     return start, parameters, optimizer
 
 
-@given(shapes=SHAPES, options=settings(), seed=st.integers(0, 100), foreach=st.booleans())
-def test_a_step_is_the_literal_algorithm(shapes, options, seed, foreach):
-    start, found, optimizer = trained(shapes, options, seed=seed, foreach=foreach)
+KINDS = [{"foreach": False}, {"foreach": True}, {"compiled": True}]
+
+
+@given(shapes=SHAPES, options=settings(), seed=st.integers(0, 100), kind=st.sampled_from(KINDS))
+def test_a_step_is_the_literal_algorithm(shapes, options, seed, kind):
+    start, found, optimizer = trained(shapes, options, seed=seed, **kind)
     for index, (theta, parameter) in enumerate(zip(start, found, strict=True)):
         oracle = Literal1.of(theta)
         for step in gradients(shapes, 6, seed):
@@ -77,8 +80,15 @@ def test_the_foreach_step_is_the_loop(options, monkeypatch):
     assert_the_loop({"foreach": True}, options, SEVERAL)
 
 
+@pytest.fixture
+def no_kernels(monkeypatch):
+    """As on a GPU, or without a C compiler."""
+    monkeypatch.setattr(temporal_compiled, "_kernels", lambda like: None)
+
+
+@pytest.mark.usefixtures("no_kernels")
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # torch's own compiler
-def test_the_compiled_step_is_the_loop_and_is_compiled_once(monkeypatch):
+def test_without_kernels_the_loop_is_compiled_once_for_all(monkeypatch):
     monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 16)
     assert_the_loop({"compiled": True}, WAYS[0], SEVERAL)
     compiled = torch._dynamo.utils.counters["stats"]["unique_graphs"]
@@ -88,13 +98,23 @@ def test_the_compiled_step_is_the_loop_and_is_compiled_once(monkeypatch):
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled
 
 
-@pytest.mark.parametrize("foreach", [True, False])
-def test_strides_and_types_may_differ(foreach, monkeypatch):
+def test_a_compiled_step_tells_autograd_that_weights_have_changed():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    optimizer = TemporalAndMaskAdam([parameter], threshold=0.0, compiled=True)
+    loss = parameter.square().sum()
+    parameter.grad = torch.ones(3)
+    optimizer.step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_strides_and_types_may_differ(kind, monkeypatch):
     monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 8)
     generator = torch.Generator().manual_seed(0)
     start = [torch.randn(4, 6, generator=generator).T, torch.randn(3, 3, dtype=torch.float64, generator=generator)]
     parameters = [torch.nn.Parameter(tensor.clone(memory_format=torch.preserve_format)) for tensor in start]
-    optimizer = TemporalAndMaskAdam(parameters, lr=0.1, threshold=0.05, foreach=foreach)
+    optimizer = TemporalAndMaskAdam(parameters, lr=0.1, threshold=0.05, **kind)
     oracles = [Literal1.of(tensor.double()) for tensor in start]
     options = (0.1, (0.9, 0.999, 0.9), 0.05, 1e-8, 0.0, "none", True, False)
     for _ in range(4):
@@ -106,11 +126,12 @@ def test_strides_and_types_may_differ(foreach, monkeypatch):
         torch.testing.assert_close(parameter.detach().double(), oracle.theta, rtol=1e-4, atol=1e-5)
 
 
-def test_without_a_compiler_nothing_moves(monkeypatch):
+@pytest.mark.usefixtures("no_kernels")
+def test_without_any_compiler_nothing_moves(monkeypatch):
     def broken(*_):
         raise RuntimeError("InvalidCxxCompiler: No working C++ compiler found")
 
-    monkeypatch.setattr(temporal, "_fused", lambda: broken)
+    monkeypatch.setattr(temporal_compiled, "_fused", lambda: broken)
     parameter = torch.nn.Parameter(torch.ones(2))
     optimizer = TemporalAndMaskAdam([parameter], compiled=True)
     parameter.grad = torch.ones(2)
@@ -121,10 +142,10 @@ def test_without_a_compiler_nothing_moves(monkeypatch):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-@pytest.mark.parametrize("foreach", [True, False])
-def test_nonfinite_gradients_are_refused_or_seen(value, foreach):
+@pytest.mark.parametrize("kind", KINDS)
+def test_nonfinite_gradients_are_refused_or_seen(value, kind):
     fine, broken = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
-    optimizer = TemporalAndMaskAdam([fine, broken], threshold=1.0, foreach=foreach)
+    optimizer = TemporalAndMaskAdam([fine, broken], threshold=1.0, **kind)
     fine.grad, broken.grad = torch.ones(2), torch.tensor([1.0, value])
     with pytest.raises(FloatingPointError, match=r"Found NaN or infinity.*nothing has moved"):
         optimizer.step()
@@ -136,9 +157,10 @@ def test_nonfinite_gradients_are_refused_or_seen(value, foreach):
     assert torch.equal(fine, torch.ones(2))
 
 
-def test_finite_gradients_whose_sum_overflows_pass():
+@pytest.mark.parametrize("kind", KINDS)
+def test_finite_gradients_whose_sum_overflows_pass(kind):
     parameter = torch.nn.Parameter(torch.ones(2))
-    optimizer = TemporalAndMaskAdam([parameter])
+    optimizer = TemporalAndMaskAdam([parameter], **kind)
     parameter.grad = torch.full((2,), 3e38)
     optimizer.step()
     assert optimizer.state[parameter]["step"] == 1

@@ -16,7 +16,7 @@ def test_rows(capsys, monkeypatch, tmp_path):
     score = rows[-1]
     assert score["products"] <= 2 * 2 * 2 * (3 + 3)  # pairs, signs, Hessians of a pair, start and iterations
     bench = load("consistency", folder()).module
-    assert bench.probe("score", hidden=8, inputs=6, examples=8, iterations=2, ridge=0.1, seed=0) > 0
+    assert bench.probe("score", hidden=8, inputs=6, examples=8, loss=2.0, basis=4, iterations=2, ridge=0.1, seed=0) > 0
 
 
 def test_the_full_preset_has_a_million_parameters():
@@ -24,4 +24,11 @@ def test_the_full_preset_has_a_million_parameters():
     config = bench.PRESETS["full"]
     widths = [config.inputs, *[config.hidden] * 3, 10]
     assert sum(a * b + b for a, b in itertools.pairwise(widths)) >= 10**6
-    assert len(bench.landscape(4, 3, 2, 0).point) == 3 * 4 + 4 + 2 * (4 * 4 + 4) + 4 * 10 + 10
+    assert len(bench.landscape(4, 3, 2, 1.0, 0).point) == 3 * 4 + 4 + 2 * (4 * 4 + 4) + 4 * 10 + 10
+
+
+def test_the_network_is_trained_first():
+    bench = load("consistency", folder()).module
+    losses = bench.landscape(8, 6, 8, 0.3, 0)
+    assert sum(losses.loss(e) for e in (0, 1)) / 2 <= 0.3
+    assert sum(losses.loss(e) for e in (0, 1)) / 2 > 0.25

@@ -1,11 +1,12 @@
 import json
+import sys
 from dataclasses import replace
 
 import pytest
 import torch
 from craik_benchmarks.optimisers.literal import agrees
 from craik_benchmarks.optimisers.methods import FUSED, Method, NotRunError, methods
-from craik_benchmarks.optimisers.methods.cautious_adamw import CautiousAdamW
+from craik_benchmarks.optimisers.methods.cautious_adamw import CautiousAdamW, timm_adamw
 
 from craik import cli
 from craik.agreement import TemporalAndMaskAdam
@@ -55,6 +56,27 @@ def test_our_cautious_adamw_keeps_the_signs_that_agree():
     moved = before - parameter.detach()
     assert moved[1] == 0
     assert moved[0].item() == pytest.approx(0.2, rel=1e-3)  # a step of Adam's, doubled as half of the components are left
+
+
+def test_timms_is_found_without_its_models(tmp_path, monkeypatch):
+    """timm's __init__ imports torchvision, which may not load; its optimisers only import each other."""
+    folder = tmp_path / "timm" / "optim"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    (folder / "__init__.py").write_text("raise RuntimeError('the same')")
+    (folder / "_types.py").write_text("ParamsT = object")
+    (folder / "adamw.py").write_text("from ._types import ParamsT\nclass AdamWLegacy: params = ParamsT\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "sys.modules", {k: v for k, v in sys.modules.items() if k.split(".")[0] not in {"timm", "timm_optimisers"}}
+        )
+        patch.syspath_prepend(tmp_path)
+        assert timm_adamw().params is object
+        (folder / "adamw.py").unlink()
+        for name in ("timm_optimisers.adamw", "timm_optimisers"):
+            del sys.modules[name]
+        patch.setattr("sys.path_importer_cache", {})
+        assert timm_adamw() is None
 
 
 @pytest.mark.parametrize("options", [{"workloads": ()}, {"workloads": ("large",)}, {"methods": ("adam",)}, {"repeats": 0}])

@@ -19,6 +19,7 @@ from craik.distill import (
     KullbackLeibler,
     Labelled,
     SquaredError,
+    TimeMixture,
     Truncated,
     finite_differences,
     meta_gradient,
@@ -116,6 +117,46 @@ def test_the_meta_gradient_is_the_slope_of_the_validation_loss(rule, loss):
 
     teacher = models.teacher(units, gated=LOSSES[loss][2])
     found = finite_differences(at, teacher, generator=models.generator(5), directions=2, step=1e-5)
+    assert all(difference.relative_error < 1e-6 for difference in found)
+    assert all(abs(difference.derivative) > 1e-6 for difference in found)
+
+
+@pytest.mark.parametrize("strategy", EXACT)
+@pytest.mark.parametrize("rule", ["momentum", "adam"])
+def test_every_exact_strategy_gives_the_slope(strategy, rule):
+    batches, validation = models.data()
+
+    def at(teacher):
+        return meta_gradient(
+            models.student("convolution"),
+            teacher,
+            batches,
+            validation,
+            layers=["conv"],
+            inner=RULES[rule][0],
+            label_loss=models.label_loss,
+            alpha=0.7,
+            strategy=strategy,
+            chunk=3,
+        )
+
+    teacher = models.teacher({"conv": (2, 2, 3)})
+    found = finite_differences(at, teacher, generator=models.generator(6), directions=2, step=1e-5)
+    assert all(difference.relative_error < 1e-6 for difference in found)
+    assert all(abs(difference.derivative) > 1e-6 for difference in found)
+
+
+def test_the_mixture_over_time_has_its_slope():
+    student = nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), nn.Softplus(), nn.Flatten(), nn.Linear(27, 3))
+    batches = Batches(models.randn(0, 4, 5, 1, 3, 3), models.randn(1, 4, 5, 3, 3, 3), models.labels(2, 4, 5))
+    validation = Labelled(models.randn(3, 7, 1, 3, 3), models.labels(4, 7))
+    settings = {"layers": ["0"], "inner": SGD(0.1, 0.5), "label_loss": models.label_loss, "alpha": 0.7}
+
+    def at(teacher):
+        return meta_gradient(models.filled(student, 5), teacher, batches, validation, strategy="adjoint", **settings)
+
+    teacher = TimeMixture(3, {"0": 3}, scale=1.0, generator=models.generator(6)).double()
+    found = finite_differences(at, teacher, generator=models.generator(7), directions=2, step=1e-5)
     assert all(difference.relative_error < 1e-6 for difference in found)
     assert all(abs(difference.derivative) > 1e-6 for difference in found)
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments import distill_ablations, distill_mujoco
-from craik.experiments.distill_ablations import Trial, with_other_trajectories
+from craik.experiments import _ablation_methods, distill_ablations, distill_mujoco
+from craik.experiments._ablation_variants import Trial, with_other_trajectories
 from craik.harness.claims import judge
 from mujoco_made_up import made_up_data
 
@@ -80,7 +80,7 @@ def test_a_random_teacher_of_coefficient_zero_and_imitation_zero_are_no_teacher(
         Trial("random-teacher", 5.0),
     ):
         student = distill_mujoco.make_student(settings, 5)
-        list(distill_ablations.train_other(settings, student, data, trial))
+        list(_ablation_methods.train_other(settings, student, data, trial))
         students.append(torch.cat([p.detach().flatten() for p in student.parameters()]))
     torch.testing.assert_close(students[0], students[1])
     torch.testing.assert_close(students[0], students[2])
@@ -90,7 +90,7 @@ def test_a_random_teacher_of_coefficient_zero_and_imitation_zero_are_no_teacher(
 def test_soft_labels_know_the_label():
     data = made_up_data("Walker2d", 0, 400, 1, 1, "always").train
     settings = replace(SMALL, teacher_channels=(8,), teacher_hidden=16)
-    soft = distill_ablations.soft_labels(settings, data, temperature=1.0)
+    soft = _ablation_methods.soft_labels(settings, data, temperature=1.0)
     torch.testing.assert_close(soft.sum(1), torch.ones(400))
     assert float((soft.argmax(1) - data.y).abs().float().mean()) < 4  # of 32 bins
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments import distill_life
-from craik.experiments.distill_life import Setting
+from craik.experiments import _life_networks, distill_life
+from craik.experiments._life_networks import Setting
 from craik.harness.claims import judge
 from craik.tasks.life import life
 
@@ -57,20 +57,20 @@ def test_a_fixed_teacher_is_never_trained_and_trains_on_all_boards(method, monke
 
     monkeypatch.setattr(distill_life.Distillation, "meta_step", refuse)
     data = life(0, 32, side=5, selection=1, test=1)
-    student = distill_life.Student(SETTING, torch.Generator().manual_seed(0))
+    student = _life_networks.Student(SETTING, torch.Generator().manual_seed(0))
     steps = list(distill_life.train(TINY, method, SETTING, student, data))
     assert steps == [2]  # an epoch of 32 / 16
 
 
 def test_the_oracle_supervises_the_last_layer_of_every_generation():
     data = life(0, 4, side=5, selection=1, test=1)
-    oracle = distill_life.make_teacher("oracle", SETTING, data, torch.Generator())
+    oracle = _life_networks.make_teacher("oracle", SETTING, data, torch.Generator())
     assert list(oracle.filters) == ["body.4", "body.10", "body.16"]
-    assert len(distill_life.make_teacher("meta", SETTING, data, torch.Generator()).filters) == 9
+    assert len(_life_networks.make_teacher("meta", SETTING, data, torch.Generator()).filters) == 9
 
 
 def test_the_student_sees_far_enough_and_reads_the_middle():
-    student = distill_life.Student(SETTING, torch.Generator().manual_seed(1))
+    student = _life_networks.Student(SETTING, torch.Generator().manual_seed(1))
     x = torch.rand(1, 9, 9, requires_grad=True)
     student(x).sum().backward()
     assert x.grad is not None

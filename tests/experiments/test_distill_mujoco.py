@@ -3,8 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments import distill_mujoco
-from craik.experiments._table7 import TABLE
+from craik.experiments import _mujoco_settings, distill_mujoco
+from craik.experiments._distill_mujoco_figures import TABLE
+from craik.experiments._measured import Measured
+from craik.experiments._mujoco_errors import Look, rows_of, watch
 from craik.harness.claims import judge
 from craik.networks import relu_mlp
 from mujoco_made_up import made_up_data
@@ -57,9 +59,9 @@ def test_an_auxiliary_head_changes_the_student_and_a_weight_of_zero_does_not():
     data = made_up_data("Swimmer", 0, 60, 1, 1, "always").train
     students = []
     for setting in (
-        distill_mujoco.Setting(1e-2, 0.0, 6, 0.0),
-        distill_mujoco.Setting(1e-2, 0.0, 6, 0.0),
-        distill_mujoco.Setting(1e-2, 0.0, 6, 4.0),
+        _mujoco_settings.Setting(1e-2, 0.0, 6, 0.0),
+        _mujoco_settings.Setting(1e-2, 0.0, 6, 0.0),
+        _mujoco_settings.Setting(1e-2, 0.0, 6, 4.0),
     ):
         student = distill_mujoco.make_student(TINY, 5)
         list(distill_mujoco.train_plainly(TINY, student, data, setting))
@@ -70,10 +72,32 @@ def test_an_auxiliary_head_changes_the_student_and_a_weight_of_zero_does_not():
 
 def test_weight_decay_spares_the_directions_of_weight_norm():
     student = relu_mlp((3, 4, 2), torch.Generator().manual_seed(0), weight_norm=True)
-    decayed, spared = distill_mujoco.without_direction(student, 0.1)
+    decayed, spared = _mujoco_settings.without_direction(student, 0.1)
     assert [tuple(p.shape) for p in spared["params"]] == [(4, 3), (2, 4)]
     assert {tuple(p.shape) for p in decayed["params"]} == {(4,), (4, 1), (2,), (2, 1)}
     assert (decayed["weight_decay"], spared["weight_decay"]) == (0.1, 0.0)
+
+
+def test_a_run_that_diverges_ends_at_its_last_look():
+    def looks(count):
+        yield from [Look(Measured(5, 0.2, 0.3), 0.1), Look(Measured(10, 0.1, 0.2), 0.05)][:count]
+        raise FloatingPointError("Found nan.")
+
+    *curve, final = rows_of(looks(2), {"method": "ldt"})
+    assert [row["step"] for row in curve] == [5, 10]
+    assert (final["selected"], final["selected_step"], final["diverged"]) == (0.2, 10, "Found nan.")
+    assert final["gap"] == pytest.approx(0.15)
+    [lost] = rows_of(looks(0), {"method": "ldt"})
+    assert (lost["kind"], lost["selected"], lost["as_printed"], lost["method"]) == ("final", 1.0, 1.0, "ldt")
+
+
+def test_an_error_that_is_no_number_is_a_divergence():
+    student = distill_mujoco.make_student(TINY, 5)
+    with torch.no_grad():
+        student[0].bias.fill_(float("nan"))
+    data = made_up_data("Swimmer", 0, 10, 5, 5, "always")
+    with pytest.raises(FloatingPointError, match="after 3 steps"):
+        list(watch(student, data, iter([3]), every=1, rounds=1))
 
 
 def test_the_published_grids():

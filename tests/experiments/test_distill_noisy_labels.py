@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.experiments import distill_noisy_labels
+from craik.experiments import _calibration, distill_noisy_labels
 from craik.harness.claims import judge
 from craik.tasks.noisy_labels import CLASSES, noisy_labels
 
@@ -54,14 +54,14 @@ class Knowing(nn.Module):
 
 def test_who_knows_the_odds_is_calibrated_and_who_is_sure_is_not():
     found = noisy_labels(0, inputs=5, examples=2, logit_scale=3.0, test=20_000)
-    right = distill_noisy_labels.calibration(Knowing(found.test_probabilities), found)
-    assert distill_noisy_labels.calibration_error(right) < 0.01
+    right = _calibration.calibration(Knowing(found.test_probabilities), found)
+    assert _calibration.calibration_error(right) < 0.01
     assert sum(place["share"] for place in right) == pytest.approx(1)
     for place in right:
         assert place["truth"] == pytest.approx(place["confidence"], abs=1e-5)
     sure = (found.test_probabilities**5).clamp(min=1e-9)
-    too_sure = distill_noisy_labels.calibration(Knowing(sure / sure.sum(1, keepdim=True)), found)
-    assert distill_noisy_labels.calibration_error(too_sure) > 0.1
+    too_sure = _calibration.calibration(Knowing(sure / sure.sum(1, keepdim=True)), found)
+    assert _calibration.calibration_error(too_sure) > 0.1
 
 
 def test_entropy_by_hand():

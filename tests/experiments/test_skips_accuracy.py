@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments import _skips, skips_accuracy
+from craik.experiments import _outcomes, _skips, skips_accuracy
 from craik.harness.claims import judge
 from craik.skips import FixedStep, Greedy
 
@@ -78,12 +78,12 @@ def test_a_model_that_knows_the_last_frame_is_always_right(tiny, task, view):
         same = [(known == one).flatten(1).all(dim=1).nonzero()[0, 0] for one in given]
         return last[torch.stack(same)]
 
-    assert _skips.label_accuracy(oracle, world, 3) == (1.0, 0.0, 1.0)
+    assert _outcomes.label_accuracy(oracle, world, 3) == (1.0, 0.0, 1.0)
 
 
 def test_a_model_that_predicts_nothing_is_never_right_and_soon_stopped(tiny):
     world = _skips.make_world(tiny, "test", 5)
-    assert _skips.label_accuracy(lambda frames, context: torch.full_like(frames, -9.0), world, 9) == (0.0, 1.0, 2.0)
+    assert _outcomes.label_accuracy(lambda frames, context: torch.full_like(frames, -9.0), world, 9) == (0.0, 1.0, 2.0)
 
 
 def test_published_networks_take_rgb(tiny):
@@ -108,9 +108,17 @@ def test_global_random_numbers_are_left_alone(tiny):
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def made_up(method, seed, accuracy, epochs):
+def made_up(method, seed, accuracy, epochs, task="funnel-board"):
     curve = [
-        {"kind": "curve", "method": method, "seed": seed, "epochs": e, "validation_accuracy": accuracy, "evaluations": 10 * e}
+        {
+            "kind": "curve",
+            "task": task,
+            "method": method,
+            "seed": seed,
+            "epochs": e,
+            "validation_accuracy": accuracy,
+            "evaluations": 10 * e,
+        }
         for e in (1, epochs)
     ]
     return [*curve, {**curve[-1], "kind": "final", "test_accuracy": accuracy}]
@@ -129,6 +137,22 @@ def test_claims_compare_seed_by_seed():
     assert {c.id: judge(c, flat, "paper").verdict for c in skips_accuracy.CLAIMS}["skips-accuracy.per-epoch"] == "holds"
 
 
+def test_each_task_has_claims_of_its_own():
+    accuracies = {"asi": 0.9, "asi-no-exploration": 0.6, "fixed-1": 0.2, "fixed-2": 0.7, "fixed-3": 0.3}
+    runs = [made_up(method, s, value, 3, "room-runner") for s in range(5) for method, value in accuracies.items()]
+    flat = [row for group in runs for row in group]
+    judged = {claim.id: judge(claim, flat, "quick") for claim in skips_accuracy.CLAIMS}
+    assert judged["skips-accuracy.above-1"].verdict == "not measured"
+    assert judged["skips-accuracy.room-runner"].verdict == "holds"
+    assert judged["skips-accuracy.room-runner"].measured == pytest.approx(0.2)  # over the best of the others
+
+
+def test_the_learning_rate_falls_once_by_steps_or_by_evaluations(tiny):
+    by_steps, by_evaluations = replace(tiny, decay_steps=7), replace(tiny, decay_steps=None, decay_evaluations=70)
+    assert [_skips.learning_rate_of(by_steps, i, 10 * i) / tiny.learning_rate for i in (6, 7, 99)] == [1, 0.2, 0.2]
+    assert [_skips.learning_rate_of(by_evaluations, i, 10 * i) / tiny.learning_rate for i in (6, 7, 99)] == [1, 0.2, 0.2]
+
+
 def test_figures_and_progress(tiny, rows):
     assert list(skips_accuracy.figures(rows)) == ["learning-curves", "outcomes"]
     assert skips_accuracy.progress(tiny, rows[-1])[0] == 1.0
@@ -136,7 +160,15 @@ def test_figures_and_progress(tiny, rows):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"methods": ()}, {"checks": 0}, {"batch": 7}, {"horizon": 0}, {"learning_rate": 0.0}, {"exploration_steps": -1}],
+    [
+        {"methods": ()},
+        {"checks": 0},
+        {"batch": 7},
+        {"horizon": 0},
+        {"learning_rate": 0.0},
+        {"exploration_steps": -1},
+        {"decay_steps": 0},
+    ],
 )
 def test_bad_settings_are_refused(tiny, changes):
     with pytest.raises(ValueError, match="should"):

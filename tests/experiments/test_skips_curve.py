@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments import skips_curve
+from craik.experiments import _ball_motion, skips_curve
 from craik.harness.claims import judge
 from craik.tasks.funnel_board import SMALL, generate
 from craik.tasks.funnel_board.rendering import to_pixels
@@ -19,11 +19,24 @@ def rows(tmp_path_factory):
 def test_one_row_for_each_skip_and_state(rows):
     assert [(row["skip"], row["state"]) for row in rows] == [(s, state) for s in (1, 3, 9) for state in ("slow", "fast")]
     assert all(row["rate"] == pytest.approx(row["error"] / 9) for row in rows)
+    longest = [row for row in rows if row["skip"] == 9]
+    assert all(row["step_rate"] == pytest.approx(row["rate"]) for row in longest)  # one step reaches as far
+
+
+def test_errors_are_distances_in_world_units_after_the_steps():
+    boards = generate(3, 0, SMALL)
+    still = _ball_motion.Step(torch.nn.Linear(21 * 17 + 4, 4).requires_grad_(False), torch.zeros(4))  # predicts no motion
+    start, end = _ball_motion.transitions(boards, 6)
+    moved = (end.position - start.position).norm(dim=1) / SMALL.pixels_per_unit
+    found = skips_curve.errors(still, boards, 2, 3)
+    assert len(found["slow"]) + len(found["fast"]) == len(moved)
+    assert torch.cat([found["slow"], found["fast"]]).sum() == pytest.approx(float(moved.sum()), rel=1e-5)
+    assert len(found["slow"]) == int((start.change.norm(dim=1) < SMALL.ball_radius * SMALL.pixels_per_unit).sum())
 
 
 def test_transitions_span_their_skip():
     boards = generate(3, 0, SMALL)
-    before, after = skips_curve.transitions(boards, 4)
+    before, after = _ball_motion.transitions(boards, 4)
     where = to_pixels(SMALL, boards.paths[0])
     assert torch.allclose(before.position[0].double(), torch.from_numpy(where[1]))
     assert torch.allclose(after.position[0].double(), torch.from_numpy(where[5]))
@@ -34,8 +47,8 @@ def test_transitions_span_their_skip():
 def test_a_network_sees_the_board_around_the_ball():
     obstacles = torch.zeros(1, 6 + 36 + 14, 8 + 40 + 8)
     obstacles[0, 6 + 10, 8 + 20] = 1.0  # pixel (20, 10) of the board
-    motion = skips_curve.Motion(torch.tensor([0]), torch.tensor([[20.5, 9.25]]), torch.tensor([[0.0, 2.0]]))
-    seen = skips_curve.inputs(obstacles, motion, slice(None))[0]
+    motion = _ball_motion.Motion(torch.tensor([0]), torch.tensor([[20.5, 9.25]]), torch.tensor([[0.0, 2.0]]))
+    seen = _ball_motion.inputs(obstacles, motion, slice(None))[0]
     view = seen[:-4].reshape(21, 17)
     assert view.nonzero().tolist() == [[6 + 1, 8]]  # the row below the ball's, in its column
     assert seen[-4:].tolist() == [0.5, 0.25, 0.0, 1.0]

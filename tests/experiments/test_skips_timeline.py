@@ -67,6 +67,25 @@ def test_figures_and_claims(rows):
     assert verdicts[0].measured == pytest.approx(0.2)
 
 
+def skip(before, after):
+    return {"from": before, "t": after}
+
+
+def test_a_portion_has_a_long_skip_in_its_middle_with_room_on_both_sides():
+    shown = skips_timeline.SHOWN
+    predicted = [skip(0, 4), skip(4, 40), skip(40, 44), skip(44, 56), skip(56, 57)]
+    start = skips_timeline._portion(predicted, 80)  # 40 steps of a skip do not fit; the one from 44 to 56 does
+    assert start < 44
+    assert start + shown > 56
+    assert (44 - start) - (start + shown - 1 - 56) in {-1, 0, 1}
+    assert skips_timeline._portion([skip(0, 30)], 31) == 4  # none fits: the middle of the longest
+
+
+def test_the_most_accurate_seed_is_shown():
+    rows = [{"kind": "trained", "seed": seed, "accuracy": accuracy} for seed, accuracy in ((0, 0.5), (1, 0.9), (2, 0.9))]
+    assert skips_timeline.most_accurate(rows) == 1
+
+
 def test_bad_settings_are_refused():
     with pytest.raises(ValueError, match="should"):
         replace(skips_timeline.PRESETS["quick"], test_episodes=1)

@@ -83,7 +83,7 @@ def test_animations_stand_beside_the_figures_and_stale_ones_go(package, tmp_path
     object.__setattr__(experiment, "figures", lambda rows: {})
     object.__setattr__(experiment, "animations", lambda rows: {"walk-and-truth": b"GIF89a"})
     (one,) = draw(experiment, [], tmp_path)
-    assert (one.file, one.caption) == ("figures/walk-and-truth.gif", "walk and truth")
+    assert (one.file, one.caption) == ("figures/walk-and-truth.gif", "Animation: walk and truth.")
     assert (tmp_path / one.file).read_bytes() == b"GIF89a"
     object.__setattr__(experiment, "animations", lambda rows: {"other": b"GIF89a"})
     draw(experiment, [], tmp_path)

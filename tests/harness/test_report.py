@@ -35,11 +35,14 @@ class Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.text, self.tags, self.loaded, self.open = "", [], [], []
+        self.names, self.links = [], []
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         if tag not in {"meta", "img", "link", "br"}:
             self.open.append(tag)
+        self.names += [value for key, value in attrs if key == "id"]
+        self.links += [value for key, value in attrs if key == "href"]
         self.loaded += [value for key, value in attrs if key in {"src", "data", "srcset"} or (key == "href" and tag == "link")]
 
     def handle_endtag(self, tag):
@@ -78,6 +81,18 @@ def test_the_report_opens_with_the_claims_and_shows_the_run(run, tmp_path):
     assert text.index("✗ does not hold") < text.index("Figures")
     assert text.count("✓ holds") == 2  # in the table and beside its condition, and nowhere by hand
     assert result.folder.name in text
+
+
+def test_every_run_and_what_was_tried_is_one_step_away(run, tmp_path):
+    anchor = f"counter-walk-{run().folder.name}"
+    page = read(write_report(tmp_path / "runs"))
+    assert set(page.links) <= {f"#{name}" for name in page.names}
+    assert len(page.names) == len(set(page.names))
+    assert page.links.count(f"#{anchor}") == 2  # from the overview and from the table
+    assert f"#{anchor}-counter.low" in page.links
+    text = " ".join(page.text.split())
+    assert re.search(r"counter-walk ✓ 1 holds ✗ 1 does not hold \S 1 not measured quick", text)
+    assert text.index("1 holds ✗") < text.index("The walk <ends> high.")
 
 
 def test_the_report_needs_nothing_else(run, tmp_path):
@@ -139,9 +154,27 @@ def test_no_folder_no_run_no_sense(run, tmp_path):
         write_report(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="at least one finished run"):
         write_report(tmp_path)
-    broken = run().folder / "claims.json"
-    broken.write_text('{"name": "counter-w')
-    with pytest.raises(HarnessError, match=r"readable.*JSONDecodeError"):
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "found"),
+    [
+        ("claims.json", '{"name": "counter-w', "JSONDecodeError"),
+        ("claims.json", "[]", "TypeError"),
+        ("claims.json", '{"claims": []}', "'command', 'commit', 'figures'"),
+        ("config.json", "{}", "'settings'"),
+        ("config.json", "[]", "AttributeError"),
+    ],
+)
+def test_a_damaged_run_is_named(run, tmp_path, file, content, found):
+    (run().folder / file).write_text(content)
+    with pytest.raises(HarnessError, match=rf"readable.*{found}.*repeat or delete it"):
+        write_report(tmp_path / "runs")
+
+
+def test_a_lost_figure_is_named_with_the_command_that_draws_it(run, tmp_path):
+    (run().folder / "figures" / "walk.svg").unlink()
+    with pytest.raises(HarnessError, match=r"walk\.svg is not .*; craik run counter-walk .* draws it again"):
         write_report(tmp_path / "runs")
 
 

@@ -69,3 +69,5 @@ def test_bytes_that_are_no_text_are_damage(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(encode(complete_row({}, 0, 0.0)).encode() + b'{"seed": 1, "x": "\xff\xfe')
     assert (read_rows(path).damaged, list(read_rows(path).seeds)) == ((1,), [0])
+    path.write_bytes(b"\xff\xfe garbage\nmore")
+    assert (read_rows(path).damaged, read_rows(path).seeds, read_rows(path).unreadable) == ((), {}, 2)

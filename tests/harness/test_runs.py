@@ -146,6 +146,8 @@ def test_the_first_seed_is_a_setting(package, tmp_path):
     [
         ({"preset": "quik"}, "did you mean quick"),
         ({"seeds": 0}, "at least one seed"),
+        ({"overrides": {"seed": -1}}, "between 0 and 2\\^63, but found --seed -1"),
+        ({"overrides": {"seed": 2**63 - 1}}, "between 0 and 2\\^63"),
         ({"overrides": {"steps": -1}}, "steps must not be negative"),
     ],
 )
@@ -294,6 +296,14 @@ def test_a_damaged_seed_is_discarded_and_computed_again(package, tmp_path):
     assert "discarded seed 2" in next(event.text for event in events if event.kind == "notice")
     assert second.computed == (2,)
     assert len(lines(path)) == len(first.rows)
+
+
+def test_a_file_of_nothing_but_damage_is_said(package, tmp_path):
+    first = run(package, tmp_path / "runs", seeds=1)
+    (first.folder / "rows.jsonl").write_bytes(b"\xff\xfe garbage")
+    events: list[Event] = []
+    assert run(package, tmp_path / "runs", events, seeds=1).computed == (0,)
+    assert "discarded 1 unreadable line" in next(event.text for event in events if event.kind == "notice")
 
 
 def test_figures_that_are_no_longer_drawn_go(package, tmp_path):

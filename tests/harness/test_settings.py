@@ -149,6 +149,22 @@ def test_a_configs_own_sentence_is_kept():
         build(Config(), {"epochs": 0})
 
 
+def test_a_sentence_without_the_value_found_is_completed():
+    @dataclass(frozen=True)
+    class Two:
+        low: int = 1
+        high: int = 2
+
+        def __post_init__(self):
+            if self.low > self.high:
+                raise ValueError("low should not exceed high. Swap the 2 of them.")
+
+    with pytest.raises(UsageError, match=r"Swap the 2 of them\. Given: --low 7\.$"):
+        build(Two(), {"low": 7})
+    with pytest.raises(UsageError, match=r"Swap the 2 of them\.$"):
+        build(Two(), {"low": 3, "high": 2})
+
+
 def test_a_field_must_not_hide_an_option():
     @dataclass(frozen=True)
     class Bad:

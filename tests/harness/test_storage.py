@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from craik.harness.errors import HarnessError, UsageError
-from craik.harness.storage import ensure_writable, locked, write_atomically
+from craik.harness.storage import ensure_file, ensure_writable, locked, write_atomically
 
 
 def test_a_failed_write_leaves_the_old_content(tmp_path, monkeypatch):
@@ -35,6 +35,12 @@ def test_a_folder_below_a_file_is_not_writable(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match=r"must be writable.*--out"):
         ensure_writable(tmp_path / "file" / "runs")
+
+
+def test_a_file_is_not_written_over_a_folder(tmp_path):
+    ensure_file(tmp_path / "new" / "file", "--to")
+    with pytest.raises(UsageError, match=r"--to must name a file, but .* is a folder"):
+        ensure_file(tmp_path / "new", "--to")
 
 
 def test_a_folder_has_one_holder_at_a_time(tmp_path):

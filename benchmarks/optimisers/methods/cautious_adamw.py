@@ -4,9 +4,11 @@ It keeps a component of Adam's step only where its sign is that of the present g
 kept: an agreement between the past and the present step, with no threshold and no notion of environments.
 """
 
-import importlib
-import warnings
+import importlib.util
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -24,13 +26,21 @@ def make(parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
 
 
 def timm_adamw() -> Callable[..., torch.optim.Optimizer] | None:
-    """Return timm's AdamW, or None where timm is missing, or torchvision, without which it cannot be imported."""
+    """Return timm's AdamW, or None where there is no timm, or none with this optimiser.
+
+    timm as a whole imports its vision models, hence torchvision, whose wheels load beside torch's CUDA build only. The
+    optimisers import neither, so their folder is taken as a package of its own.
+    """
+    spec = importlib.util.find_spec("timm")  # finds it without running it
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    package = ModuleType("timm_optimisers")
+    package.__path__ = [str(Path(folder) / "optim") for folder in spec.submodule_search_locations]
+    sys.modules[package.__name__] = package
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # Not torch's AdamW under timm's name: timm's own has the mask, since 1.0.12.
-            return importlib.import_module("timm.optim.adamw").AdamWLegacy
-    except (ImportError, AttributeError, RuntimeError):
+        # Not torch's AdamW under timm's name: timm's own has the mask, since 1.0.12.
+        return importlib.import_module("timm_optimisers.adamw").AdamWLegacy
+    except (ImportError, AttributeError):
         return None
 
 
@@ -76,7 +86,7 @@ class CautiousAdamW(torch.optim.Optimizer):
         torch._foreach_addcdiv_(parameters, kept, root, -group["lr"] / (1 - beta1**count))
 
 
-OWN = "our reading of Liang et al. 2024: timm is not installed, or torchvision, without which it cannot be imported"
+OWN = "our reading of Liang et al. 2024: timm is not installed"
 METHOD = (
     Method("cautious AdamW", make, package="timm", note="timm's AdamW(caution=True)")
     if timm_adamw()

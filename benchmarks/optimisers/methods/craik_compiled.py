@@ -1,4 +1,4 @@
-"""TemporalAndMaskAdam, fused by torch.compile."""
+"""TemporalAndMaskAdam, one call of a kernel in C."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""TemporalAndMaskAdam, fused by torch.compile, with its check for NaN and infinity, which torch's optimisers do not make."""
+"""TemporalAndMaskAdam, one call of a kernel in C, with its check for NaN and infinity, which torch's optimisers do not make."""
 
 from collections.abc import Sequence
 

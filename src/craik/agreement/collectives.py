@@ -1,6 +1,7 @@
 """Collective operations that end in a sentence where a rank is gone, and the ranks' agreement on what they exchange."""
 
 import hashlib
+import warnings
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
@@ -104,6 +105,12 @@ def shake_hands(
         )
     if total == 0:
         raise ValueError("At least one rank should have an environment. Found none. Skip the step on all ranks.")
+    if total == 1 and expected is None:
+        warnings.warn(
+            "All ranks together have one environment. With a single environment there is nothing to agree on: start more "
+            "ranks, or pass environments=1 if that is meant.",
+            stacklevel=4,
+        )
     return total
 
 

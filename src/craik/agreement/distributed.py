@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, no_type_check
 
 import torch
-from jaxtyping import Float, Int8, Shaped
+from jaxtyping import Float, Shaped
 from torch import Tensor, distributed, nn
 from torch.distributed import ProcessGroup
 
@@ -44,7 +44,8 @@ def combine_across_ranks(
         rule: the same on every rank.
         statistics: for each parameter that this rank's environments reach, what their gradients add up to; {} for a rank
             without data in this step.
-        environments: how many environments all ranks together should have, checked; None does not ask.
+        environments: how many environments all ranks together should have, checked; None does not ask, and warns of a single
+            one.
         group: the process group; None for all processes.
         summation: "backend" leaves the order in which gradients are added to the backend; "rank" gathers them and adds them in
             the order of the ranks, as one process would that accumulates rank by rank, at the price of memory for every
@@ -99,8 +100,10 @@ def all_reduce_statistics(
     """
     gradient = _sum(statistics.gradient, group, summation)
     sign = None if statistics.sign is None else _sum_of_signs(statistics.sign, statistics.environments, environments, group)
-    log_magnitude = None if statistics.log_magnitude is None else _sum(statistics.log_magnitude, group, summation)
-    return Statistics(environments, gradient, sign, log_magnitude)
+    rest = (
+        None if tensor is None else _sum(tensor, group, summation) for tensor in (statistics.log_magnitude, statistics.square)
+    )
+    return Statistics(environments, gradient, sign, *rest)
 
 
 def _sum(tensor: Tensor, group: ProcessGroup | None, summation: Summation) -> Tensor:
@@ -165,7 +168,8 @@ def _single(named: Mapping[str, Tensor], rule: Rule) -> dict[str, Statistics]:
 def of_one(gradient: Float[Tensor, "*p"], rule: Rule) -> Statistics:
     """Return the statistics of a single environment's gradient."""
     sign = gradient.sign().to(torch.int8) if "sign" in rule.needs else None
-    return Statistics(1, gradient, sign, gradient.abs().log() if "log_magnitude" in rule.needs else None)
+    log_magnitude = gradient.abs().log() if "log_magnitude" in rule.needs else None
+    return Statistics(1, gradient, sign, log_magnitude, gradient.square() if "square" in rule.needs else None)
 
 
 def _silent(parameter: Tensor, rule: Rule, mine: Mapping[str, Statistics]) -> Statistics:
@@ -175,7 +179,7 @@ def _silent(parameter: Tensor, rule: Rule, mine: Mapping[str, Statistics]) -> St
     sign = torch.zeros_like(zero, dtype=torch.int8) if "sign" in rule.needs else None
     # A rank without environments has no zero to report; one whose losses do not reach the parameter has.
     log_magnitude = torch.full_like(zero, -torch.inf if count else 0.0) if "log_magnitude" in rule.needs else None
-    return Statistics(count, zero, sign, log_magnitude)
+    return Statistics(count, zero, sign, log_magnitude, zero.clone() if "square" in rule.needs else None)
 
 
 class HookState(NamedTuple):
@@ -204,38 +208,29 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
     buffer, views = bucket.buffer(), bucket.gradients()
     world = distributed.get_world_size(state.group)
     # Taken before the buffer is overwritten by the sum.
-    locals_ = [of_one(view, state.rule) for view in views]
-    signs = [_flat_signs(locals_, world)] if "sign" in state.rule.needs else []
-    logs = (
-        [torch.cat([_present(found.log_magnitude).flatten() for found in locals_])]
-        if "log_magnitude" in state.rule.needs
-        else []
-    )
-    futures = [collectives.all_reduce_later(tensor, state.group).get_future() for tensor in (buffer, *signs, *logs)]
+    mine = [of_one(view, state.rule) for view in views]
+    sums = {name: _flat(mine, name, world) for name in Statistics._fields[2:] if name in state.rule.needs}
+    futures = [collectives.all_reduce_later(tensor, state.group).get_future() for tensor in (buffer, *sums.values())]
 
     def finish(done: torch.futures.Future[list[torch.futures.Future[Tensor]]]) -> Tensor:
         with collectives.answering():
             for future in done.wait():
                 future.wait()
-        sign = _split(unpack_pairs(signs[0], world, buffer.shape) if world > _BYTE else signs[0], views) if signs else None
-        log = _split(logs[0], views) if logs else None
+        if "sign" in sums and world > _BYTE:
+            sums["sign"] = unpack_pairs(sums["sign"], world, buffer.shape)
+        parts = {name: _split(flat, views) for name, flat in sums.items()}
         for k, view in enumerate(views):
-            found = Statistics(world, view.clone(), None if sign is None else sign[k], None if log is None else log[k])
+            found = Statistics(world, view.clone(), **{name: part[k] for name, part in parts.items()})
             view.copy_(state.rule(found).gradient)
         return buffer
 
     return torch.futures.collect_all(futures).then(finish)
 
 
-def _flat_signs(found: list[Statistics], world: int) -> Int8[Tensor, " n"] | Shaped[Tensor, " half"]:
-    flat = torch.cat([_present(one.sign).flatten() for one in found])
-    return flat if world <= _BYTE else pack_pairs(flat, 1)
-
-
-def _present(tensor: Tensor | None) -> Tensor:
-    if tensor is None:
-        raise ValueError("A rule's `needs` should stay the same. Found a statistic missing. Keep `needs` a class attribute.")
-    return tensor
+def _flat(found: list[Statistics], name: str, world: int) -> Shaped[Tensor, " n"] | Shaped[Tensor, " half"]:
+    """One optional statistic of a bucket's parameters, end to end, as it travels."""
+    flat = torch.cat([getattr(one, name).flatten() for one in found])
+    return pack_pairs(flat, 1) if name == "sign" and world > _BYTE else flat
 
 
 def _split(flat: Tensor, views: list[Tensor]) -> list[Tensor]:

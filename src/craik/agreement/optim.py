@@ -13,7 +13,9 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from craik.agreement.temporal import Scalars, Tensors, compiled_step, foreach_step, loop_step
+from craik.agreement import temporal, temporal_compiled
+from craik.agreement.temporal import Scalars, Tensors, foreach_step, loop_step
+from craik.agreement.temporal_compiled import compiled_step
 
 _torch: Any = torch  # see craik.agreement.temporal
 _STATE = ("exp_avg", "exp_avg_sq", "sign_avg")
@@ -48,8 +50,9 @@ class TemporalAndMaskAdam(Optimizer):
         refuse_nonfinite: raise where a gradient is NaN or infinite, before anything moves, at the price of a pass over the
             gradients (and, on a GPU, of waiting for them). Off, NaN reaches the parameters as it does in Adam, masked or not.
         foreach: update many tensors by few calls; False: one after the other. The arithmetic is the same.
-        compiled: fuse the step by ``torch.compile`` into one pass over the memory. Compiling takes a while at the first step,
-            once for all models, and needs a C++ compiler on a CPU. The same up to rounding, and ``foreach`` is not asked.
+        compiled: take the step in one pass over the memory, the same up to rounding; ``foreach`` is not asked then. For float32
+            and float64 on a CPU a kernel in C does it, built at the first step anywhere (a second) and kept in the user's
+            cache directory; for the rest, and without a C compiler, ``torch.compile``, which takes a while at the first step.
 
     Raises:
         ValueError: a setting out of its range.
@@ -134,7 +137,7 @@ class TemporalAndMaskAdam(Optimizer):
                 loss = closure()
         parameters = [[p for p in group["params"] if p.grad is not None] for group in self.param_groups]
         for group, some in zip(self.param_groups, parameters, strict=True):
-            _check_gradients(some, refuse_nonfinite=group["refuse_nonfinite"])
+            _check_gradients(some, group)
         for group, some in zip(self.param_groups, parameters, strict=True):
             self._advance(group, some)
         return loss
@@ -158,13 +161,14 @@ class TemporalAndMaskAdam(Optimizer):
         for parameter in parameters:
             state = self._state_of(parameter)
             count = int(state["step"].item()) + 1 if corrected else 1
-            row = (state["step"], parameter, parameter.grad, *(state[name] for name in _STATE))
+            row = (state["step"], parameter, parameter.grad, state["exp_avg"], state["exp_avg_sq"], state["sign_avg"])
             alike.setdefault((count, parameter.device, parameter.dtype), []).append(row)
         step = compiled_step if group["compiled"] else foreach_step if group["foreach"] else loop_step
         for (count, _, _), rows in alike.items():
             counts, *tensors = (list(column) for column in zip(*rows, strict=True))
             step(Tensors(*tensors), _scalars(group, count))
-            _torch._foreach_add_(counts, 1)
+            # A tensor, since a number would be made into one for every count.
+            _torch._foreach_add_(counts, torch.ones(()), alpha=1)
 
     def _state_of(self, parameter: Tensor) -> dict[str, Any]:
         state = self.state[parameter]
@@ -175,7 +179,7 @@ class TemporalAndMaskAdam(Optimizer):
         return state
 
 
-def _check_gradients(parameters: list[Tensor], refuse_nonfinite: bool) -> None:
+def _check_gradients(parameters: list[Tensor], group: dict[str, Any]) -> None:
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     for gradient in gradients:
         if gradient.layout != torch.strided or gradient.is_complex():
@@ -184,18 +188,16 @@ def _check_gradients(parameters: list[Tensor], refuse_nonfinite: bool) -> None:
                 f"Gradients should be dense and real: the mask needs every component's sign. Found a {kind} gradient of "
                 f"shape {tuple(gradient.shape)}. Give that parameter another optimiser."
             )
-    if not refuse_nonfinite or not gradients:
+    if not group["refuse_nonfinite"] or not gradients:
         return
-    # A sum is one pass over the memory, a test of every component two; only a suspicion pays for the second.
-    sums = torch.stack([gradient.sum().to(gradients[0]) for gradient in gradients])
-    if not bool(torch.isfinite(sums).all()):
-        for gradient in gradients:
-            if not bool(torch.isfinite(gradient).all()):
-                raise FloatingPointError(
-                    f"Every gradient should be finite. Found NaN or infinity in a gradient of shape {tuple(gradient.shape)}. "
-                    "Lower the learning rate, or pass refuse_nonfinite=False where a GradScaler finds overflows; nothing has "
-                    "moved."
-                )
+    look = temporal_compiled.first_nonfinite if group["compiled"] else temporal.first_nonfinite
+    position = look(gradients)
+    if position is not None:
+        raise FloatingPointError(
+            "Every gradient should be finite. Found NaN or infinity in a gradient of shape "
+            f"{tuple(gradients[position].shape)}. Lower the learning rate, or pass refuse_nonfinite=False where a GradScaler "
+            "finds overflows; nothing has moved."
+        )
 
 
 def _check(settings: dict[str, Any]) -> None:

@@ -47,8 +47,8 @@ class AgreementReduceScatter(ReduceScatter):
         mine = of_one(input_tensor, self.rule)
         world = distributed.get_world_size(group)
         sign = None if mine.sign is None else _scatter(mine.sign if world <= _BYTE else mine.sign.int(), group)
-        log_magnitude = None if mine.log_magnitude is None else _scatter(mine.log_magnitude, group)
-        total = Statistics(world, _scatter(input_tensor, group), sign, log_magnitude)
+        rest = (None if tensor is None else _scatter(tensor, group) for tensor in (mine.log_magnitude, mine.square))
+        total = Statistics(world, _scatter(input_tensor, group), sign, *rest)
         output_tensor.copy_(self.rule(total).gradient)
 
 

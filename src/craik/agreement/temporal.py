@@ -1,11 +1,10 @@
-"""One step of the temporal AND-mask over a list of tensors, in three ways that compute the same.
+"""One step of the temporal AND-mask over a list of tensors, in ways that compute the same.
 
-`craik.agreement.optim` says what the step is; `loop_step` is the one to read.
+`craik.agreement.optim` says what the step is; `loop_step` is the one to read. The compiled way is in
+`craik.agreement.temporal_compiled`.
 """
 
-import functools
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -95,7 +94,7 @@ def _blocks(tensors: Tensors) -> Iterator[Tensors]:
     if tensors.theta[0].device.type != "cpu":
         yield tensors
         return
-    block, elements = _empty(), 0
+    block, elements = empty(), 0
     for row in zip(*tensors, strict=True):
         for piece in _pieces(row):
             for column, tensor in zip(block, piece, strict=True):
@@ -103,7 +102,7 @@ def _blocks(tensors: Tensors) -> Iterator[Tensors]:
             elements += piece[0].numel()
             if elements >= BLOCK_ELEMENTS:
                 yield block
-                block, elements = _empty(), 0
+                block, elements = empty(), 0
     if elements:
         yield block
 
@@ -114,78 +113,15 @@ def _pieces(row: tuple[Tensor, ...]) -> list[tuple[Tensor, ...]]:
     return list(zip(*(tensor.view(-1).split(BLOCK_ELEMENTS) for tensor in row), strict=True))
 
 
-def _empty() -> Tensors:
+def empty() -> Tensors:
+    """Return no tensors, to append to."""
     return Tensors([], [], [], [], [])
 
 
-def compiled_step(tensors: Tensors, s: Scalars) -> None:
-    """The loop, fused by torch.compile into one pass over the memory.
-
-    What is compiled works on flat tensors of any length, so that one compilation serves every model: large tensors as they
-    are, small or strided ones gathered into one and scattered back.
-
-    Raises:
-        RuntimeError: there is no compiler; nothing has moved.
-    """
-    # As a tensor: numbers would be compiled in, and another learning rate would be another compilation.
-    numbers = _numbers(s, tensors.theta[0])
-    large, small = _empty(), _empty()
-    for row in zip(*tensors, strict=True):
-        flat = row[0].numel() >= BLOCK_ELEMENTS and all(tensor.is_contiguous() for tensor in row)
-        for column, tensor in zip(large if flat else small, row, strict=True):
-            column.append(tensor)
-    for row in zip(*large, strict=True):
-        _call(tuple(_flat(tensor) for tensor in row), numbers, s.inside)
-        torch.autograd.graph.increment_version((row[0], *row[2:]))
-    if small.theta:
-        gathered = tuple(_torch._utils._flatten_dense_tensors(column) for column in small)
-        _call(gathered, numbers, s.inside)
-        _scatter(gathered, small)
-
-
-def _flat(tensor: Tensor) -> Tensor:
-    """Return the same memory as one dimension. No view: the compiler would make another kernel for each shape viewed."""
-    return tensor.new_empty(0).set_(tensor.untyped_storage(), tensor.storage_offset(), (tensor.numel(),), (1,))
-
-
-def _numbers(s: Scalars, like: Tensor) -> Tensor:
-    decays = [number for beta in (s.beta1, s.beta2, s.beta3) for number in (beta, 1 - beta)]
-    numbers = [*decays, s.lr, s.least, s.eps, s.kept, 1 / s.correction]
-    return torch.tensor(numbers, dtype=torch.promote_types(like.dtype, torch.float32), device=like.device)
-
-
-def _scatter(gathered: tuple[Tensor, ...], small: Tensors) -> None:
-    for name, flat, column in zip(Tensors._fields, gathered, small, strict=True):
-        if name != "g":
-            _torch._foreach_copy_(column, _torch._utils._unflatten_dense_tensors(flat, column))
-
-
-def _call(row: tuple[Tensor, ...], numbers: Tensor, inside: bool) -> None:
-    try:
-        _fused()(*row, numbers, inside)
-    except RuntimeError as error:
-        if "compil" not in f"{type(error).__name__} {error}".lower():
-            raise
-        raise RuntimeError(
-            f"`compiled=True` should find a C++ compiler that torch.compile can use. Found: {str(error).splitlines()[0]} "
-            "Install one, or leave compiled off; nothing has moved."
-        ) from error
-
-
-def _flat_step(theta: Tensor, g: Tensor, m: Tensor, v: Tensor, a: Tensor, numbers: Tensor, inside: bool) -> None:
-    beta1, rest1, beta2, rest2, beta3, rest3, lr, least, eps, kept, correction = numbers.unbind()
-    m1 = beta1 * m + rest1 * g
-    v1 = beta2 * v + rest2 * (g * g)
-    a1 = beta3 * a + rest3 * g.sign()
-    root = (v1 * correction + eps).sqrt() if inside else (v1 * correction).sqrt() + eps
-    moved = lr * m1 * (a1.abs() >= least) / root
-    theta.copy_((theta - moved) * kept)
-    m.copy_(m1)
-    v.copy_(v1)
-    a.copy_(a1)
-
-
-@functools.cache
-def _fused() -> Callable[..., None]:
-    # The function itself: a run-time type checker around it would be compiled too, and again at every call.
-    return torch.compile(inspect.unwrap(_flat_step), dynamic=True)
+def first_nonfinite(tensors: Sequence[Tensor]) -> int | None:
+    """Return the position of a tensor that holds NaN or infinity; None where there is none."""
+    # A sum is one pass over the memory, a test of every component two; only a suspicion pays for the second.
+    sums = torch.stack([tensor.sum().to(tensors[0]) for tensor in tensors])
+    if bool(torch.isfinite(sums).all()):
+        return None
+    return next((k for k, tensor in enumerate(tensors) if not bool(torch.isfinite(tensor).all())), None)

@@ -64,12 +64,10 @@ class _OneBatch(torch.autograd.Function):
     def vmap(
         info: Any,  # noqa: ANN401  # torch's protocol
         in_dims: tuple[int | None, ...],
-        x: Tensor,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        eps: float,
-    ) -> tuple[tuple[Tensor, Tensor, Tensor], tuple[int, int, int]]:
+        *args: Any,  # noqa: ANN401
+    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
         """Normalise n batches; weights that are different for each are applied apart."""
+        x, weight, bias, eps = args
         batches = x.expand(info.batch_size, *x.shape) if in_dims[0] is None else x.movedim(in_dims[0], 0)
         if in_dims[1] is None and in_dims[2] is None:
             return _EachBatch.apply(batches, weight, bias, eps), (0, 0, 0)
@@ -88,7 +86,13 @@ class _EachBatch(torch.autograd.Function):
     """n batches (n, B, C, ...), each with its own statistics."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:  # noqa: ANN401
+    def forward(
+        ctx: Any,  # noqa: ANN401  # torch's protocol
+        x: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        eps: float,
+    ) -> tuple[Tensor, Tensor, Tensor]:
         output = torch.empty_like(x, memory_format=torch.contiguous_format)
         kind = torch.float32 if x.dtype in (torch.bfloat16, torch.float16) else x.dtype
         mean, scale = (torch.empty(len(x), x.shape[2], dtype=kind, device=x.device) for _ in range(2))
@@ -103,7 +107,11 @@ class _EachBatch(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor, *_: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None, None]:  # noqa: ANN401
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  # the decorator hides the names
+        ctx: Any,  # noqa: ANN401  # torch's protocol
+        *grad_outputs: Any,  # noqa: ANN401
+    ) -> tuple[Tensor, Tensor | None, Tensor | None, None]:
+        gradient: Tensor = grad_outputs[0]
         x, weight, mean, scale = ctx.saved_tensors
         affine = weight is not None
         found = torch.empty_like(x, memory_format=torch.contiguous_format)

@@ -24,8 +24,8 @@ class Checkpoint:
 class Adjoint:
     """The adjoint recursion: holds theta_i (with Adam, its moments and gradient too), no graph. Exact.
 
-    The backward pass goes from n to 0; at each step one Jacobian-vector product of the training loss's gradient gives the
-    Hessian-vector product and the gradient with respect to the signals together (forward over reverse).
+    The backward pass goes from n to 0; at each step the training loss's gradient is differentiated along one direction, which
+    gives the Hessian-vector product and the gradient with respect to the signals together.
 
     Attributes:
         compile: compile the steps with `torch.compile`. Needs a C++ compiler; takes tens of seconds once for a student and a

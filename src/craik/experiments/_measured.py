@@ -4,11 +4,8 @@ The papers report the best value that the test set saw at any time. That selects
 value at the time that was best on held-out data: "as printed" and "selected".
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
-
-import torch
-from torch import Generator, Tensor
 
 from craik.harness.claims import Row
 
@@ -42,10 +39,3 @@ def summary(points: Sequence[Measured], best: Callable[[Sequence[float]], float]
         "selection": chosen.selection,
         "last": points[-1].test,
     }
-
-
-def shuffled(rows: Tensor, batch: int, generator: Generator) -> Iterator[Tensor]:
-    """Yield batches of rows for ever, each pass in a fresh order; a last, smaller batch is dropped."""
-    while True:
-        order = rows[torch.randperm(len(rows), generator=generator)]
-        yield from order[: len(rows) - len(rows) % batch].split(batch)

@@ -13,11 +13,9 @@ from torch import Generator, Tensor, nn
 from craik.experiments._frame_networks import Architecture, frame_network
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.schedules import Linear, StepDecay
-from craik.skips import FixedStep, Greedy, Matched, match, rollout
-from craik.skips.contexts import Model
+from craik.skips import FixedStep, Greedy, Matched, match
 from craik.tasks import caching, funnel_board, room_runner
 from craik.tasks.episodes import Episodes
-from craik.tasks.reading import NOTHING
 from craik.trajectories import Trajectories
 
 Task = Literal["funnel-board", "room-runner"]
@@ -51,8 +49,10 @@ class Settings:
     """What of the input is added to the logits, gain * (x - 1/2): the model starts as the identity. The thesis has 0."""
     learning_rate: float = 3e-3
     """Adam's, for every method."""
-    decay_steps: int = 15_000
-    """Training steps after which the learning rate falls to a fifth, once."""
+    decay_steps: int | None = None
+    """Training steps after which the learning rate falls to a fifth, once; None never. The thesis has 7500 to 15,000."""
+    decay_evaluations: int | None = None
+    """The same in model evaluations, for comparisons at equal evaluations, in which methods take different numbers of steps."""
     horizon: int = 20
     """H: how many frames ahead ASI may match."""
     exploration_steps: int = 600
@@ -69,10 +69,11 @@ class Settings:
     """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
-        least_one = ("episodes", "validation_episodes", "kernels", "decay_steps", "horizon", "max_steps", "sampling_steps")
-        for name in least_one:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}.")
+        least_one = ("episodes", "validation_episodes", "kernels", "horizon", "max_steps", "sampling_steps")
+        for name in (*least_one, "decay_steps", "decay_evaluations"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} should be at least 1. Found {value}.")
         if not 1 <= self.batch <= self.episodes:
             raise ValueError(f"batch should lie between 1 and the {self.episodes} episodes. Found {self.batch}.")
         if self.exploration_steps < 0:
@@ -80,6 +81,23 @@ class Settings:
         for name in ("learning_rate", "clip"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} should be positive. Found {getattr(self, name)}.")
+
+
+PUBLISHED = Settings(
+    size="published",
+    view="pixels",
+    episodes=500,
+    validation_episodes=500,
+    architecture="simple",
+    kernels=48,
+    learning_rate=5e-4,
+    decay_steps=15_000,
+    horizon=21,
+    exploration_steps=15_000,
+    sampling_steps=15_000,
+    max_steps=251,
+)
+"""Thesis section 2.3.2 and appendix A: RGB, 500 episodes, seven convolutions."""
 
 
 class World(NamedTuple):
@@ -151,6 +169,14 @@ def matching_of(settings: Settings, method: Method, step: int) -> Greedy | Fixed
     return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0)
 
 
+def learning_rate_of(settings: Settings, step: int, spent: int) -> float:
+    """Return the learning rate at a training step, before which so many model evaluations were spent."""
+    rate = settings.learning_rate
+    for after, found in ((settings.decay_steps, step), (settings.decay_evaluations, spent)):
+        rate = rate if after is None else StepDecay(rate, after)(found)
+    return rate
+
+
 def batches(count: int, batch: int, generator: Generator) -> Iterator[Int[Tensor, " b"]]:
     """Yield positions of the episodes of each batch, without end, each epoch in a fresh order."""
     while True:
@@ -170,12 +196,12 @@ def train(settings: Settings, method: Method, model: nn.Module, worlds: WorldAt,
     """
     generator = torch.Generator().manual_seed(settings.seed + 2**32)
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, StepDecay(1.0, settings.decay_steps))
     teacher_forcing = Linear(settings.sampling_steps)
     loss = BinaryCrossEntropyWithLogits()
     spent, seen, window = 0, 0, list[tuple[float, float]]()
     for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):
         world = worlds(spent)
+        optimizer.param_groups[0]["lr"] = learning_rate_of(settings, step, spent)
         optimizer.zero_grad()
         matched = match(
             model,
@@ -189,7 +215,6 @@ def train(settings: Settings, method: Method, model: nn.Module, worlds: WorldAt,
         matched.loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
         optimizer.step()
-        scheduler.step()
         seen += len(rows)
         window.append((float(matched.loss.detach()), mean_skip(matched)))
         before, spent = spent, spent + matched.evaluations
@@ -202,53 +227,3 @@ def train(settings: Settings, method: Method, model: nn.Module, worlds: WorldAt,
 def mean_skip(matched: Matched) -> float:
     """Return how many frames a prediction skipped ahead on average."""
     return float(matched.skips.sum() / matched.steps.sum())
-
-
-STILL = 1e-3
-"""A frame in which nothing differs by more than this from the one before has come to rest."""
-
-
-class Accuracy(NamedTuple):
-    """Label accuracy of rolled-out predictions, the share without any label, and the mean length of a roll-out."""
-
-    accuracy: float
-    undecided: float
-    rollout: float
-
-
-def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
-    """Read the label of each frame (n, channels, height, width) of the given episodes, -1 where it shows none."""
-    shown = frames.numpy()
-    episodes = world.episodes
-    moving = world.context is not None
-    if isinstance(episodes, funnel_board.FunnelBoards):
-        ball = shown[:, 0] if moving else funnel_board.ball_in_pixels(shown)
-        return funnel_board.read_frames(ball, episodes.settings)
-    assert isinstance(episodes, room_runner.RoomRuns)  # there are two worlds
-    runner = shown[:, 0] if moving else room_runner.runner_in_pixels(shown)
-    return room_runner.read_frames(runner, episodes.images[rows], episodes.settings)
-
-
-def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
-    """Roll a model out from first frames, until its frames show a label, and compare the labels with the true ones.
-
-    A roll-out whose frames do not change any more (by `STILL`) has no label: it would never show one.
-    """
-    labels = np.full(len(world), NOTHING)
-    rolling = np.arange(len(world))
-    frames, evaluations = world.frames.first(), 0
-    loss = BinaryCrossEntropyWithLogits()
-    # One step at a time: which label a frame shows depends on the episode that it belongs to.
-    for _ in range(max_steps):
-        if rolling.size == 0:
-            break
-        context = world.context_of(torch.from_numpy(rolling))
-        before = frames
-        frames = rollout(model, before, max_steps=1, context=context, loss=loss).trajectories.last()
-        evaluations += rolling.size
-        labels[rolling] = read_labels(frames, world, rolling)
-        changed = (frames - before).flatten(1).abs().amax(dim=1) > STILL
-        going = (labels[rolling] == NOTHING) & changed.numpy()
-        rolling, frames = rolling[going], frames[torch.from_numpy(going)]
-    right = labels == world.episodes.labels
-    return Accuracy(float(right.mean()), float((labels == NOTHING).mean()), evaluations / len(world))

@@ -7,34 +7,28 @@ by an oracle and kept, or absent; each has its settings from a search of its own
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import Distillation, Examples, Split, SquaredError, TimeMixture, split_rows
-from craik.experiments._measured import Measured, shuffled, summary
-from craik.harness.claims import Claim, Measurement, Row, bootstrap
-from craik.harness.columns import by_seed, number, numbers, where
-from craik.harness.figures import COLOURS, band, panels
-from craik.networks import scaled_convolutions
-from craik.tasks.life import STEPS, LifeData, life, oracle_logits
+from craik.distill import Distillation, Examples, Split, SquaredError, split_rows
+from craik.experiments._distill_life_figures import CLAIMS, draw_accuracy
+from craik.experiments._life_networks import Method, Setting, Student, make_teacher
+from craik.experiments._measured import Measured, summary
+from craik.experiments._ordinary_steps import now_and_then, ordinary_steps, shuffled
+from craik.harness.claims import Row
+from craik.harness.columns import number
+from craik.tasks.life import LifeData, life
 
 if TYPE_CHECKING:
     from optuna import Trial
 
 REPRODUCES = "thesis section 4.4.2, appendix C.3, figure 4.6; paper section 4.2, appendix C, figure 4"
 
-Method = Literal["meta", "random", "oracle", "none"]
-
-LABELS = {"meta": "LDT", "random": "fixed random teacher", "oracle": "fixed oracle teacher", "none": "no teacher"}
-ROLES = {"meta": "ours", "random": "fourth", "oracle": "third", "none": "baseline"}
-
-LAYERS = 3 * STEPS
-"""Hidden layers of the student: three for each generation."""
+__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
 
 
 @dataclass(frozen=True)
@@ -92,23 +86,6 @@ PRESETS = {
 SEEDS = {"quick": 3, "paper": 3}
 
 
-class Setting(NamedTuple):
-    """One trial's settings; the ranges are appendix C.3's. A method leaves at 0 what it does not use."""
-
-    lr: float
-    beta1: float
-    decay: float
-    batch: int
-    multiplier: float
-    filters: int
-    alpha: float = 0.0
-    scale: float = 0.0
-    inner_steps: int = 0
-    meta_lr: float = 0.0
-    meta_momentum: float = 0.0
-    validation: float = 0.0
-
-
 def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setting:
     """Draw a trial's settings from the ranges of appendix C.3."""
     setting = Setting(
@@ -132,32 +109,6 @@ def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setti
             validation=max(trial.suggest_float("validation", 1e-2, 0.7, log=True), 1 / count),
         )
     return setting
-
-
-class Student(nn.Module):
-    """Nine convolutions with ReLU that keep the board's size, and a linear read-out of the middle cell's features."""
-
-    def __init__(self, setting: Setting, generator: torch.Generator) -> None:
-        super().__init__()
-        self.body = scaled_convolutions((1, *[setting.filters] * LAYERS), setting.multiplier, generator)
-        self.read = scaled_convolutions((setting.filters, 1), setting.multiplier, generator, width=1)[0]
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the middle cell's logit (b,)."""
-        hidden = self.body(x[:, None])
-        middle = x.shape[-1] // 2
-        return self.read(hidden[:, :, middle : middle + 1, middle : middle + 1]).flatten()
-
-
-def make_teacher(method: Method, setting: Setting, data: LifeData, generator: torch.Generator) -> TimeMixture:
-    """Return the mixture over time for the supervised layers: all nine, or with the oracle the third of every generation."""
-    layers = range(2, LAYERS, 3) if method == "oracle" else range(LAYERS)
-    names = {f"body.{2 * layer}": setting.filters for layer in layers}
-    teacher = TimeMixture(STEPS, names, scale=setting.scale, generator=generator)
-    if method == "oracle":
-        with torch.no_grad():
-            teacher.phi.copy_(oracle_logits(data.frame_of_step, setting.filters))
-    return teacher
 
 
 def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
@@ -212,14 +163,12 @@ def train_without(
 ) -> Iterator[int]:
     """Train a student in place on labels alone; yield the number of its steps after every epoch."""
     per_epoch = max(1, len(examples.y) // setting.batch)
+
+    def losses(rows: Tensor) -> Tensor:
+        return label_loss(student(examples.x[rows]), examples.y[rows])
+
     batches = shuffled(torch.arange(len(examples.y)), setting.batch, generator)
-    for step in range(1, config.epochs * per_epoch + 1):
-        rows = next(batches)
-        optimizer.zero_grad()
-        label_loss(student(examples.x[rows]), examples.y[rows]).mean().backward()
-        optimizer.step()
-        if step % per_epoch == 0:
-            yield step
+    yield from ordinary_steps(losses, batches, optimizer, config.epochs * per_epoch, per_epoch)
 
 
 def accuracy(student: Student, examples: Examples) -> float:
@@ -233,9 +182,8 @@ def measure(config: Config, method: Method, setting: Setting, data: LifeData) ->
     """Train one student and look at it eight times."""
     student = Student(setting, torch.Generator().manual_seed(config.seed + 2**34))
     every = max(1, config.epochs // 8)
-    for epoch, step in enumerate(train(config, method, setting, student, data), start=1):
-        if epoch % every == 0 or epoch == config.epochs:
-            yield Measured(step, accuracy(student, data.data.selection), accuracy(student, data.data.test))
+    for step in now_and_then(train(config, method, setting, student, data), every, config.epochs):
+        yield Measured(step, accuracy(student, data.data.selection), accuracy(student, data.data.test))
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -282,97 +230,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / (len(config.examples) * len(methods) * config.trials), text
 
 
-def best_trials(rows: Sequence[Row], method: str, count: int) -> list[Row]:
-    """Return for each seed the trial that is best on held-out boards."""
-    groups = by_seed(where(rows, method=method, examples=count)).values()
-    return [max(group, key=lambda row: number(row, "selection")) for group in groups]
-
-
 def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     """Draw test accuracy against the number of boards (figure 4.6)."""
-    counts = sorted({int(number(row, "examples")) for row in rows})
-    figure, (axes,) = panels(
-        caption="Test accuracy against the number of training boards (figure 4.6): for each method the trial and the time that "
-        "are best on held-out boards; median over seeds with the range. Dotted: always the more frequent answer.",
-        height=3.2,
-    )
-    for method, label in LABELS.items():
-        if where(rows, method=method):
-            lines = np.array([numbers(best_trials(rows, method, count), "selected") for count in counts]).T
-            band(axes, counts, lines, label, COLOURS[ROLES[method]])
-            axes.plot(np.broadcast_to(counts, lines.shape).T, lines.T, "o", color=COLOURS[ROLES[method]], markersize=4)
-    majority = float(np.median(numbers(rows, "majority")))
-    axes.axhline(majority, color=COLOURS["reference"], linestyle=":")
-    axes.set(xlabel="training boards", ylabel="test accuracy", xscale="log", xticks=counts, ylim=(0.45, 1.02))
-    axes.set_xticklabels([str(count) for count in counts])
-    axes.minorticks_off()
-    axes.legend()
-    return {"accuracy": figure}
-
-
-@dataclass(frozen=True)
-class Advantage:
-    """A measure for `Claim`: a method's test accuracy minus another's, or minus the majority's, mean over numbers of boards."""
-
-    method: str
-    over: str
-
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
-        """Return the difference, median over seeds, or None where a method was not run."""
-        if not where(rows, method=self.method) or not (self.over == "majority" or where(rows, method=self.over)):
-            return None
-        return bootstrap([self._of(group) for group in by_seed(rows).values()])
-
-    def _of(self, rows: Sequence[Row]) -> float:
-        found: list[float] = []
-        for count in sorted({int(number(row, "examples")) for row in rows}):
-            mine = best_trials(rows, self.method, count)[0]
-            other = mine["majority"] if self.over == "majority" else best_trials(rows, self.over, count)[0]["selected"]
-            found.append(number(mine, "selected") - number({"other": other}, "other"))
-        return float(np.mean(found))
-
-
-_FIGURE = "thesis figure 4.6; paper figure 4"
-
-CLAIMS = (
-    Claim(
-        id="distill-life.no-teacher",
-        text="Without a teacher nothing is learnt from training sets of these sizes.",
-        source=_FIGURE,
-        printed=None,
-        measure=Advantage("none", "majority"),
-        holds=lambda measured: measured.high < 0.05,
-        condition="less than 0.05 above the more frequent answer, with the whole interval",
-        presets=("paper",),
-    ),
-    Claim(
-        id="distill-life.meta-above-random",
-        text="LDT improves test accuracy over the fixed random teacher.",
-        source=_FIGURE,
-        printed=None,
-        measure=Advantage("meta", "random"),
-        holds=lambda measured: measured.low > 0,
-        condition="difference above 0 with the whole interval",
-        presets=("paper",),
-    ),
-    Claim(
-        id="distill-life.meta-above-none",
-        text="LDT helps the student learn with less data than without a teacher.",
-        source="thesis section 4.4.2; paper section 4.2",
-        printed=None,
-        measure=Advantage("meta", "none"),
-        holds=lambda measured: measured.low > 0,
-        condition="difference above 0 with the whole interval",
-        presets=("paper",),
-    ),
-    Claim(
-        id="distill-life.oracle-above-none",
-        text="The trajectory holds what is missing: a fixed oracle teacher beats no teacher (ours: what the baseline is for).",
-        source="thesis appendix C.3",
-        printed=None,
-        measure=Advantage("oracle", "none"),
-        holds=lambda measured: measured.low > 0,
-        condition="difference above 0 with the whole interval",
-        presets=("paper",),
-    ),
-)
+    return {"accuracy": draw_accuracy(rows)}

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from matplotlib.figure import Figure
@@ -17,37 +17,21 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.distill import SGD, Distillation, Examples, GatedSquaredError, UnitsTeacher, split_rows
-from craik.experiments._measured import Measured, shuffled, summary
-from craik.experiments._table7 import CLAIMS, draw_errors, draw_gaps
+from craik.experiments._distill_mujoco_figures import CLAIMS, draw_errors, draw_gaps
+from craik.experiments._mujoco_errors import Look, rows_of, watch
+from craik.experiments._mujoco_settings import PRINTED, Method, Printed, Setting, without_direction
+from craik.experiments._ordinary_steps import ordinary_steps, rounds_of, shuffled
 from craik.harness.claims import Row
 from craik.harness.columns import number
 from craik.networks import relu_mlp, trajectory_network
 from craik.tasks.generation import progress_bar
-from craik.tasks.mujoco import BINS, bin_errors, mujoco
+from craik.tasks.mujoco import BINS, mujoco
 from craik.tasks.mujoco_rollouts import STEPS, AliveBonus, Environment
 from craik.tasks.privileged import PrivilegedData
 
 REPRODUCES = "thesis section 4.4.3, figures 4.7 and 4.8, tables C.2 to C.7; paper section 4.3, figures 5 and 6, table 7"
 
-Method = Literal["no-teacher", "auxiliary", "ldt"]
-
 __all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
-
-
-class Printed(NamedTuple):
-    """Table C.5: the settings of LDT that the authors found best for an environment."""
-
-    meta_beta1: float
-    log10_alpha: float
-    validation: float
-
-
-PRINTED: dict[str, Printed] = {
-    "Swimmer": Printed(0.9, 2.5, 0.3),
-    "Walker2d": Printed(0.9, 3.0, 0.5),
-    "Hopper": Printed(0.0, 2.5, 0.3),
-    "HalfCheetah": Printed(0.0, 2.5, 0.7),
-}
 
 
 @dataclass(frozen=True)
@@ -127,15 +111,6 @@ PRESETS = {
 SEEDS = {"quick": 3, "paper": 8}
 
 
-class Setting(NamedTuple):
-    """One point of a grid: what differs between the runs of a method."""
-
-    lr: float
-    decay: float
-    batch: int
-    weight: float
-
-
 def grid(config: Config, method: Method) -> list[Setting]:
     """Return a method's settings; LDT has one, the printed best."""
     if method == "ldt":
@@ -164,18 +139,6 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
     return cross_entropy(prediction, y, reduction="none")
 
 
-def without_direction(module: nn.Module, decay: float) -> list[dict[str, object]]:
-    """Return parameter groups with weight decay on all but the directions of weight norm.
-
-    A direction's length changes nothing that the network computes, but L2 inside Adam shrinks that of a dead unit to 0
-    within some thousand steps, and then the weight is 0 / 0 (docs/deviations.md).
-    """
-    named = list(module.named_parameters())
-    directions = [parameter for name, parameter in named if name.endswith("original1")]
-    others = [parameter for name, parameter in named if not name.endswith("original1")]
-    return [{"params": others, "weight_decay": decay}, {"params": directions, "weight_decay": 0.0}]
-
-
 def train_plainly(config: Config, student: nn.Sequential, examples: Examples, setting: Setting) -> Iterator[int]:
     """Train a student in place without a teacher, with an auxiliary head if it has a weight; yield after every round."""
     generator = torch.Generator().manual_seed(config.seed + 2**32)
@@ -184,17 +147,13 @@ def train_plainly(config: Config, student: nn.Sequential, examples: Examples, se
     groups = [*without_direction(student, setting.decay), *without_direction(head, setting.decay)]
     optimizer = torch.optim.Adam(groups, setting.lr)
     batches = shuffled(torch.arange(len(examples.y)), setting.batch, generator)
-    for step in range(1, config.rounds * config.student_steps + 1):
-        rows = next(batches)
+
+    def losses(rows: Tensor) -> Tensor:
         hidden = student[:-1](examples.x[rows])
         loss = label_loss(student[-1](hidden), examples.y[rows]).mean()
-        if setting.weight > 0:
-            loss = loss + setting.weight * (head(hidden) - wanted[rows]).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step % config.student_steps == 0:
-            yield step
+        return loss + setting.weight * (head(hidden) - wanted[rows]).square().mean() if setting.weight > 0 else loss
+
+    yield from ordinary_steps(losses, batches, optimizer, config.rounds * config.student_steps, config.student_steps)
 
 
 def make_distillation(
@@ -230,16 +189,7 @@ def make_distillation(
 def train_with_teacher(config: Config, student: nn.Sequential, examples: Examples, printed: Printed) -> Iterator[int]:
     """Train a student in place with LDT; yield after every round."""
     distillation = make_distillation(config, student, examples, printed)
-    for round_ in range(1, config.rounds + 1):
-        distillation.step()
-        yield round_ * config.student_steps
-
-
-class Look(NamedTuple):
-    """A student's errors at one time (thesis appendix C.2.2.1: squared error of the expected bin)."""
-
-    measured: Measured
-    training: float
+    yield from rounds_of(distillation.step, config.rounds, config.student_steps)
 
 
 def measure(config: Config, method: Method, data: PrivilegedData, printed: Printed, setting: Setting) -> Iterator[Look]:
@@ -250,21 +200,7 @@ def measure(config: Config, method: Method, data: PrivilegedData, printed: Print
         if method == "ldt"
         else train_plainly(config, student, data.train, setting)
     )
-    yield from watch(config, student, data, steps)
-
-
-def watch(config: Config, student: nn.Module, data: PrivilegedData, steps: Iterator[int]) -> Iterator[Look]:
-    """Let a student train, and look at its errors every so many rounds and at the end."""
-    for round_, step in enumerate(steps, start=1):
-        if round_ % config.every == 0 or round_ == config.rounds:
-            errors = [mean_error(student, split) for split in (data.selection, data.test, data.train)]
-            yield Look(Measured(step, errors[0], errors[1]), errors[2])
-
-
-def mean_error(student: nn.Module, examples: Examples) -> float:
-    """Return the mean squared error of the expected bin."""
-    with torch.no_grad():
-        return float(bin_errors(student(examples.x), examples.y).mean())
+    yield from watch(student, data, steps, config.every, config.rounds)
 
 
 def make_data(config: Config, environment: Environment) -> PrivilegedData:
@@ -281,13 +217,7 @@ def run(config: Config) -> Iterator[Row]:
         for method in config.methods:
             for place, setting in enumerate(grid(config, method)):
                 row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}
-                looks: list[Look] = []
-                for look in measure(config, method, data, PRINTED[environment], setting):
-                    looks.append(look)
-                    yield {"kind": "curve", **row, **look.measured._asdict(), "training": look.training}
-                found = summary([look.measured for look in looks], min)
-                at = next(look for look in looks if look.measured.step == found["selected_step"])
-                yield {"kind": "final", **row, **found, "training": at.training, "gap": at.measured.test - at.training}
+                yield from rows_of(measure(config, method, data, PRINTED[environment], setting), row)
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

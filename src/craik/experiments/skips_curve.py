@@ -9,29 +9,26 @@ another one for a ball that falls than for one that bounces in a funnel.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import Tensor
 
+from craik.experiments._ball_motion import Step, inputs, padded_obstacles, transitions
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import curves, number, numbers, where
 from craik.harness.figures import COLOURS, band, panels
 from craik.networks import mlp
 from craik.tasks import caching, funnel_board
 from craik.tasks.funnel_board import FunnelBoards
-from craik.tasks.funnel_board.rendering import to_pixels
 
 REPRODUCES = "thesis figure 2.1, a hypothesis there, and section 2.3.1"
 
 STATES = {"slow": "bouncing and rolling", "fast": "falling"}
 _ROLES = {"slow": "baseline", "fast": "ours"}
-
-VIEW = (6, 14, 8)
-"""Pixels of the board that a network sees above, below and to either side of the ball."""
 
 
 @dataclass(frozen=True)
@@ -75,35 +72,35 @@ PRESETS = {"quick": Config(), "paper": Config(size="published", episodes=5000, t
 SEEDS = {"quick": 3, "paper": 8}
 
 
-class Motion(NamedTuple):
-    """Balls n, each on its board: where they are and how far they moved in the last frame, in pixels."""
-
-    boards: Int[Tensor, " n"]
-    position: Float[Tensor, "n 2"]
-    change: Float[Tensor, "n 2"]
-
-
 def run(config: Config) -> Iterator[Row]:
-    """Train a network for each step length; yield the error at the same time ahead, by the state at the start."""
+    """Train a network for each step length; yield its error after one step and at the same time ahead, by state."""
     settings, folder = funnel_board.PRESETS[config.size], Path(config.cache) if config.cache else caching.default_folder()
     boards, test = (
         funnel_board.generate(count, 1000 + 2 * config.seed + offset, settings, cache=folder)
         for offset, count in enumerate((config.episodes, config.test_episodes))
     )
-    start, end = transitions(test, config.ahead)
-    slow = start.change.norm(dim=1) < settings.ball_radius * settings.pixels_per_unit
-    obstacles = padded_obstacles(test)
     for skip in config.skips:
-        step, motion = train(config, boards, skip), start
-        for _ in range(config.ahead // skip):
-            motion = step(obstacles, motion)
-        error = (motion.position - end.position).norm(dim=1) / settings.pixels_per_unit
-        for state, some in (("slow", slow), ("fast", ~slow)):
-            mean = float(error[some].mean())
-            yield {"skip": skip, "state": state, "error": mean, "rate": mean / config.ahead, "starts": int(some.sum())}
+        step = train(config, boards, skip)
+        once, ahead = (errors(step, test, skip, times) for times in (1, config.ahead // skip))
+        for state in STATES:
+            mean = float(ahead[state].mean())
+            row: Row = {"skip": skip, "state": state, "error": mean, "rate": mean / config.ahead, "starts": len(ahead[state])}
+            yield row | {"step_rate": float(once[state].mean()) / skip}
 
 
-def train(config: Config, boards: FunnelBoards, skip: int) -> "Step":
+def errors(step: Step, boards: FunnelBoards, skip: int, times: int) -> dict[str, Float[Tensor, " starts"]]:
+    """Return how far off a ball is predicted after some steps, in world units, by the state that it starts from."""
+    settings = boards.settings
+    start, end = transitions(boards, skip * times)
+    motion, obstacles = start, padded_obstacles(boards)
+    for _ in range(times):
+        motion = step(obstacles, motion)
+    error = (motion.position - end.position).norm(dim=1) / settings.pixels_per_unit
+    slow = start.change.norm(dim=1) < settings.ball_radius * settings.pixels_per_unit
+    return {"slow": error[slow], "fast": error[~slow]}
+
+
+def train(config: Config, boards: FunnelBoards, skip: int) -> Step:
     """Train a network to predict a ball's motion a step later."""
     generator = torch.Generator().manual_seed(config.seed + 1000 * skip)
     before, after = transitions(boards, skip)
@@ -122,61 +119,6 @@ def train(config: Config, boards: FunnelBoards, skip: int) -> "Step":
     return step
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A trained network and the scale of what it predicts: the change of position, and the last frame's change."""
-
-    network: nn.Module
-    scale: Float[Tensor, " 4"]
-
-    @torch.no_grad()
-    def __call__(self, obstacles: Float[Tensor, "boards height width"], motion: Motion) -> Motion:
-        """Return the motion a step later."""
-        predicted = self.network(inputs(obstacles, motion, slice(None))) * self.scale
-        return Motion(motion.boards, motion.position + predicted[:, :2], predicted[:, 2:])
-
-
-def padded_obstacles(boards: FunnelBoards) -> Float[Tensor, "boards height width"]:
-    """Return how dark each pixel of the boards is, with as much white around them as a view may reach."""
-    dark = 1 - torch.from_numpy(boards.images).float().mean(dim=1) / 255
-    above, below, beside = VIEW
-    return nn.functional.pad(dark, (beside, beside, above, below))
-
-
-def inputs(
-    obstacles: Float[Tensor, "boards height width"], motion: Motion, rows: slice | Int[Tensor, " b"]
-) -> Float[Tensor, "b inputs"]:
-    """Return what a network sees: the board around the ball, the ball's place within its pixel, and its last change."""
-    position, change, boards = motion.position[rows], motion.change[rows], motion.boards[rows]
-    above, below, beside = VIEW
-    height, width = obstacles.shape[1] - above - below, obstacles.shape[2] - 2 * beside
-    column = position[:, 0].floor().clamp(0, width - 1)
-    row = position[:, 1].floor().clamp(0, height - 1)
-    y = row.long()[:, None, None] + torch.arange(above + below + 1)[:, None]
-    x = column.long()[:, None, None] + torch.arange(2 * beside + 1)
-    seen = obstacles[boards[:, None, None], y, x].flatten(1)
-    within = position - torch.stack([column, row], dim=1)
-    return torch.cat([seen, within, change / 2], dim=1)
-
-
-def transitions(boards: FunnelBoards, skip: int) -> tuple[Motion, Motion]:
-    """Return the motions before and after a step, for every frame but the first that has a frame so far ahead."""
-    before, after = [list[tuple[np.ndarray, ...]](), list[tuple[np.ndarray, ...]]()]
-    for index, path in enumerate(boards.paths):
-        where = to_pixels(boards.settings, path)
-        change = np.diff(where, axis=0, prepend=where[:1])
-        count = max(0, len(path) - 1 - skip)
-        at = np.full(count, index)
-        before.append((at, where[1 : 1 + count], change[1 : 1 + count]))
-        after.append((at, where[1 + skip :], change[1 + skip :]))
-    return _stacked(before), _stacked(after)
-
-
-def _stacked(parts: list[tuple[np.ndarray, ...]]) -> Motion:
-    boards, position, change = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Motion(torch.from_numpy(boards), torch.from_numpy(position).float(), torch.from_numpy(change).float())
-
-
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     return (config.skips.index(int(number(row, "skip"))) + 1) / len(config.skips), f"skip {row['skip']}"
@@ -184,24 +126,33 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
 
 def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     """Draw the rate at which error accumulates against the step length (figure 2.1), for slow and for fast states."""
-    figure, (axes,) = panels(
-        caption="Mean error of the predicted position at a fixed time ahead, divided by it, against the frames in a step, "
-        "on test boards. The ball moves less (bouncing and rolling) or more (falling) than its radius in the frame at the "
-        "start. Median over seeds, with the band from the lowest to the highest seed; circles mark the least.",
+    figure, (left, right) = panels(
+        2,
+        caption="Mean error of the predicted position on test boards, divided by the time predicted: after one step (left, the "
+        "axis of figure 2.1) and after as many steps as reach a fixed time ahead (right). The ball moves less (bouncing and "
+        "rolling) or more (falling) than its radius in the frame at the start. Median over seeds, band from the lowest to the "
+        "highest seed; circles mark the least.",
         height=3.2,
     )
+    for axes, column, title in ((left, "step_rate", "after one step"), (right, "rate", "at a fixed time ahead")):
+        _draw(axes, rows, column)
+        axes.set(title=title, xlabel="frames in a step")
+    left.set_ylabel("error a frame, world units")
+    right.legend()
+    return {"rate": figure}
+
+
+def _draw(axes: Axes, rows: Sequence[Row], column: str) -> None:
     for state, label in STATES.items():
-        skips, lines = curves(where(rows, state=state), "skip", "rate")
+        skips, lines = curves(where(rows, state=state), "skip", column)
         band(axes, skips, lines, label, COLOURS[_ROLES[state]])
         middle = np.median(lines, axis=0)
         least = int(middle.argmin())
         axes.plot(skips[least], middle[least], "o", color=COLOURS[_ROLES[state]], markersize=8, markerfacecolor="white")
-    axes.set(xlabel="frames in a step", ylabel="error a frame, world units", xscale="log", ylim=(0, None))
+    axes.set(xscale="log", ylim=(0, None))
     ticks = sorted({int(number(row, "skip")) for row in rows})
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
-    axes.legend()
-    return {"rate": figure}
 
 
 def best_skips(rows: Sequence[Row], state: str) -> list[int]:

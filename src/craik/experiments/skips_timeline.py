@@ -6,28 +6,27 @@ leaves the funnel.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Float, UInt8
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
 
 from craik.experiments import _pictures as pictures
 from craik.experiments import _skips as skips
-from craik.experiments._skips import Settings, World
+from craik.experiments._matched_frames import count_matches, predict, timeline
+from craik.experiments._outcomes import label_accuracy
+from craik.experiments._skips import Settings
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import number, numbers, where
 from craik.harness.figures import COLOURS, panels
-from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Greedy, Matched, candidate_losses, match
 
 REPRODUCES = "thesis section 2.3.3, figures 2.7 and 2.8; the animation of the released code"
 
-SHOWN = 14
-"""True frames in a timeline."""
+SHOWN = 22
+"""True frames in a timeline: a long skip and some frames on either side."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +50,12 @@ class Config(Settings):
 
 
 PRESETS = {
-    "quick": Config(),
+    "quick": Config(decay_evaluations=10_000),
     # As skips-accuracy at published size.
     "paper": Config(
-        size="published",
-        view="pixels",
-        episodes=500,
-        validation_episodes=500,
+        **asdict(skips.PUBLISHED),
         test_episodes=500,
-        architecture="simple",
-        kernels=48,
-        learning_rate=5e-4,
-        horizon=21,
-        exploration_steps=15_000,
-        sampling_steps=15_000,
         evaluations=9_000_000,
-        max_steps=251,
     ),
 }
 SEEDS = {"quick": 3, "paper": 8}
@@ -78,82 +67,12 @@ def run(config: Config) -> Iterator[Row]:
     test = skips.make_world(config, "test", config.test_episodes)
     model = skips.make_model(config, training)
     for report in skips.train(config, "asi", model, lambda _: training, config.evaluations):
-        yield {"kind": "trained", **report._asdict(), **skips.label_accuracy(model, test, config.max_steps)._asdict()}
+        yield {"kind": "trained", **report._asdict(), **label_accuracy(model, test, config.max_steps)._asdict()}
         break
     matched = predict(config, model, test)
     yield {"kind": "skips", **count_matches(test, matched), "horizon": config.horizon}
     for index in range(config.timelines):
         yield from timeline(config, test, matched, index)
-
-
-@torch.no_grad()
-def predict(config: Settings, model: nn.Module, world: World) -> Matched:
-    """Match a model's predictions from its own predictions, as roll-outs go, with true frames."""
-    return match(
-        model,
-        world.frames,
-        BinaryCrossEntropyWithLogits(),
-        Greedy(config.horizon),
-        teacher_forcing=0.0,
-        context=world.context,
-        keep_predictions=True,
-    )
-
-
-def is_slow(world: World, index: int) -> Bool[np.ndarray, " time"]:
-    """Tell the frames in which what moves went less than half as far since the last frame as it does in the median."""
-    path = world.episodes.paths[index]
-    speed = np.linalg.norm(np.diff(path, axis=0, prepend=path[:1]), axis=1)
-    return speed < np.median(speed) / 2
-
-
-def count_matches(world: World, matched: Matched) -> Row:
-    """Return how often slow and fast frames (the first ones aside) were matched, and how many there are."""
-    counts = np.zeros((2, 2), dtype=int)
-    for index in range(len(world)):
-        slow = is_slow(world, index)[1:]
-        hit = np.zeros(len(slow) + 1, dtype=bool)
-        hit[matched.matched[index, : int(matched.steps[index])].numpy()] = True
-        for kind, some in enumerate((slow, ~slow)):
-            counts[kind] += int((hit[1:] & some).sum()), int(some.sum())
-    (slow_hit, slow_all), (fast_hit, fast_all) = counts.tolist()
-    lengths = matched.skips[matched.skips > 0].float()
-    found: Row = {"slow_matched": slow_hit, "slow_frames": slow_all, "fast_matched": fast_hit, "fast_frames": fast_all}
-    return {**found, "mean_skip": float(lengths.mean()), "ones": float((lengths == 1).float().mean())}
-
-
-def timeline(config: Settings, world: World, matched: Matched, index: int) -> Iterator[Row]:
-    """Yield an episode's true frames, then its predictions with what they were matched with and how well each frame fits."""
-    true = world.frames[index]
-    for t, frame in enumerate(true):
-        yield {"kind": "true", "index": index, "t": t, "picture": pictures.encode(show(world, index, frame.float() / 255))}
-    losses = candidate_losses(matched, world.frames, BinaryCrossEntropyWithLogits("sum"), config.horizon)[index]
-    assert matched.predictions is not None  # they were asked for
-    before = 0
-    for u in range(int(matched.steps[index])):
-        frame = matched.predictions.frames[index, u].sigmoid()
-        fits = [round(float(value), 2) for value in losses[u] if torch.isfinite(value)]
-        yield {
-            "kind": "predicted",
-            "index": index,
-            "u": u,
-            "from": before,
-            "t": int(matched.matched[index, u]),
-            "losses": json.dumps(fits),
-            "picture": pictures.encode(show(world, index, frame)),
-        }
-        before = int(matched.matched[index, u])
-
-
-def show(world: World, index: int, frame: Float[Tensor, "channels height width"]) -> UInt8[np.ndarray, "height width 3"]:
-    """Return a frame in RGB; moving parts are laid over what stands still: the trace in cyan, the ball or the runner."""
-    picture = frame
-    if world.context is not None:
-        picture = 1 - world.context[index]
-        colours = ((0.0, 0.0, 1.0), (0.33, 1.0, 1.0)) if len(frame) == 2 else ((0.0, 0.8, 0.0),)
-        for share, colour in reversed(list(zip(frame, colours, strict=True))):
-            picture = picture * (1 - share) + torch.tensor(colour)[:, None, None] * share
-    return (picture.clamp(0, 1) * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
@@ -162,16 +81,15 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
 
 
 def figures(rows: Sequence[Row]) -> dict[str, Figure]:
-    """Draw a portion of a timeline (figures 2.7 and 2.8) of the first seed, and how often frames are matched."""
-    first = min(int(number(row, "seed")) for row in rows)
-    return {"timeline": draw_timeline(where(rows, seed=first)), "matches": draw_matches(rows)}
+    """Draw a portion of a timeline (figures 2.7 and 2.8) of the most accurate seed, and how often frames are matched."""
+    return {"timeline": draw_timeline(where(rows, seed=most_accurate(rows))), "matches": draw_matches(rows)}
 
 
 def animations(rows: Sequence[Row]) -> Mapping[str, bytes]:
     """Return truth beside prediction, synchronised: the prediction stands still while it skips."""
-    first = where(rows, seed=min(int(number(row, "seed")) for row in rows))
-    index = _episodes(first)[0]
-    true, predicted = _shown(first, index)
+    some = where(rows, seed=most_accurate(rows))
+    index = _episodes(some)[0]
+    true, predicted = _shown(some, index)
     newest, right = true[0], list[pictures.Picture]()
     at = {int(number(row, "t")): picture for row, picture in predicted}
     for t in range(len(true)):
@@ -180,33 +98,49 @@ def animations(rows: Sequence[Row]) -> Mapping[str, bytes]:
     return {"truth-and-prediction": pictures.gif(pictures.side_by_side(true, right))}
 
 
+def most_accurate(rows: Sequence[Row]) -> int:
+    """Return the seed whose roll-outs show the right label most often; the first of equals."""
+    trained = where(rows, kind="trained") or rows
+    return int(number(max(trained, key=lambda row: float(str(row.get("accuracy", 0.0)))), "seed"))
+
+
 def draw_timeline(rows: Sequence[Row]) -> Figure:
     """Draw true frames above and, aligned below, the predictions that were matched with them."""
     index = _episodes(rows)[0]
     true, predicted = _shown(rows, index)
     start = _portion([row for row, _ in predicted], len(true))
     window = range(start, min(start + SHOWN, len(true)))
+    part = _moving_part(true[window.start : window.stop])
+    tall = (part[0].stop - part[0].start) / (part[1].stop - part[1].start)
     figure, (axes,) = panels(
-        caption="A portion of a test episode: true frames above; below, the predictions of a model that goes on from its own "
-        "predictions, each below the frame it was matched with. The darker a line, the better the frame fits. Where nothing "
-        "stands below, the model skipped.",
-        height=2.9,
+        caption="A portion of a test episode, of the seed with the highest label accuracy: true frames above; below, the "
+        "predictions of a model that goes on from its own predictions, each below the frame it was matched with; cut to where "
+        "something moves. The darker a line, the better the frame fits, in pixel loss. Where nothing stands below, the model "
+        "skipped.",
+        width=13.0,
+        height=13.0 * (2.0 * tall + _BETWEEN + 0.6) / (SHOWN + 1.2),
     )
+    rail = [number(row, "t") - start for row, _ in predicted if int(number(row, "t")) in window]
+    axes.plot([-0.6, *rail], [0.0] * (len(rail) + 1), color=COLOURS["ink"], linewidth=0.8, zorder=1)
     for t in window:
-        _picture(axes, true[t], float(t - start), 1.0)
+        _picture(axes, true[t][part], float(t - start), tall + _BETWEEN)
     for row, picture in predicted:
         if int(number(row, "t")) in window:
-            _picture(axes, picture, number(row, "t") - start, -1.15)
-            _lines(axes, row, window)
-    axes.set(xlim=(-0.6, len(window) - 0.4), ylim=(-1.75, 1.6))
-    axes.set_yticks([1.0, -1.15], ["true", "predicted"])
-    axes.set_xticks([t - start for t in window], [str(t) for t in window])
-    axes.set_xlabel("frame")
+            _picture(axes, picture[part], number(row, "t") - start, 0.0)
+            _lines(axes, row, window, 0.5 * tall)
+    axes.set(xlim=(-0.6, len(window) - 0.4), ylim=(-0.55 * tall, 1.55 * tall + _BETWEEN), aspect="equal")
+    axes.set_yticks([tall + _BETWEEN, 0.0], ["true", "predicted"], fontsize=14)
+    axes.set_xticks([t - start for t in window], [str(t) for t in window], fontsize=12)
+    axes.set_xlabel("frame", fontsize=14)
     axes.tick_params(length=0)
     axes.grid(visible=False)
     for side in axes.spines.values():
         side.set_visible(False)
     return figure
+
+
+_BETWEEN = 1.3
+"""From true frames to predictions, in widths of a frame."""
 
 
 def _episodes(rows: Sequence[Row]) -> list[int]:
@@ -220,34 +154,44 @@ def _shown(rows: Sequence[Row], index: int) -> tuple[list[pictures.Picture], lis
 
 
 def _portion(predicted: Sequence[Row], length: int) -> int:
-    """The first frame of a portion with the longest skip in its middle."""
-    longest = max(predicted, key=lambda row: number(row, "t") - number(row, "from"))
-    middle = (int(number(longest, "from")) + int(number(longest, "t"))) // 2
-    return max(0, min(middle - SHOWN // 2, length - SHOWN))
+    """The first frame of a portion with a long skip in its middle: the longest that leaves room on both sides."""
+    skips = [(int(number(row, "from")), int(number(row, "t"))) for row in predicted]
+    some = [(before, after) for before, after in skips if after - before <= SHOWN - 4] or skips
+    before, after = max(some, key=lambda skip: skip[1] - skip[0])
+    return max(0, min((before + after + 1 - SHOWN) // 2, length - SHOWN))
+
+
+def _moving_part(shown: Sequence[pictures.Picture], margin: int = 3) -> tuple[slice, slice]:
+    """Rows and columns in which the pictures are not all the same, and a few around them."""
+    stack = np.stack(shown).astype(int)
+    moving = (stack != stack[0]).any(axis=(0, 3))
+    if not moving.any():
+        moving[:] = True
+    ends = [(int(where.min()), int(where.max())) for where in moving.nonzero()]
+    rows, columns = (slice(max(0, low - margin), high + 1 + margin) for low, high in ends)
+    return rows, slice(columns.start, min(columns.stop, moving.shape[1]))
 
 
 def _picture(axes: Axes, picture: pictures.Picture, x: float, y: float) -> None:
-    half = 0.44
+    half = 0.45
     tall = half * picture.shape[0] / picture.shape[1]
     axes.imshow(picture, extent=(x - half, x + half, y - tall, y + tall), aspect="auto", interpolation="nearest", zorder=2)
-    axes.plot(
-        [x - half, x + half, x + half, x - half, x - half],
-        [y - tall, y - tall, y + tall, y + tall, y - tall],
-        color="#b5b9c0",
-        linewidth=0.6,
-        zorder=3,
-    )
+    edge = Rectangle((x - half, y - tall), 2 * half, 2 * tall, fill=False, edgecolor="#b5b9c0", linewidth=0.6, zorder=3)
+    axes.add_patch(edge)
 
 
-def _lines(axes: Axes, row: Row, window: range) -> None:
-    """Lines to the frames of a prediction's window, as dark as its likelihood in comparison with the best."""
+def _lines(axes: Axes, row: Row, window: range, bottom: float) -> None:
+    """Curves to the frames of a prediction's window, as dark as its likelihood in comparison with the best."""
     losses = np.array(json.loads(str(row["losses"])), dtype=np.float64)
     strengths = np.exp(-(losses - losses.min()) / 4)
     x, first = number(row, "t") - window[0], int(number(row, "from")) + 1
+    middle, top = bottom + (_BETWEEN - 0.05) / 2, bottom + _BETWEEN - 0.05
     for t, strength in enumerate(strengths, start=first):
         if t in window and strength > 0.02:
-            points = ([x, t - window[0]], [-0.72, 0.56])
-            axes.plot(*points, color=COLOURS["ours"], alpha=float(strength), linewidth=1.6, zorder=1)
+            end = t - window[0]
+            curve = Path([(x, bottom), (x, middle), (end, middle), (end, top)], [Path.MOVETO, *[Path.CURVE4] * 3])
+            patch = PathPatch(curve, fill=False, edgecolor=COLOURS["ours"], alpha=float(strength), linewidth=2.4, zorder=1)
+            axes.add_patch(patch)
 
 
 def draw_matches(rows: Sequence[Row]) -> Figure:

@@ -22,10 +22,13 @@ from craik.harness.errors import HarnessError, UsageError, suggestion
 from craik.harness.provenance import provenance
 from craik.harness.rows import Row
 from craik.harness.settings import build, parse_overrides, settings_of
-from craik.harness.storage import ensure_writable
+from craik.harness.storage import ensure_file
 
 PACKAGE = "craik_benchmarks"
 """The name under which the folder is imported."""
+
+OPTIONS = ("quick", "out", "json", "help", "traceback")
+"""Options of `craik bench` itself."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +119,10 @@ def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = 
     Raises:
         UsageError: a setting that cannot be, or a file that cannot be written.
     """
-    overrides = parse_overrides(settings_of(bench.config), words, bench.name)
+    overrides = parse_overrides(settings_of(bench.config), words, bench.name, OPTIONS)
     config = build(bench.presets[preset], overrides)
     if out is not None:
-        ensure_writable(out.parent)
+        ensure_file(out)
     made = provenance()
     rows: list[Row] = []
     with contextlib.redirect_stdout(sys.stderr):  # stdout is for the result alone, whatever a peer prints

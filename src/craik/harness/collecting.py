@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from craik.harness.errors import HarnessError, UsageError
-from craik.harness.storage import ensure_writable
+from craik.harness.storage import ensure_file
 from craik.tasks import caching, cloning
 from craik.tasks.coinrun import expert as experts
 from craik.tasks.coinrun.collecting import Collection, collect
@@ -23,9 +23,7 @@ def collect_coinrun(options: argparse.Namespace) -> dict[str, str]:
         UsageError: a setting or a file name that cannot be.
         HarnessError: there is no simulator, or it ended.
     """
-    ensure_writable(options.to.parent)
-    if options.to.is_dir():
-        raise UsageError(f"--to must name a file, but {options.to} is a folder; name a file in it")
+    ensure_file(options.to, "--to")
     counts = {name: getattr(options, name) for name in ("levels", "states", "validation", "test", "mode", "seed")}
     try:
         wanted = Collection(**counts)
@@ -48,7 +46,7 @@ def _expert(python: Path, options: argparse.Namespace) -> experts.Expert:
     if start is None and options.further:
         raise UsageError(f"--further goes on from an expert, but found none at {options.expert}; name one with --expert")
     if options.expert is not None:
-        ensure_writable(options.expert.parent)
+        ensure_file(options.expert, "--expert")
     training = experts.Training(steps=options.steps, minutes=options.minutes, mode=options.mode, seed=options.seed)
     show, before = _Progress(), 0 if start is None else start.steps
 

@@ -183,7 +183,7 @@ def _animate(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[
     for name, content in (experiment.animations(rows) if experiment.animations else {}).items():
         if not content.startswith(b"GIF8"):
             raise HarnessError(f"animations of {experiment.name} must give GIFs as bytes, but {name!r} is none")
-        pictures.append(Picture(name, f"figures/{name}.gif", name.replace("-", " ")))
+        pictures.append(Picture(name, f"figures/{name}.gif", f"Animation: {name.replace('-', ' ')}."))
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         write_atomically(folder / pictures[-1].file, content)
     return pictures

@@ -9,7 +9,7 @@ from pathlib import Path
 from craik.harness.claims import JudgedClaim, judge
 from craik.harness.discovery import PACKAGE, Experiment, load, names
 from craik.harness.recorded import RecordedRun, recorded_runs
-from craik.harness.storage import ensure_writable, write_atomically
+from craik.harness.storage import ensure_file, write_atomically
 from craik.harness.wording import duration, interval, number, numerals
 
 SIGNS = {"holds": "✓ holds", "does not hold": "✗ does not hold", "not measured": "- not measured"}
@@ -40,7 +40,7 @@ def write_claims_markdown(directory: Path, path: Path, package: str = PACKAGE) -
     page = Path(path.parent.name, path.name)  # no folder of this machine
     command = f"craik report {directory.name} --markdown {page}"
     sections = [_section(load(name, package), runs) for name in names(package)]
-    ensure_writable(path.parent)
+    ensure_file(path, "--markdown")
     write_atomically(path, "\n".join([HEADER.format(command=command, directory=directory.name), *sections]))
 
 

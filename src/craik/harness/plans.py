@@ -16,6 +16,9 @@ from craik.harness.settings import build, values_of
 from craik.harness.sources import source_hash
 from craik.harness.values import written
 
+LAST_SEED = 2**63 - 1
+"""What torch's generators take; NumPy's refuse a negative one."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -68,7 +71,7 @@ def plan(
         seeds: how many, counted upwards from the config's `seed`; the preset's own number if None.
 
     Raises:
-        UsageError: an unknown preset, fewer than one seed, or values that the Config refuses.
+        UsageError: an unknown preset, fewer than one seed, a seed that no generator takes, or values that the Config refuses.
     """
     if preset not in experiment.presets:
         known = suggestion(preset, experiment.presets)
@@ -79,5 +82,7 @@ def plan(
     base = values_of(experiment.presets[preset])
     config = build(experiment.presets[preset], overrides or {})
     changed = {name: value for name, value in values_of(config).items() if base[name] != value}
+    if not 0 <= config.seed <= LAST_SEED - number:
+        raise UsageError(f"seeds must lie between 0 and 2^63, but found --seed {config.seed}; 0 is usual")
     chosen = tuple(range(config.seed, config.seed + number))
     return Plan(experiment, preset, changed, config, chosen, source_hash(experiment.module))

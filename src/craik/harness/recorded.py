@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from craik.harness.claims import JudgedClaim
+from craik.harness.claims import JudgedClaim, Verdict
 from craik.harness.errors import HarnessError, UsageError
+
+CONFIG = frozenset({"title", "reproduces", "settings", "source_hash", "computed"})
+"""What the report takes from `config.json`."""
+
+SUMMARY = frozenset(
+    {"name", "preset", "overrides", "seeds", "seconds", "wall_seconds", "hardware", "commit", "time", "command", "figures"}
+)
+"""What it takes from `claims.json`, besides the claims."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +54,23 @@ class RecordedRun:
         changed = [f"{setting['name']} {setting['value']}" for setting in self.config["settings"] if setting["changed"]]
         return ", ".join([self.summary["preset"], *changed])
 
+    def count(self, verdict: Verdict) -> int:
+        """How many of its claims were judged so."""
+        return sum(claim.verdict == verdict for claim in self.claims)
+
     def picture(self, file: str) -> str:
-        """A figure as a data URI: in an image of its own, its identifiers cannot clash and its scripts cannot run."""
-        data = base64.b64encode((self.folder / file).read_bytes()).decode()
+        """A figure as a data URI: in an image of its own, its identifiers cannot clash and its scripts cannot run.
+
+        Raises:
+            HarnessError: it is not there; the same command draws it again from the recorded rows.
+        """
+        try:
+            data = base64.b64encode((self.folder / file).read_bytes()).decode()
+        except OSError as error:
+            found = f"but {self.folder / file} is not ({error.strerror})"
+            raise HarnessError(
+                f"a run's figures must be readable, {found}; {self.summary['command']} draws it again"
+            ) from error
         kind = "gif" if file.endswith(".gif") else "svg+xml"
         return f"data:image/{kind};base64,{data}"
 
@@ -83,8 +105,12 @@ def _read(folder: Path) -> RecordedRun:
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         summary = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
-        return RecordedRun(folder, config, summary, tuple(JudgedClaim(**claim) for claim in summary["claims"]), older=False)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        claims = tuple(JudgedClaim(**claim) for claim in summary["claims"])
+        missing = sorted((CONFIG - config.keys()) | (SUMMARY - summary.keys()))
+        if missing:
+            raise KeyError(*missing)
+        return RecordedRun(folder, config, summary, claims, older=False)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         found = f"{type(error).__name__}: {error}"
         raise HarnessError(
             f"a run must have a readable config.json and claims.json, but {folder} has not ({found}); repeat or delete it"

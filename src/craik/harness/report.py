@@ -10,25 +10,29 @@ import jinja2
 
 from craik.harness.errors import UsageError
 from craik.harness.recorded import RecordedRun, recorded_runs
-from craik.harness.storage import ensure_writable, write_atomically
+from craik.harness.storage import ensure_file, write_atomically
 from craik.harness.wording import duration, interval, number, numerals
 
 
-def write_report(directory: Path) -> Path:
-    """Writes `DIRECTORY/report.html` from every finished run below it.
+def write_report(directory: Path, path: Path | None = None) -> Path:
+    """Writes an HTML file from every finished run below a folder.
+
+    Args:
+        directory: the folder of runs; a report over recorded ones leaves it as it is if `path` is elsewhere.
+        path: the file; `DIRECTORY/report.html` if None.
 
     Returns:
         The report's path.
 
     Raises:
-        UsageError: the directory does not exist, cannot be written or holds no finished run.
+        UsageError: the directory does not exist or holds no finished run, or the file cannot be written.
         HarnessError: a run's files cannot be read.
     """
     runs = recorded_runs(directory)
     if not runs:
         raise UsageError(f"a report needs at least one finished run, but {directory} holds none; craik run NAME makes one")
-    ensure_writable(directory)
-    path = directory / "report.html"
+    path = path or directory / "report.html"
+    ensure_file(path)
     write_atomically(path, render(runs))
     return path
 

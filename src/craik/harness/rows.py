@@ -59,10 +59,11 @@ def write_rows(path: Path, seeds: Mapping[int, Sequence[Row]]) -> None:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a `rows.jsonl` holds: the rows of each whole seed, and the seeds that had an unreadable line."""
+    """What a `rows.jsonl` holds: the rows of each whole seed, the seeds that had an unreadable line, how many such lines."""
 
     seeds: dict[int, list[Row]]
     damaged: tuple[int, ...]
+    unreadable: int = 0
 
 
 def read_rows(path: Path) -> Recorded:
@@ -82,7 +83,7 @@ def read_rows(path: Path) -> Recorded:
     for row in rows:
         if row is not None and _seed(row) not in damaged:
             seeds.setdefault(_seed(row), []).append(row)
-    return Recorded(seeds, tuple(sorted(damaged)))
+    return Recorded(seeds, tuple(sorted(damaged)), rows.count(None))
 
 
 def _decode(line: str) -> Row | None:

@@ -21,6 +21,7 @@ from craik.harness.provenance import cores
 from craik.harness.rows import Row, read_rows, write_rows
 from craik.harness.settings import values_of
 from craik.harness.storage import ensure_writable, locked, write_atomically
+from craik.harness.wording import counted
 from craik.harness.workers import Event, Job, run_jobs
 
 __all__ = ["Event", "Plan", "RunResult", "execute", "plan"]
@@ -86,6 +87,10 @@ def _recover(plan: Plan, folder: Path, on_event: OnEvent) -> dict[int, list[Row]
     if recorded.damaged:
         text = f"discarded {_seeds(recorded.damaged)} of {folder}, whose recorded rows had unreadable lines"
         on_event(Event("notice", text=f"{text}; {_fate(recorded.damaged, plan.seeds)}"))
+    elif recorded.unreadable:
+        text = f"discarded {counted(recorded.unreadable, 'unreadable line')} of {folder}, which told no seed"
+        on_event(Event("notice", text=f"{text}; computing what is missing"))
+    if recorded.unreadable:
         write_rows(folder / "rows.jsonl", recorded.seeds)
     partials = {path: int(path.name.split(".")[0].removeprefix("seed-")) for path in folder.glob("seed-*.partial.jsonl")}
     half = sorted(seed for seed in partials.values() if seed not in recorded.seeds)

@@ -6,6 +6,8 @@ import ast
 import dataclasses
 import inspect
 import itertools
+import re
+import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,13 +77,16 @@ def _field_docstrings(config: type[Any]) -> dict[str, str]:
     return found
 
 
-def parse_overrides(settings: Sequence[Setting], words: Sequence[str], experiment: str) -> dict[str, Any]:
+def parse_overrides(
+    settings: Sequence[Setting], words: Sequence[str], experiment: str, options: Sequence[str] = RESERVED
+) -> dict[str, Any]:
     """Reads `--field value` and `--field=value` into a dict from field name to value; the last of a field wins.
 
     Args:
         settings: the fields there are.
         words: what the command line holds besides `craik run`'s own options.
         experiment: its name, for the sentences.
+        options: the command's own options, for the sentences.
 
     Raises:
         UsageError: a stray word, an unknown field, a field without a value, or a value of the wrong kind.
@@ -90,7 +95,7 @@ def parse_overrides(settings: Sequence[Setting], words: Sequence[str], experimen
     remaining = list(words)
     while remaining:
         flag, equals, value = remaining.pop(0).partition("=")
-        setting = _find(settings, flag, experiment)
+        setting = _find(settings, flag, experiment, options)
         if not equals:
             if not remaining or remaining[0].startswith("--"):
                 raise UsageError(f"{flag} needs a value ({kind(setting.type)}), but found none; {_example(setting)}")
@@ -99,14 +104,14 @@ def parse_overrides(settings: Sequence[Setting], words: Sequence[str], experimen
     return overrides
 
 
-def _find(settings: Sequence[Setting], flag: str, experiment: str) -> Setting:
+def _find(settings: Sequence[Setting], flag: str, experiment: str, options: Sequence[str]) -> Setting:
     if not flag.startswith("--"):
         raise UsageError(f"settings are written --field value, but found the stray word {flag!r}; name its field")
     name = flag[2:].replace("-", "_")
     for setting in settings:
         if setting.name == name:
             return setting
-    flags = [setting.flag for setting in settings] + [f"--{option}" for option in RESERVED]
+    flags = [setting.flag for setting in settings] + [f"--{option}" for option in options]
     way_out = suggestion("--" + name.replace("_", "-"), flags)
     raise UsageError(f"a setting of {experiment} must be one of its fields, but found {flag!r}; {way_out}")
 
@@ -138,12 +143,21 @@ def build(config: Config, overrides: Mapping[str, Any]) -> Config:
     """The config with some of its fields replaced.
 
     Raises:
-        UsageError: the Config itself refuses the values; its own sentence is kept.
+        UsageError: the Config itself refuses the values; its own sentence is kept, with what was given where it names none.
     """
     try:
         return dataclasses.replace(config, **overrides)
     except ValueError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{error}{_given(str(error), overrides)}") from error
+
+
+def _given(sentence: str, overrides: Mapping[str, Any]) -> str:
+    """The values given, where a sentence about several fields names none of them."""
+    values = {name: written(value) for name, value in overrides.items()}
+    named = any(re.search(rf"(?<![\w.-]){re.escape(value)}(?!\w)", sentence) for value in values.values() if value)
+    if named or not values:
+        return ""
+    return f" Given: {shlex.join(word for name in values for word in ('--' + name.replace('_', '-'), values[name]))}."
 
 
 def values_of(config: Config) -> dict[str, Any]:

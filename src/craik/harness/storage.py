@@ -41,8 +41,12 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def ensure_writable(folder: Path) -> None:
+def ensure_writable(folder: Path, option: str = "--out") -> None:
     """Makes the folder and tries to write in it, so that no work is done for a run that cannot be recorded.
+
+    Args:
+        folder: where something will be written.
+        option: what the command line calls it, for the sentence.
 
     Raises:
         UsageError: the folder cannot be made or written.
@@ -55,8 +59,23 @@ def ensure_writable(folder: Path) -> None:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UsageError(
-            f"the output folder must be writable, but {folder} is not ({reason}); name another with --out"
+            f"the output folder must be writable, but {folder} is not ({reason}); name another with {option}"
         ) from error
+
+
+def ensure_file(path: Path, option: str = "--out") -> None:
+    """Makes the folder of a file that will be written and checks that nothing is in its way.
+
+    Args:
+        path: the file; one that exists will be replaced.
+        option: what the command line calls it, for the sentence.
+
+    Raises:
+        UsageError: the path is a folder, or its own folder cannot be made or written.
+    """
+    if path.is_dir():
+        raise UsageError(f"{option} must name a file, but {path} is a folder; name a file in it")
+    ensure_writable(path.parent, option)
 
 
 @contextlib.contextmanager

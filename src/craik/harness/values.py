@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import types
 from collections.abc import Callable
@@ -25,6 +26,14 @@ def parse(hint: object, text: str) -> object:
     if hint not in _PARSERS:
         raise NotImplementedError
     return _PARSERS[hint](text)
+
+
+def whole_number(text: str) -> int:
+    """An option's type for argparse, with a sentence where the text is none."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, but found {text!r}") from None
 
 
 def _choice(choices: tuple[object, ...], text: str) -> object:

@@ -19,21 +19,22 @@ class Found(NamedTuple):
     Attributes:
         value: abs(L_e' - L_e) there, as approximated.
         displacement: (n,) theta - theta*.
-        slope: (n,) the mean of the objective's gradients at theta* and theta; its product with the displacement is the
-            growth of a quadratic objective on the way.
+        contributions: of each named parameter to the growth of the objective on the way, a quadratic one's.
         multiplier: of the constraint; 0 where it does not bind.
         converged: False where the iterations ran out.
         iterations: steps taken.
         products: Hessian-vector products taken for this pair.
+        residual: what is left of the optimality conditions, relative; 0 where they were solved.
     """
 
     value: float
     displacement: Float[Tensor, " n"]
-    slope: Float[Tensor, " n"]
+    contributions: dict[str, float]
     multiplier: float
     converged: bool = True
     iterations: int = 0
     products: int = 0
+    residual: float = 0.0
 
 
 def dense_hessians(landscape: Landscape, choices: Choices) -> list[Float[Tensor, "n n"]]:
@@ -66,11 +67,25 @@ def dense_pair(
         objective, constraint = programs(wide[0], wide[1], hessians[pair[0]], hessians[pair[1]], choices, sign)
         maximum = solve(objective, constraint, choices, landscape.environments[pair[0]])
         slope = objective.linear + objective.matrix @ maximum.point / 2
-        found = Found(maximum.value, maximum.point, slope, maximum.multiplier)
+        found = Found(maximum.value, maximum.point, contributions(landscape, maximum.point, slope), maximum.multiplier)
         if choices.taylor == "constraint":
-            found = _ascend(_true(landscape, pair, choices, sign), found, objective, constraint, choices, generator)
+            found = _ascend(_true(landscape, pair, choices, sign), found, constraint, choices, generator)
+            slope = objective.linear + objective.matrix @ found.displacement / 2
+            found = found._replace(contributions=contributions(landscape, found.displacement, slope))
         candidates.append(found)
     return max(candidates, key=lambda found: found.value)
+
+
+def contributions(landscape: Landscape, displacement: Float[Tensor, " n"], slope: Float[Tensor, " n"]) -> dict[str, float]:
+    """Return what each named parameter adds to displacement . slope, the growth of a quadratic on the way.
+
+    Args:
+        landscape: where the names come from.
+        displacement: the way.
+        slope: the mean of the quadratic's gradients at both ends.
+    """
+    parts = landscape.parameters.items()
+    return {name: float(displacement[where].double() @ slope[where].double()) for name, where in parts}
 
 
 Objective = Callable[[Tensor], tuple[float, Tensor]]
@@ -94,7 +109,6 @@ def _true(landscape: Landscape, pair: tuple[int, int], choices: Choices, sign: i
 def _ascend(
     evaluate: Objective,
     found: Found,
-    objective: Quadratic,
     constraint: Quadratic,
     choices: Choices,
     generator: Generator | None,
@@ -115,9 +129,7 @@ def _ascend(
     starts = [first, white.origin, *(outer * scale * draws / draws.norm(dim=1, keepdim=True))]
     ends = [_climb(evaluate, white, start, (inner, outer), choices.iterations) for start in starts]
     value, y, steps = max(ends, key=lambda end: end[0])
-    displacement = white.unwhiten(y)
-    slope = objective.linear + objective.matrix @ displacement / 2
-    return Found(value, displacement, slope, 0.0, iterations=steps)
+    return Found(value, white.unwhiten(y), {}, 0.0, iterations=steps)
 
 
 def _climb(

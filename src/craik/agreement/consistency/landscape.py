@@ -66,27 +66,32 @@ class Landscape:
 
     def gradient(self, e: int, theta: Float[Tensor, " n"] | None = None) -> tuple[float, Float[Tensor, " n"]]:
         """Return L_e and its gradient at theta, or at the point: one forward and one backward pass."""
-        value, total = 0.0, torch.zeros_like(self.point)
+        value, total = 0.0, None
         for predict, cost in self.parts(e):
-            leaf = (self.point if theta is None else theta).detach().clone().requires_grad_()
+            leaf = (self.point if theta is None else theta).detach().requires_grad_()
             loss = cost(predict(leaf))
             (gradient,) = torch.autograd.grad(loss, leaf, materialize_grads=True)
-            value, total = value + float(loss.detach()), total + gradient
-        return value, total
+            value, total = value + float(loss.detach()), _add(total, gradient)
+        return value, torch.zeros_like(self.point) if total is None else total
 
     def product(self, e: int, vector: Float[Tensor, " n"], curvature: Curvature = "hessian") -> Float[Tensor, " n"]:
         """Return H_e times a vector at the point, without H_e: the price of about two gradients."""
         times = _hessian_product if curvature == "hessian" else _gauss_newton_product
-        total = torch.zeros_like(self.point)
+        total: Tensor | None = None
         for part in self.parts(e):
-            total += times(part, self.point.detach().clone().requires_grad_(), vector)
-        return total
+            total = _add(total, times(part, self.point.detach().requires_grad_(), vector))
+        return torch.zeros_like(self.point) if total is None else total
 
     def hessian(self, e: int, curvature: Curvature = "hessian") -> Float[Tensor, "n n"]:
         """Return H_e at the point: n products, for small models."""
         rows = [self.product(e, unit, curvature) for unit in torch.eye(len(self.point)).to(self.point)]
         matrix = torch.stack(rows)
         return (matrix + matrix.T) / 2
+
+
+def _add(total: Tensor | None, term: Tensor) -> Tensor:
+    """Begin with the first term instead of zeros: at scale each vector counts."""
+    return term if total is None else total + term
 
 
 def _hessian_product(part: Part, leaf: Tensor, vector: Tensor) -> Tensor:
@@ -158,12 +163,15 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
     for name, parameter in trainable.items():
         names[name] = slice(start, start + parameter.numel())
         start += parameter.numel()
-    fixed = {name: tensor.detach().clone() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
+    tensors = (*model.named_parameters(), *model.named_buffers())
+    fixed = {name: tensor.detach().clone() for name, tensor in tensors if name not in trainable}
     shapes = {name: parameter.shape for name, parameter in trainable.items()}
+    lengths = [parameter.numel() for parameter in trainable.values()]
 
     def call(theta: Tensor, inputs: object) -> Tensor:
-        weights = {name: theta[place].view(shapes[name]) for name, place in names.items()}
-        state = {**{name: tensor for name, tensor in fixed.items() if name not in weights}, **weights}
+        # One split, not a slice for each parameter: the gradient of a slice is as long as theta.
+        pieces = zip(shapes.items(), theta.split(lengths), strict=True)
+        state = {**fixed, **{name: piece.view(shape) for (name, shape), piece in pieces}}
         if isinstance(inputs, Mapping):
             return functional_call(model, state, (), dict(inputs))
         return functional_call(model, state, inputs if isinstance(inputs, tuple) else (inputs,))

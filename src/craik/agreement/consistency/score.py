@@ -31,6 +31,7 @@ class PairScore(NamedTuple):
         multiplier: how much the value grows with epsilon; 0 where N_e does not bind.
         converged: False where the iterations ran out before the tolerance was met.
         iterations: steps taken.
+        residual: what is left of the optimality conditions, beside the terms that should cancel; what the tolerance is of.
     """
 
     stays: int
@@ -41,6 +42,7 @@ class PairScore(NamedTuple):
     multiplier: float
     converged: bool
     iterations: int
+    residual: float
 
 
 class Score(NamedTuple):
@@ -110,6 +112,7 @@ def inconsistency(
         products += place.products
         scores.append(_describe(landscape, pair, place, choices))
         worst = place if worst is None or place.value > worst.value else worst
+        del place  # at scale it is two vectors
     displacement = landscape.point.new_zeros(0) if worst is None else worst.displacement
     ranked = tuple(sorted(scores, key=lambda score: -score.value))
     return Score(ranked[0].value, ranked, displacement, tuple(e.loss for e in found), norm, products)
@@ -155,15 +158,14 @@ def _positions(landscape: Landscape, pairs: Iterable[tuple[int, int]] | None) ->
 
 
 def _describe(landscape: Landscape, pair: tuple[int, int], place: Found, choices: Choices) -> PairScore:
-    share = place.displacement.double() * place.slope.double()
-    contributions = {name: float(share[where].sum()) for name, where in landscape.parameters.items()}
     stays, other = (landscape.environments[e] for e in pair)
     walked: Walk | None = None
     if choices.walk:
         # Without linear terms the expansion cannot tell a point from its mirror image; the true losses can.
         ways = (walk(landscape, pair, way * place.displacement, choices) for way in (1, -1))
         walked = max(ways, key=lambda found: found.largest)
-    return PairScore(stays, other, place.value, walked, contributions, place.multiplier, place.converged, place.iterations)
+    rest = (place.converged, place.iterations, place.residual)
+    return PairScore(stays, other, place.value, walked, place.contributions, place.multiplier, *rest)
 
 
 def check_minimum(landscape: Landscape, found: list[Expansion], choices: Choices) -> tuple[float, int]:

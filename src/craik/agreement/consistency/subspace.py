@@ -13,10 +13,13 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from craik.agreement.consistency.choices import Choices
-from craik.agreement.consistency.dense import Found
+from craik.agreement.consistency.dense import Found, contributions
 from craik.agreement.consistency.landscape import Landscape
 from craik.agreement.consistency.program import Maximum
 from craik.agreement.consistency.taylor import Expansion, programs, signs, solve
+
+_PIECE = 2**16
+"""Components of the basis that are turned at a time."""
 
 
 class Subspace:
@@ -47,33 +50,43 @@ class Subspace:
 
     def extend(self, vector: Float[Tensor, " n"]) -> bool:
         """Add the part of a vector outside the subspace with its two products; False where there is next to none."""
-        norm = vector.norm()
-        if not float(norm) > 0:
+        norm = float(vector.norm())
+        if not norm > 0:
             return False
-        vector = vector / norm
+        row = torch.div(vector, norm, out=self._rows[0][self.size])
         for _ in range(2):  # once leaves what rounding made of a small remainder
-            vector = vector - self.vectors.T @ (self.vectors @ vector)
-        left = float(vector.norm())
-        if left < 100 * torch.finfo(vector.dtype).eps:
+            self._leave_out(row)
+        left = float(row.norm())
+        if left < 100 * torch.finfo(row.dtype).eps:
             return False
-        vector = vector / left
-        vector = vector - self.vectors.T @ (self.vectors @ vector)
-        vector = vector / vector.norm()
-        self._rows[0][self.size] = vector
+        self._leave_out(row.div_(left))
+        row.div_(row.norm())
         for e, images in zip(self.pair, self._rows[1:], strict=True):
-            images[self.size] = self.landscape.product(e, vector, self.choices.curvature)
+            images[self.size] = self.landscape.product(e, row, self.choices.curvature)
         self.size += 1
         self.products += 2
         return True
+
+    def _leave_out(self, row: Float[Tensor, " n"]) -> None:
+        """Take the subspace's part out of a vector, in place."""
+        row.addmv_(self.vectors.T, self.vectors @ row, alpha=-1)
 
     def restrict(self, coefficients: Float[Tensor, "k j"]) -> Float[Tensor, "j j"]:
         """Keep the span of some coordinate vectors only, and return those vectors in the new coordinates."""
         new, _ = torch.linalg.qr(coefficients)
         turn = new.T.to(self.vectors)
         for rows in self._rows:
-            rows[: len(turn)] = turn @ rows[: self.size]
+            for piece in rows.split(_PIECE, dim=1):  # in place, or the new rows would need as much memory again
+                piece[: len(turn)] = turn @ piece[: self.size]
         self.size = len(turn)
         return new.T @ coefficients
+
+    def combination(self, own: Tensor, mine: Tensor, theirs: Tensor) -> Float[Tensor, " n"]:
+        """Return the sum of own V, mine H_e V and theirs H_e' V for coordinates own, mine and theirs."""
+        total = torch.zeros_like(self.landscape.point)
+        for rows, weights in zip((self.vectors, *self.images), (own, mine, theirs), strict=True):
+            total.addmv_(rows.T, weights.to(rows))
+        return total
 
     def projected(self, which: int) -> Float[Tensor, "k k"]:
         """Return V H V^T for e (0) or e' (1), in float64."""
@@ -94,8 +107,16 @@ def subspace_pair(
         ValueError: a direction in which e's curvature is not positive was met.
     """
     both = (expansions[pair[0]], expansions[pair[1]])
-    found = [_maximise(landscape, pair, both, choices, sign, generator) for sign in signs(choices)]
-    return max(found, key=lambda one: one.value)._replace(products=sum(one.products for one in found))
+    best: Found | None = None
+    products = 0
+    for sign in signs(choices):  # one after the other: a subspace and what it found are many vectors
+        found = _maximise(landscape, pair, both, choices, sign, generator)
+        products += found.products
+        best = found if best is None or found.value > best.value else best
+        del found
+    if best is None:
+        raise RuntimeError("there is at least one sign")
+    return best._replace(products=products)
 
 
 def _maximise(
@@ -107,19 +128,15 @@ def _maximise(
     generator: Generator,
 ) -> Found:
     stays, other = expansions
-    environment = landscape.environments[pair[0]]
-    space = Subspace(landscape, pair, choices)
-    # Drawn where the generator lives, so that a seed means the same start on every device.
-    draw = torch.randn(len(landscape.point), generator=generator, device=generator.device).to(landscape.point)
-    for vector in (draw, other.gradient - stays.gradient, stays.gradient):
-        space.extend(vector)
+    space = _started(landscape, pair, expansions, choices, generator)
     before: Tensor | None = None
     iteration, converged = 0, False
     while True:
-        maximum, top = _solve_projected(space, stays, other, choices, sign, environment)
-        residuals, found = _residuals(space, stays, other, choices, sign, maximum, top)
+        maximum, top = _solve_projected(space, stays, other, choices, sign, landscape.environments[pair[0]])
+        residuals = _residuals(space, stays, other, choices, sign, maximum, top)
         # A stationary point is the maximum only if no eigenvector outside the subspace promises more.
-        converged = max(relative for relative, _ in residuals) <= choices.tolerance
+        residual = max(relative for relative, _ in residuals)
+        converged = residual <= choices.tolerance
         if converged or iteration == choices.iterations:
             break
         if len(space.vectors) >= choices.basis:
@@ -127,11 +144,47 @@ def _maximise(
             maximum = maximum._replace(point=space.restrict(torch.stack(kept, dim=1))[:, 0])
         before = torch.cat([maximum.point, maximum.point.new_zeros(1)])
         iteration += 1
-        ordered = sorted(residuals, key=lambda residual: -residual[0])
-        if not any(space.extend(direction) for _, direction in ordered):
+        if not _extended(space, residuals):
             converged = True  # the subspace is invariant: nothing outside it matters
             break
-    return found._replace(converged=converged, iterations=iteration, products=space.products)
+    displacement, slope = _place(space, stays, other, choices, sign, maximum.point)
+    rest = (maximum.multiplier, converged, iteration, space.products, residual)
+    return Found(maximum.value, displacement, contributions(landscape, displacement, slope), *rest)
+
+
+def _started(
+    landscape: Landscape, pair: tuple[int, int], expansions: tuple[Expansion, Expansion], choices: Choices, generator: Generator
+) -> Subspace:
+    """Return the span of a random vector and the two gradients."""
+    space = Subspace(landscape, pair, choices)
+    # Drawn where the generator lives, so that a seed means the same start on every device.
+    draw = torch.randn(len(landscape.point), generator=generator, device=generator.device).to(landscape.point)
+    space.extend(draw)
+    stays, other = expansions
+    space.extend(other.gradient - stays.gradient)
+    space.extend(stays.gradient)
+    return space
+
+
+def _extended(space: Subspace, residuals: list[tuple[float, Tensor]]) -> bool:
+    """Extend by the largest residual that leads out of the subspace, and let go of the others."""
+    residuals.sort(key=lambda residual: residual[0])
+    while residuals:
+        if space.extend(residuals.pop()[1]):
+            return True
+    return False
+
+
+def _place(
+    space: Subspace, stays: Expansion, other: Expansion, choices: Choices, sign: int, coordinates: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return a vector of the subspace, and the mean of the objective's gradients at 0 and there."""
+    change, _ = _sides(space, coordinates, choices, sign)
+    slope = change.div_(2).add_(other.gradient, alpha=sign)
+    if choices.subtract:
+        slope.sub_(stays.gradient, alpha=sign)
+    still = torch.zeros_like(coordinates)
+    return space.combination(coordinates, still, still), slope
 
 
 def _project(expansion: Expansion, space: Subspace) -> Expansion:
@@ -153,29 +206,29 @@ def _solve_projected(
 
 def _residuals(
     space: Subspace, stays: Expansion, other: Expansion, choices: Choices, sign: int, maximum: Maximum, top: Tensor
-) -> tuple[list[tuple[float, Tensor]], Found]:
-    """Return two residuals, relative and as vectors: of the optimality conditions and of the eigenvector; and the point."""
-    point, change, curved = _curve(space, maximum.point, choices, sign)
-    slope = sign * (other.gradient - (stays.gradient if choices.subtract else 0))
-    _, top_change, top_curved = _curve(space, top, choices, sign)
-    eigenvalue = float(top_change @ top_curved / (top_curved @ top_curved))
-    residuals = [
-        _difference(slope + change, maximum.multiplier, stays.gradient + curved),
-        _difference(top_change, eigenvalue, top_curved),
-    ]
-    return residuals, Found(maximum.value, point, slope + change / 2, maximum.multiplier)
+) -> list[tuple[float, Tensor]]:
+    """Return two residuals, relative and as vectors: of the optimality conditions and of the eigenvector."""
+    slope, rise = _sides(space, maximum.point, choices, sign)
+    slope.add_(other.gradient, alpha=sign)
+    if choices.subtract:
+        slope.sub_(stays.gradient, alpha=sign)
+    of_maximum = _difference(slope, maximum.multiplier, rise.add_(stays.gradient))
+    change, curved = _sides(space, top, choices, sign)
+    return [of_maximum, _difference(change, float(change @ curved / (curved @ curved)), curved)]
 
 
 def _difference(left: Tensor, factor: float, right: Tensor) -> tuple[float, Tensor]:
-    residual = left - factor * right
+    """Return left - factor right, in the place of left, and its norm beside theirs."""
     scale = float(left.norm()) + abs(factor) * float(right.norm())
+    residual = left.sub_(right, alpha=factor)
     return (float(residual.norm()) / scale if scale > 0 else 0.0), residual
 
 
-def _curve(space: Subspace, coordinates: Tensor, choices: Choices, sign: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return a vector of the subspace, the objective's Hessian times it, and the constraint's, ridge included."""
-    weights = coordinates.to(space.vectors)
-    vector, mine, theirs = (weights @ rows for rows in (space.vectors, *space.images))
-    curved = mine + choices.ridge * vector
-    change = theirs - mine if choices.subtract else theirs + choices.ridge * vector
-    return vector, sign * change, curved
+def _sides(space: Subspace, coordinates: Tensor, choices: Choices, sign: int) -> tuple[Tensor, Tensor]:
+    """Return the objective's Hessian times a vector of the subspace, and the constraint's, ridge included."""
+    still, ridge = torch.zeros_like(coordinates), choices.ridge * coordinates
+    if choices.subtract:
+        change = space.combination(still, -sign * coordinates, sign * coordinates)
+    else:
+        change = space.combination(sign * ridge, still, sign * coordinates)
+    return change, space.combination(ridge, coordinates, still)

@@ -1,4 +1,4 @@
-"""The compiled CPU kernels (`signs.c`): built on first use where there is a C compiler, kept in the user's cache directory.
+"""The compiled CPU kernels (`signs.c`, `temporal.c`): built on first use where there is a C compiler, kept in the user's cache.
 
 Plain C through ctypes: no build system, no headers of Python's or torch's. The file's name in the cache is a hash of the
 source, the compiler, its options and the processor's features, so that no other machine's code is ever run.
@@ -19,9 +19,10 @@ import torch
 from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
-SOURCE = Path(__file__).with_name("signs.c")
-OPTIONS = ("-O3", "-march=native", "-std=c11", "-fPIC", "-shared")
-"""No -ffast-math: sums keep their order and a NaN stays one."""
+SOURCES = tuple(Path(__file__).with_name(name) for name in ("signs.c", "temporal.c"))
+OPTIONS = ("-O3", "-march=native", "-std=c11", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
+"""No -ffast-math: sums keep their order and a NaN stays one. What is left out are errno and floating-point exceptions, which
+nobody reads and which would keep a loop with a root scalar."""
 
 SECONDS = 120
 """How long a compiler may take; it needs a fraction of a second."""
@@ -35,15 +36,18 @@ class Compiled:
     """The functions of `signs.c` for contiguous float32 tensors on the CPU.
 
     Args:
-        library: the shared library they were built into.
+        path: the shared library they were built into.
+
+    Attributes:
+        library: its functions, those of `temporal.c` too, which `craik.agreement.kernels.steps` calls.
     """
 
-    def __init__(self, library: Path) -> None:
-        self._library = ctypes.CDLL(str(library))
+    def __init__(self, path: Path) -> None:
+        self.library = ctypes.CDLL(str(path))
         at, size = ctypes.c_void_p, ctypes.c_int64
-        self._library.craik_add_signs.argtypes = self._library.craik_add_signs_in_bytes.argtypes = [at, size, size, at, at]
-        self._library.craik_sign_products.argtypes = [at, at, size, size, size, at, at]
-        self._library.craik_and_mask.argtypes, self._library.craik_and_mask.restype = [at, at, size, size, size], size
+        self.library.craik_add_signs.argtypes = self.library.craik_add_signs_in_bytes.argtypes = [at, size, size, at, at]
+        self.library.craik_sign_products.argtypes = [at, at, size, size, size, at, at]
+        self.library.craik_and_mask.argtypes, self.library.craik_and_mask.restype = [at, at, size, size, size], size
 
     @staticmethod
     def takes(*tensors: Tensor) -> bool:
@@ -58,7 +62,7 @@ class Compiled:
             total: where their sum is added.
             sign: where the sum of their signs is added: float32, or bytes that have room for it.
         """
-        add = self._library.craik_add_signs_in_bytes if sign.dtype == torch.int8 else self._library.craik_add_signs
+        add = self.library.craik_add_signs_in_bytes if sign.dtype == torch.int8 else self.library.craik_add_signs
         add(gradients.data_ptr(), len(gradients), total.numel(), total.data_ptr(), sign.data_ptr())
 
     def sign_products(self, deltas: Float[Tensor, "e o"], inputs: Float[Tensor, "e i"]) -> Int8[Tensor, "o i"]:
@@ -67,7 +71,7 @@ class Compiled:
         work = torch.empty(2 * -(-environments // 64) * (rows + columns), dtype=torch.int64)
         result = torch.empty(rows, columns, dtype=torch.int8)
         tensors = deltas.data_ptr(), inputs.data_ptr()
-        self._library.craik_sign_products(*tensors, environments, rows, columns, work.data_ptr(), result.data_ptr())
+        self.library.craik_sign_products(*tensors, environments, rows, columns, work.data_ptr(), result.data_ptr())
         return result
 
     def and_mask(self, gradient: Float[Tensor, "*p"], sign: Int8[Tensor, "*p"], environments: int, count: int) -> int | None:
@@ -77,7 +81,7 @@ class Compiled:
             The number of components with at least ``count`` signs in agreement; None where a gradient is not finite.
         """
         sizes = gradient.numel(), environments, count
-        survivors = self._library.craik_and_mask(gradient.data_ptr(), sign.data_ptr(), *sizes)
+        survivors = self.library.craik_and_mask(gradient.data_ptr(), sign.data_ptr(), *sizes)
         return None if survivors < 0 else survivors
 
 
@@ -89,7 +93,7 @@ def load() -> Compiled:
         BuildError: there is no compiler, or it fails; the message is one sentence.
     """
     compiler = _compiler()
-    name = f"signs-{_fingerprint(compiler)}.so"
+    name = f"kernels-{_fingerprint(compiler)}.so"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     with contextlib.suppress(OSError):  # a cache that cannot be written, or from which nothing may be run
         return _built(compiler, cache / "craik" / "kernels" / name)
@@ -115,7 +119,13 @@ def _fingerprint(compiler: str) -> str:
         version = subprocess.run([compiler, "--version"], capture_output=True, check=False, timeout=SECONDS).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise BuildError(f"{compiler} that does not run: {error}") from None
-    parts = [SOURCE.read_bytes(), compiler.encode(), version, " ".join(OPTIONS).encode(), _processor().encode()]
+    parts = [
+        *(source.read_bytes() for source in SOURCES),
+        compiler.encode(),
+        version,
+        " ".join(OPTIONS).encode(),
+        _processor().encode(),
+    ]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:20]
 
 
@@ -144,7 +154,7 @@ def _build(compiler: str, library: Path) -> None:
     handle, name = tempfile.mkstemp(suffix=".so", dir=library.parent)
     os.close(handle)
     try:
-        command = [compiler, *OPTIONS, str(SOURCE), "-o", name]
+        command = [compiler, *OPTIONS, *map(str, SOURCES), "-o", name, "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
