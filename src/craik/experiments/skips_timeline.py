@@ -22,6 +22,7 @@ from craik.experiments._skips import Settings
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import number, numbers, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import at_least
 
 REPRODUCES = "thesis section 2.3.3, figures 2.7 and 2.8; the animation of the released code"
 
@@ -42,11 +43,8 @@ class Config(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("evaluations", "timelines"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}.")
-        if self.test_episodes < self.timelines:
-            raise ValueError(f"test_episodes should be at least the {self.timelines} timelines. Found {self.test_episodes}.")
+        at_least(self, 1, "evaluations", "timelines")
+        at_least(self, self.timelines, "test_episodes", why="the timelines are among them")
 
 
 PRESETS = {
