@@ -83,8 +83,8 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     return {"timeline": draw_timeline(where(rows, seed=most_accurate(rows))), "matches": draw_matches(rows)}
 
 
-def animations(rows: Sequence[Row]) -> Mapping[str, bytes]:
-    """Return truth beside prediction, synchronised: the prediction stands still while it skips."""
+def animations(rows: Sequence[Row]) -> Mapping[str, tuple[str, bytes]]:
+    """Animate truth beside prediction, synchronised: the prediction stands still while it skips."""
     some = where(rows, seed=most_accurate(rows))
     index = _episodes(some)[0]
     true, predicted = _shown(some, index)
@@ -93,7 +93,11 @@ def animations(rows: Sequence[Row]) -> Mapping[str, bytes]:
     for t in range(len(true)):
         newest = at.get(t, newest)
         right.append(newest)
-    return {"truth-and-prediction": pictures.gif(pictures.side_by_side(true, right))}
+    caption = (
+        "The whole test episode of the timeline: truth on the left; on the right, at the same time, the latest prediction that "
+        "was matched. While the model skips, the prediction stands still."
+    )
+    return {"truth-and-prediction": (caption, pictures.gif(pictures.side_by_side(true, right)))}
 
 
 def most_accurate(rows: Sequence[Row]) -> int:
