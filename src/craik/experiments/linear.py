@@ -130,6 +130,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
         for subset, role in roles.items():
             steps, lines = curves(where(rows, method=method, trained_on=subset), "step", f"theta_{weight}")
             band(axes, steps, lines, subset, COLOURS[role])
+            axes.collections[-1].set_rasterized(True)  # 45 bands of some hundred corners each
         axes.set_ylim((-0.3, 3.4) if weight == 5 else (-0.3, 0.6))
         if method == "mean":
             axes.set_title("shared" if weight == 5 else f"weight {weight}")
