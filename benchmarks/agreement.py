@@ -3,7 +3,8 @@
 A ratio is (forward + backward + rule) / (forward + backward of the mean loss), formed within a round of interleaved turns;
 `low` and `high` are its range over rounds. `memory_ratio` is the peak level of a step over that of the plain step, each in
 a fresh process (see `measuring/memory.py`). `exact` says that every component whose mask float32 can decide has the mask of
-the literal float64 reference; `mismatches` counts all that differ (see `masks/reference.py`).
+the literal float64 reference; `mismatches` counts all that differ (see `masks/reference.py`). Our own rows say which targets
+they meet and which peer is nearest (`masks/targets.py`).
 """
 
 import statistics
@@ -16,6 +17,7 @@ import torch
 from craik_benchmarks.masks.methods import PLAIN, Method, NotRunError, methods
 from craik_benchmarks.masks.problem import Problem
 from craik_benchmarks.masks.reference import Reference, Score, reference, score
+from craik_benchmarks.masks.targets import judged
 from craik_benchmarks.masks.workloads import WORKLOADS
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
@@ -38,10 +40,11 @@ class Config:
     """Which workloads to run: mlp-34, mlp-3072, resnet20, fastresnet."""
     methods: tuple[str, ...] = ()
     """Which methods to run beside plain backpropagation: names of files in benchmarks/masks/methods/; empty for all."""
-    repeats: int = 9
+    repeats: int = 7
     """How many interleaved rounds."""
-    budget: float = 120.0
-    """Seconds of rounds for one method on one workload; a slow one gets fewer rounds, but two at least."""
+    budget: float = 30.0
+    """Seconds of rounds for one method on one workload; a slow one gets two rounds at least, or none if a step takes longer:
+    then its step of the warm-up is what counts."""
     turn: float = 0.25
     """Seconds over which a turn repeats a short step: a clock tick and a cold cache must not decide a round."""
     clock: Literal["wall", "cpu"] = "wall"
@@ -126,9 +129,11 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             refused[key] = f"failed: {type(error).__name__}: {error}".splitlines()[0]
     _time(entries, config, announce, name)
     levels = {key: _level(name, key, entry, config, announce) for key, entry in entries.items()}
+    rows: list[Row] = []
     for key, method in chosen.items():
         found = _measured(entries, levels, key, expected) if key in entries else _unmeasured(refused[key])
-        yield {"workload": name, "method": method.name, **found, **_setting(config, method)}
+        rows.append({"workload": name, "method": method.name, **found, **_setting(config, method)})
+    yield from rows if config.small else judged(rows)
 
 
 def _warm_up(method: Method, problem: Problem, expected: Reference, config: Config) -> Entry:
@@ -154,7 +159,7 @@ def _warm_up(method: Method, problem: Problem, expected: Reference, config: Conf
 
 
 def _time(entries: dict[str, Entry], config: Config, announce: Announce, name: str) -> None:
-    rounds = {key: min(config.repeats, max(2, int(config.budget / entry.seconds))) for key, entry in entries.items()}
+    rounds = {key: _rounds(config, entry.seconds) for key, entry in entries.items()}
     rounds[PLAIN] = config.repeats
     total = sum(rounds[key] * entry.seconds for key, entry in entries.items())
     announce(f"{name}: {config.repeats} rounds, about {total:.0f} s")
@@ -162,7 +167,12 @@ def _time(entries: dict[str, Entry], config: Config, announce: Announce, name: s
     clean = {key: entry.problem.clean for key, entry in entries.items()}
     generator = Generator().manual_seed(config.seed)
     for key, times in interleaved(steps, clean, rounds, config.turn, generator, config.clock).items():
-        entries[key].times = times
+        entries[key].times = times or [entries[key].seconds]
+
+
+def _rounds(config: Config, seconds: float) -> int:
+    """Return in how many rounds a method takes part: in none if its step of the warm-up has spent the budget."""
+    return 0 if seconds > config.budget else min(config.repeats, max(2, int(config.budget / seconds)))
 
 
 def _level(name: str, key: str, entry: Entry, config: Config, announce: Announce) -> Level:
@@ -170,15 +180,8 @@ def _level(name: str, key: str, entry: Entry, config: Config, announce: Announce
         return Level(None, "memory not measured: this system has no high-water mark to reset" if config.memory else "")
     announce(f"{name}: memory of {entry.method.name}")
     warm_ups = 1 if entry.seconds < config.budget / 2 else 0  # what a first step does once is small beside a slow one
-    arguments = {
-        "workload": name,
-        "method": key,
-        "chunk": entry.chunk,
-        "warm_ups": warm_ups,
-        "threads": config.threads,
-        "seed": config.seed,
-        "small": config.small,
-    }
+    arguments = {"workload": name, "method": key, "chunk": entry.chunk, "warm_ups": warm_ups}
+    arguments |= {"threads": config.threads, "seed": config.seed, "small": config.small}
     try:
         return Level(in_fresh_process("agreement", Path(__file__).parent, arguments))
     except HarnessError as error:
@@ -232,7 +235,8 @@ def _unmeasured(reason: str) -> Row:
 
 def _sentence(entry: Entry, level: Level) -> str:
     chunks = f"chunks of {entry.chunk}" if entry.chunk else ""
-    parts = (entry.method.note, chunks, entry.remark, level.why)
+    once = "one step, in the warm-up" if len(entry.times) == 1 else ""
+    parts = (entry.method.note, chunks, once, entry.remark, level.why)
     return "; ".join(part for part in parts if part)
 
 

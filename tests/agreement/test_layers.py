@@ -106,7 +106,7 @@ def test_linear_layers(ids, rule):
 @pytest.mark.parametrize("rule", RULES)
 def test_ways_to_form_a_linear_weight(ids, shape, outputs, long, rule, monkeypatch):
     monkeypatch.setattr(linear, "LONG", long)
-    monkeypatch.setattr("craik.agreement.layers.formula.TILE_ELEMENTS", 16)  # several tiles, the last one partial
+    monkeypatch.setattr("craik.agreement.layers.formula.CHUNK_ELEMENTS", 16)  # several tiles, the last one partial
     assert_exact(build(0, lambda: nn.Linear(7, outputs)), draw_input(0, ids, *shape), ids, rule)
 
 
@@ -157,7 +157,7 @@ def test_convolutions(dimensions, data, seed, ids, rule, groups, bias):
 @pytest.mark.parametrize("rule", RULES)
 def test_wide_convolution_takes_tiles(ids, rule, monkeypatch):
     monkeypatch.setattr("craik.agreement.layers.convolution.UNFOLD_ELEMENTS", 1)
-    monkeypatch.setattr("craik.agreement.layers.formula.TILE_ELEMENTS", 64)  # several tiles, the last one partial
+    monkeypatch.setattr("craik.agreement.layers.formula.CHUNK_ELEMENTS", 64)  # several tiles, the last one partial
     model = build(0, lambda: nn.Conv2d(3, 5, 3, stride=2, padding=(1, 2), dilation=(1, 2)))
     assert_exact(model, draw_input(0, ids, 3, 8, 9), ids, rule)
 

@@ -42,7 +42,8 @@ def test_the_same_seed_gives_the_same_rows(rows):
 
 def test_settings_stay_in_the_ranges_and_unused_ones_stay_zero(rows):
     for row in rows:
-        assert 1e-4 <= row["lr"] <= 1e-2
+        assert 2e-3 <= row["lr"] <= 6e-3
+        assert 0.5 <= row["multiplier"] <= 1.5
         assert 0 <= row["beta1"] <= 0.9
         assert 2 <= row["filters"] <= 3
         assert (row["meta_lr"] > 0) == (row["inner_steps"] > 0) == (row["method"] == "meta")
@@ -85,7 +86,6 @@ def test_verdicts_are_computed(rows):
     ]
     judged = {claim.id.split(".")[1]: judge(claim, changed, "paper") for claim in distill_life.CLAIMS}
     assert {claim.verdict for claim in judged.values()} == {"holds"}
-    assert {judge(claim, changed, "quick").verdict for claim in distill_life.CLAIMS} == {"not measured"}
     assert judged["meta-above-random"].measured == pytest.approx(0.1)
     assert judged["no-teacher"].measured == pytest.approx(0.01)
 

@@ -50,8 +50,11 @@ class Environments:
 
     def means(self, losses: Float[Tensor, " b"]) -> Float[Tensor, " e"]:
         """Return each environment's mean loss."""
-        sums = losses.new_zeros(self.count)
-        return sums.index_add_(0, self.index, losses * self.mean_weights(losses))
+        return self.sums(losses * self.mean_weights(losses))
+
+    def sums(self, values: Float[Tensor, " b"]) -> Float[Tensor, " e"]:
+        """Return the sum of each environment's values."""
+        return values.new_zeros(self.count).index_add_(0, self.index, values)
 
     def grouped(self, rows: Shaped[Tensor, "b *rest"]) -> Shaped[Tensor, "b *rest"]:
         """Return the rows with each environment's examples adjacent, in the order of ``ids``; a copy only where needed."""

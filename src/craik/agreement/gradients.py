@@ -58,7 +58,9 @@ class RunningSums:
         if "sign" in self.needs:
             held = self.sign_dtype if self.sign is None else self.sign.dtype
             self.sign = _plus_each(self.sign, gradients.sign_().to(held))
-        self.add_sums(len(gradients), None, None, log_magnitude, square)
+        self.log_magnitude = _plus(self.log_magnitude, log_magnitude, self.dtype)
+        self.square = _plus(self.square, square, self.dtype)
+        self.environments += len(gradients)
 
     def _add_compiled(self, gradients: Float[Tensor, "c *p"]) -> bool:
         """Add in one pass where the kernels can: float32 on the CPU, signs and nothing else."""

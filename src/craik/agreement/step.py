@@ -173,7 +173,8 @@ class Agreement:
         with self._forward_pass_used():
             checks.check_losses(losses)
             groups = partition(environments, len(losses), losses.device)
-            found = Collected(groups.ids, groups.means(losses.detach()))
+            weighted = losses * groups.mean_weights(losses)
+            found = Collected(groups.ids, groups.sums(weighted.detach()))
             checks.check_finite(found.losses, groups)
             assert losses.grad_fn is not None  # checked by check_losses
             reads = walk(losses.grad_fn)
@@ -182,7 +183,7 @@ class Agreement:
             outside = _outside(reads, parameters)
             calls = self._verified_calls(losses, groups, reads, parameters, outside)
             rest = {name: p for name, p in parameters.items() if name not in calls}
-            total = (losses * groups.mean_weights(losses)).sum()
+            total = weighted.sum()
             if self.rule.needs:
                 sums = {name: self._blank(parameters[name]) for name in calls}
                 # The leaves without formulas are asked for only so that the pass reaches every layer above them.

@@ -102,9 +102,10 @@ class _Examination:
         row_factors: (B,) that of each example.
         sums: where the formulas add.
         scaled: the output gradients of the losses with their numbers.
-        dtypes: those of the output gradients.
+        dtypes: the coarsest between each and the losses, as autocast mixes them: rounding there reaches what lies below.
         apart: what they say of the examples.
         found: the formulas' sums.
+        coarsest: the coarsest type of an output gradient so far.
     """
 
     factors: Tensor
@@ -114,6 +115,7 @@ class _Examination:
     dtypes: dict[int, torch.dtype] = field(default_factory=dict[int, torch.dtype])
     apart: dict[int, _Apart] = field(default_factory=dict[int, _Apart])
     found: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    coarsest: torch.dtype = torch.float64
 
     def note(self, capture: Capture, delta: Tensor) -> bool:
         """Project an output gradient of the first pass; formulas wait for the second."""
@@ -122,8 +124,9 @@ class _Examination:
 
     def compare(self, capture: Capture, delta: Tensor) -> bool:
         """Tell whether an output gradient of the second pass keeps the examples apart."""
-        self.dtypes[id(capture)] = delta.dtype
-        verdict = _compare(sketch(delta), self.scaled[id(capture)], self.row_factors, self.factors, delta.dtype)
+        self.coarsest = max(self.coarsest, delta.dtype, key=lambda dtype: torch.finfo(dtype).eps)
+        self.dtypes[id(capture)] = self.coarsest
+        verdict = _compare(sketch(delta), self.scaled[id(capture)], self.row_factors, self.factors, self.coarsest)
         self.apart[id(capture)] = verdict
         return verdict == "kept"
 

@@ -75,7 +75,6 @@ CLAIMS = (
         measure=Advantage("none", "majority"),
         holds=lambda measured: measured.high < 0.05,
         condition="less than 0.05 above the more frequent answer, with the whole interval",
-        presets=("paper",),
     ),
     Claim(
         id="distill-life.meta-above-random",
@@ -85,7 +84,6 @@ CLAIMS = (
         measure=Advantage("meta", "random"),
         holds=lambda measured: measured.low > 0,
         condition="difference above 0 with the whole interval",
-        presets=("paper",),
     ),
     Claim(
         id="distill-life.meta-above-none",
@@ -95,7 +93,6 @@ CLAIMS = (
         measure=Advantage("meta", "none"),
         holds=lambda measured: measured.low > 0,
         condition="difference above 0 with the whole interval",
-        presets=("paper",),
     ),
     Claim(
         id="distill-life.oracle-above-none",
@@ -105,6 +102,5 @@ CLAIMS = (
         measure=Advantage("oracle", "none"),
         holds=lambda measured: measured.low > 0,
         condition="difference above 0 with the whole interval",
-        presets=("paper",),
     ),
 )

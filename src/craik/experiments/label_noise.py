@@ -212,5 +212,7 @@ CLAIMS = (
         measure=lambda rows: decline("and-mask", rows),
         holds=lambda measured: measured.value <= 0.02,
         condition=f"final test accuracy less than 0.02 below its peak, {_SELECTED}; median over seeds",
+        tried="The peak is the best of over twenty measurements on 500 images and so errs upwards by about as much as the "
+        "condition allows. With 480 digits instead of 1000, and threshold 0.2, it falls by 0.03.",
     ),
 )

@@ -19,11 +19,8 @@ from craik.agreement.environments import Environments, chunk_length
 from craik.agreement.gradients import RunningSums
 
 CHUNK_ELEMENTS = 2**18
-"""Environment gradients formed at a time, in elements: 1 MiB of float32, which stays in a core's second-level cache."""
-
-
-TILE_ELEMENTS = 2**16
-"""Components of a single environment's gradient formed at a time: 256 KiB of float32, so that two sums fit that cache too."""
+"""Elements of environment gradients formed at a time: 1 MiB of float32, which stays in a core's second-level cache. Smaller
+tiles of large weights would leave room for the sums too, but are slower products (measured on a CPU)."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,7 @@ def add_products(sums: RunningSums, left: Sequence[Float[Tensor, "o _"]], right:
     """
     columns = right[0].shape[1]
     # Elsewhere than on a CPU many small products cost more than a cache saves.
-    rows = min(sums.shape[0], chunk_length(columns, TILE_ELEMENTS)) if right[0].device.type == "cpu" else sums.shape[0]
+    rows = min(sums.shape[0], chunk_length(columns, CHUNK_ELEMENTS)) if right[0].device.type == "cpu" else sums.shape[0]
     scratch = right[0].new_empty(rows, columns)
     for some, part in sums.in_parts(len(left), rows):
         tile = scratch[: part.shape[0]]

@@ -13,7 +13,7 @@ from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.layers.formula import CHUNK_ELEMENTS, Formula, PerExample, Span, Use, add_products, spans
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.
-_BYTE_PRODUCT: Callable[[Tensor, Tensor], Tensor] | None = getattr(torch, "_int_mm", None)
+_BYTE_PRODUCT: Callable[..., Tensor] | None = getattr(torch, "_int_mm", None)
 
 
 BYTE_TILE_ELEMENTS = 2**16
@@ -82,10 +82,13 @@ def sign_products(
         wide = torch.promote_types(deltas.dtype, torch.float32)
         return deltas.sign().to(wide).T @ inputs.sign().to(wide)
     delta_signs, input_signs = _bytes(deltas.T), _bytes(inputs)
-    result = torch.empty(deltas.shape[1], inputs.shape[1], dtype=torch.int8)
-    rows = chunk_length(inputs.shape[1], BYTE_TILE_ELEMENTS)
-    for some, target in zip(delta_signs.split(rows), result.split(rows), strict=True):
-        target.copy_(_BYTE_PRODUCT(some, input_signs))
+    rows, columns = deltas.shape[1], inputs.shape[1]
+    result = torch.empty(rows, columns, dtype=torch.int8)
+    tile = min(rows, chunk_length(columns, BYTE_TILE_ELEMENTS))
+    tile = 2 ** (tile.bit_length() - 1)  # few shapes: the library keeps code for each
+    wide = torch.empty(tile, columns, dtype=torch.int32)
+    for some, target in zip(delta_signs.split(tile), result.split(tile), strict=True):
+        target.copy_(_BYTE_PRODUCT(some, input_signs, out=wide[: len(some)]))
     return result
 
 

@@ -1,0 +1,64 @@
+"""What the masks may cost, and whether a measured row keeps to it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from craik.harness.rows import Row
+from craik.harness.wording import number
+
+DENOMINATOR = "plain backprop"
+"""The method that all ratios are to, and no peer."""
+
+
+class Target(NamedTuple):
+    """The most that a step may take over plain backpropagation on two CPU cores, torch only.
+
+    Attributes:
+        time: ratio of seconds.
+        memory: ratio of peak levels.
+    """
+
+    time: float
+    memory: float
+
+
+TARGETS = {
+    "mlp-34": Target(1.15, 1.1),
+    "mlp-3072": Target(1.6, 1.1),
+    "resnet20": Target(1.7, 1.3),
+    "fastresnet": Target(1.8, 1.3),
+}
+"""By workload; a workload without an entry is measured and not judged."""
+
+
+def judged(rows: Sequence[Row]) -> list[Row]:
+    """Return a workload's rows with a verdict in each of ours: `meets_time`, `meets_memory`, `fastest` and a remark.
+
+    `fastest` says that no peer measured in the same run is faster; None where none was. What was not measured is not judged.
+    """
+    peers = [row for row in rows if _measured(row, "ratio") and not _ours(row) and row["method"] != DENOMINATOR]
+    best = min(peers, key=lambda row: row["ratio"], default=None)
+    return [_with_verdict(row, best) if _ours(row) and _measured(row, "ratio") else dict(row) for row in rows]
+
+
+def _with_verdict(row: Row, best: Row | None) -> Row:
+    verdicts: Row = {"meets_time": None, "meets_memory": None, "fastest": None}
+    said: list[str] = []
+    target = TARGETS.get(str(row["workload"]))
+    for name, key in (("time", "ratio"), ("memory", "memory_ratio")):
+        if target is not None and _measured(row, key):
+            limit = getattr(target, name)
+            verdicts[f"meets_{name}"] = met = row[key] <= limit
+            said.append(f"{name} target {limit:g} {'met' if met else 'missed'}")
+    if best is not None:
+        verdicts["fastest"] = fastest = row["ratio"] < best["ratio"]
+        said.append(f"{'before' if fastest else 'behind'} {best['method']} ({number(best['ratio'])})")
+    return {**row, **verdicts, "note": "; ".join(part for part in (str(row["note"]), ", ".join(said)) if part)}
+
+
+def _ours(row: Row) -> bool:
+    return str(row["method"]).startswith("craik")
+
+
+def _measured(row: Row, key: str) -> bool:
+    return isinstance(row.get(key), float)

@@ -1,0 +1,31 @@
+from craik_benchmarks.masks.targets import TARGETS, judged
+from craik_benchmarks.masks.workloads import WORKLOADS
+
+
+def row(method, ratio, memory, workload="mlp-34"):
+    return {"workload": workload, "method": method, "ratio": ratio, "memory_ratio": memory, "note": "a note"}
+
+
+PLAIN = row("plain backprop", 1.0, 1.0)
+
+
+def test_every_workload_has_a_target():
+    assert list(TARGETS) == list(WORKLOADS)
+
+
+def test_ours_are_judged_and_peers_are_left_alone():
+    peer = row("running sums", 1.12, 0.2)
+    plain, ours, tiles, same = judged([PLAIN, row("craik", 1.15, 1.2), row("craik (tiles)", 0.9, 0.3), peer])
+    assert (plain, same) == (PLAIN, peer)
+    assert (ours["meets_time"], ours["meets_memory"], ours["fastest"]) == (True, False, False)
+    assert ours["note"] == "a note; time target 1.15 met, memory target 1.1 missed, behind running sums (1.12)"
+    assert (tiles["meets_time"], tiles["meets_memory"], tiles["fastest"]) == (True, True, True)
+    assert tiles["note"].endswith("before running sums (1.12)")
+
+
+def test_what_was_not_measured_is_not_judged():
+    alone, refused = judged([row("craik", 1.2, None), row("craik (compiled)", None, None)])
+    assert (alone["meets_time"], alone["meets_memory"], alone["fastest"]) == (False, None, None)
+    assert "meets_time" not in refused
+    unknown = judged([row("craik", 1.2, 1.0, "another"), PLAIN])[0]
+    assert (unknown["meets_time"], unknown["note"]) == (None, "a note")
