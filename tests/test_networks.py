@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.networks import Adversarial, fast_resnet, mlp, relu_mlp, scaled_convolutions, trajectory_network
+from craik.networks import Adversarial, Dropout, fast_resnet, mlp, relu_mlp, scaled_convolutions, trajectory_network
 
 
 def make(seed=0, **options):
@@ -21,8 +21,21 @@ def test_layers_and_output():
 def test_batch_norm_and_dropout_stand_in_every_hidden_layer():
     model = make(hidden=8, layers=2, batch_norm=True, dropout=0.5)
     kinds = [type(module) for module in model]
-    hidden = [nn.Linear, nn.BatchNorm1d, nn.LeakyReLU, nn.Dropout]
+    hidden = [nn.Linear, nn.BatchNorm1d, nn.LeakyReLU, Dropout]
     assert kinds == [*hidden, *hidden, nn.Linear]
+
+
+def test_the_generator_alone_decides_what_is_dropped():
+    before, x = torch.random.get_rng_state(), torch.ones(2000)
+    first, again, other = (Dropout(0.25, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1))
+    y = first(x)
+    assert torch.equal(y, again(x))
+    assert not torch.equal(y, other(x))
+    assert not torch.equal(y, first(x))
+    assert sorted(set(y.tolist())) == pytest.approx([0, 4 / 3])
+    assert float(y.mean()) == pytest.approx(1, abs=0.05)
+    assert torch.equal(first.eval()(x), x)
+    assert torch.equal(torch.random.get_rng_state(), before)
 
 
 def test_the_generator_alone_decides_the_weights():

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, cast
 
+import torch
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.autograd import Function
 from torch.nn.functional import cross_entropy
@@ -28,7 +30,7 @@ def mlp(
     Args:
         inputs: input features.
         outputs: output features.
-        generator: of the initial weights.
+        generator: of the initial weights, and then of what is dropped in train mode.
         hidden: units in each hidden layer.
         layers: number of hidden layers.
         init: "kaiming" draws He-normal weights and sets biases to 0.01, as the papers' published code does; "default" is
@@ -44,10 +46,25 @@ def mlp(
             modules.append(nn.BatchNorm1d(hidden))
         modules.append(nn.LeakyReLU())
         if dropout > 0:
-            modules.append(nn.Dropout(dropout))
+            modules.append(Dropout(dropout, generator))
         features = hidden
     modules.append(_linear(features, outputs, init, generator))
     return nn.Sequential(*modules)
+
+
+class Dropout(nn.Dropout):
+    """Dropout that draws from a generator of its own; torch's knows the global one only."""
+
+    def __init__(self, probability: float, generator: Generator) -> None:
+        super().__init__(probability)
+        self.generator = generator
+
+    def forward(self, input: Float[Tensor, "*x"]) -> Float[Tensor, "*x"]:  # noqa: A002  # torch's name
+        """Drop components in train mode and scale the others by 1 / (1 - probability)."""
+        if not self.training:
+            return input
+        kept = torch.rand(input.shape, generator=self.generator, device=self.generator.device) >= self.p
+        return input * kept.to(input) / (1 - self.p)
 
 
 def _linear(inputs: int, outputs: int, init: Init, generator: Generator) -> nn.Linear:

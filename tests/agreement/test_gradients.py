@@ -70,3 +70,11 @@ def test_joining_bytes_and_floats(counts):
     first, second = parts
     first.join(second)
     assert_sums(first, torch.ones(sum(counts), 2))
+
+
+def test_an_empty_stack_is_refused_before_anything_is_held():
+    sums = RunningSums(torch.ones(2), frozenset())
+    with pytest.raises(ValueError, match="at least one gradient"):
+        sums.add(torch.ones(0, 2))
+    assert sums.gradient is None
+    assert sums.environments == 0

@@ -1,4 +1,5 @@
 import gc
+import inspect
 import sys
 from pathlib import Path
 
@@ -63,3 +64,13 @@ def test_strategies_trade_memory_as_they_say():
     assert peak(strategy="adjoint", chunk=2) < peak(strategy="checkpoint", chunk=2) < peak(chunk=2) < peak()
     assert peak(strategy="adjoint", inner=Adam(), chunk=2) > peak(strategy="adjoint", inner=SGD(0.1, 0.9), chunk=2)
     assert peak(strategy="implicit", chunk=2) < peak(chunk=2)
+
+
+def shared(function):
+    """Name, kind and default of each of a function's parameters but the one that bears on values alone."""
+    parameters = inspect.signature(function).parameters.values()
+    return [(parameter.name, parameter.kind, parameter.default) for parameter in parameters if parameter.name != "clip"]
+
+
+def test_what_is_forecast_takes_what_is_computed_takes():
+    assert shared(forecast_memory) == shared(meta_gradient)

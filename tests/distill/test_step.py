@@ -1,4 +1,5 @@
 import copy
+import inspect
 import io
 
 import pytest
@@ -210,3 +211,10 @@ def test_an_optimiser_without_a_counterpart_is_refused_where_it_would_unroll():
     with pytest.raises(TypeError, match="Found RMSprop"):
         make(student_optimizer=torch.optim.RMSprop, inner="student")
     make(student_optimizer=torch.optim.RMSprop).step()
+
+
+def test_what_is_passed_on_has_the_defaults_of_the_meta_gradient():
+    own, passed = inspect.signature(Distillation).parameters, inspect.signature(meta_gradient).parameters
+    both = own.keys() & passed.keys()
+    assert both >= {"label_loss", "alpha", "teaching_loss", "strategy", "statistics", "chunk", "autocast", "clip"}
+    assert {name: own[name].default for name in both} == {name: passed[name].default for name in both}

@@ -52,7 +52,8 @@ def test_counts_of_matches_add_up(rows):
 
 
 def test_the_animation_shows_every_frame_with_both_pictures(rows):
-    (content,) = skips_timeline.animations(rows).values()
+    ((caption, content),) = skips_timeline.animations(rows).values()
+    assert "stands still" in caption
     image = Image.open(io.BytesIO(content))
     assert image.n_frames >= sum(row["kind"] == "true" for row in rows) // 2  # equal frames in a row are stored as one
     assert image.size == (6 * (40 + 4 + 40), 6 * 36)

@@ -81,18 +81,20 @@ def test_animations_stand_beside_the_figures_and_stale_ones_go(package, tmp_path
     experiment = load("counter-walk", package)
     assert experiment.animations is None
     object.__setattr__(experiment, "figures", lambda rows: {})
-    object.__setattr__(experiment, "animations", lambda rows: {"walk-and-truth": b"GIF89a"})
+    object.__setattr__(experiment, "animations", lambda rows: {"walk-and-truth": ("A walk.", b"GIF89a")})
     (one,) = draw(experiment, [], tmp_path)
-    assert (one.file, one.caption) == ("figures/walk-and-truth.gif", "Animation: walk and truth.")
+    assert (one.file, one.caption) == ("figures/walk-and-truth.gif", "A walk.")
     assert (tmp_path / one.file).read_bytes() == b"GIF89a"
-    object.__setattr__(experiment, "animations", lambda rows: {"other": b"GIF89a"})
+    object.__setattr__(experiment, "animations", lambda rows: {"other": ("Another.", b"GIF89a")})
     draw(experiment, [], tmp_path)
     assert [path.name for path in (tmp_path / "figures").iterdir()] == ["other.gif"]
 
 
-def test_what_is_no_gif_is_refused(package, tmp_path):
+@pytest.mark.parametrize("animation", [b"GIF89a", ("A walk.", b"<svg>"), ("", b"GIF89a"), "GIF89a"])
+def test_what_is_no_gif_with_a_caption_is_refused(package, tmp_path, animation):
     experiment = load("counter-walk", package)
     object.__setattr__(experiment, "figures", lambda rows: {})
-    object.__setattr__(experiment, "animations", lambda rows: {"walk": b"<svg>"})
-    with pytest.raises(HarnessError, match="must give GIFs as bytes, but 'walk' is none"):
+    object.__setattr__(experiment, "animations", lambda rows: {"walk": animation})
+    with pytest.raises(HarnessError, match="must give a caption and a GIF as bytes, but 'walk' is"):
         draw(experiment, [], tmp_path)
+    assert not (tmp_path / "figures").exists()

@@ -1,3 +1,5 @@
+import inspect
+
 import pytest
 import torch
 from torch import nn
@@ -62,3 +64,9 @@ def test_a_loss_that_is_not_finite_changes_nothing():
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert torch.equal(model.weight.grad, torch.ones(2, 2))
     assert optimizer.state == {}
+
+
+def test_the_step_takes_what_match_takes_and_an_optimiser():
+    own, passed = (inspect.signature(function).parameters.values() for function in (training_step, match))
+    kept = [(parameter.name, parameter.kind, parameter.default) for parameter in own if parameter.name != "optimizer"]
+    assert kept == [(parameter.name, parameter.kind, parameter.default) for parameter in passed]

@@ -65,7 +65,7 @@ def test_lists_may_hold_anything_like_an_array():
 @pytest.mark.parametrize(
     ("trajectories", "sentence"),
     [
-        ([], "at least one trajectory. Found none"),
+        ([], "at least one trajectory. Found none. Check what filled the list"),
         ([np.zeros((2, 3)), np.zeros((0, 3))], r"Found shape \(0, 3\) for trajectory 1"),
         ([np.zeros(())], r"Found shape \(\) for trajectory 0"),
         ([np.zeros((2, 3)), np.zeros((2, 4))], r"Found \(3,\).* for trajectory 0 and \(4,\).* for trajectory 1"),

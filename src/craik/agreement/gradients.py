@@ -172,7 +172,7 @@ def _plus_each(total: Tensor | None, gradients: Tensor) -> Tensor:
         # The first gradient is kept, and its memory is the caller's: hence the copy.
         total = gradient.clone() if total is None else total.add_(gradient)
     if total is None:
-        raise ValueError("Sums need at least one gradient. Found none.")
+        raise ValueError("Sums should have at least one gradient. Found none. Do not add an empty stack.")
     return total
 
 

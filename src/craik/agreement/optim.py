@@ -24,7 +24,7 @@ _STATE = ("exp_avg", "exp_avg_sq", "sign_avg")
 class TemporalAndMaskAdam(Optimizer):
     """Adam that moves a component only where the signs of its recent gradients agree.
 
-    With every operation element by element, one step is
+    Lines 1 to 5 of the paper's algorithm 1 (thesis algorithm 4). With every operation element by element, one step is
 
     1. m <- beta1 m + (1 - beta1) g
     2. v <- beta2 v + (1 - beta2) g^2

@@ -23,7 +23,7 @@ from craik.params import Params, parameters_of
 
 
 class MetaGradient(NamedTuple):
-    """What `meta_gradient` returns.
+    """What `meta_gradient` returns: of the paper's algorithm 1, lines 1 to 11 and the gradient in equation 1.
 
     Attributes:
         gradients: dL_val/dphi by the teacher's parameter names, detached.

@@ -11,6 +11,10 @@ _MISSING = "Saving and loading students needs safetensors, which is not installe
 def save_student(student: nn.Module, path: str | Path) -> None:
     """Write a student's parameters and buffers with safetensors; tied tensors are written once.
 
+    Args:
+        student: what is saved; the teacher is not needed any more.
+        path: of the file, which is overwritten.
+
     Raises:
         ImportError: safetensors is not installed.
     """
@@ -19,6 +23,10 @@ def save_student(student: nn.Module, path: str | Path) -> None:
 
 def load_student(student: nn.Module, path: str | Path) -> nn.Module:
     """Read what `save_student` wrote into a student of the same architecture, and return it.
+
+    Args:
+        student: what is read into, in place.
+        path: of the file.
 
     Raises:
         ImportError: safetensors is not installed.

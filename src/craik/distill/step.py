@@ -27,6 +27,8 @@ class Distillation:
     `step` is one round: a meta-step (`meta_step`: theta is put back after the unroll) and N student steps with the new teacher
     (`student_steps`). Student, teacher and both optimisers stay the caller's; read the student whenever you like.
 
+    Source: thesis section 4.3.4; paper section 3.4. A meta-step is algorithm 1; clipping is that of thesis appendix C.
+
     Args:
         student: any module; see `meta_gradient`.
         teacher: any module over privileged data; see `meta_gradient`.

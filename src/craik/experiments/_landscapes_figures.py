@@ -34,6 +34,7 @@ def descents(rows: Sequence[Row], surfaces: Surfaces, methods: Sequence[str]) ->
         "A or B alone every path that comes near stops somewhere on a valley's floor instead. Dark is low loss.",
         height=5.2,
     )
+    figure.set_dpi(200)  # of what is rasterised
     environments = {"A alone": 0, "B alone": 1}
     box = (surfaces.line[0], surfaces.line[-1])
     for axes, method in zip((top, *below), ("mean", "A alone", "B alone", "AND-mask", "geometric mean"), strict=True):
@@ -50,7 +51,8 @@ def descents(rows: Sequence[Row], surfaces: Surfaces, methods: Sequence[str]) ->
 
 def _surface(axes: Axes, surfaces: Surfaces, environment: int | None) -> None:
     loss = surfaces.losses.mean(0) if environment is None else surfaces.losses[environment]
-    axes.contourf(surfaces.line, surfaces.line, loss.T, levels=18, cmap="viridis")
+    contours = axes.contourf(surfaces.line, surfaces.line, loss.T, levels=18, cmap="viridis")
+    contours.set_rasterized(True)  # as paths the valleys' outlines take a megabyte
     axes.plot(*surfaces.consistent, "*", color=COLOURS["baseline"], markersize=11, zorder=5)
     axes.plot(*surfaces.patchwork, "x", color=COLOURS["baseline"], markersize=8, markeredgewidth=2.2, zorder=5)
     axes.grid(visible=False)

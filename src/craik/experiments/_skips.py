@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 from craik.experiments._frame_networks import Architecture, frame_network
+from craik.harness.limits import at_least, between, positive
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.schedules import Linear, StepDecay
 from craik.skips import FixedStep, Greedy, Matched, match
@@ -56,7 +57,7 @@ class Settings:
     horizon: int = 20
     """H: how many frames ahead ASI may match."""
     exploration_steps: int = 600
-    """K: training steps in which the probability of a random match falls from 1 to 0."""
+    """K: training steps in which the probability of a random match falls from 1 to 0; 0 for no exploration."""
     sampling_steps: int = 1200
     """Training steps in which the probability of feeding true frames falls from 1 to 0; the same for every method."""
     batch: int = 2
@@ -69,18 +70,11 @@ class Settings:
     """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
-        least_one = ("episodes", "validation_episodes", "kernels", "horizon", "max_steps", "sampling_steps")
-        for name in (*least_one, "decay_steps", "decay_evaluations"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} should be at least 1. Found {value}.")
-        if not 1 <= self.batch <= self.episodes:
-            raise ValueError(f"batch should lie between 1 and the {self.episodes} episodes. Found {self.batch}.")
-        if self.exploration_steps < 0:
-            raise ValueError(f"exploration_steps should not be negative. Found {self.exploration_steps}.")
-        for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} should be positive. Found {getattr(self, name)}.")
+        at_least(self, 1, "episodes", "validation_episodes", "kernels", "horizon", "max_steps", "sampling_steps")
+        at_least(self, 1, "decay_steps", "decay_evaluations")
+        between(self, 1, self.episodes, "batch", why="it comes from the episodes")
+        at_least(self, 0, "gain", "exploration_steps")
+        positive(self, "learning_rate", "clip")
 
 
 PUBLISHED = Settings(

@@ -70,7 +70,7 @@ def _draw_plane(axes: Axes, grid: str, half: float) -> None:
         vmin=0,
         vmax=1,
         alpha=0.75,
-        interpolation="bilinear",
+        interpolation="none",
     )
     drawn = spirals(0, environments=1, examples=300, shortcut_dims=0, validation_environments=1, test_examples=1)
     sample = drawn.train

@@ -22,6 +22,7 @@ from craik.experiments import spirals
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, number, numbers, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import between
 from craik.tasks.spirals import SpiralsData
 
 REPRODUCES = "definition (2) of the paper, (3.1) and (3.2) of the thesis, on the networks of figure 3.6"
@@ -57,8 +58,8 @@ class Config:
     """Relative residual at which it stops."""
 
     def __post_init__(self) -> None:
-        if not 2 <= self.scored <= self.environments:
-            raise ValueError(f"scored should lie between 2 and the {self.environments} environments. Found {self.scored}.")
+        between(self, 2, self.environments, "scored", why="pairs of the environments are compared")
+        between(self, 1, spirals.PRESETS["quick"].examples, "examples", why="they are training examples of one environment")
         training(self)
         choices(self)
 

@@ -26,6 +26,7 @@ from craik.experiments._cloning_optimisers import Method, Settings, half_square,
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, number, numbers, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import at_least, between
 from craik.tasks import cloning, textured_grid
 from craik.tasks.cloning import Recording
 
@@ -62,13 +63,9 @@ class Config:
     """How many of each search's best settings are trained anew and reported; the texts show the best 10 runs."""
 
     def __post_init__(self) -> None:
-        for name in ("levels", "states", "validation", "test", "batch", "epochs", "trials", "finalists"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, but found {getattr(self, name)}")
-        if self.finalists > self.trials:
-            raise ValueError(f"finalists must be among the trials, but found {self.finalists} of {self.trials}; search more")
-        if self.levels < 2:
-            raise ValueError("levels must be at least 2, as the mask keeps what levels agree on, but found 1; name more")
+        at_least(self, 2, "levels", why="the mask keeps what levels agree on")
+        at_least(self, 1, "states", "validation", "test", "batch", "epochs", "trials")
+        between(self, 1, self.trials, "finalists", why="they are the best of the trials")
 
 
 PRESETS = {

@@ -18,6 +18,7 @@ from craik.agreement import Agreement, AndMask, Mean, Rule, SandMask
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, number, numbers, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import at_least, between
 from craik.methods import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
 from craik.networks import Adversarial, mlp
 from craik.tasks.coloured_digits import ColouredDigits, Split, coloured_digits
@@ -47,8 +48,8 @@ class Config:
     """The same in the test environment."""
 
     def __post_init__(self) -> None:
-        if min(self.trials, self.steps, self.hidden) < 1:
-            raise ValueError("trials, steps and hidden should be at least 1. Give larger numbers.")
+        at_least(self, 1, "trials", "steps", "hidden")
+        between(self, 0, 1, "agreement", "test_agreement")
         if len(self.agreement) < 2:
             raise ValueError(f"agreement should have two environments or more to compare. Found {self.agreement}. Give more.")
 

@@ -18,6 +18,7 @@ from craik.experiments._distill_ablations_figures import CLAIMS, draw_errors, dr
 from craik.experiments._mujoco_errors import Look, rows_of, watch
 from craik.harness.claims import Row
 from craik.harness.columns import number
+from craik.harness.limits import at_least, between, not_empty, one_of, positive
 from craik.tasks.mujoco_rollouts import Environment
 from craik.tasks.privileged import PrivilegedData
 
@@ -48,13 +49,15 @@ class Config:
     """Its imitation parameters: the weight of the soft labels against the true ones."""
 
     def __post_init__(self) -> None:
+        not_empty(self, "variants", "coefficients", "temperatures", "imitations")
         for variant in self.variants:
             if variant not in LABELS and not noise_frames(variant):
                 raise ValueError(f"variants should be of {', '.join(LABELS)}, or noise-n. Found {variant!r}.")
-        if self.size not in distill_mujoco.PRESETS:
-            raise ValueError(f"size should be a preset of distill-mujoco, quick or paper. Found {self.size!r}.")
-        if self.rounds < 1:
-            raise ValueError(f"rounds should be at least 1. Found {self.rounds}.")
+        one_of(self, tuple(distill_mujoco.PRESETS), "size")
+        at_least(self, 1, "rounds")
+        at_least(self, 0, "coefficients")
+        positive(self, "temperatures")
+        between(self, 0, 1, "imitations")
 
 
 PRESETS = {

@@ -21,6 +21,7 @@ from craik.experiments._measured import Measured, summary
 from craik.experiments._ordinary_steps import now_and_then, ordinary_steps, shuffled
 from craik.harness.claims import Row
 from craik.harness.columns import number
+from craik.harness.limits import at_least, not_empty, positive
 from craik.tasks.life import LifeData, life
 
 if TYPE_CHECKING:
@@ -47,17 +48,17 @@ class Config:
     """Trials of each method's search, for each number of boards."""
     epochs: int = 120
     """Passes over the training part; the texts have 200."""
-    lr: tuple[float, float] = (2e-3, 6e-3)
+    lr: tuple[float, ...] = (2e-3, 6e-3)
     """Range of the student's learning rate; the texts search 1e-4 to 1e-2."""
-    multiplier: tuple[float, float] = (0.5, 1.5)
+    multiplier: tuple[float, ...] = (0.5, 1.5)
     """Range of the factor on the initial weights; the texts search 0.1 to 2."""
-    alpha: tuple[float, float] = (1e2, 5e2)
+    alpha: tuple[float, ...] = (1e2, 5e2)
     """Range of the teaching coefficient; the texts search 1e2 to 1e4."""
-    filters: tuple[int, int] = (12, 16)
+    filters: tuple[int, ...] = (12, 16)
     """Least and greatest number of feature maps of a layer; the texts search 16 to 32."""
-    inner_steps: tuple[int, int] = (8, 8)
+    inner_steps: tuple[int, ...] = (8, 8)
     """Least and greatest n; the texts search 16 to 32."""
-    meta_lr: tuple[float, float] = (1e-1, 1e1)
+    meta_lr: tuple[float, ...] = (1e-1, 1e1)
     """Range of the teacher's learning rate; the texts search 1e-6 to 1e-3, for a loss whose scale they do not tell."""
     student_steps: int = 8
     """N, ordinary steps after each meta-step; the texts do not say."""
@@ -67,12 +68,15 @@ class Config:
     """Test boards."""
 
     def __post_init__(self) -> None:
-        if min(self.trials, self.epochs, self.student_steps) < 1 or not self.examples:
-            raise ValueError("trials, epochs, student_steps and examples should be at least 1. Found a smaller one, or none.")
+        not_empty(self, "methods", "examples")
+        at_least(self, 2, "examples", why="one is trained on and one held out")
+        at_least(self, 1, "side", "trials", "epochs", "student_steps", "selection", "test")
+        if self.side % 2 == 0:
+            raise ValueError(f"side should be odd: an even board has no middle cell. Found {self.side}.")
         for name in ("lr", "multiplier", "alpha", "filters", "inner_steps", "meta_lr"):
-            low, high = getattr(self, name)
-            if not 0 < low <= high:
-                raise ValueError(f"{name} should be a range of positive numbers. Found {low} to {high}.")
+            positive(self, name)
+            if len(ends := getattr(self, name)) != 2 or ends[0] > ends[1]:
+                raise ValueError(f"{name} should be a range, its least value and its greatest. Found {ends}.")
 
 
 PRESETS = {

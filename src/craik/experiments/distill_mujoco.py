@@ -21,8 +21,10 @@ from craik.experiments._distill_mujoco_figures import CLAIMS, draw_errors, draw_
 from craik.experiments._mujoco_errors import Look, rows_of, watch
 from craik.experiments._mujoco_settings import PRINTED, Method, Printed, Setting, without_direction
 from craik.experiments._ordinary_steps import ordinary_steps, rounds_of, shuffled
+from craik.experiments._splits import check_split
 from craik.harness.claims import Row
 from craik.harness.columns import number
+from craik.harness.limits import at_least, between, not_empty, one_of, positive
 from craik.networks import relu_mlp, trajectory_network
 from craik.tasks.generation import progress_bar
 from craik.tasks.mujoco import BINS, mujoco
@@ -86,10 +88,16 @@ class Config:
     """Rounds between two looks at selection and test examples."""
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.every, self.student_steps) < 1:
-            raise ValueError("rounds, every and student_steps should be at least 1. Found a smaller one.")
-        if not (self.grid_lr and self.grid_decay and self.grid_batch and self.grid_weight):
-            raise ValueError("grid_lr, grid_decay, grid_batch and grid_weight should not be empty. Give a value to each.")
+        not_empty(self, "environments", "methods", "teacher_channels", "student_widths")
+        one_of(self, tuple(PRINTED), "environments")
+        not_empty(self, "grid_lr", "grid_decay", "grid_batch", "grid_weight")
+        at_least(self, 0, "data_seed", "grid_decay", "grid_weight")
+        at_least(self, 1, "train", "selection", "test", "rounds", "inner_steps", "student_steps", "every")
+        at_least(self, 1, "teacher_channels", "teacher_hidden", "student_widths")
+        between(self, 1, self.train, "grid_batch", why="it comes from the training examples")
+        positive(self, "inner_lr", "meta_lr", "student_lr", "grid_lr")
+        for environment in self.environments:
+            check_split(self.train, PRINTED[environment].validation, self.batch)
 
 
 PRESETS = {

@@ -18,8 +18,10 @@ from craik.experiments._calibration import calibration, calibration_error
 from craik.experiments._distill_noisy_labels_figures import CLAIMS, draw_calibration, draw_losses
 from craik.experiments._measured import Measured, summary
 from craik.experiments._ordinary_steps import now_and_then, ordinary_steps, rounds_of, shuffled
+from craik.experiments._splits import check_split
 from craik.harness.claims import Row
 from craik.harness.columns import number
+from craik.harness.limits import at_least, between, not_empty, positive
 from craik.networks import relu_mlp
 from craik.tasks.noisy_labels import CLASSES, noisy_labels
 
@@ -68,10 +70,13 @@ class Config:
     """Rounds between two looks at the held-out examples."""
 
     def __post_init__(self) -> None:
-        if min(self.rounds, self.every, self.student_steps) < 1:
-            raise ValueError("rounds, every and student_steps should be at least 1. Found a smaller one.")
-        if any(beta < 0 for beta in self.betas):
-            raise ValueError(f"betas should not be negative: they would punish entropy. Found {self.betas}.")
+        not_empty(self, "betas", "moments", "widths")
+        at_least(self, 0, "betas", why="a negative one would punish entropy")
+        at_least(self, 1, "examples", "test", "rounds", "inner_steps", "student_steps", "batch", "widths", "every")
+        positive(self, "logit_scale", "student_lr", "meta_lr")
+        at_least(self, 0, "alpha")
+        between(self, 0, 1, "validation")
+        check_split(self.examples, self.validation, self.batch)
 
 
 PRESETS = {"quick": Config(), "paper": Config(rounds=1000, betas=(0.0, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0))}

@@ -17,8 +17,10 @@ from craik.distill import Distillation, Examples, SquaredError, Target, split_ro
 from craik.experiments._distill_xor_figures import CLAIMS, heat_maps
 from craik.experiments._measured import Measured, summary
 from craik.experiments._ordinary_steps import now_and_then, ordinary_steps, rounds_of, shuffled
+from craik.experiments._splits import check_split
 from craik.harness.claims import Row
 from craik.harness.columns import number
+from craik.harness.limits import at_least, between, not_empty, positive
 from craik.networks import relu_mlp
 from craik.tasks.privileged import PrivilegedData
 from craik.tasks.xor import xor
@@ -68,12 +70,16 @@ class Config:
     """Rounds between two looks at the held-out examples."""
 
     def __post_init__(self) -> None:
-        if not (self.inputs and self.examples):
-            raise ValueError(f"inputs and examples should not be empty. Found {self.inputs} and {self.examples}.")
-        if min(*self.inputs, *self.examples, self.rounds, self.every) < 1:
-            raise ValueError("inputs, examples, rounds and every should be at least 1. Found a smaller one.")
+        not_empty(self, "methods", "inputs", "examples", "teacher_widths")
+        at_least(self, 1, "inputs", "examples", "rounds", "inner_steps", "student_steps", "batch", "every")
+        at_least(self, 1, "student_widths", "teacher_widths")
         if len(self.student_widths) != 2:
             raise ValueError(f"student_widths should be a linear and a ReLU layer's. Found {self.student_widths}.")
+        positive(self, "student_lr", "meta_lr")
+        at_least(self, 0, "alpha")
+        between(self, 0, 1, "validation")
+        for count in self.examples:
+            check_split(count, self.validation, self.batch)
 
 
 PRESETS = {

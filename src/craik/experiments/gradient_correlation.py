@@ -20,6 +20,7 @@ from craik.agreement.gradients import RunningSums, stream_environment_gradients
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import OverSeeds, by_seed, curves, number, where
 from craik.harness.figures import COLOURS, band, panels
+from craik.harness.limits import at_least, positive
 from craik.networks import Init, mlp
 from craik.tasks.spirals import Split, spirals
 
@@ -53,8 +54,9 @@ class Config:
     """Thresholds are 0, 1 / steps, ..., 1."""
 
     def __post_init__(self) -> None:
-        if min(self.environments, self.batch) < 2 or self.steps < 1:
-            raise ValueError("environments and batch should be at least 2, and steps at least 1. Give larger numbers.")
+        at_least(self, 2, "environments", "batch", why="correlations are over several")
+        at_least(self, 1, "shortcut_dims", "hidden", "layers", "steps")
+        positive(self, "shortcut_scale")
 
 
 PRESETS = {"quick": Config(), "paper": Config(steps=16)}

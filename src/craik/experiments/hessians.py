@@ -18,6 +18,7 @@ from craik.agreement.consistency import karcher_mean, proposition_3_bound, propo
 from craik.experiments._hessians_figures import draw
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, number, numbers, where
+from craik.harness.limits import at_least, not_empty, positive
 
 REPRODUCES = "thesis section 3.2.2, figures 3.3 and B.3, proposition 3; paper section 2.2, figures 3 and 12"
 
@@ -42,8 +43,10 @@ class Config:
     """Eigenvalues of a pair spread over up to this many powers of ten."""
 
     def __post_init__(self) -> None:
-        if self.pairs < 2 or min(self.dimensions, default=0) < 1 or self.decades <= 0:
-            raise ValueError("pairs should be at least 2, dimensions at least 1, and decades positive. Give larger numbers.")
+        at_least(self, 2, "pairs", why="half of them commute")
+        not_empty(self, "dimensions")
+        at_least(self, 1, "dimensions")
+        positive(self, "decades")
 
 
 PRESETS = {"quick": Config(), "paper": Config(pairs=20_000)}

@@ -16,6 +16,7 @@ from craik.experiments import memorisation
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, curves, number, numbers, where
 from craik.harness.figures import COLOURS, band, panels
+from craik.harness.limits import not_empty, one_of, positive
 from craik.tasks.digits import CLASSES
 from craik.tasks.images import Images, with_random_labels
 
@@ -49,18 +50,17 @@ class Config:
     epochs: int = 120
     """Passes over the training images."""
     drops: tuple[float, ...] = (0.75,)
-    """Shares of the training after which the learning rate falls to a tenth: epoch 60 of 80 in the texts."""
+    """Shares of the training after which the learning rate falls to a tenth: epoch 60 of 80 in the texts; none: it stays."""
 
     def __post_init__(self) -> None:
+        one_of(self, tuple(memorisation.PRESETS), "training")
+        not_empty(self, "thresholds", "learning_rates")
+        positive(self, "learning_rates")
         if not 0 < self.noise < 1:
             raise ValueError(f"noise should lie between 0 and 1: some labels are wrong and some are right. Found {self.noise}.")
-        if self.training not in memorisation.PRESETS or not self.learning_rates or not self.thresholds:
-            raise ValueError(
-                "training should be quick or paper, and there should be a learning rate and a threshold. Give both."
-            )
         for threshold in self.thresholds:
             AndMask(threshold)  # refuses one outside [0, 1] before any work
-        self.trial(self.learning_rates[0])
+        self.trial(self.learning_rates[0])  # refuses what memorisation refuses
 
     def trial(self, learning_rate: float) -> memorisation.Config:
         """Return the settings of one trial's training."""

@@ -20,6 +20,7 @@ from craik.experiments._landscapes_figures import Surfaces, descents, fading
 from craik.experiments._stacked import combined
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import OverSeeds, by_seed, number, where
+from craik.harness.limits import at_least, between, not_empty, positive
 
 REPRODUCES = "thesis section 3.1, figures 3.1 and B.2; paper section 1, figure 1"
 
@@ -52,14 +53,16 @@ class Config:
     learning_rate: float = 0.05
     """Step size."""
     shown: int = 12
-    """Paths kept for the figure."""
+    """Paths kept for the figure, 0 for none."""
     inconsistencies: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99)
     """k in [0, 1): curvatures 1 + k and 1 - k of environment A, exchanged in B; their mean is 1 whatever k is."""
 
     def __post_init__(self) -> None:
-        if min(self.starts, self.steps) < 1 or not 0 <= self.shown <= self.starts:
-            raise ValueError(f"starts and steps should be at least 1, and shown at most the {self.starts} starts.")
-        if not all(0 <= k < 1 for k in self.inconsistencies) or not self.inconsistencies:
+        at_least(self, 1, "starts", "steps")
+        between(self, 0, self.starts, "shown", why="they are among the starts")
+        positive(self, "learning_rate")
+        not_empty(self, "inconsistencies")
+        if not all(0 <= k < 1 for k in self.inconsistencies):
             raise ValueError(f"inconsistencies should lie in [0, 1). Found {self.inconsistencies}.")
 
 

@@ -20,6 +20,7 @@ from craik.experiments._stacked import combined
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, curves, number, where
 from craik.harness.figures import COLOURS, band, panels
+from craik.harness.limits import at_least, positive
 
 REPRODUCES = "the published code's notebook, linear_regression_ilc; an example of thesis section 3.2.3"
 
@@ -51,8 +52,9 @@ class Config:
     """Half-width of uniform noise on the environments' own inputs; the notebook suggests 0.001."""
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or self.noise < 0:
-            raise ValueError(f"steps should be at least 1 and noise not negative. Found {self.steps} and {self.noise}.")
+        at_least(self, 1, "steps")
+        positive(self, "learning_rate", "decay")
+        at_least(self, 0, "weight_decay", "init_scale", "noise")
 
 
 # The notebook's 1001 steps leave initial weights that are large by chance at a tenth of what they were.
@@ -128,6 +130,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
         for subset, role in roles.items():
             steps, lines = curves(where(rows, method=method, trained_on=subset), "step", f"theta_{weight}")
             band(axes, steps, lines, subset, COLOURS[role])
+            axes.collections[-1].set_rasterized(True)  # 45 bands of some hundred corners each
         axes.set_ylim((-0.3, 3.4) if weight == 5 else (-0.3, 0.6))
         if method == "mean":
             axes.set_title("shared" if weight == 5 else f"weight {weight}")

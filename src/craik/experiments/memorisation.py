@@ -19,6 +19,7 @@ from craik.agreement import Agreement, AndMask, Mean, Rule
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import OverSeeds, by_seed, curves, number, where
 from craik.harness.figures import COLOURS, band, colour, panels
+from craik.harness.limits import at_least, between, not_empty, positive
 from craik.networks import Norm, fast_resnet
 from craik.tasks.cifar import cifar10
 from craik.tasks.digits import CLASSES, digits
@@ -56,7 +57,7 @@ class Config:
     learning_rate: float = 5e-3
     """Adam's initial learning rate; the texts have 5e-4 for CIFAR-10."""
     drops: tuple[float, ...] = (0.5, 0.75)
-    """Shares of the training after which the learning rate falls to a tenth."""
+    """Shares of the training after which the learning rate falls to a tenth; none: it stays."""
     weight_decay: float = 1e-6
     """Added to the gradient after the mask, as in the published code's instructions."""
     epochs: int = 80
@@ -67,8 +68,12 @@ class Config:
     def __post_init__(self) -> None:
         if self.data == "cifar10" and not self.folder:
             raise ValueError("CIFAR-10 needs the folder of its archive. Found none; give it with --folder.")
-        if self.batch < 2 or self.epochs < 1 or self.reports < 1:
-            raise ValueError("batch should be at least 2, epochs and reports at least 1. Give larger numbers.")
+        not_empty(self, "labels", "thresholds")
+        at_least(self, 2, "batch", why="every example is an environment")
+        at_least(self, 1, "width", "epochs", "reports")
+        at_least(self, 0, "examples", "weight_decay")
+        positive(self, "learning_rate")
+        between(self, 0, 1, "drops")
         if 0 < self.examples < self.batch:
             raise ValueError(f"examples should be at least the batch of {self.batch}, or 0 for all. Found {self.examples}.")
         for threshold in self.thresholds:

@@ -16,6 +16,7 @@ from torch import Tensor
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import OverSeeds, by_seed, curves, number, where
 from craik.harness.figures import COLOURS, band, panels
+from craik.harness.limits import at_least
 
 REPRODUCES = "thesis appendix B.1.1, figure B.1; paper, the same appendix, figure 11"
 
@@ -41,8 +42,7 @@ class Config:
     """Values of the second output weight, theta_6; the texts show 1 and -0.5."""
 
     def __post_init__(self) -> None:
-        if self.examples < 2:
-            raise ValueError(f"examples should be at least 2. Found {self.examples}.")
+        at_least(self, 2, "examples")
         if 1.0 not in self.changed or -0.5 not in self.changed:
             raise ValueError(f"changed should contain 1 and -0.5, the texts' values. Found {self.changed}.")
 

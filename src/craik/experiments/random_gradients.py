@@ -19,6 +19,7 @@ from craik.agreement.gradients import RunningSums
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, curves, number, numbers, where
 from craik.harness.figures import COLOURS, band, panels
+from craik.harness.limits import at_least, between, not_empty
 
 REPRODUCES = "thesis section 3.2.3, figure 3.4, proposition 2; paper section 2.3, figure 4"
 
@@ -39,10 +40,9 @@ class Config:
     """Independent draws averaged for each number of environments."""
 
     def __post_init__(self) -> None:
-        if not 0.5 <= self.share <= 1:
-            raise ValueError(f"share should lie in [0.5, 1]: fewer equal signs than half do not exist. Found {self.share}.")
-        if min(self.counts, default=0) < 1 or self.components < 1 or self.repeats < 1:
-            raise ValueError("counts, components and repeats should be at least 1. Give positive numbers.")
+        between(self, 0.5, 1, "share", why="fewer equal signs than half do not exist")
+        not_empty(self, "counts")
+        at_least(self, 1, "counts", "components", "repeats")
 
 
 PRESETS = {"quick": Config(), "paper": Config(repeats=200)}

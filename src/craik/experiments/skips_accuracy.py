@@ -17,6 +17,7 @@ from craik.experiments._skips import Method, Settings, Task
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import number, numbers, where
 from craik.harness.figures import COLOURS, band, panels
+from craik.harness.limits import at_least, between, not_empty
 
 REPRODUCES = "thesis section 2.3.3, figures 2.9 and 2.10, tables A.1 and A.2"
 
@@ -46,12 +47,9 @@ class Config(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.methods:
-            raise ValueError("methods should name at least one. Found none.")
-        if not 1 <= self.checks <= self.evaluations:
-            raise ValueError(f"checks should lie between 1 and the {self.evaluations} evaluations. Found {self.checks}.")
-        if self.test_episodes < 1:
-            raise ValueError(f"test_episodes should be at least 1. Found {self.test_episodes}.")
+        not_empty(self, "methods")
+        between(self, 1, self.evaluations, "checks", why="they are spread over the evaluations")
+        at_least(self, 1, "test_episodes")
 
 
 PRESETS = {

@@ -21,6 +21,7 @@ from craik.experiments._ball_motion import Step, inputs, padded_obstacles, trans
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import curves, number, numbers, where
 from craik.harness.figures import COLOURS, band, panels
+from craik.harness.limits import at_least, not_empty, one_of, positive
 from craik.networks import mlp
 from craik.tasks import caching, funnel_board
 from craik.tasks.funnel_board import FunnelBoards
@@ -59,13 +60,12 @@ class Config:
     """Folder that keeps the boards; craik's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
-        if self.size not in funnel_board.PRESETS:
-            raise ValueError(f"size should be one of {', '.join(funnel_board.PRESETS)}. Found {self.size}.")
-        if min(self.skips, default=0) < 1 or any(self.ahead % skip for skip in self.skips):
-            raise ValueError(f"skips should be positive and divide the {self.ahead} frames ahead. Found {self.skips}.")
-        for name in ("episodes", "test_episodes", "hidden", "steps", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}.")
+        one_of(self, tuple(funnel_board.PRESETS), "size")
+        not_empty(self, "skips")
+        at_least(self, 1, "skips", "ahead", "episodes", "test_episodes", "hidden", "steps", "batch")
+        if any(self.ahead % skip for skip in self.skips):
+            raise ValueError(f"skips should divide the {self.ahead} frames ahead. Found {self.skips}.")
+        positive(self, "learning_rate")
 
 
 PRESETS = {"quick": Config(), "paper": Config(size="published", episodes=5000, test_episodes=500, hidden=256, steps=20_000)}

@@ -17,6 +17,7 @@ from craik.experiments.skips_accuracy import LABELS, ROLES
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import number, numbers, where
 from craik.harness.figures import COLOURS, band, panels
+from craik.harness.limits import between, not_empty
 
 REPRODUCES = "thesis section 2.3.3, figure 2.11"
 
@@ -38,10 +39,8 @@ class Config(Settings):
         super().__post_init__()
         if self.task != "funnel-board":
             raise ValueError(f"task should be funnel-board: only its physics has a variant. Found {self.task}.")
-        if not self.methods:
-            raise ValueError("methods should name at least one. Found none.")
-        if not 2 <= self.checks <= self.evaluations:
-            raise ValueError(f"checks should lie between 2 and the {self.evaluations} evaluations. Found {self.checks}.")
+        not_empty(self, "methods")
+        between(self, 2, self.evaluations, "checks", why="they are spread over the evaluations")
         if not 0 < self.switch < 1:
             raise ValueError(f"switch should lie between 0 and 1. Found {self.switch}.")
 

@@ -19,6 +19,7 @@ from craik.experiments.skips_accuracy import LABELS, ROLES
 from craik.harness.claims import Claim, Measurement, Row
 from craik.harness.columns import number, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import at_least, not_empty
 
 REPRODUCES = "thesis section 2.3.2 (nine runs for each method), appendix A, tables A.1 and A.2"
 
@@ -69,11 +70,9 @@ class Config:
     """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
-        if not self.methods:
-            raise ValueError("methods should name at least one. Found none.")
-        for name in ("evaluations", "episodes", "validation_episodes", "test_episodes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}.")
+        not_empty(self, "methods")
+        at_least(self, 1, "evaluations", "episodes", "validation_episodes", "test_episodes")
+        at_least(self, 0, "data_seed")
 
 
 PRESETS = {

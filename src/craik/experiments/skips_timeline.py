@@ -22,6 +22,7 @@ from craik.experiments._skips import Settings
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import number, numbers, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import at_least
 
 REPRODUCES = "thesis section 2.3.3, figures 2.7 and 2.8; the animation of the released code"
 
@@ -42,11 +43,8 @@ class Config(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("evaluations", "timelines"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} should be at least 1. Found {getattr(self, name)}.")
-        if self.test_episodes < self.timelines:
-            raise ValueError(f"test_episodes should be at least the {self.timelines} timelines. Found {self.test_episodes}.")
+        at_least(self, 1, "evaluations", "timelines")
+        at_least(self, self.timelines, "test_episodes", why="the timelines are among them")
 
 
 PRESETS = {
@@ -85,8 +83,8 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     return {"timeline": draw_timeline(where(rows, seed=most_accurate(rows))), "matches": draw_matches(rows)}
 
 
-def animations(rows: Sequence[Row]) -> Mapping[str, bytes]:
-    """Return truth beside prediction, synchronised: the prediction stands still while it skips."""
+def animations(rows: Sequence[Row]) -> Mapping[str, tuple[str, bytes]]:
+    """Animate truth beside prediction, synchronised: the prediction stands still while it skips."""
     some = where(rows, seed=most_accurate(rows))
     index = _episodes(some)[0]
     true, predicted = _shown(some, index)
@@ -95,7 +93,11 @@ def animations(rows: Sequence[Row]) -> Mapping[str, bytes]:
     for t in range(len(true)):
         newest = at.get(t, newest)
         right.append(newest)
-    return {"truth-and-prediction": pictures.gif(pictures.side_by_side(true, right))}
+    caption = (
+        "The whole test episode of the timeline: truth on the left; on the right, at the same time, the latest prediction that "
+        "was matched. While the model skips, the prediction stands still."
+    )
+    return {"truth-and-prediction": (caption, pictures.gif(pictures.side_by_side(true, right)))}
 
 
 def most_accurate(rows: Sequence[Row]) -> int:

@@ -15,6 +15,7 @@ from craik.experiments import spirals
 from craik.harness.claims import Claim, Row
 from craik.harness.columns import OverSeeds, curves, number, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import at_least, between, not_empty, one_of
 
 REPRODUCES = "thesis appendix B.2.4, figure B.6; paper, the same appendix, figure 15"
 
@@ -42,14 +43,11 @@ class Config:
     """Passes over the training data."""
 
     def __post_init__(self) -> None:
-        if self.board not in spirals.PRESETS:
-            raise ValueError(f"board should be a preset of spirals, quick or paper. Found {self.board!r}.")
-        counts = (*self.mean_counts, *self.mask_counts)
-        if not counts or min(counts) < 2 or max(counts) > self.per_step or self.per_step > self.examples:
-            raise ValueError(
-                "Numbers of environments should lie between 2 and per_step, and per_step be at most examples. "
-                f"Found {counts}, {self.per_step} and {self.examples}."
-            )
+        one_of(self, tuple(spirals.PRESETS), "board")
+        not_empty(self, "mean_counts", "mask_counts")
+        at_least(self, 1, "examples", "epochs")
+        between(self, 1, self.examples, "per_step", why="a step is part of the examples")
+        between(self, 2, self.per_step, "mean_counts", "mask_counts", why="every environment is in a step, beside another")
 
 
 PRESETS = {

@@ -19,6 +19,7 @@ from craik.agreement import Agreement, AndMask, Mean, Rule
 from craik.experiments._spirals_figures import decision_boundaries, learning_curves, outcomes
 from craik.harness.claims import Claim, Row
 from craik.harness.columns import OverSeeds, number
+from craik.harness.limits import at_least, between, not_empty, positive
 from craik.networks import Init, mlp
 from craik.tasks.spirals import SpiralsData, Split, spirals
 
@@ -47,7 +48,7 @@ class Config:
     examples: int = 1024
     """Examples in each training environment."""
     shortcut_dims: int = 16
-    """Number of shortcut inputs; the mechanism has two."""
+    """Number of shortcut inputs, 0 for none; the mechanism has two."""
     shortcut_scale: float = 0.1
     """Standard deviation of the shortcuts beside spirals of unit variance; the published code has 1."""
     threshold: float = 1.0
@@ -65,7 +66,7 @@ class Config:
     learning_rate: float = 1e-2
     """Initial learning rate."""
     drops: tuple[float, ...] = (0.75,)
-    """Shares of the training after which the learning rate falls to a tenth."""
+    """Shares of the training after which the learning rate falls to a tenth; none: it stays."""
     l2: float = 1e-5
     """L2 regularisation, added to the gradient after the mask."""
     l1: float = 0.0
@@ -78,12 +79,13 @@ class Config:
     """Stop a trial when training accuracy exceeds 97 % and test accuracy is below 60 %: the paper's rule, which saves time."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.batch <= self.examples:
-            raise ValueError(f"batch should lie between 1 and the {self.examples} examples. Found {self.batch}.")
-        if self.epochs < 1:
-            raise ValueError(f"epochs should be at least 1. Found {self.epochs}.")
-        if self.environments < 2:
-            raise ValueError(f"environments should be at least 2: one has nothing to agree with. Found {self.environments}.")
+        not_empty(self, "methods")
+        at_least(self, 2, "environments", why="one has nothing to agree with")
+        at_least(self, 0, "shortcut_dims", "shortcut_scale", "l1", "l2")
+        at_least(self, 1, "examples", "hidden", "layers", "epochs")
+        between(self, 1, self.examples, "batch", why="it comes from one environment's examples")
+        positive(self, "learning_rate")
+        between(self, 0, 1, "drops")
         AndMask(self.threshold)  # refuses a threshold outside [0, 1] before any work
 
 

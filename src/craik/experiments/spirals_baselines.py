@@ -18,6 +18,7 @@ from craik.experiments import spirals
 from craik.harness.claims import Claim, Measurement, Row
 from craik.harness.columns import number, numbers, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import at_least, not_empty
 from craik.methods import irm_penalty
 from craik.networks import Adversarial, mlp
 from craik.tasks.spirals import Split
@@ -48,7 +49,7 @@ class Config:
     examples: int = 256
     """Examples in each training environment."""
     shortcut_dims: int = 16
-    """Number of shortcut inputs."""
+    """Number of shortcut inputs, 0 for none."""
     shortcut_scale: float = 0.1
     """Standard deviation of the shortcuts beside spirals of unit variance."""
     epochs: int = 60
@@ -59,10 +60,10 @@ class Config:
     """Numbers of hidden layers to draw from; the printed range is 3, 5."""
 
     def __post_init__(self) -> None:
-        if self.environments < 2:
-            raise ValueError(f"environments should be at least 2, for DANN and IRM compare them. Found {self.environments}.")
-        if self.examples < 1 or self.epochs < 1 or not self.units or not self.layers:
-            raise ValueError("examples and epochs should be at least 1, and units and layers not empty. Give larger numbers.")
+        at_least(self, 0, "data_seed", "shortcut_dims", "shortcut_scale")
+        at_least(self, 2, "environments", why="DANN and IRM compare them")
+        at_least(self, 1, "examples", "epochs", "units", "layers")
+        not_empty(self, "units", "layers")
 
 
 PRESETS = {
@@ -190,13 +191,10 @@ def run(config: Config) -> Iterator[Row]:
         trial = draw(method, config)
         model = make_model(method, trial, config)
         row: Row = {"method": method, **asdict(trial), "outcome": "finished"}
-        # Dropout knows no generator but the global one: it is seeded for the trial and put back as it was.
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
-            try:
-                row["train_loss"], row["train_accuracy"] = train(method, model, trial, config, data.train)
-            except FloatingPointError as error:
-                row |= {"outcome": f"diverged: {error}", "train_loss": None, "train_accuracy": None}
+        try:
+            row["train_loss"], row["train_accuracy"] = train(method, model, trial, config, data.train)
+        except FloatingPointError as error:
+            row |= {"outcome": f"diverged: {error}", "train_loss": None, "train_accuracy": None}
         model.eval()
         finished = row["outcome"] == "finished"
         row["validation_accuracy"] = spirals.accuracy(model, data.validation) if finished else 0.0

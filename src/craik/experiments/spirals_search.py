@@ -17,6 +17,7 @@ from craik.experiments import spirals
 from craik.harness.claims import Claim, Row
 from craik.harness.columns import number, numbers, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import at_least
 
 REPRODUCES = "thesis appendix B.2, table B.1; paper table 1"
 
@@ -42,6 +43,9 @@ class Config:
     """Standard deviation of the shortcuts beside spirals of unit variance."""
     data_seed: int = 1000
     """Seed of data, weights and batches, the same for all trials and apart from those that results are reported on."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "shortcut_scale", "data_seed")
 
 
 PRESETS = {"quick": Config(), "paper": Config(size="paper")}

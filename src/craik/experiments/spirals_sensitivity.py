@@ -15,6 +15,7 @@ from craik.experiments import spirals
 from craik.harness.claims import Claim, Row
 from craik.harness.columns import OverSeeds, number, numbers, where
 from craik.harness.figures import COLOURS, panels
+from craik.harness.limits import not_empty, one_of
 
 REPRODUCES = "thesis appendix B.2: which of the choices left open matter"
 
@@ -46,9 +47,8 @@ class Config:
     """Names out of the table in the experiment's file."""
 
     def __post_init__(self) -> None:
-        for name in self.variants:
-            if name not in VARIANTS:
-                raise ValueError(f"variants should be among {', '.join(map(repr, VARIANTS))}. Found {name!r}.")
+        not_empty(self, "variants")
+        one_of(self, tuple(VARIANTS), "variants")
 
 
 PRESETS = {"quick": Config(), "paper": Config(variants=tuple(VARIANTS))}

@@ -58,8 +58,8 @@ class Experiment:
     run: Callable[[Any], Iterator[Mapping[str, object]]]
     figures: Callable[[Sequence[Any]], Mapping[str, Any]]
     claims: Sequence[Claim]
-    animations: Callable[[Sequence[Any]], Mapping[str, bytes]] | None = None
-    """Optional in a module: from rows to a dict of GIFs."""
+    animations: Callable[[Sequence[Any]], Mapping[str, tuple[str, bytes]]] | None = None
+    """Optional in a module: from rows to a dict of captions and GIFs."""
 
 
 def listing(package: str = PACKAGE) -> list[Listing]:

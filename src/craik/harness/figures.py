@@ -161,7 +161,7 @@ def draw(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Pict
     """Draws an experiment's figures and animations into `figures/` of a run's folder and removes those it no longer draws.
 
     Raises:
-        HarnessError: `figures` gave something else than figures by name, or `animations` something else than GIFs.
+        HarnessError: `figures` gave something else than figures by name, or `animations` something else than captions and GIFs.
     """
     with house_style():
         drawn = experiment.figures(rows)
@@ -180,10 +180,18 @@ def draw(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Pict
 
 def _animate(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Picture]:
     pictures: list[Picture] = []
-    for name, content in (experiment.animations(rows) if experiment.animations else {}).items():
-        if not content.startswith(b"GIF8"):
-            raise HarnessError(f"animations of {experiment.name} must give GIFs as bytes, but {name!r} is none")
-        pictures.append(Picture(name, f"figures/{name}.gif", f"Animation: {name.replace('-', ' ')}."))
+    for name, animation in (experiment.animations(rows) if experiment.animations else {}).items():
+        caption, content = _captioned_gif(experiment, name, animation)
+        pictures.append(Picture(name, f"figures/{name}.gif", caption))
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         write_atomically(folder / pictures[-1].file, content)
     return pictures
+
+
+def _captioned_gif(experiment: Experiment, name: str, animation: object) -> tuple[str, bytes]:
+    match animation:
+        case (str() as caption, bytes() as content) if caption and content.startswith(b"GIF8"):
+            return caption, content
+        case _:
+            rule = f"animations of {experiment.name} must give a caption and a GIF as bytes"
+            raise HarnessError(f"{rule}, but {name!r} is {type(animation).__name__}; return (caption, bytes) for each name")

@@ -13,8 +13,9 @@ def iga_penalty(
 ) -> Float[Tensor, ""]:
     """Return mean_e ||g_e - mean_e g_e||^2, the trace of the covariance of environment gradients.
 
-    To be weighted and added to the mean loss; differentiating it takes second derivatives. DomainBed sums over environments
-    where this takes the mean. Costs E backward passes and holds their graphs.
+    Source: the regulariser of inter-environmental gradient alignment (https://arxiv.org/abs/2008.01883). To be weighted and
+    added to the mean loss; differentiating it takes second derivatives. DomainBed sums over environments where this takes the
+    mean. Costs E backward passes and holds their graphs.
 
     Args:
         losses: (B,) unreduced, with their graph.

@@ -42,6 +42,8 @@ def pcgrad_gradients(
 ) -> list[Tensor]:
     """Return PCGrad's gradient for each parameter, to be put into ``.grad``: E backward passes, E stacked gradients.
 
+    Source: `pcgrad`, algorithm 1 of https://arxiv.org/abs/2001.06782, on all parameters as one vector.
+
     Args:
         losses: (B,) unreduced, with their graph, which is kept.
         environments: B integers, the environment of each example.

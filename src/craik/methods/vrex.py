@@ -11,6 +11,8 @@ from craik.methods.environments import group
 def vrex_penalty(losses: Float[Tensor, "..."], environments: Tensor | Sequence[int]) -> Float[Tensor, ""]:
     """Return mean_e (L_e - mean_e L_e)^2, to be weighted and added to the mean loss.
 
+    Source: Var of the risks in the objective of V-REx (section 3.2 of https://arxiv.org/abs/2003.00688).
+
     Args:
         losses: (B,) unreduced, with their graph.
         environments: B integers, the environment of each example.

@@ -34,6 +34,8 @@ def rollout(
 ) -> Rollout:
     """Apply a model to its own predictions, without a graph; trajectories that have stopped cost nothing more.
 
+    Source: thesis section 2.2, where f unfolds the dynamics at test time and a label is read from its frames.
+
     A model knows no transition beyond the last frame of its training data, so a roll-out should stop where one of these
     would: give `stop`, or `fixed_point` where the worlds come to rest.
 

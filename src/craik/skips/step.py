@@ -34,9 +34,25 @@ def training_step(
     """Match a batch, differentiate its loss and let the optimiser take its step (thesis algorithm 1, with line 16).
 
     It is `match`, zero_grad, backward and step, in this order. Clip gradients, accumulate or scale by writing these four lines
-    in your own loop. Arguments are those of `craik.skips.match`.
+    in your own loop.
+
+    Args:
+        model: f, see `match`.
+        optimizer: of the model's parameters.
+        trajectories: the batch.
+        loss: from predictions and frames to one value for each.
+        matching: `Greedy`, `FixedStep` or `OptimalAlignment`.
+        teacher_forcing: epsilon, the probability that the next input is the matched true frame.
+        generator: of random numbers, on the CPU: one, or one for each trajectory.
+        context: what the model sees beside a frame.
+        targets: what predictions are compared with in the place of the trajectories' frames.
+        compare: applied to predictions before they are compared.
+        feedback: what turns a prediction into the next input.
+        average: "trajectories" (the thesis) or "steps" (the published code).
+        keep_predictions: return the predictions, too.
 
     Raises:
+        TypeError, ValueError: those of `match`.
         FloatingPointError: the loss is not finite; parameters and optimiser are as they were.
     """
     matched = match(

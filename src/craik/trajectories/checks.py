@@ -68,10 +68,12 @@ def check_finite(frames: Tensor, lengths: Tensor) -> float:
 def check_alike(parts: Sequence[Any]) -> None:
     """Refuse parts of a batch that differ in more than their number and their padding."""
     if not parts:
-        raise ValueError("`parts` should hold at least one batch. Found none.")
+        raise ValueError("`parts` should hold at least one batch. Found none. Skip the call where nothing was collected.")
     kinds = {(part.frame_shape, part.dtype, part.scale) for part in parts}
     if len(kinds) > 1:
-        raise ValueError(f"`parts` should agree in frame shape, type and scale. Found {sorted(map(str, kinds))}.")
+        raise ValueError(
+            f"`parts` should agree in frame shape, type and scale. Found {sorted(map(str, kinds))}. Convert them before."
+        )
 
 
 def _largest(frames: Tensor) -> float:

@@ -31,7 +31,9 @@ def pad(trajectories: Iterable[Any]) -> Padded:
 
 def _check_parts(parts: Sequence[Tensor]) -> None:
     if not parts:
-        raise ValueError("There should be at least one trajectory. Found none.")
+        raise ValueError(
+            "There should be at least one trajectory. Found none. Check what filled the list: a folder or filter may be empty."
+        )
     first = parts[0]
     for b, part in enumerate(parts):
         if part.dim() == 0 or len(part) == 0:

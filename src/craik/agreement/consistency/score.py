@@ -227,5 +227,5 @@ def ilc(
     """
     scores = tuple(score(algorithm(start)) for start in initialisations)
     if not scores:
-        raise ValueError("ILC is a mean over initialisations: at least one is needed. Found none.")
+        raise ValueError("`initialisations` should hold at least one, as ILC is their mean. Found none. Give a seed or more.")
     return LearningConsistency(sum(found.consistency for found in scores) / len(scores), scores)

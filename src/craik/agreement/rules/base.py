@@ -56,13 +56,23 @@ class Combined(NamedTuple):
 class Rule(Protocol):
     """A pure function from `Statistics` to `Combined`.
 
-    ``needs`` names the optional fields of `Statistics` that the rule reads, so that nothing else is computed.
+    Source: the logical AND between gradients, thesis section 3.2.3 and paper section 2.3; each rule names its own equation.
+
+    Attributes:
+        needs: names of the optional fields of `Statistics` that the rule reads, so that nothing else is computed.
     """
 
     needs: ClassVar[frozenset[str]]
 
     def __call__(self, statistics: Statistics) -> Combined:
-        """Combine the environment gradients of one parameter."""
+        """Combine the environment gradients of one parameter.
+
+        Args:
+            statistics: what they add up to, with the fields of `needs` not None.
+
+        Returns:
+            The combined gradient and which components survive, both of the parameter's shape.
+        """
         ...
 
 

@@ -1,0 +1,74 @@
+"""Every experiment's Config refuses, before any work, numbers below their range and tuples without elements."""
+
+import math
+import types
+from dataclasses import replace
+from typing import Union, get_args, get_origin
+
+import pytest
+
+from craik.harness.discovery import load, names
+from craik.harness.settings import parse_value, settings_of
+from craik.harness.values import written
+
+MEANS = {
+    ("seed", 0): "",  # a negative seed is refused by `plan`, for all experiments
+    ("seed", -1): "",
+    ("data_seed", 0): "Seed",
+    ("examples", 0): "0 takes all",
+    ("shown", 0): "0 for none",
+    ("shortcut_dims", 0): "0 for none",
+    ("exploration_steps", 0): "0 for no exploration",
+    ("drops", ()): "none: it stays",
+}
+"""What is below the others' range and taken, with the words of the field's sentence that say what it means."""
+
+
+def low_values(hint):
+    """What a field of this type takes only if it means something."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return low_values(next(member for member in get_args(hint) if member is not type(None)))
+    if get_origin(hint) is tuple:
+        return [(), *((value,) for value in low_values(get_args(hint)[0]))]
+    return {int: [0, -1], float: [-1.0, math.nan, math.inf]}.get(hint, [])
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(name):
+    experiment = load(name)
+    for setting in settings_of(experiment.config):
+        for value in low_values(setting.type):
+            meaning = MEANS.get((setting.name, value))
+            if meaning is not None and meaning in setting.help:
+                continue
+            with pytest.raises(ValueError, match=setting.name.removesuffix("s")):
+                replace(experiment.presets["quick"], **{setting.name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("audit", {"examples": 1025}),
+        ("coloured-digits", {"agreement": (0.9, 1.1)}),
+        ("distill-ablations", {"imitations": (1.5,)}),
+        ("distill-life", {"side": 8}),
+        ("distill-life", {"inner_steps": (4,)}),
+        ("distill-mujoco", {"batch": 4000}),
+        ("distill-mujoco", {"grid_batch": (4001,)}),
+        ("distill-noisy-labels", {"batch": 501}),
+        ("distill-noisy-labels", {"validation": 1.0}),
+        ("distill-xor", {"examples": (16,)}),
+        ("memorisation", {"drops": (2.0,)}),
+        ("label-noise", {"examples": 10}),
+        ("spirals", {"drops": (-0.5,)}),
+    ],
+)
+def test_what_is_too_large_or_does_not_fit_the_rest_is_refused(name, changes):
+    with pytest.raises(ValueError, match=r"should .*Found "):
+        replace(load(name).presets["quick"], **changes)
+
+
+def test_the_command_line_reads_every_field_of_every_experiment():
+    for name in names():
+        for setting in settings_of(load(name).config):
+            assert parse_value(setting, written(setting.default)) == setting.default
