@@ -99,7 +99,7 @@ CLAIMS = (
         measure=Ratio("untrained", "no-teacher"),
         holds=lambda measured: measured.low > 1.5,
         condition="error at least 1.5 times that of no teacher, at the interval's lower end",
-        tried="The quick preset alone: Walker2d, a narrower teacher, 16 inner steps, 160 rounds. An untrained teacher does harm "
+        tried="The quick preset only: Walker2d, a smaller teacher, 16 inner steps, 160 rounds. An untrained teacher does harm "
         "on every seed, by 1.2 to 1.4 times, and the student still learns. The paper's size was not run.",
     ),
     Claim(
@@ -119,7 +119,7 @@ CLAIMS = (
         measure=Ratio("noise-16", "no-teacher"),
         holds=lambda measured: 0.95 <= measured.value <= 1.25,
         condition="error between 0.95 and 1.25 times that of no teacher, median over seeds",
-        tried="The quick preset alone. A teacher that reads noise does harm here, most on the seed where LDT itself does worst: "
+        tried="The quick preset only. A teacher that reads noise does harm here, most on the seed where LDT does worst: "
         "in 160 rounds it does not learn to be silent. The paper's size was not run.",
     ),
     Claim(
