@@ -257,8 +257,8 @@ def agreeing_colour(rows: Sequence[Row]) -> Measurement | None:
 
 _TRIED = (
     "4 and 12 draws of settings, 150 and 400 steps. Colour and label go together in both training environments, so that signs "
-    "agree and the mask lets the colour through (coloured-digits.signs-agree). Under oracle selection the penalties' medians are "
-    "at chance, a network that says the same of every image; single seeds get to between 0.6 and 0.75, the mask's none."
+    "agree and the mask lets the colour through (coloured-digits.signs-agree). Under oracle selection the penalties' medians "
+    "are at chance, a network that says the same of every image; single seeds get to between 0.6 and 0.75, the mask's none."
 )
 _SOURCE = "ours; the construction is Arjovsky et al. 2019, section 5.2"
 
