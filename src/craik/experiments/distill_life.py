@@ -80,8 +80,8 @@ class Config:
 
 
 PRESETS = {
-    # Smaller boards, and two trials in narrower ranges, in which the oracle's student learns on some seeds; LDT's has not learnt
-    # within this budget on any that we tried.
+    # Smaller boards, and two trials in narrower ranges, in which the oracle's student learns on some seeds; LDT's has not
+    # learnt within this budget on any that we tried.
     "quick": Config(),
     "paper": Config(
         examples=(128, 256, 512, 1024, 2048, 4096, 8192),
