@@ -37,6 +37,15 @@ def test_every_method_spends_the_same_budget(tiny, rows):
         assert tiny.evaluations <= curve[-1]["evaluations"] < tiny.evaluations + 2 * 92
 
 
+def test_with_epochs_every_method_looks_at_the_same_episodes(tiny):
+    rows = list(skips_accuracy.run(replace(tiny, epochs=2, checks=3)))
+    for method in tiny.methods:
+        curve = [row for row in rows if row["method"] == method and row["kind"] == "curve"]
+        assert [row["epochs"] for row in curve] == pytest.approx([4 / 6, 8 / 6, 2])
+    spent = {row["method"]: row["evaluations"] for row in rows if row["kind"] == "final"}
+    assert spent["asi"] != spent["fixed-2"]
+
+
 def test_the_same_seed_gives_the_same_rows(tiny, rows):
     assert [{"seed": 1, **row} for row in skips_accuracy.run(replace(tiny, seed=1))] == [
         row for row in rows if row["seed"] == 1
@@ -135,6 +144,9 @@ def test_claims_compare_seed_by_seed():
     assert verdicts["skips-accuracy.level"] == "holds"
     assert verdicts["skips-accuracy.per-epoch"] == "not measured"
     assert {c.id: judge(c, flat, "paper").verdict for c in skips_accuracy.CLAIMS}["skips-accuracy.per-epoch"] == "holds"
+    after_epochs = {claim.id: judge(claim, flat, "epochs").verdict for claim in skips_accuracy.CLAIMS}
+    assert after_epochs["skips-accuracy.per-epoch"] == "holds"
+    assert after_epochs["skips-accuracy.above-1"] == "not measured"  # evaluations differ there
 
 
 def test_each_task_has_claims_of_its_own():

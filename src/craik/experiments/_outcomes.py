@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.experiments._skips import Method, Settings, World, make_model, make_world, train
+from craik.experiments._skips import Method, Settings, Unit, World, make_model, make_world, train
 from craik.harness.claims import Row
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import rollout
@@ -83,24 +83,31 @@ def make_worlds(settings: Settings, test_episodes: int) -> Worlds:
     )
 
 
-def train_and_read(settings: Settings, method: Method, worlds: Worlds, evaluations: int, checks: int) -> Iterator[Row]:
+class Budget(NamedTuple):
+    """What a method may spend on training."""
+
+    total: int
+    unit: Unit = "evaluations"
+
+
+def train_and_read(settings: Settings, method: Method, worlds: Worlds, budget: Budget, checks: int) -> Iterator[Row]:
     """Train with one method; yield its curve on validation episodes and, at the end, its accuracy on test episodes.
 
     Args:
         settings: of the experiment.
         method: how predictions are matched.
         worlds: what to train on and to measure on.
-        evaluations: model evaluations that training may spend.
-        checks: how often, evenly spaced in evaluations, accuracy is measured.
+        budget: what training may spend.
+        checks: how often, evenly spaced in what is spent, accuracy is measured.
     """
     model = make_model(settings, worlds.training)
     row: Row = {}
-    for report in train(settings, method, model, lambda _: worlds.training, evaluations // checks):
+    for report in train(settings, method, model, lambda _: worlds.training, budget.total // checks, budget.unit):
         accuracy = label_accuracy(model, worlds.validation, settings.max_steps)
-        row = {"task": settings.task, "method": method, "budget": evaluations, **report._asdict()}
+        row = {"task": settings.task, "method": method, "budget": budget.total, "unit": budget.unit, **report._asdict()}
         row |= {f"validation_{name}": value for name, value in accuracy._asdict().items()}
         yield {"kind": "curve", **row}
-        if report.evaluations >= evaluations:
+        if (report.evaluations if budget.unit == "evaluations" else report.steps * settings.batch) >= budget.total:
             break
     final = label_accuracy(model, worlds.test, settings.max_steps)
     yield {"kind": "final", **row, **{f"test_{name}": value for name, value in final._asdict().items()}}

@@ -24,6 +24,8 @@ Size = Literal["small", "published"]
 View = Literal["moving", "pixels"]
 Split = Literal["train", "validation", "test"]
 Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3"]
+Unit = Literal["evaluations", "episodes"]
+"""What a training may spend: model evaluations, or episodes looked at."""
 
 
 @dataclass(frozen=True)
@@ -178,15 +180,18 @@ def batches(count: int, batch: int, generator: Generator) -> Iterator[Int[Tensor
         yield from order[: count - count % batch].split(batch)
 
 
-def train(settings: Settings, method: Method, model: nn.Module, worlds: WorldAt, every: int) -> Iterator[Report]:
-    """Train a model in place, without end; report whenever so many model evaluations more have been spent.
+def train(
+    settings: Settings, method: Method, model: nn.Module, worlds: WorldAt, every: int, unit: Unit = "evaluations"
+) -> Iterator[Report]:
+    """Train a model in place, without end; report whenever so many model evaluations, or episodes, more have been spent.
 
     Args:
         settings: of the experiment.
         method: how predictions are matched.
         model: the model.
         worlds: from the number of evaluations spent to the world to train on, of as many episodes each.
-        every: evaluations between reports.
+        every: evaluations, or episodes, between reports.
+        unit: which of the two.
     """
     generator = torch.Generator().manual_seed(settings.seed + 2**32)
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
@@ -209,10 +214,10 @@ def train(settings: Settings, method: Method, model: nn.Module, worlds: WorldAt,
         matched.loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
         optimizer.step()
-        seen += len(rows)
         window.append((float(matched.loss.detach()), mean_skip(matched)))
-        before, spent = spent, spent + matched.evaluations
-        if spent // every > before // every:
+        before = spent if unit == "evaluations" else seen
+        spent, seen = spent + matched.evaluations, seen + len(rows)
+        if (spent if unit == "evaluations" else seen) // every > before // every:
             mean = np.mean(window, axis=0)
             yield Report(spent, step + 1, seen / settings.episodes, float(mean[0]), float(mean[1]))
             window.clear()

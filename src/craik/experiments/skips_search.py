@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments import skips_accuracy
-from craik.experiments._outcomes import make_worlds, train_and_read
+from craik.experiments._outcomes import Budget, make_worlds, train_and_read
 from craik.experiments._skips import Method, Task
 from craik.experiments.skips_accuracy import LABELS, ROLES
 from craik.harness.claims import Claim, Measurement, Row
@@ -102,7 +102,7 @@ def run(config: Config) -> Iterator[Row]:
     worlds = make_worlds(settings, settings.test_episodes)
     chosen: Row = {name: getattr(settings, name) for name in RANGES[config.size]}
     for method in config.methods:
-        *_, final = train_and_read(settings, method, worlds, settings.evaluations, settings.checks)
+        *_, final = train_and_read(settings, method, worlds, Budget(settings.evaluations), settings.checks)
         yield {**final, "kind": "trial", **chosen}
 
 
