@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from craik.experiments import _outcomes, _skips, skips_accuracy
+from craik.experiments._frame_networks import frame_network
 from craik.harness.claims import judge
 from craik.skips import FixedStep, Greedy
 
@@ -104,6 +105,25 @@ def test_published_networks_take_rgb(tiny):
         assert logits.shape == frames.shape
 
 
+def test_the_cheap_network_takes_sides_of_any_length():
+    network = frame_network("half", 2, 8, 6.0, 0, torch.Generator().manual_seed(0))
+    frames = torch.rand(1, 2, 7, 6)
+    torch.testing.assert_close(network(frames), 6.0 * (frames - 0.5))
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"checks": 13, "epochs": 2, "episodes": 6}, r"checks should be between 1 and 12.*Found 13"),
+        ({"size": "published"}, r"max_steps should be at least 250: an episode of the published size"),
+        ({"device": "abacus"}, r"device should be one that this PyTorch can use\. Found 'abacus'"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(tiny, change, rule):
+    with pytest.raises(ValueError, match=rule):
+        replace(tiny, **change)
+
+
 def test_with_gain_a_network_starts_as_the_identity(tiny):
     world = _skips.make_world(tiny, "test", 5)
     frames = world.frames.first()
@@ -147,6 +167,26 @@ def test_claims_compare_seed_by_seed():
     after_epochs = {claim.id: judge(claim, flat, "epochs").verdict for claim in skips_accuracy.CLAIMS}
     assert after_epochs["skips-accuracy.per-epoch"] == "holds"
     assert after_epochs["skips-accuracy.above-1"] == "not measured"  # evaluations differ there
+
+
+def test_a_claim_about_every_method_fails_if_one_difference_is_uncertain():
+    clear, uncertain = [0.1] * 5, [0.12, 0.12, 0.12, -0.15, -0.15]
+    runs = [
+        made_up(method, seed, 0.5 - behind[seed], 3, "room-runner")
+        for method, behind in {"asi": [0.0] * 5, "fixed-1": clear, "fixed-2": uncertain}.items()
+        for seed in range(5)
+    ]
+    judged = {claim.id: judge(claim, [row for run in runs for row in run], "quick") for claim in skips_accuracy.CLAIMS}
+    found = judged["skips-accuracy.room-runner"]
+    assert (found.verdict, found.low < 0) == ("does not hold", True)
+
+
+def test_rows_of_equal_epochs_do_not_count_as_equal_evaluations():
+    runs = [made_up(method, seed, accuracy, 3) for seed in range(5) for method, accuracy in (("asi", 0.9), ("fixed-1", 0.1))]
+    flat = [{**row, "unit": "episodes"} for run in runs for row in run]
+    judged = {claim.id: judge(claim, flat, "quick").verdict for claim in skips_accuracy.CLAIMS}
+    assert judged["skips-accuracy.above-1"] == "not measured"
+    assert judged["skips-accuracy.level"] == "holds"
 
 
 def test_each_task_has_claims_of_its_own():

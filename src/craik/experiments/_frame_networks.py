@@ -60,7 +60,7 @@ class HalfNetwork(nn.Module):
     Starts as the identity: logits are gain * (x - 1/2) and what the network adds, 0 at first.
 
     Args:
-        channels: of a frame; height and width must be even.
+        channels: of a frame.
         kernels: the channels in between.
         gain: see above.
         context: channels of what stands still.
@@ -84,7 +84,8 @@ class HalfNetwork(nn.Module):
         h = self.first(frames if context is None else torch.cat([frames, context], dim=1)).relu()
         for layer in self.between:
             h = layer(h).relu()
-        return F.pixel_shuffle(self.last(h), 2) + self.gain * (frames - 0.5)
+        full = F.pixel_shuffle(self.last(h), 2)[..., : frames.shape[-2], : frames.shape[-1]]  # one more where a side is odd
+        return full + self.gain * (frames - 0.5)
 
 
 def frame_network(

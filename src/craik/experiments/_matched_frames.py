@@ -76,9 +76,9 @@ def timeline(config: Settings, world: World, matched: Matched, index: int) -> It
 
 def show(world: World, index: int, frame: Float[Tensor, "channels height width"]) -> UInt8[np.ndarray, "height width 3"]:
     """Return a frame in RGB; moving parts are laid over what stands still: the trace in cyan, the ball or the runner."""
-    picture = frame
+    picture = frame = frame.cpu()
     if world.context is not None:
-        picture = 1 - world.context[index]
+        picture = 1 - world.context[index].cpu()
         colours = ((0.0, 0.0, 1.0), (0.33, 1.0, 1.0)) if len(frame) == 2 else ((0.0, 0.8, 0.0),)
         for share, colour in reversed(list(zip(frame, colours, strict=True))):
             picture = picture * (1 - share) + torch.tensor(colour)[:, None, None] * share

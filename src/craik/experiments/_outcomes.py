@@ -30,7 +30,7 @@ class Accuracy(NamedTuple):
 
 def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
     """Read the label of each frame (n, channels, height, width) of the given episodes, -1 where it shows none."""
-    shown = frames.numpy()
+    shown = frames.cpu().numpy()
     episodes = world.episodes
     moving = world.context is not None
     if isinstance(episodes, funnel_board.FunnelBoards):
@@ -60,8 +60,8 @@ def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
         evaluations += rolling.size
         labels[rolling] = read_labels(frames, world, rolling)
         changed = (frames - before).flatten(1).abs().amax(dim=1) > STILL
-        going = (labels[rolling] == NOTHING) & changed.numpy()
-        rolling, frames = rolling[going], frames[torch.from_numpy(going)]
+        going = (labels[rolling] == NOTHING) & changed.cpu().numpy()
+        rolling, frames = rolling[going], frames[torch.from_numpy(going).to(frames.device)]
     right = labels == world.episodes.labels
     return Accuracy(float(right.mean()), float((labels == NOTHING).mean()), evaluations / len(world))
 

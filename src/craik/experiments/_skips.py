@@ -1,5 +1,6 @@
 """What the experiments on adaptive skip intervals share: the worlds as trajectories, the training loop, label accuracy."""
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from craik.schedules import Linear, StepDecay
 from craik.skips import FixedStep, Greedy, Matched, match
 from craik.tasks import caching, funnel_board, room_runner
 from craik.tasks.episodes import Episodes
+from craik.tasks.generation import progress_bar
 from craik.trajectories import Trajectories
 
 Task = Literal["funnel-board", "room-runner"]
@@ -68,15 +70,29 @@ class Settings:
     """Largest norm of a gradient; longer ones are shortened."""
     max_steps: int = 100
     """Roll-outs that show no label by then count as wrong; no less than the longest episode, or short steps cannot arrive."""
+    device: str = "cpu"
+    """Where the model is trained: cpu, cuda, cuda:1, ...; random numbers are the CPU's everywhere."""
     cache: str = ""
     """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
+        _check_device(self.device)
+        if self.size == "published":
+            at_least(self, 250, "max_steps", why="an episode of the published size may have 251 frames")
         at_least(self, 1, "episodes", "validation_episodes", "kernels", "horizon", "max_steps", "sampling_steps")
         at_least(self, 1, "decay_steps", "decay_evaluations")
         between(self, 1, self.episodes, "batch", why="it comes from the episodes")
         at_least(self, 0, "gain", "exploration_steps")
         positive(self, "learning_rate", "clip")
+
+
+def _check_device(name: str) -> None:
+    try:
+        torch.empty(0, device=name)
+    except (AssertionError, RuntimeError) as error:
+        raise ValueError(
+            f"device should be one that this PyTorch can use. Found {name!r}. Take cpu, or a PyTorch built for the device."
+        ) from error
 
 
 PUBLISHED = Settings(
@@ -138,15 +154,16 @@ def make_world(settings: Settings, split: Split, count: int, perturbed: bool = F
     folder = Path(settings.cache) if settings.cache else caching.default_folder()
     # Seeds below 3000 are left to those who look for settings.
     seed = 3000 + 3 * settings.seed + ("train", "validation", "test").index(split)
+    bar = progress_bar(f"simulating {settings.task}, {split}") if sys.stderr.isatty() else None
     if settings.task == "funnel-board":
         board = funnel_board.PRESETS[settings.size]
-        episodes = funnel_board.generate(count, seed, board.perturbed() if perturbed else board, cache=folder)
+        episodes = funnel_board.generate(count, seed, board.perturbed() if perturbed else board, cache=folder, on_progress=bar)
     else:
-        episodes = room_runner.generate(count, seed, room_runner.PRESETS[settings.size], cache=folder)
+        episodes = room_runner.generate(count, seed, room_runner.PRESETS[settings.size], cache=folder, on_progress=bar)
     draw = episodes.moving if settings.view == "moving" else episodes.pixels
-    frames = Trajectories.from_list([draw(index) for index in range(count)], scale=1 / 255)
+    frames = Trajectories.from_list([draw(index) for index in range(count)], scale=1 / 255).to(settings.device)
     context = 1 - torch.from_numpy(episodes.images).float() / 255 if settings.view == "moving" else None
-    return World(frames, context, episodes)
+    return World(frames, None if context is None else context.to(settings.device), episodes)
 
 
 def make_model(settings: Settings, world: World) -> nn.Module:
@@ -154,7 +171,8 @@ def make_model(settings: Settings, world: World) -> nn.Module:
     context = 0 if world.context is None else world.context.shape[1]
     generator = torch.Generator().manual_seed(settings.seed)
     channels = world.frames.frame_shape[0]
-    return frame_network(settings.architecture, channels, settings.kernels, settings.gain, context, generator)
+    network = frame_network(settings.architecture, channels, settings.kernels, settings.gain, context, generator)
+    return network.to(settings.device)
 
 
 def matching_of(settings: Settings, method: Method, step: int) -> Greedy | FixedStep:
