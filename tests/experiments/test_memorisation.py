@@ -60,7 +60,9 @@ def test_accuracy_is_measured_in_eval_mode_and_leaves_train_mode():
 
 
 def test_claims_and_figures(rows):
-    assert all(judge(claim, rows, "quick").verdict != "not measured" for claim in memorisation.CLAIMS)
+    judged = {claim.id: judge(claim, rows, "quick").verdict for claim in memorisation.CLAIMS}
+    assert judged.pop("memorisation.closing") == "not measured"  # so short a training learns nothing under the mask
+    assert "not measured" not in judged.values()
     assert set(memorisation.figures(rows)) == {"thresholds", "learning-curves"}
     assert memorisation.progress(TINY, rows[-1])[0] == 1
 
@@ -92,3 +94,19 @@ def test_bad_settings_are_refused(changes, match):
 def test_cifar_without_an_archive_says_how_to_get_it(tmp_path):
     with pytest.raises(FileNotFoundError, match="Download one from https"):
         next(memorisation.run(replace(TINY, data="cifar10", folder=str(tmp_path))))
+
+
+def test_the_gap_is_followed_to_the_largest_threshold_that_still_learns():
+    found = {0.0: (1.0, 0.9), 0.2: (0.9, 0.85), 0.4: (0.5, 0.48), 0.8: (0.1, 0.4)}
+    rows = [
+        {"kind": "final", "labels": "true", "seed": seed, "threshold": at, "train_accuracy": train, "test_accuracy": test}
+        for seed in range(3)
+        for at, (train, test) in found.items()
+    ]
+    assert memorisation.closing(rows).value == pytest.approx(0.1 - 0.02)
+    assert memorisation.closing(rows[:1]) is None
+
+
+def test_a_batch_larger_than_all_the_digits_is_refused():
+    with pytest.raises(ValueError, match=r"batch should be between 2 and 1000.*Found 1200"):
+        memorisation.Config(examples=0, batch=1200)

@@ -30,6 +30,10 @@ REPRODUCES = "thesis section 3.3.2, figures 3.8 and B.7; paper section 3.2, figu
 Labels = Literal["true", "random"]
 
 
+ALL_DIGITS = 1000
+"""Training images where all there are is asked for; the other digits are for validation and test."""
+
+
 @dataclass(frozen=True)
 class Config:
     """Settings of the trials; docs/deviations.md says how the digits differ from CIFAR-10."""
@@ -76,6 +80,8 @@ class Config:
         between(self, 0, 1, "drops")
         if 0 < self.examples < self.batch:
             raise ValueError(f"examples should be at least the batch of {self.batch}, or 0 for all. Found {self.examples}.")
+        if self.data == "digits":
+            between(self, 2, self.examples or ALL_DIGITS, "batch", why="it comes from the examples")
         for threshold in self.thresholds:
             AndMask(threshold)  # refuses one outside [0, 1] before any work
 
@@ -91,8 +97,12 @@ SEEDS = {"quick": 3, "paper": 3}
 def load(data: str, folder: str, seed: int, examples: int) -> ImageData:
     """Return the images, with as many to train on as asked for."""
     if data == "digits":
-        return digits(seed, train=examples or 1000)
+        return digits(seed, train=examples or ALL_DIGITS)
     found = cifar10(folder, seed)
+    if examples > len(found.train.x):
+        raise ValueError(
+            f"examples should be at most {len(found.train.x)}, CIFAR-10's without its validation images. Found {examples}."
+        )
     keep = slice(examples or None)
     return found._replace(train=Images(found.train.x[keep], found.train.y[keep]))
 
@@ -227,12 +237,21 @@ def cost_on_test(rows: Sequence[Row]) -> Measurement | None:
     return bootstrap(found) if found else None
 
 
+LEARNT = 0.3
+"""With a training accuracy below this nothing is learnt, of ten classes, and there is no gap to speak of."""
+
+
 def closing(rows: Sequence[Row]) -> Measurement | None:
-    """Return by how much the gap of training over test accuracy shrinks from threshold 0 to the largest; true labels."""
+    """Return by how much the gap of training over test accuracy shrinks from threshold 0 to the largest that still learns.
+
+    With true labels; the median over seeds.
+    """
     found: list[float] = []
     for group in by_seed(where(rows, kind="final", labels="true")).values():
-        gaps = {number(row, "threshold"): number(row, "train_accuracy") - number(row, "test_accuracy") for row in group}
-        found.append(gaps[0.0] - gaps[max(gaps)])
+        learnt = [row for row in group if number(row, "train_accuracy") >= LEARNT]
+        gaps = {number(row, "threshold"): number(row, "train_accuracy") - number(row, "test_accuracy") for row in learnt}
+        if 0.0 in gaps and len(gaps) > 1:
+            found.append(gaps[0.0] - gaps[max(gaps)])
     return bootstrap(found) if found else None
 
 
@@ -274,9 +293,11 @@ CLAIMS = (
         printed="above 0",
         measure=closing,
         holds=lambda measured: measured.low > 0,
-        condition="the gap of training over test accuracy shrinks from threshold 0 to the largest, its interval above 0",
-        tried="On the digits test accuracy is near training accuracy at threshold 0 already, so that there is little to close; "
-        "at 0.8 nothing is learnt. With 240 digits the gap is 0.10 at threshold 0 and 0.11 at 0.4, and random labels are "
-        "fitted at 0.2 again: the mask needs more images, with which there is no gap. CIFAR-10 has not been run.",
+        condition=f"the gap of training over test accuracy shrinks from threshold 0 to the largest with a training accuracy of "
+        f"{LEARNT} or more, its interval above 0",
+        tried="On the digits test accuracy is near training accuracy at threshold 0 already, and the gap grows with the "
+        "threshold instead: test accuracy falls faster. With 240 digits it is 0.10 at threshold 0 and 0.11 at 0.4, and random "
+        "labels are fitted at 0.2 again: the mask needs more images, with which there is hardly a gap. CIFAR-10 has not been "
+        "run.",
     ),
 )
