@@ -260,7 +260,7 @@ CLAIMS = (
         measure=_at_equal_evaluations(_of("room-runner", _least_advantage)),
         holds=lambda measured: measured.low > 0,
         condition="least difference in test accuracy over the other methods, at equal model evaluations, its interval above 0",
-        tried="Measured by --task room-runner, with the settings chosen on the Funnel board. At 15,000 evaluations few roll-outs "
-        "arrive in a coloured room, and where ASI's do it is as often the wrong one.",
+        tried="Measured by --task room-runner, with the settings chosen on the Funnel board. At 15,000 evaluations few "
+        "roll-outs arrive in a coloured room, and where ASI's do it is as often the wrong one.",
     ),
 )
