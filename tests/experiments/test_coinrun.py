@@ -5,6 +5,8 @@ import torch
 
 from craik.experiments import coinrun
 from craik.experiments._cloning_networks import make_network
+from craik.experiments._cloning_optimisers import Settings, make_optimizer
+from craik.experiments._coinrun_figures import Reduction
 from craik.harness.claims import judge
 from craik.harness.columns import numbers, where
 from craik.tasks import cloning
@@ -33,6 +35,62 @@ def test_the_selected_epoch_has_the_least_held_out_divergence(rows):
         chosen = min(curve, key=lambda row: row["validation"])
         assert (chosen["epoch"], chosen["test"]) == (finalist["selected_epoch"], finalist["test"])
         assert finalist["least_test"] == min(numbers(curve, "test"))
+
+
+def test_both_searches_start_from_the_same_trial(rows):
+    shared = ("lr", "beta1", "weight_decay", "decoupled")
+    firsts = [tuple(row[key] for key in shared) for row in where(rows, kind="trial", trial=1)]
+    assert len(firsts) == 4
+    assert all(first == pytest.approx((3e-6**0.5, 0.475, 1e-3, True)) for first in firsts)
+    assert {row["lr"] for row in where(rows, kind="trial", trial=2)} != {firsts[0][0]}
+
+
+def test_learning_rates_are_drawn_from_their_range(rows):
+    assert all(3e-4 <= row["lr"] <= 1e-2 for row in where(rows, kind="trial"))
+    settings = [
+        settings for settings, _ in coinrun.search(replace(SMALL, learning_rates=(1e-5, 2e-5)), "adam", coinrun.load(SMALL))
+    ]
+    assert all(1e-5 <= each.lr <= 2e-5 for each in settings)
+
+
+def test_with_corrected_moments_the_mask_is_all_that_differs_from_adam():
+    def trained(**changes):
+        network = make_network("small", 21, 4, seed=0)
+        optimizer = make_optimizer(
+            Settings(lr=1e-3, beta1=0.9, weight_decay=0.1, decoupled=False, **changes), list(network.parameters())
+        )
+        data = coinrun.load(SMALL)
+        for _ in range(4):
+            optimizer.zero_grad()
+            coinrun.divergence(network, data.train, torch.arange(8)).mean().backward()
+            optimizer.step()
+        return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
+
+    adam, printed = trained(method="adam"), trained(method="and-mask", bias_correction="none")
+    torch.testing.assert_close(trained(method="and-mask", bias_correction="moments"), adam, rtol=1e-3, atol=1e-5)
+    assert (printed - adam).abs().max() > 1e-3
+
+
+def test_the_correction_is_the_configs():
+    config = replace(SMALL, bias_correction="none", trials=1, finalists=1, epochs=1)
+    assert next(coinrun.search(config, "and-mask", coinrun.load(config)))[0].bias_correction == "none"
+    assert coinrun.PRESETS["paper"].bias_correction == "none"
+
+
+@pytest.mark.parametrize(("values", "holds"), [((1.9, 1.8), True), ((1.9, 2.1), False), ((1.5, 2.01), False)])
+def test_a_claim_holds_where_its_interval_is_above_0(values, holds):
+    rows = [
+        {"seed": seed, "kind": "finalist", "method": method, "test": value, "least_test": value}
+        for seed, masked in enumerate(values)
+        for method, value in (("adam", 2.0), ("and-mask", masked))
+    ]
+    assert all((judge(claim, rows, "quick").verdict == "holds") == holds for claim in coinrun.CLAIMS)
+
+
+@pytest.mark.parametrize("rates", [(1e-3,), (1e-2, 1e-3), (1e-3, 1e-3), (0.0, 1e-3), (1e-4, 1e-3, 1e-2)])
+def test_bad_learning_rates_are_refused(rates):
+    with pytest.raises(ValueError, match="learning_rates should be"):
+        replace(SMALL, learning_rates=rates)
 
 
 def test_a_search_never_looks_at_test_levels():
@@ -76,7 +134,7 @@ def test_reduction_is_a_share_of_adams():
     rows = [
         {"seed": 0, "kind": "finalist", "method": method, "test": value} for method, value in (("adam", 2.0), ("and-mask", 1.5))
     ]
-    assert coinrun.Reduction("test")(rows).value == pytest.approx(0.25)
+    assert Reduction("test")(rows).value == pytest.approx(0.25)
 
 
 def test_a_search_needs_as_many_trials_as_finalists():

@@ -36,7 +36,11 @@ def make_network(kind: Literal["small", "resnet-18"], side: int, actions: int, s
     """Return a residual network over images whose initial weights depend on the seed alone."""
     with torch.device("meta"):  # elsewhere the layers would draw their default weights from the global generator
         network = nn.Sequential(*(_small(side, actions) if kind == "small" else _resnet_18(actions)))
-    return _initialised(network.to_empty(device="cpu"), Generator().manual_seed(seed))
+    _initialise(network.to_empty(device="cpu"), Generator().manual_seed(seed))
+    if kind == "small":
+        with torch.no_grad():
+            network[-1].weight.mul_(0.1)  # a nearly uniform policy at first, from which more settings find the goal
+    return network
 
 
 def _small(side: int, actions: int) -> list[nn.Module]:
@@ -58,7 +62,7 @@ def _norm(kind: Literal["batch", "group"], width: int) -> nn.Module:
 
 
 @torch.no_grad()
-def _initialised(network: nn.Sequential, generator: Generator) -> nn.Sequential:
+def _initialise(network: nn.Sequential, generator: Generator) -> None:
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             nn.init.kaiming_normal_(module.weight, generator=generator)
@@ -66,7 +70,6 @@ def _initialised(network: nn.Sequential, generator: Generator) -> nn.Sequential:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.BatchNorm2d | nn.GroupNorm):
             module.reset_parameters()  # ones and zeros
-    return network
 
 
 def divergence(network: nn.Module, states: States, chosen: Tensor) -> Float[Tensor, " b"]:

@@ -8,8 +8,11 @@ import pytest
 import torch
 
 from craik.tasks.coinrun import expert as experts
+from craik.tasks.coinrun.games import make_games
+from craik.tasks.coinrun.levels import Levels
 
-pytest.importorskip("stable_baselines3")
+sb3 = pytest.importorskip("stable_baselines3")
+pytest.importorskip("stable_baselines3.common.vec_env")
 
 TRAINING = experts.Training(steps=32, games=2, rollout=8, epochs=1, batch=8)
 
@@ -36,3 +39,24 @@ def test_an_expert_is_trained_saved_and_trained_on(python, tmp_path):
     assert further.seconds > start.seconds
     assert all(torch.equal(a, b) for a, b in zip(weights, start.policy.parameters(), strict=True))
     assert not all(torch.equal(a, b) for a, b in zip(weights, further.policy.parameters(), strict=True))
+
+
+def test_ppo_sees_rewards_in_units_of_the_discounted_returns_deviation(python):
+    """Action 7 is worth 10 at every third step, and each episode's return starts from 0: 0, 0, 10, 0, 0, 10, ..."""
+    with Levels(python, games=2, levels=0, mode="easy", seed=0) as levels:
+        games = make_games(sb3, levels, discount=0.9)
+        games.reset()
+        steps = [games.step(np.array([7, 0])) for _ in range(12)]
+    rewards = np.array([rewards for _, rewards, _, _ in steps])
+    assert set(rewards[:, 1]) == {0.0}
+    returns = [10.0 * (game == 0) * (step % 3 == 2) for step in range(12) for game in (0, 1)]
+    assert rewards[-1, 0] == pytest.approx(10 / np.std(returns), rel=0.01)
+    episodes = [info["episode"]["r"] for _, _, _, infos in steps for info in infos if "episode" in info]
+    assert episodes == [10.0, 0.0] * 4
+
+
+def test_rewards_can_be_left_as_they_are(python):
+    with Levels(python, games=2, levels=0, mode="easy", seed=0) as levels:
+        games = make_games(sb3, levels)
+        games.reset()
+        assert [games.step(np.array([7, 7]))[1].tolist() for _ in range(3)] == [[0, 0], [0, 0], [10, 10]]

@@ -20,7 +20,8 @@ from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 
 from craik.tasks.coinrun.errors import CollectorError
-from craik.tasks.coinrun.levels import ACTIONS, FRAME, Levels
+from craik.tasks.coinrun.games import make_games, spaces
+from craik.tasks.coinrun.levels import Levels
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Training:
         lr: Adam's learning rate.
         entropy: weight of the policy's entropy.
         discount: of the return.
+        scale_rewards: PPO sees rewards divided by the running standard deviation of the discounted return, and clipped to 10
+            of them; `Expert.mean_return` is of the game's own.
         mode: Procgen's difficulty.
         seed: of network, roll-outs and levels.
     """
@@ -50,6 +53,7 @@ class Training:
     lr: float = 5e-4
     entropy: float = 0.01
     discount: float = 0.999
+    scale_rewards: bool = True
     mode: str = "easy"
     seed: int = 0
 
@@ -89,7 +93,8 @@ def train(
         python: an interpreter that can import Procgen.
         training: the settings.
         on_progress: told the steps and the mean return of the last 100 episodes after every roll-out.
-        start: trained on from here, for as many steps or minutes more, with Adam's moments at 0; from scratch if None.
+        start: trained on from here, for as many steps or minutes more, with Adam's moments and the rewards' scale anew; from
+            scratch if None.
         keep: given the expert as it is after every roll-out, so that an interrupted training leaves one.
 
     Raises:
@@ -97,7 +102,10 @@ def train(
     """
     sb3, begin = _stable_baselines3(), time.perf_counter()
     with Levels(python, training.games, levels=0, mode=training.mode, seed=training.seed) as levels:
-        games, returns = _games(sb3, levels), deque[float](maxlen=100)
+        games, returns = (
+            make_games(sb3, levels, training.discount if training.scale_rewards else None),
+            deque[float](maxlen=100),
+        )
         model = _model(sb3, games, training)
         before = 0.0 if start is None else start.seconds
         if start is not None:
@@ -163,12 +171,6 @@ def _stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's module
         ) from None
 
 
-def _spaces() -> tuple[Any, Any]:
-    spaces = importlib.import_module("gymnasium.spaces")
-    channels_first = (FRAME[2], FRAME[0], FRAME[1])
-    return spaces.Box(0, 255, channels_first, np.uint8), spaces.Discrete(ACTIONS)
-
-
 def _model(sb3: Any, games: Any, training: Training) -> Any:  # noqa: ANN401
     return sb3.PPO(
         "CnnPolicy",
@@ -186,11 +188,11 @@ def _model(sb3: Any, games: Any, training: Training) -> Any:  # noqa: ANN401
 
 
 def _policy(sb3: Any) -> Any:  # noqa: ANN401
-    observations, actions = _spaces()
+    observations, actions = spaces()
     return sb3.common.policies.ActorCriticCnnPolicy(observations, actions, _no_rate, **_policy_settings(sb3))
 
 
-def _no_rate(progress: float) -> float:
+def _no_rate(progress: float | int) -> float:  # 1, says stable-baselines3
     """The learning rate of a policy that is only read."""
     del progress
     return 0.0
@@ -218,50 +220,3 @@ def _policy_settings(sb3: Any) -> dict[str, Any]:  # noqa: ANN401
             return self.layers(observations)
 
     return {"features_extractor_class": Features, "net_arch": []}
-
-
-def _games(sb3: Any, levels: Levels) -> Any:  # noqa: ANN401
-    """The levels as stable-baselines3's vectorised environment."""
-
-    class Games(sb3.common.vec_env.VecEnv):
-        def __init__(self) -> None:
-            super().__init__(levels.games, *_spaces())
-            self.returns, self.lengths = np.zeros(levels.games), np.zeros(levels.games, dtype=np.int64)
-            self.actions = np.zeros(levels.games, dtype=np.int32)
-
-        def reset(self) -> np.ndarray:
-            return levels.observe().frames.transpose(0, 3, 1, 2).copy()  # torch warns of arrays it may not write
-
-        def step_async(self, actions: np.ndarray) -> None:
-            self.actions = actions.astype(np.int32)
-
-        def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-            seen = levels.step(self.actions)
-            self.returns += seen.rewards
-            self.lengths += 1
-            infos: list[dict[str, Any]] = [{} for _ in range(levels.games)]
-            for game in np.flatnonzero(seen.begins):
-                infos[game] = {"episode": {"r": self.returns[game], "l": self.lengths[game]}}
-            self.returns[seen.begins] = 0
-            self.lengths[seen.begins] = 0
-            return seen.frames.transpose(0, 3, 1, 2).copy(), seen.rewards, seen.begins, infos
-
-        def close(self) -> None:
-            """The levels belong to whoever opened them."""
-
-        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ANN401
-            return [None] * self._count(indices)
-
-        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ANN401
-            raise NotImplementedError(f"the simulator's games have no settable attributes, but found {attr_name}")
-
-        def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> list[Any]:  # noqa: ANN401
-            raise NotImplementedError(f"the simulator's games have no methods to call, but found {method_name}")
-
-        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ANN401
-            return [False] * self._count(indices)
-
-        def _count(self, indices: Any) -> int:  # noqa: ANN401
-            return len(list(self._get_indices(indices)))
-
-    return Games()
