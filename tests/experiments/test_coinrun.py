@@ -124,6 +124,11 @@ def test_networks_come_from_their_seed_alone():
     assert 11_100_000 < count < 11_300_000  # the usual ResNet-18
 
 
+def test_a_small_network_starts_with_a_nearly_uniform_policy():
+    policy = make_network("small", 21, 4, seed=0)(torch.rand(50, 3, 21, 21, generator=torch.Generator().manual_seed(0)) - 0.5)
+    assert (policy.softmax(dim=1) - 0.25).abs().max() < 0.1
+
+
 def test_claims_are_measured_and_figures_drawn(rows):
     judged = [judge(claim, rows, "quick") for claim in coinrun.CLAIMS]
     assert all(claim.n == 2 and claim.verdict != "not measured" for claim in judged)

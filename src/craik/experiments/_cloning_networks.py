@@ -37,9 +37,10 @@ def make_network(kind: Literal["small", "resnet-18"], side: int, actions: int, s
     with torch.device("meta"):  # elsewhere the layers would draw their default weights from the global generator
         network = nn.Sequential(*(_small(side, actions) if kind == "small" else _resnet_18(actions)))
     _initialise(network.to_empty(device="cpu"), Generator().manual_seed(seed))
-    if kind == "small":
+    last = network[-1]
+    if kind == "small" and isinstance(last, nn.Linear):
         with torch.no_grad():
-            network[-1].weight.mul_(0.1)  # a nearly uniform policy at first, from which more settings find the goal
+            last.weight.mul_(0.1)  # a nearly uniform policy at first, from which more settings find the goal
     return network
 
 
