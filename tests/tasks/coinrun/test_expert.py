@@ -1,6 +1,7 @@
 """Training by stable-baselines3, which is in an extra of its own, on a simulator that is easy to predict."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,18 @@ def test_an_expert_is_trained_saved_and_trained_on(python, tmp_path):
     assert further.seconds > start.seconds
     assert all(torch.equal(a, b) for a, b in zip(weights, start.policy.parameters(), strict=True))
     assert not all(torch.equal(a, b) for a, b in zip(weights, further.policy.parameters(), strict=True))
+
+
+def test_an_expert_comes_from_its_seed_and_leaves_the_global_generators_alone(python):
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    weights = []
+    for seed in (1, 1, 2):
+        policy = experts.train(python, replace(TRAINING, seed=seed)).policy
+        weights.append(torch.cat([weight.detach().flatten() for weight in policy.parameters()]))
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert (np.random.get_state()[1] == before[1]).all()  # noqa: NPY002
 
 
 def test_ppo_sees_rewards_in_units_of_the_discounted_returns_deviation(python):

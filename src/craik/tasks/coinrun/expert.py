@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,11 +102,10 @@ def train(
         CollectorError: stable-baselines3 is missing, or the simulator ends.
     """
     sb3, begin = _stable_baselines3(), time.perf_counter()
-    with Levels(python, training.games, levels=0, mode=training.mode, seed=training.seed) as levels:
-        games, returns = (
-            make_games(sb3, levels, training.discount if training.scale_rewards else None),
-            deque[float](maxlen=100),
-        )
+    discount = training.discount if training.scale_rewards else None
+    seed = training.seed + (0 if start is None else start.steps)
+    with Levels(python, training.games, levels=0, mode=training.mode, seed=training.seed) as levels, _seeded(seed):
+        games, returns = make_games(sb3, levels, discount), deque[float](maxlen=100)
         model = _model(sb3, games, training)
         before = 0.0 if start is None else start.seconds
         if start is not None:
@@ -127,6 +127,19 @@ def train(
         model.learn(training.steps, callback=Watch(), reset_num_timesteps=start is None)
     model.policy.set_training_mode(False)
     return expert()
+
+
+@contextmanager
+def _seeded(seed: int) -> Generator[None]:
+    """Seed the global generators, which stable-baselines3 draws from, and leave them as they were."""
+    state = np.random.get_state()  # noqa: NPY002
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            np.random.set_state(state)  # noqa: NPY002
 
 
 def save(expert: Expert, path: Path) -> None:
@@ -182,7 +195,7 @@ def _model(sb3: Any, games: Any, training: Training) -> Any:  # noqa: ANN401
         gamma=training.discount,
         ent_coef=training.entropy,
         policy_kwargs=_policy_settings(sb3),
-        seed=None,  # it would seed the global generators; the network's is seeded below, the levels' in the simulator
+        seed=None,  # `_seeded` has seeded the global generators, for as long as the training lasts
         device="cpu",
     )
 
