@@ -333,6 +333,11 @@ def refused(**changes):
         ({"compare": lambda z: z.flatten(1)}, ValueError, "`compare` should return"),
         ({"feedback": lambda z: z.flatten(1), "teacher_forcing": 0.0}, ValueError, "should have the shape of a frame"),
         ({"matching": OptimalAlignment(3), "teacher_forcing": 0.0}, ValueError, "Leave it out"),
+        (
+            {"matching": OptimalAlignment(3, "predictions"), "context": Actions(torch.zeros(2, 4, 1))},
+            ValueError,
+            "Found `Actions` with inputs='predictions'. Pass inputs='frames'",
+        ),
         ({"matching": FixedStep(4, last="drop")}, ValueError, "more than dt = 4 frames. Found 4 in trajectory 1"),
         ({"matching": Greedy(3, 0.1), "generator": [torch.Generator()]}, ValueError, "one for each of the 2"),
     ],

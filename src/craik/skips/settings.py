@@ -61,7 +61,8 @@ class OptimalAlignment:
 
     - with ``inputs="frames"``: f(x_{t_{u-1}}), the prediction from the true frame before (teacher forcing throughout);
     - with ``inputs="predictions"``: f applied u times to x_0 (no teacher forcing). At most T - 1 predictions are made,
-      and those after the U-th have no part in the loss.
+      and those after the U-th have no part in the loss. `Actions` are refused: they belong to frames, and the frame that a
+      prediction stands for is not known when the next one is made.
 
     Args:
         horizon: H, how many frames a step may skip ahead.
