@@ -89,7 +89,7 @@ def test_nan_is_refused():
 @pytest.mark.parametrize("inputs", ["frames", "predictions"])
 def test_losses_that_are_all_infinite_are_refused(inputs):
     x = Trajectories.from_list([torch.rand(10, 3), torch.rand(7, 3)])
-    with pytest.raises(FloatingPointError, match="best alignment should be finite. Found inf in trajectory 0"):
+    with pytest.raises(FloatingPointError, match=r"best alignment should be finite. Found inf in trajectory 0"):
         match(lambda frames: frames * 0 + 1e30, x, losses.SquaredError(), OptimalAlignment(3, inputs))
 
 

@@ -1,3 +1,4 @@
+import inspect
 import math
 from typing import NamedTuple
 
@@ -350,3 +351,10 @@ def test_bad_input_is_refused_with_a_sentence(changes, error, sentence):
 def test_candidates_need_predictions():
     with pytest.raises(ValueError, match="keep_predictions=True"):
         candidate_losses(refused(), SETTINGS["trajectories"], losses.SquaredError(), 3)
+
+
+@pytest.mark.parametrize("matching", ["greedy", 3, Greedy])
+def test_another_matching_is_refused(matching):
+    unchecked = inspect.unwrap(match)  # without its annotations' checks, which only tests have
+    with pytest.raises(TypeError, match=r"Greedy\(...\), FixedStep\(...\) or OptimalAlignment\(...\).*Found "):
+        unchecked(SETTINGS["net"], SETTINGS["trajectories"], SETTINGS["loss"], matching)

@@ -90,8 +90,8 @@ def _check_total(total: float, b: int) -> None:
     """Refuse losses so large that no path is better than another; a frame that costs infinity is merely avoided."""
     if not math.isfinite(total):
         raise FloatingPointError(
-            f"The loss of the best alignment should be finite. Found {total} in trajectory {b} of the batch. Lower the learning "
-            "rate or clip gradients."
+            f"The loss of the best alignment should be finite. Found {total} in trajectory {b} of the batch. Lower the "
+            "learning rate or clip gradients."
         )
 
 

@@ -15,7 +15,7 @@ from craik.skips.following import follow
 from craik.skips.problem import problem
 from craik.skips.ranking import Ranker
 from craik.skips.results import Matched
-from craik.skips.settings import FixedStep, Greedy, Matching, OptimalAlignment, check_probability
+from craik.skips.settings import FixedStep, Greedy, Matching, OptimalAlignment, check_matching, check_probability
 from craik.skips.tracks import Average, check_average
 from craik.trajectories import Trajectories
 
@@ -68,12 +68,13 @@ def match(
         keep_predictions: return the predictions, too.
 
     Raises:
-        TypeError: random numbers are needed and no generator is given.
+        TypeError: another matching, or random numbers are needed and no generator is given.
         ValueError: a trajectory without a transition, a probability outside [0, 1], a context or targets that do not fit, a
             prediction whose shape the loss does not expect, or an optimal alignment with what it cannot know in time:
             teacher forcing below 1, or `Actions` with ``inputs="predictions"``.
         FloatingPointError: a prediction that is not finite where it had to be ranked, or no alignment of finite loss.
     """
+    check_matching(matching)
     check_probability("teacher_forcing", teacher_forcing)
     check_average(average)
     asked = problem(model, trajectories, loss, context, targets, compare, feedback)
