@@ -14,12 +14,6 @@ from torch import Tensor
 
 from craik.trajectories import checks, conversions, indexing
 
-Array = Tensor | np.ndarray | Sequence[Any]
-"""What frames and lengths may be given as."""
-
-Rows = slice | Sequence[int] | Tensor | np.ndarray
-"""Which trajectories: a slice, positions, or one bool for each."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectories:
@@ -92,8 +86,8 @@ class Trajectories:
     @overload
     def __getitem__(self, rows: int) -> Shaped[Tensor, "length *frame"]: ...
     @overload
-    def __getitem__(self, rows: Rows) -> "Trajectories": ...
-    def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "Tensor | Trajectories":
+    def __getitem__(self, rows: indexing.Rows) -> "Trajectories": ...
+    def __getitem__(self, rows: int | np.integer[Any] | indexing.Rows) -> "Tensor | Trajectories":
         """Return one trajectory's own frames as they are stored, or a batch of the chosen trajectories.
 
         A batch is padded to its own longest trajectory. A slice and a single trajectory share the memory of this batch.
@@ -171,7 +165,7 @@ class Trajectories:
         return parts[0]._like(frames, torch.cat([part.lengths for part in parts]))
 
     @classmethod
-    def from_list(cls, trajectories: Iterable[Array], scale: float = 1.0) -> "Trajectories":
+    def from_list(cls, trajectories: Iterable[conversions.Array], scale: float = 1.0) -> "Trajectories":
         """Pad trajectories of different lengths to a batch.
 
         Args:
@@ -184,7 +178,7 @@ class Trajectories:
         return cls(*conversions.pad(trajectories), scale)
 
     @classmethod
-    def from_numpy(cls, frames: np.ndarray, lengths: Array | None = None, scale: float = 1.0) -> "Trajectories":
+    def from_numpy(cls, frames: np.ndarray, lengths: conversions.Array | None = None, scale: float = 1.0) -> "Trajectories":
         """Take a padded array (batch, time, *frame) and lengths; None where all trajectories fill it. Shares memory."""
         full = [frames.shape[1]] * len(frames) if lengths is None and frames.ndim > 1 else lengths
         return cls(torch.from_numpy(frames), torch.as_tensor(full), scale)
@@ -219,7 +213,8 @@ class Trajectories:
             key: which entry holds the frames.
             ids: the entry with each frame's trajectory (torchrl: ("collector", "traj_ids")), in data of any shape.
             mask: the entry that is True for a trajectory's own frames in padded data, such as torchrl's ("collector", "mask").
-            scale: what one unit of a stored number means.
+                None is the entry "mask" where there is one of bools; without it, or `ids`, all trajectories fill the time.
+            scale: what one unit of a stored number means; a TensorDict does not keep it.
 
         Raises:
             ValueError: a mask with a hole, ids together with a mask, or a batch of another kind.
@@ -236,6 +231,8 @@ class Trajectories:
 
     def to_tensordict(self, key: Any = "observation") -> Any:  # noqa: ANN401  # an optional package's class
         """Return a TensorDict of batch size (batch, time) with the frames under `key` and a mask under "mask".
+
+        `from_tensordict` reads both again; it has to be told the scale.
 
         Raises:
             ImportError: tensordict is not installed.

@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Shaped
 from torch import Tensor
+
+Rows = slice | Sequence[int] | Tensor | np.ndarray
+"""Which trajectories: a slice, positions, or one bool for each."""
 
 _FEW = 8
 """So many frames are found one by one faster than by an index."""
