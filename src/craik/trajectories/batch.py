@@ -27,7 +27,7 @@ class Trajectories:
         scale: what one unit of a stored number means to a model: 1/255 for images in bytes, else 1.
 
     Raises:
-        TypeError: lengths that are not integers.
+        TypeError: frames or lengths that are no tensor, complex frames, lengths that are not integers.
         ValueError: no trajectory or one without frames, a length beyond the padding, a frame or scale that cannot be.
     """
 
@@ -38,7 +38,7 @@ class Trajectories:
     """The largest magnitude of a stored number, or more."""
 
     def __post_init__(self) -> None:
-        checks.check_shape(self.frames, self.lengths)
+        checks.check_tensors(self.frames, self.lengths)
         checks.check_scale(self.scale)
         object.__setattr__(self, "lengths", self.lengths.detach().to("cpu", torch.int64))
         checks.check_lengths(self.frames, self.lengths)
@@ -141,8 +141,14 @@ class Trajectories:
         return self.dtype if self.dtype.is_floating_point else torch.get_default_dtype()
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "Trajectories":
-        """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays."""
-        return self._like(self.frames.to(device=device, dtype=dtype), self.lengths)
+        """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays.
+
+        Raises:
+            TypeError, ValueError: a complex type, or a number too large for the type.
+        """
+        frames = self.frames.to(device=device, dtype=dtype)
+        checks.check_converted(frames, self.lengths, self.peak)
+        return self._like(frames, self.lengths)
 
     def padded(self, time: int) -> "Trajectories":
         """Return the same trajectories with the padding cut or filled with zeros to `time` frames.
@@ -162,7 +168,7 @@ class Trajectories:
         checks.check_alike(parts)
         time = max(part.time for part in parts)
         frames = torch.cat([part.padded(time).frames for part in parts])
-        return parts[0]._like(frames, torch.cat([part.lengths for part in parts]))
+        return cls(frames, torch.cat([part.lengths for part in parts]), parts[0].scale)
 
     @classmethod
     def from_list(cls, trajectories: Iterable[conversions.Array], scale: float = 1.0) -> "Trajectories":
@@ -230,9 +236,7 @@ class Trajectories:
         return self.frames.detach().cpu().numpy(), self.lengths.numpy()
 
     def to_tensordict(self, key: Any = "observation") -> Any:  # noqa: ANN401  # an optional package's class
-        """Return a TensorDict of batch size (batch, time) with the frames under `key` and a mask under "mask".
-
-        `from_tensordict` reads both again; it has to be told the scale.
+        """Return a TensorDict of batch size (batch, time) with frames under `key`, a mask under "mask" and no scale.
 
         Raises:
             ImportError: tensordict is not installed.
@@ -242,6 +246,5 @@ class Trajectories:
     def _like(self, frames: Tensor, lengths: Tensor) -> "Trajectories":
         """Return a batch of frames that have been checked."""
         made = object.__new__(type(self))
-        for name, value in {"frames": frames, "lengths": lengths, "scale": self.scale, "peak": self.peak}.items():
-            object.__setattr__(made, name, value)
+        vars(made).update(vars(self), frames=frames, lengths=lengths)
         return made
