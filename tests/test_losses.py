@@ -38,7 +38,7 @@ def test_values_are_the_literal_ones(kind):
 def test_a_ranking_differs_from_the_loss_by_a_constant_and_a_factor(kind, weight, reduction):
     loss = kind(reduction=reduction, weight=weight)
     z, _ = example(kind)
-    linear, quadratic = loss.ranking(z)
+    linear, quadratic, _ = loss.ranking(z)
     targets = [example(kind, seed)[1] for seed in range(3)]
     scores = [(linear * x + quadratic * x**2).flatten(1).sum(1) for x in targets]
     values = [loss(z, x) for x in targets]

@@ -1,12 +1,13 @@
 """Unreduced losses: (prediction, target) -> one value for each example.
 
-Any function of that kind is a loss. Those here can do more, each by a method that a loss of your own may have too:
+Any function of that kind is a loss. Those here can do more, each by something that a loss of your own may have too:
 
 - ``ranking(prediction)``: the loss as a linear or quadratic function of its target, so that the targets of a whole window are
   ranked by matrix-vector products (see `craik.skips`);
 - ``frame(prediction)``: the frame that a prediction stands for, its mean: what a model is fed when it goes on from its own
   prediction;
-- ``prediction_shape(frame_shape)``: the shape of a prediction of one frame, where it is not the frame's own.
+- ``prediction_shape(frame_shape)``: the shape of a prediction of one frame, where it is not the frame's own;
+- ``largest_target``, an attribute: the largest number that a target may be, 1 for cross-entropies.
 
 Index convention: n runs over examples, ``*frame`` is the shape of one of them, z a prediction, x a target.
 """
@@ -15,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -32,15 +33,22 @@ Reduction = Literal["mean", "sum"]
 class Ranking(NamedTuple):
     """A loss as a function of its target x, up to a constant and a factor above 0 that the target has no part in.
 
-    sum(weight * x) + sum(quadratic * x^2), sums over a frame's elements: enough to say which target is best.
+    sum(weight * x) + sum(quadratic * x^2), sums over a frame's elements: enough to say which target is best, but for rounding.
 
     Attributes:
         weight: (n, *frame) the linear coefficients.
         quadratic: the coefficients of the squares: one number for all elements, one for each, or 0 for a linear loss.
+        constant: (n,) or one number: a bound on what the loss adds up beside these products, in magnitudes and in their units,
+            such as softplus(z). Where it is large the loss rounds coarsely; 0 says that there is nothing else.
     """
 
     weight: Float[Tensor, "n *frame"]
     quadratic: Float[Tensor, "n *frame"] | float = 0.0
+    constant: Float[Tensor, " n"] | float = 0.0
+
+
+Coefficients = tuple[Tensor, Tensor | float, Tensor | float]
+"""As in `Ranking`: (n, *frame) linear, quadratic, and the bound on what is constant in the target."""
 
 
 @runtime_checkable
@@ -82,11 +90,12 @@ class ElementwiseLoss(ABC):
 
     def ranking(self, prediction: Float[Tensor, "n *z"]) -> Ranking:
         """Return the loss as a function of its target."""
-        linear, quadratic = self.coefficients(prediction)
+        linear, quadratic, constant = self.coefficients(prediction)
         if self.weight is None:
-            return Ranking(linear, quadratic)
+            return Ranking(linear, quadratic, constant)
         weights = self.weight.to(linear.dtype).expand_as(linear)
-        return Ranking(linear * weights, quadratic * weights if isinstance(quadratic, Tensor) or quadratic else 0.0)
+        quadratic = quadratic * weights if isinstance(quadratic, Tensor) or quadratic else 0.0
+        return Ranking(linear * weights, quadratic, constant * float(self.weight.abs().max()))
 
     def prediction_shape(self, frame_shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of a prediction of one frame."""
@@ -97,8 +106,8 @@ class ElementwiseLoss(ABC):
         """Return the loss of each element."""
 
     @abstractmethod
-    def coefficients(self, prediction: Float[Tensor, "n *z"]) -> tuple[Float[Tensor, "n *frame"], Tensor | float]:
-        """Return each element's linear and quadratic coefficient in the target."""
+    def coefficients(self, prediction: Float[Tensor, "n *z"]) -> Coefficients:
+        """Return each element's linear and quadratic coefficient, and the bound on the sum of what is constant."""
 
     @abstractmethod
     def frame(self, prediction: Float[Tensor, "n *z"]) -> Float[Tensor, "n *frame"]:
@@ -117,13 +126,15 @@ class BinaryCrossEntropyWithLogits(ElementwiseLoss):
     (section 2.3.2).
     """
 
+    largest_target: ClassVar[float] = 1.0
+
     def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""
         return F.binary_cross_entropy_with_logits(prediction, target, reduction="none")
 
-    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> tuple[Float[Tensor, "n *frame"], float]:
-        """Return -z, and 0 for the squares."""
-        return -prediction, 0.0
+    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> Coefficients:
+        """Return -z, 0 for the squares, and log 2 an element: softplus(z) is at most that much above the product with x = 1."""
+        return -prediction, 0.0, math.log(2) * prediction.numel() / prediction.shape[0]
 
     def frame(self, prediction: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the probabilities."""
@@ -138,14 +149,16 @@ class BinaryCrossEntropy(ElementwiseLoss):
     """
 
     epsilon: float = 1e-6
+    largest_target: ClassVar[float] = 1.0
 
     def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""
         return -target * (prediction + self.epsilon).log() - (1 - target) * (1 - prediction + self.epsilon).log()
 
-    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> tuple[Float[Tensor, "n *frame"], float]:
-        """Return log(1 - z + epsilon) - log(z + epsilon), and 0 for the squares."""
-        return (1 - prediction + self.epsilon).log() - (prediction + self.epsilon).log(), 0.0
+    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> Coefficients:
+        """Return log(1 - z + epsilon) - log(z + epsilon), 0 for the squares, and log 2 an element, as with logits."""
+        linear = (1 - prediction + self.epsilon).log() - (prediction + self.epsilon).log()
+        return linear, 0.0, math.log(2) * prediction.numel() / prediction.shape[0]
 
     def frame(self, prediction: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the probabilities."""
@@ -160,9 +173,10 @@ class SquaredError(ElementwiseLoss):
         """Return the loss of each element."""
         return (prediction - target).square()
 
-    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> tuple[Float[Tensor, "n *frame"], float]:
-        """Return -2 z, and 1 for the squares."""
-        return -2 * prediction, 1.0
+    def coefficients(self, prediction: Float[Tensor, "n *frame"]) -> Coefficients:
+        """Return -2 z, 1 for the squares, and the sum of z^2."""
+        flat = prediction.reshape(prediction.shape[0], -1)
+        return -2 * prediction, 1.0, torch.linalg.vecdot(flat, flat)
 
     def frame(self, prediction: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the prediction itself."""
@@ -186,13 +200,14 @@ class GaussianNLL(ElementwiseLoss):
         mean, log_variance = prediction.unbind(1)
         return (log_variance + math.log(2 * math.pi) + (target - mean).square() * (-log_variance).exp()) / 2
 
-    def coefficients(
-        self, prediction: Float[Tensor, "n 2 *frame"]
-    ) -> tuple[Float[Tensor, "n *frame"], Float[Tensor, "n *frame"]]:
-        """Return -m exp(-v), and exp(-v) / 2 for the squares."""
+    def coefficients(self, prediction: Float[Tensor, "n 2 *frame"]) -> Coefficients:
+        """Return -m exp(-v), exp(-v) / 2 for the squares, and the sum of (|v| + log 2 pi + m^2 exp(-v)) / 2."""
         mean, log_variance = prediction.unbind(1)
         precision = (-log_variance).exp()
-        return -mean * precision, precision / 2
+        linear = -mean * precision
+        flat = [part.reshape(part.shape[0], -1) for part in (linear, mean, log_variance)]
+        constant = flat[2].abs().sum(1) - torch.linalg.vecdot(flat[0], flat[1]) + math.log(2 * math.pi) * flat[1].shape[1]
+        return linear, precision / 2, constant / 2
 
     def frame(self, prediction: Float[Tensor, "n 2 *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the mean."""
@@ -223,3 +238,8 @@ def prediction_shape(loss: Loss, frame_shape: tuple[int, ...]) -> tuple[int, ...
     """Return the shape that a loss expects a prediction of one frame to have: its frame's, unless the loss says another."""
     method = getattr(loss, "prediction_shape", None)
     return frame_shape if method is None else method(frame_shape)
+
+
+def largest_target(loss: Loss) -> float | None:
+    """Return the largest number that a loss's targets may be, or None where the loss sets no limit."""
+    return getattr(loss, "largest_target", None)

@@ -84,3 +84,22 @@ def test_nan_is_refused():
     x = Trajectories.from_list([torch.rand(4, 3)])
     with pytest.raises(FloatingPointError, match="Found NaN in trajectory 0"):
         match(lambda frames: frames * float("nan"), x, losses.SquaredError(), OptimalAlignment(2))
+
+
+@pytest.mark.parametrize("inputs", ["frames", "predictions"])
+def test_losses_that_are_all_infinite_are_refused(inputs):
+    x = Trajectories.from_list([torch.rand(10, 3), torch.rand(7, 3)])
+    with pytest.raises(FloatingPointError, match=r"best alignment should be finite. Found inf in trajectory 0"):
+        match(lambda frames: frames * 0 + 1e30, x, losses.SquaredError(), OptimalAlignment(3, inputs))
+
+
+@pytest.mark.parametrize("inputs", ["frames", "predictions"])
+def test_a_frame_of_infinite_loss_is_avoided(inputs):
+    def forbidding(prediction, target):
+        return torch.where(target[:, 0] == 2, torch.inf, (prediction - target).square().mean(1))
+
+    x = Trajectories.from_list([torch.arange(5.0)[:, None]])
+    found = match(lambda frames: frames + 1, x, forbidding, OptimalAlignment(3, inputs))
+    assert found.loss.isfinite()
+    assert 2 not in found.matched[0].tolist()
+    assert found.skips.max() <= 3

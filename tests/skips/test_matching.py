@@ -1,3 +1,4 @@
+import inspect
 import math
 from typing import NamedTuple
 
@@ -333,6 +334,11 @@ def refused(**changes):
         ({"compare": lambda z: z.flatten(1)}, ValueError, "`compare` should return"),
         ({"feedback": lambda z: z.flatten(1), "teacher_forcing": 0.0}, ValueError, "should have the shape of a frame"),
         ({"matching": OptimalAlignment(3), "teacher_forcing": 0.0}, ValueError, "Leave it out"),
+        (
+            {"matching": OptimalAlignment(3, "predictions"), "context": Actions(torch.zeros(2, 4, 1))},
+            ValueError,
+            "Found `Actions` with inputs='predictions'. Pass inputs='frames'",
+        ),
         ({"matching": FixedStep(4, last="drop")}, ValueError, "more than dt = 4 frames. Found 4 in trajectory 1"),
         ({"matching": Greedy(3, 0.1), "generator": [torch.Generator()]}, ValueError, "one for each of the 2"),
     ],
@@ -342,6 +348,30 @@ def test_bad_input_is_refused_with_a_sentence(changes, error, sentence):
         refused(**changes)
 
 
+def in_bytes(largest, scale):
+    frames = torch.zeros(2, 5, *FRAME, dtype=torch.uint8)
+    frames[1, 3], frames[0, 4] = largest, 200  # the latter is padding
+    return Trajectories(frames, torch.tensor([4, 5]), scale)
+
+
+@pytest.mark.parametrize("kind", [losses.BinaryCrossEntropyWithLogits, losses.BinaryCrossEntropy])
+def test_bytes_under_a_loss_of_shares_need_a_scale(kind):
+    net = nn.Sequential(nn.Flatten(), nn.Linear(6, 6), nn.Sigmoid(), nn.Unflatten(1, FRAME))
+    sentence = rf"{kind.__name__} .* at most 1. Found 7 stored in torch.uint8 with scale=1.*1/255"
+    with pytest.raises(ValueError, match=sentence):
+        match(net, in_bytes(7, 1.0), kind(), Greedy(3))
+    for fine in (in_bytes(1, 1.0), in_bytes(255, 1 / 255), in_bytes(255, 1 / 256)):
+        assert match(net, fine, kind(), Greedy(3)).loss.isfinite()
+    assert match(net, in_bytes(7, 1.0), losses.SquaredError(), Greedy(3)).loss.isfinite()
+
+
 def test_candidates_need_predictions():
     with pytest.raises(ValueError, match="keep_predictions=True"):
         candidate_losses(refused(), SETTINGS["trajectories"], losses.SquaredError(), 3)
+
+
+@pytest.mark.parametrize("matching", ["greedy", 3, Greedy])
+def test_another_matching_is_refused(matching):
+    unchecked = inspect.unwrap(match)  # without its annotations' checks, which only tests have
+    with pytest.raises(TypeError, match=r"Greedy\(...\), FixedStep\(...\) or OptimalAlignment\(...\).*Found "):
+        unchecked(SETTINGS["net"], SETTINGS["trajectories"], SETTINGS["loss"], matching)

@@ -76,6 +76,44 @@ def test_frames_closer_than_rounding_are_told_apart_by_the_loss(seed):
     assert ranker.best(z, [0], [1], [20]) == [literal(loss, z[0], frames[0, 1:], 1)]
 
 
+LARGE_CONSTANTS = {
+    "logits near 0": (losses.BinaryCrossEntropyWithLogits(), lambda z: z * 1e-4),
+    "logits nearer 0": (losses.BinaryCrossEntropyWithLogits(reduction="sum"), lambda z: z * 1e-5),
+    "large logits": (losses.BinaryCrossEntropyWithLogits(), lambda z: z + 1000),
+    "probabilities near a half": (losses.BinaryCrossEntropy(), lambda z: 0.5 + z * 1e-5),
+    "far off": (losses.SquaredError(), lambda z: z + 1000),
+    "far off, weighted": (losses.SquaredError(weight=torch.full((6,), 30.0)), lambda z: z - 1000),
+    "wide": (losses.GaussianNLL(), lambda z: torch.stack([z, 10 + z], 1)),
+    "narrow and far off": (losses.GaussianNLL(reduction="sum"), lambda z: torch.stack([z + 100, z - 3], 1)),
+}
+
+
+@given(
+    name=st.sampled_from(sorted(LARGE_CONSTANTS)),
+    batched=st.booleans(),
+    stored=st.sampled_from([torch.uint8, torch.float32]),
+    faint=st.sampled_from([1.0, 0.01]),
+    seed=st.integers(0, 2**20),
+)
+def test_the_loss_s_own_rounding_is_followed_where_it_dwarfs_the_differences(name, batched, stored, faint, seed):
+    g = torch.Generator().manual_seed(seed)
+    loss, made = LARGE_CONSTANTS[name]
+    frames = torch.randint(0, 256, (1, 1, 6), generator=g).repeat(1, 20, 1)
+    frames[0, :, :2] = torch.randint(0, 256, (20, 2), generator=g)
+    trajectories = Trajectories(frames.to(stored), torch.tensor([20]), scale=faint / 255)
+    z = made(torch.randn((1, 6), generator=g))
+    expected = literal(loss, z[0], trajectories.values()[0, 1:], 1)
+    assert Ranker(loss, trajectories, 19, batched).best(z, [0], [1], [20]) == [expected]
+
+
+@pytest.mark.parametrize("name", ["bce with logits", "bce", "squared", "gaussian"])
+def test_a_frame_may_be_one_number(name):
+    frames = torch.tensor([[0.1, 0.9, 0.2, 0.5]])
+    z = {"gaussian": torch.tensor([[0.45, 0.0]]), "bce with logits": torch.tensor([4.0])}.get(name, torch.tensor([0.8]))
+    expected = literal(RANKABLE[name], z[0], frames[0, 1:], 1)
+    assert Ranker(RANKABLE[name], Trajectories(frames, torch.tensor([4])), 3).best(z, [0], [1], [4]) == [expected]
+
+
 def test_a_loss_of_one_s_own_may_bring_a_ranking():
     asked = []
 

@@ -1,8 +1,10 @@
+import inspect
+
 import pytest
 import torch
 
 from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL
-from craik.skips import rollout
+from craik.skips import Actions, rollout
 
 FIRST = torch.tensor([[0.0, 10.0], [3.0, 30.0], [7.0, 70.0]])
 
@@ -87,10 +89,26 @@ def test_no_graph_is_kept():
         ({"model": lambda frames: frames[:, :1]}, r"the shape of a frame to be fed back, \(3, 2\). Found \(3, 1\)"),
         ({"stop": lambda frames: frames > 0}, "one bool for each of 3 frames"),
         ({"stop": lambda frames: frames[:, 0]}, "Found torch.float32"),
-        ({"model": lambda frames: frames * float("nan")}, "Found NaN or infinity in trajectory 0, frame 1"),
+        ({"first": FIRST.index_fill(0, torch.tensor([1]), float("nan"))}, "Found NaN or infinity in frame 1 of the batch"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(changes, sentence):
     settings = {"model": lambda frames: frames, "first": FIRST, "max_steps": 2} | changes
     with pytest.raises(ValueError, match=sentence):
         rollout(settings.pop("model"), settings.pop("first"), **settings)
+
+
+def test_a_roll_out_that_diverges_says_where_and_what_to_do():
+    def model(frames):
+        return torch.where(frames[:, :1] == 9, torch.inf, frames + 1)
+
+    sentence = "trajectory 2, frame 3 .*the roll-out diverges. Train longer or with a lower learning rate.*`stop`"
+    with pytest.raises(FloatingPointError, match=sentence):
+        rollout(model, FIRST, max_steps=5)
+    assert not rollout(model, FIRST, max_steps=5, stop=lambda frames: frames[:, 0] == 9).stopped[0]
+
+
+def test_actions_are_no_context_of_a_roll_out():
+    unchecked = inspect.unwrap(rollout)  # without its annotations' checks, which only tests have
+    with pytest.raises(TypeError, match=r"a policy \(frames, rows, step\).*Found Actions"):
+        unchecked(Counter(), FIRST, max_steps=2, context=Actions(torch.zeros(3, 5, 1)))

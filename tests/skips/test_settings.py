@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from craik.skips import FixedStep, Greedy
+from craik.skips import Actions, FixedStep, Greedy, OptimalAlignment
 from craik.skips.settings import check_probability
 
 
@@ -23,3 +23,14 @@ def test_what_cannot_be_is_refused(make, sentence):
 
 def test_the_ends_of_a_probability_are_allowed():
     assert (Greedy(1, 0.0).exploration, Greedy(1, 1.0).exploration) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("value", [2.5, 2.0, math.nan, True, "3"])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(Greedy, "horizon"), (FixedStep, "dt"), (OptimalAlignment, "horizon"), (Actions, "window")]
+)
+def test_frames_are_counted_in_whole_numbers(kind, name, value):
+    made = object.__new__(kind)  # without its annotations' checks, which only tests have
+    object.__setattr__(made, name, value)
+    with pytest.raises(TypeError, match=f"`{name}` should be a whole number of frames. Found {value!r}"):
+        made.__post_init__()

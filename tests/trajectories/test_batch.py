@@ -68,6 +68,27 @@ def test_slices_masks_and_integers():
         x[[]]
 
 
+@pytest.mark.parametrize("rows", [torch.tensor([[0, 1]]), np.zeros((3, 1), dtype=bool), torch.tensor(1)])
+def test_an_index_has_one_dimension(rows):
+    with pytest.raises(ValueError, match=r"one dimension of positions or bools. Found shape \("):
+        Trajectories.from_list(some())[rows]
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.float32, torch.float64])
+def test_a_number_too_large_for_a_type_is_refused(dtype):
+    frames = torch.tensor([[1.0, 7e4], [2.0, 7e4]]).to(dtype)
+    with pytest.raises(ValueError, match=r"fit in torch.float16, at most 65504. Found a larger one in trajectory 1"):
+        Trajectories(frames, torch.tensor([1, 2])).to(dtype=torch.float16)
+    padding = Trajectories(frames, torch.tensor([1, 1]))
+    assert padding.to(dtype=torch.float16).first().tolist() == [1, 2]
+    assert padding.to(dtype=torch.bfloat16).frames.isfinite().all()
+
+
+def test_frames_become_no_complex_numbers():
+    with pytest.raises(TypeError, match=r"`frames` should be real numbers. Found torch.complex64"):
+        Trajectories.from_list(some()).to(dtype=torch.complex64)
+
+
 def test_padding_is_cut_and_filled():
     x = Trajectories.from_list(some())
     assert x.padded(7).frames[:, 5:].eq(0).all()
@@ -81,6 +102,8 @@ def test_parts_are_concatenated():
     whole = Trajectories.concatenated(parts)
     assert whole.lengths.tolist() == [3, 5, 2, 7]
     assert torch.equal(whole[2], parts[1][0])
+    rising = [Trajectories(torch.full((1, 2), peak), torch.tensor([2])) for peak in (1.0, 3.0)]
+    assert Trajectories.concatenated(rising).peak == 3
     with pytest.raises(ValueError, match="agree in frame shape, type and scale"):
         Trajectories.concatenated([parts[0], parts[1].to(dtype=torch.float32)])
     with pytest.raises(ValueError, match="at least one batch"):
@@ -135,9 +158,18 @@ def test_bad_input_is_refused_with_a_sentence(frames, lengths, scale, error, sen
         made.__post_init__()
 
 
-def test_lengths_are_integers():
+@pytest.mark.parametrize(
+    ("frames", "lengths", "sentence"),
+    [
+        (torch.zeros(2, 4), torch.tensor([2.0, 3.0]), "`lengths` should be integers. Found torch.float32"),
+        (torch.zeros(2, 4), [3, 2], r"`lengths` should be a tensor of integers. Found list. Pass torch.tensor\(lengths\)"),
+        (np.zeros((2, 4)), torch.tensor([3, 2]), "`frames` should be a tensor. Found ndarray. Trajectories.from_numpy"),
+        (torch.zeros(2, 4, dtype=torch.complex64), torch.tensor([3, 2]), "real numbers. Found torch.complex64. Split them"),
+    ],
+)
+def test_frames_are_real_tensors_and_lengths_integer_ones(frames, lengths, sentence):
     made = object.__new__(Trajectories)
-    for name, value in {"frames": torch.zeros(2, 4), "lengths": torch.tensor([2.0, 3.0]), "scale": 1.0}.items():
+    for name, value in {"frames": frames, "lengths": lengths, "scale": 1.0}.items():
         object.__setattr__(made, name, value)
-    with pytest.raises(TypeError, match=r"`lengths` should be integers. Found torch.float32"):
+    with pytest.raises(TypeError, match=sentence):
         made.__post_init__()

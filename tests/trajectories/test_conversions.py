@@ -87,7 +87,20 @@ def test_a_tensordict_comes_back_as_it_went():
     data = x.to_tensordict("image")
     assert tuple(data.batch_size) == (3, 5)
     assert_same(Trajectories.from_tensordict(data, "image", mask="mask"), ragged())
-    assert_same(Trajectories.from_tensordict(data, "image"), list(x.frames))
+    again = Trajectories.from_tensordict(data, "image")
+    assert again.lengths.tolist() == [3, 5, 2]
+    assert_same(again, ragged())
+    assert_same(Trajectories.from_tensordict(data.exclude("mask"), "image"), list(x.frames))
+
+
+def test_a_mask_of_something_else_is_no_mask_of_frames():
+    """Such as that of the actions one may take."""
+    x = Trajectories.from_list(ragged())
+    for other in (torch.zeros(3, 5, 4, dtype=torch.bool), torch.zeros(3, 5)):
+        data = x.to_tensordict().set("mask", other)
+        assert Trajectories.from_tensordict(data).lengths.tolist() == [5, 5, 5]
+    trailing = x.to_tensordict().set("mask", x.mask[:, :, None])
+    assert Trajectories.from_tensordict(trailing).lengths.tolist() == [3, 5, 2]
 
 
 @pytest.mark.parametrize("shape", ["flat", "environments"])
@@ -105,7 +118,7 @@ def test_a_tensordict_is_split_by_trajectory(shape):
     ("arguments", "sentence"),
     [
         ({"ids": "ids", "mask": "mask"}, "by `ids` or by `mask`. Found both"),
-        ({"mask": "holes"}, "Found a hole in it"),
+        ({"mask": "holes"}, "Found a hole in the entry 'holes'. Name another"),
         ({"key": "flat"}, ""),
     ],
 )

@@ -1,5 +1,7 @@
 """Aligning all predictions of a trajectory at once, by dynamic programming (see `OptimalAlignment`)."""
 
+import math
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
@@ -21,6 +23,9 @@ def align(problem: Problem, settings: OptimalAlignment, keep: bool) -> Track:
         problem: what is predicted.
         settings: horizon, inputs and cost.
         keep: whether to keep predictions.
+
+    Raises:
+        FloatingPointError: a loss that is NaN, or no path of finite loss.
     """
     lengths: list[int] = problem.trajectories.lengths.tolist()
     track = Track(len(lengths), keep)
@@ -32,6 +37,7 @@ def align(problem: Problem, settings: OptimalAlignment, keep: bool) -> Track:
         path = cheapest_path(costs, settings)
         times, frames = path[:-1], path[1:]
         used = times if settings.inputs == "frames" else list(range(len(frames)))
+        _check_total(float(costs[used, frames].sum()), b)
         losses = problem.losses(seen[used], [b] * len(frames), frames)
         chosen = Chosen(frames, [False] * len(frames))
         track.add([b] * len(frames), list(range(len(frames))), times, chosen, losses, made[used])
@@ -78,6 +84,15 @@ def _costs(problem: Problem, b: int, seen: Tensor, settings: OptimalAlignment) -
             f"Every loss should be finite. Found NaN in trajectory {b} of the batch. Lower the learning rate or clip gradients."
         )
     return costs
+
+
+def _check_total(total: float, b: int) -> None:
+    """Refuse losses so large that no path is better than another; a frame that costs infinity is merely avoided."""
+    if not math.isfinite(total):
+        raise FloatingPointError(
+            f"The loss of the best alignment should be finite. Found {total} in trajectory {b} of the batch. Lower the "
+            "learning rate or clip gradients."
+        )
 
 
 def cheapest_path(costs: Costs, settings: OptimalAlignment) -> list[int]:

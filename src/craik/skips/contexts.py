@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
+from craik.skips.settings import check_whole
 from craik.trajectories import Trajectories
 
 Model = Callable[..., Tensor]
@@ -27,6 +28,7 @@ class Actions:
             (n, w, *action). The horizon is a natural choice.
 
     Raises:
+        TypeError: a window that is no whole number.
         ValueError: a window below 1.
     """
 
@@ -34,7 +36,10 @@ class Actions:
     window: int | None = None
 
     def __post_init__(self) -> None:
-        if self.window is not None and self.window < 1:
+        if self.window is None:
+            return
+        check_whole("window", self.window)
+        if self.window < 1:
             raise ValueError(f"`window` should be at least 1, or None for the action at the frame alone. Found {self.window}.")
 
     def at(self, rows: Shaped[Tensor, " n"], times: Shaped[Tensor, " n"]) -> Shaped[Tensor, "n *action"]:

@@ -9,13 +9,13 @@ from torch import Generator, Tensor
 from craik.losses import Loss, evaluated
 from craik.skips.alignment import align
 from craik.skips.choices import Choice, FixedChoice, GreedyChoice
-from craik.skips.contexts import Context, Model
+from craik.skips.contexts import Actions, Context, Model
 from craik.skips.draws import Draw, draw
 from craik.skips.following import follow
 from craik.skips.problem import problem
 from craik.skips.ranking import Ranker
 from craik.skips.results import Matched
-from craik.skips.settings import FixedStep, Greedy, Matching, OptimalAlignment, check_probability
+from craik.skips.settings import FixedStep, Greedy, Matching, OptimalAlignment, check_matching, check_probability
 from craik.skips.tracks import Average, check_average
 from craik.trajectories import Trajectories
 
@@ -68,16 +68,18 @@ def match(
         keep_predictions: return the predictions, too.
 
     Raises:
-        TypeError: random numbers are needed and no generator is given.
-        ValueError: a trajectory without a transition, a probability outside [0, 1], a context or targets that do not fit, or
-            a prediction whose shape the loss does not expect.
-        FloatingPointError: a prediction that is not finite where it had to be ranked.
+        TypeError: another matching, or random numbers are needed and no generator is given.
+        ValueError: a trajectory without a transition, a probability outside [0, 1], a context or targets that do not fit, a
+            prediction whose shape the loss does not expect, or an optimal alignment with what it cannot know in time:
+            teacher forcing below 1, or `Actions` with ``inputs="predictions"``.
+        FloatingPointError: a prediction that is not finite where it had to be ranked, or no alignment of finite loss.
     """
+    check_matching(matching)
     check_probability("teacher_forcing", teacher_forcing)
     check_average(average)
     asked = problem(model, trajectories, loss, context, targets, compare, feedback)
     if isinstance(matching, OptimalAlignment):
-        _check_forcing(matching, teacher_forcing)
+        _check_alignment(matching, teacher_forcing, context)
         return align(asked, matching, keep_predictions).result(average)
     draws = _draws(matching, teacher_forcing, generator, trajectories)
     choice = _choice(matching, loss, asked.targets, draws)
@@ -108,12 +110,17 @@ def _check_steps(matching: FixedStep, lengths: Sequence[int]) -> None:
         )
 
 
-def _check_forcing(matching: OptimalAlignment, teacher_forcing: float) -> None:
+def _check_alignment(matching: OptimalAlignment, teacher_forcing: float, context: Context | None) -> None:
     if teacher_forcing != 1:
         raise ValueError(
             "An optimal alignment needs all predictions before it knows a match, so that inputs cannot be mixed (thesis, "
             f"section 2.2). Found teacher_forcing={teacher_forcing!r} with inputs={matching.inputs!r}. Leave it out; "
             "`inputs` says what predictions are made from."
+        )
+    if matching.inputs == "predictions" and isinstance(context, Actions):
+        raise ValueError(
+            "Actions belong to frames, and which frames predictions stand for is known only after an optimal alignment. Found "
+            "`Actions` with inputs='predictions'. Pass inputs='frames', or a static context."
         )
 
 

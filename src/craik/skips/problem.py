@@ -7,9 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.losses import Loss, evaluated, frame_of, prediction_shape
+from craik.losses import Loss, evaluated, frame_of, largest_target, prediction_shape
 from craik.skips.contexts import Context, Model, check_context, evaluate
 from craik.trajectories import Trajectories
+
+_SLACK = 1 + 1e-6
+"""For the rounding of a scale such as 1/255."""
 
 
 class Problem(NamedTuple):
@@ -84,7 +87,8 @@ def problem(
     """Check what belongs together and fill in what was left out.
 
     Raises:
-        ValueError: a trajectory without a transition, or targets or a context that do not fit.
+        ValueError: a trajectory without a transition, or targets or a context that do not fit, such as bytes without a scale
+            under a loss of numbers in [0, 1].
     """
     _check_transitions(trajectories)
     check_context(context, trajectories)
@@ -93,9 +97,9 @@ def problem(
             f"`targets` should have the trajectories' lengths, {trajectories.lengths.tolist()}. "
             f"Found {targets.lengths.tolist()}. Make them frame by frame, for example with craik.skips.encoded."
         )
-    return Problem(
-        model, trajectories, loss, context, trajectories if targets is None else targets, compare, feedback or frame_of(loss)
-    )
+    targets = trajectories if targets is None else targets
+    _check_scale(targets, loss)
+    return Problem(model, trajectories, loss, context, targets, compare, feedback or frame_of(loss))
 
 
 def _check_transitions(trajectories: Trajectories) -> None:
@@ -104,4 +108,17 @@ def _check_transitions(trajectories: Trajectories) -> None:
         raise ValueError(
             "Every trajectory should have at least 2 frames, one to predict from and one to match. Found 1 frame in trajectory "
             f"{short[0]}{f' and {len(short) - 1} more' if len(short) > 1 else ''}. Leave such trajectories out."
+        )
+
+
+def _check_scale(targets: Trajectories, loss: Loss) -> None:
+    """Refuse whole numbers above what a loss allows: someone has forgotten that images in bytes have a scale."""
+    limit = largest_target(loss)
+    if targets.dtype.is_floating_point or limit is None or targets.peak * targets.scale <= limit * _SLACK:
+        return
+    largest = max(int(own.max()) for own in targets)  # the peak of bytes is 255, whatever they hold
+    if largest * targets.scale > limit * _SLACK:
+        raise ValueError(
+            f"{type(loss).__name__} compares with frames of at most {limit:g}. Found {largest} stored in {targets.dtype} with "
+            f"scale={targets.scale:g}. Give the trajectories a scale, 1/255 for images in bytes."
         )

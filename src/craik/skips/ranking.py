@@ -2,8 +2,9 @@
 
 A loss that is linear or quadratic in its target is ranked by products of the prediction's coefficients with the window's
 frames: on a CPU with views of the trajectory, elsewhere in one batched product. Sums of floats in another order differ by
-rounding. Where two frames are closer than that, the loss itself decides, so that the answer is always that of the loss
-evaluated frame by frame: the first of the best.
+rounding, and the loss rounds more coarsely where what it adds beside these products is large (`Ranking.constant`). Where two
+frames are closer than that, the loss itself decides, so that the answer is that of the loss evaluated frame by frame: the
+first of the best.
 """
 
 import math
@@ -13,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.losses import Loss, Rankable, Ranking, evaluated
+from craik.losses import Loss, Rankable, Ranking, evaluated, largest_target
 from craik.skips.windows import Window
 from craik.trajectories import Trajectories
 
@@ -40,7 +41,10 @@ class Ranker:
         self._flat = targets.frames.detach().flatten(2) if targets.frames.dim() > 2 else targets.frames.detach()[:, :, None]
         self._horizon = horizon
         self._batched = targets.device.type != "cpu" if batched is None else batched
-        self._unit = _ROUNDING * torch.finfo(self._dtype).eps * targets.peak
+        # With targets in [0, 1] a loss also computes with 1 - x, however faint x is.
+        self._peak = max(targets.peak, (largest_target(loss) or 0.0) / targets.scale)
+        self._unit = _ROUNDING * torch.finfo(self._dtype).eps * self._peak
+        self._constant_unit = _ROUNDING * torch.finfo(self._dtype).eps / targets.scale
         self._windows: dict[int, Window] = {}
         self._repeats: dict[tuple[int, int], bool] = {}
 
@@ -84,24 +88,33 @@ class Ranker:
         """Return flat coefficients for stored numbers, up to a factor above 0, and by how much rounding may move a score."""
         weight, quadratic = ranking.weight, ranking.quadratic
         if weight.dim() != 2:
-            weight = weight.reshape(len(weight), -1)
+            weight = weight.reshape(weight.shape[0], -1)
         magnitude = weight.abs().sum(1)
         if isinstance(quadratic, Tensor):
             quadratic = quadratic.reshape(weight.shape) * self._targets.scale  # with x = scale s: scale (w s + q scale s^2)
-            magnitude = magnitude + quadratic.abs().sum(1) * self._targets.peak
+            magnitude = magnitude + quadratic.abs().sum(1) * self._peak
         elif quadratic:
             quadratic = quadratic * self._targets.scale
-            magnitude = magnitude + abs(quadratic) * weight.shape[1] * self._targets.peak
-        return weight, quadratic, [self._unit * value for value in magnitude.tolist()]
+            magnitude = magnitude + abs(quadratic) * weight.shape[1] * self._peak
+        return weight, quadratic, self._tolerances(magnitude.tolist(), ranking.constant)
+
+    def _tolerances(self, magnitudes: list[float], constant: Tensor | float) -> list[float]:
+        """Return by how much rounding may move a score: that of its products, and that of the loss's own sum."""
+        if isinstance(constant, Tensor):
+            rest = [self._constant_unit * value for value in constant.tolist()]
+            return [self._unit * value + more for value, more in zip(magnitudes, rest, strict=True)]
+        more = self._constant_unit * constant
+        return [self._unit * value + more for value in magnitudes]
 
     def _scores_by_view(
         self, weight: Tensor, quadratic: Tensor | float, rows: Sequence[int], first: Sequence[int], end: Sequence[int]
     ) -> list[list[float]]:
         found: list[list[float]] = []
+        linear = weight.unbind()  # at once: cheaper than one by one
         for i, (b, start, stop) in enumerate(zip(rows, first, end, strict=True)):
             window = self._windows.get(b) or self._open(b)
             frames = window(start, stop)
-            scores = torch.mv(frames, window.part(weight[i]))
+            scores = torch.mv(frames, window.part(linear[i]))
             if isinstance(quadratic, Tensor):
                 scores += torch.mv(frames.square(), window.part(quadratic[i]))
             elif quadratic:

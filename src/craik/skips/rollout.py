@@ -51,7 +51,10 @@ def rollout(
         feedback: what turns predictions into the next input, in the place of the loss's `frame`.
 
     Raises:
-        ValueError: max_steps below 1, a negative fixed point, or a prediction of another shape than the frame's.
+        TypeError: a context that is neither a tensor nor a policy, such as `Actions`.
+        ValueError: max_steps below 1, a negative fixed point, first frames that are not finite floats, or a prediction of
+            another shape than the frame's.
+        FloatingPointError: a prediction that is not finite.
     """
     _check(first, max_steps, fixed_point, context)
     frame = feedback or (torch.nn.Identity() if loss is None else frame_of(loss))
@@ -86,7 +89,19 @@ def _predict(
             f"A prediction should have the shape of a frame to be fed back, {tuple(newest.shape)}. Found {tuple(found.shape)}. "
             "Pass loss=... or feedback=... to turn the model's output into its input."
         )
-    return found.to(newest.dtype)
+    found = found.to(newest.dtype)
+    _check_prediction(found, rows, step)
+    return found
+
+
+def _check_prediction(found: Tensor, rows: Tensor, step: int) -> None:
+    if not found.isfinite().all():
+        bad = int(found.isfinite().flatten(1).all(1).logical_not().nonzero()[0])
+        raise FloatingPointError(
+            f"Every prediction should be finite. Found one that is not in trajectory {int(rows[bad])}, frame {step + 1} (both "
+            "counted from 0; frame 0 was given): the roll-out diverges. Train longer or with a lower learning rate, or end it "
+            "before with `stop` or `max_steps`."
+        )
 
 
 def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float | None) -> Tensor:
@@ -102,7 +117,7 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
     return ends
 
 
-def _check(first: Tensor, max_steps: int, fixed_point: float | None, context: Tensor | Policy | None) -> None:
+def _check(first: Tensor, max_steps: int, fixed_point: float | None, context: object) -> None:
     if max_steps < 1:
         raise ValueError(f"`max_steps` should be at least 1. Found {max_steps}.")
     if fixed_point is not None and not 0 <= fixed_point < math.inf:
@@ -112,8 +127,20 @@ def _check(first: Tensor, max_steps: int, fixed_point: float | None, context: Te
             f"`first` should be floats of shape (batch, *frame), at least one. Found {_kind(first)}. "
             "Trajectories.first() gives them."
         )
-    if isinstance(context, Tensor) and (context.dim() == 0 or len(context) != len(first)):
-        raise ValueError(f"`context` should hold one entry for each of {len(first)} frames. Found {tuple(context.shape)}.")
+    if not first.isfinite().all():
+        bad = int(first.isfinite().flatten(1).all(1).logical_not().nonzero()[0])
+        raise ValueError(f"`first` should be finite. Found NaN or infinity in frame {bad} of the batch. Leave it out.")
+    _check_context(context, len(first))
+
+
+def _check_context(context: object, count: int) -> None:
+    if isinstance(context, Tensor) and (context.dim() == 0 or len(context) != count):
+        raise ValueError(f"`context` should hold one entry for each of {count} frames. Found {tuple(context.shape)}.")
+    if not (context is None or isinstance(context, Tensor) or callable(context)):
+        raise TypeError(
+            "`context` should be a tensor (batch, *context) or a policy (frames, rows, step) -> (n, *context): a roll-out does "
+            f"not know how many frames a prediction skipped. Found {type(context).__name__}. Pass such a function."
+        )
 
 
 def _kind(found: Tensor) -> str:

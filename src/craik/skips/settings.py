@@ -4,6 +4,7 @@ Index convention: t counts frames from 0, T is a trajectory's length. A model at
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Literal
 
 
@@ -18,6 +19,7 @@ class Greedy:
         exploration: mu, the probability of taking a frame of the window at random instead, each with equal probability.
 
     Raises:
+        TypeError: a horizon that is no whole number.
         ValueError: a horizon below 1, or a probability outside [0, 1].
     """
 
@@ -25,6 +27,7 @@ class Greedy:
     exploration: float = 0.0
 
     def __post_init__(self) -> None:
+        check_whole("horizon", self.horizon)
         _check_count("horizon", self.horizon)
         check_probability("exploration", self.exploration)
 
@@ -39,6 +42,7 @@ class FixedStep:
             published code does, so that a trajectory of `dt` frames or fewer has no step at all and is refused.
 
     Raises:
+        TypeError: a step that is no whole number.
         ValueError: a step below 1, or another word.
     """
 
@@ -46,6 +50,7 @@ class FixedStep:
     last: Literal["clamp", "drop"] = "clamp"
 
     def __post_init__(self) -> None:
+        check_whole("dt", self.dt)
         _check_count("dt", self.dt)
         if self.last not in ("clamp", "drop"):
             raise ValueError(f'`last` should be "clamp" or "drop". Found {self.last!r}.')
@@ -61,7 +66,8 @@ class OptimalAlignment:
 
     - with ``inputs="frames"``: f(x_{t_{u-1}}), the prediction from the true frame before (teacher forcing throughout);
     - with ``inputs="predictions"``: f applied u times to x_0 (no teacher forcing). At most T - 1 predictions are made,
-      and those after the U-th have no part in the loss.
+      and those after the U-th have no part in the loss. `Actions` are refused: they belong to frames, and the frame that a
+      prediction stands for is not known when the next one is made.
 
     Args:
         horizon: H, how many frames a step may skip ahead.
@@ -71,6 +77,7 @@ class OptimalAlignment:
             earliest, compared from the end.
 
     Raises:
+        TypeError: a horizon that is no whole number.
         ValueError: a horizon below 1, or another word.
     """
 
@@ -79,6 +86,7 @@ class OptimalAlignment:
     cost: Literal["mean", "sum"] = "mean"
 
     def __post_init__(self) -> None:
+        check_whole("horizon", self.horizon)
         _check_count("horizon", self.horizon)
         for name, known in (("inputs", ("frames", "predictions")), ("cost", ("mean", "sum"))):
             if getattr(self, name) not in known:
@@ -93,6 +101,20 @@ def check_probability(name: str, value: float) -> None:
     """Refuse what is no probability."""
     if not 0.0 <= value <= 1.0:
         raise ValueError(f"`{name}` should be a probability in [0, 1]. Found {value!r}. Check the schedule that it comes from.")
+
+
+def check_matching(matching: object) -> None:
+    """Refuse what is none of the three."""
+    if not isinstance(matching, Matching):
+        raise TypeError(
+            f"`matching` should be Greedy(...), FixedStep(...) or OptimalAlignment(...) of craik.skips. Found {matching!r}."
+        )
+
+
+def check_whole(name: str, value: object) -> None:
+    """Refuse what does not count frames."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"`{name}` should be a whole number of frames. Found {value!r}. Pass an int.")
 
 
 def _check_count(name: str, value: int) -> None:

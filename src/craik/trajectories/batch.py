@@ -14,12 +14,6 @@ from torch import Tensor
 
 from craik.trajectories import checks, conversions, indexing
 
-Array = Tensor | np.ndarray | Sequence[Any]
-"""What frames and lengths may be given as."""
-
-Rows = slice | Sequence[int] | Tensor | np.ndarray
-"""Which trajectories: a slice, positions, or one bool for each."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectories:
@@ -33,7 +27,7 @@ class Trajectories:
         scale: what one unit of a stored number means to a model: 1/255 for images in bytes, else 1.
 
     Raises:
-        TypeError: lengths that are not integers.
+        TypeError: frames or lengths that are no tensor, complex frames, lengths that are not integers.
         ValueError: no trajectory or one without frames, a length beyond the padding, a frame or scale that cannot be.
     """
 
@@ -44,7 +38,7 @@ class Trajectories:
     """The largest magnitude of a stored number, or more."""
 
     def __post_init__(self) -> None:
-        checks.check_shape(self.frames, self.lengths)
+        checks.check_tensors(self.frames, self.lengths)
         checks.check_scale(self.scale)
         object.__setattr__(self, "lengths", self.lengths.detach().to("cpu", torch.int64))
         checks.check_lengths(self.frames, self.lengths)
@@ -92,8 +86,8 @@ class Trajectories:
     @overload
     def __getitem__(self, rows: int) -> Shaped[Tensor, "length *frame"]: ...
     @overload
-    def __getitem__(self, rows: Rows) -> "Trajectories": ...
-    def __getitem__(self, rows: int | np.integer[Any] | Rows) -> "Tensor | Trajectories":
+    def __getitem__(self, rows: indexing.Rows) -> "Trajectories": ...
+    def __getitem__(self, rows: int | np.integer[Any] | indexing.Rows) -> "Tensor | Trajectories":
         """Return one trajectory's own frames as they are stored, or a batch of the chosen trajectories.
 
         A batch is padded to its own longest trajectory. A slice and a single trajectory share the memory of this batch.
@@ -147,8 +141,14 @@ class Trajectories:
         return self.dtype if self.dtype.is_floating_point else torch.get_default_dtype()
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> "Trajectories":
-        """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays."""
-        return self._like(self.frames.to(device=device, dtype=dtype), self.lengths)
+        """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays.
+
+        Raises:
+            TypeError, ValueError: a complex type, or a number too large for the type.
+        """
+        frames = self.frames.to(device=device, dtype=dtype)
+        checks.check_converted(frames, self.lengths, self.peak)
+        return self._like(frames, self.lengths)
 
     def padded(self, time: int) -> "Trajectories":
         """Return the same trajectories with the padding cut or filled with zeros to `time` frames.
@@ -168,10 +168,10 @@ class Trajectories:
         checks.check_alike(parts)
         time = max(part.time for part in parts)
         frames = torch.cat([part.padded(time).frames for part in parts])
-        return parts[0]._like(frames, torch.cat([part.lengths for part in parts]))
+        return cls(frames, torch.cat([part.lengths for part in parts]), parts[0].scale)
 
     @classmethod
-    def from_list(cls, trajectories: Iterable[Array], scale: float = 1.0) -> "Trajectories":
+    def from_list(cls, trajectories: Iterable[conversions.Array], scale: float = 1.0) -> "Trajectories":
         """Pad trajectories of different lengths to a batch.
 
         Args:
@@ -184,7 +184,7 @@ class Trajectories:
         return cls(*conversions.pad(trajectories), scale)
 
     @classmethod
-    def from_numpy(cls, frames: np.ndarray, lengths: Array | None = None, scale: float = 1.0) -> "Trajectories":
+    def from_numpy(cls, frames: np.ndarray, lengths: conversions.Array | None = None, scale: float = 1.0) -> "Trajectories":
         """Take a padded array (batch, time, *frame) and lengths; None where all trajectories fill it. Shares memory."""
         full = [frames.shape[1]] * len(frames) if lengths is None and frames.ndim > 1 else lengths
         return cls(torch.from_numpy(frames), torch.as_tensor(full), scale)
@@ -219,7 +219,8 @@ class Trajectories:
             key: which entry holds the frames.
             ids: the entry with each frame's trajectory (torchrl: ("collector", "traj_ids")), in data of any shape.
             mask: the entry that is True for a trajectory's own frames in padded data, such as torchrl's ("collector", "mask").
-            scale: what one unit of a stored number means.
+                None is the entry "mask" where there is one of bools; without it, or `ids`, all trajectories fill the time.
+            scale: what one unit of a stored number means; a TensorDict does not keep it.
 
         Raises:
             ValueError: a mask with a hole, ids together with a mask, or a batch of another kind.
@@ -235,7 +236,7 @@ class Trajectories:
         return self.frames.detach().cpu().numpy(), self.lengths.numpy()
 
     def to_tensordict(self, key: Any = "observation") -> Any:  # noqa: ANN401  # an optional package's class
-        """Return a TensorDict of batch size (batch, time) with the frames under `key` and a mask under "mask".
+        """Return a TensorDict of batch size (batch, time) with frames under `key`, a mask under "mask" and no scale.
 
         Raises:
             ImportError: tensordict is not installed.
@@ -245,6 +246,5 @@ class Trajectories:
     def _like(self, frames: Tensor, lengths: Tensor) -> "Trajectories":
         """Return a batch of frames that have been checked."""
         made = object.__new__(type(self))
-        for name, value in {"frames": frames, "lengths": lengths, "scale": self.scale, "peak": self.peak}.items():
-            object.__setattr__(made, name, value)
+        vars(made).update(vars(self), frames=frames, lengths=lengths)
         return made

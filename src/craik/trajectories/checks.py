@@ -8,7 +8,27 @@ import torch
 from torch import Tensor
 
 
-def check_shape(frames: Tensor, lengths: Tensor) -> None:
+def check_tensors(frames: object, lengths: object) -> None:
+    """Refuse what is no tensor, complex frames, and shapes or types that cannot be."""
+    if not isinstance(frames, Tensor):
+        raise TypeError(
+            f"`frames` should be a tensor. Found {type(frames).__name__}. Trajectories.from_numpy and from_list take others."
+        )
+    if not isinstance(lengths, Tensor):
+        raise TypeError(
+            f"`lengths` should be a tensor of integers. Found {type(lengths).__name__}. Pass torch.tensor(lengths)."
+        )
+    _check_real(frames)
+    _check_shape(frames, lengths)
+
+
+def _check_real(frames: Tensor) -> None:
+    """Refuse complex frames: losses compare real numbers."""
+    if frames.is_complex():
+        raise TypeError(f"`frames` should be real numbers. Found {frames.dtype}. Split them with torch.view_as_real(frames).")
+
+
+def _check_shape(frames: Tensor, lengths: Tensor) -> None:
     """Refuse frames without a batch and a time, and lengths that are not one integer for each trajectory."""
     if frames.dim() < 2 or len(frames) == 0:
         raise ValueError(
@@ -63,6 +83,19 @@ def check_finite(frames: Tensor, lengths: Tensor) -> float:
                 "(both counted from 0). Repair the frame or leave the trajectory out."
             )
     return max(peaks)
+
+
+def check_converted(frames: Tensor, lengths: Tensor, peak: float) -> None:
+    """Refuse a conversion that made numbers complex or infinite; `peak` is the largest before it, or more."""
+    _check_real(frames)
+    if not frames.is_floating_point() or peak <= torch.finfo(frames.dtype).max:
+        return
+    for b, length in enumerate(lengths.tolist()):
+        if not frames[b, :length].isfinite().all():
+            raise ValueError(
+                f"Every number should fit in {frames.dtype}, at most {torch.finfo(frames.dtype).max:g}. Found a larger one in "
+                f"trajectory {b}. Divide the frames before, or keep a wider type."
+            )
 
 
 def check_alike(parts: Sequence[Any]) -> None:

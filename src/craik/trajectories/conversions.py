@@ -3,12 +3,16 @@
 Minari and tensordict are not imported on the way in: their objects are taken by what they have.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+Array = Tensor | np.ndarray | Sequence[Any]
+"""What frames and lengths may be given as."""
 
 Padded = tuple[Tensor, Tensor]
 """Frames (batch, time, *frame) and lengths (batch,)."""
@@ -98,13 +102,24 @@ def from_tensordict(data: Any, key: Any, ids: Any, mask: Any) -> Padded:  # noqa
             f"Without `ids` the TensorDict's batch size should be (batch, time). Found {batch}. "
             "Name the entry with each frame's trajectory by ids=..., or reshape the data."
         )
-    if mask is None:
+    own = _own_mask(data, batch) if mask is None else data[mask].reshape(batch)
+    if own is None:
         return frames, torch.full((batch[0],), batch[1])
-    own = data[mask].reshape(batch)
     lengths = own.sum(1).cpu()
     if not torch.equal(own.cpu(), torch.arange(batch[1]) < lengths[:, None]):
-        raise ValueError("`mask` should be True for a trajectory's first frames and False behind them. Found a hole in it.")
+        raise ValueError(
+            "A mask should be True for a trajectory's first frames and False behind them. Found a hole in the entry "
+            f"{'mask' if mask is None else mask!r}. Name another by mask=..., or leave it out with data.exclude(...)."
+        )
     return frames, lengths
+
+
+def _own_mask(data: Any, batch: tuple[int, ...]) -> Tensor | None:  # noqa: ANN401  # tensordict's types
+    """Return the entry "mask" where it is one bool for each frame, as `to_tensordict` leaves it."""
+    found = data.get("mask", None)
+    if not isinstance(found, Tensor) or found.dtype != torch.bool or found.numel() != math.prod(batch):
+        return None
+    return found.reshape(batch)
 
 
 def _split(frames: Tensor, ids: Tensor, batch_dims: int) -> Padded:

@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Shaped
 from torch import Tensor
+
+Rows = slice | Sequence[int] | Tensor | np.ndarray
+"""Which trajectories: a slice, positions, or one bool for each."""
 
 _FEW = 8
 """So many frames are found one by one faster than by an index."""
@@ -16,6 +20,11 @@ def rows_of(rows: Any) -> slice | Tensor:  # noqa: ANN401  # whatever indexes a 
     if isinstance(rows, slice):
         return rows
     index = torch.as_tensor(rows).cpu()
+    if index.dim() != 1:
+        raise ValueError(
+            f"Trajectories should be chosen by one dimension of positions or bools. Found shape {tuple(index.shape)}. Pass an "
+            "int for a single one, or index.flatten()."
+        )
     return index if index.numel() else slice(0)  # an empty list has no type that could index
 
 

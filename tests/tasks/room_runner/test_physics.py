@@ -73,6 +73,11 @@ def test_who_does_not_arrive_is_rejected():
     assert walk(replace(STEPS, max_steps=3)) == Rejected("timed out")
 
 
+def test_who_is_thrown_out_of_the_building_is_rejected():
+    found = [walk(replace(STEPS, acceleration_noise=40.0), seed) for seed in range(10)]
+    assert "left the building" in [one.reason for one in found if isinstance(one, Rejected)]
+
+
 def test_targets_as_published():
     first, second = two_rooms().rooms
     assert target(second, 3.1, 3.1) == second.centre

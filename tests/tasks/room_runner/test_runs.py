@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,12 @@ def test_colours_as_published(small):
     runner = small.moving(0)[0, 0] == 255
     assert runner.any()
     assert {tuple(colour) for colour in small.pixels(0)[0][:, runner].T.tolist()} == {(0, 204, 0)}
+
+
+def test_runners_that_noise_throws_out_are_counted():
+    noisy = generate(2, 0, replace(SMALL, acceleration_noise=20.0))
+    assert len(noisy) == 2
+    assert noisy.rejections["left the building"] > 0
 
 
 def test_the_cache_gives_the_same_runs(tmp_path):

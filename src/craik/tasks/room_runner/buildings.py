@@ -61,20 +61,16 @@ class Building:
     horizontal: Bool[np.ndarray, "height_1 width"]
     vertical: Bool[np.ndarray, "height width_1"]
 
-    def room_at(self, x: float, y: float) -> Room:
-        """Return the room around a point.
-
-        Raises:
-            ValueError: there is none.
-        """
+    def room_at(self, x: float, y: float) -> Room | None:
+        """Return the room around a point; None outside."""
         for room in self.rooms:
             if room.x <= x < room.x + room.width and room.y <= y < room.y + room.height:
                 return room
-        raise ValueError(f"A point should lie in a room. Found ({x}, {y}).")
+        return None
 
 
 def sample_building(settings: RoomRunnerSettings, generator: np.random.Generator) -> Building | Rejected:
-    """Grow a building; rejected where the first room has no second way out, or both ways end in the same room."""
+    """Grow a building; rejected where the first room has no second way out."""
     margin = settings.margin
     y = int(generator.integers(margin, settings.height - 3 - margin))
     x = int(generator.integers(margin, settings.width - 2 - margin))

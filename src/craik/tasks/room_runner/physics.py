@@ -35,16 +35,17 @@ def simulate(
     """Walk from the first room to the dead end.
 
     Returns:
-        The runner's centre at every frame, in cells; or "timed out" where it did not arrive.
+        The runner's centre at every frame, in cells; or "timed out" where it did not arrive, "left the building" where noise
+        threw it through a wall to the outside.
 
     Raises:
         ImportError: pymunk is not installed.
     """
     space, runner = _build(building)
     path = [_position(runner)]
+    room = building.rooms[0]
     entered, force, left = None, 0.0, settings.steps_after
     while left > 0 or (len(path) - 1) % settings.frame_every:
-        room = building.room_at(*path[-1])
         if room is not entered:
             entered = room
             direct = generator.uniform() < settings.direct_probability
@@ -56,6 +57,9 @@ def simulate(
         _push(settings, runner, room, force, generator)
         space.step(settings.time_step)
         path.append(_position(runner))
+        room = building.room_at(*path[-1])
+        if room is None:
+            return Rejected("left the building")
     return np.array(path[:: settings.frame_every], dtype=np.float32)
 
 

@@ -25,7 +25,7 @@ class RoomRunnerSettings:
     exploring_force: float = 3.5
     """The same in rooms that are explored."""
     direct_probability: float = 0.5
-    """That a room is crossed directly, drawn on entering; the perturbed variant has 1."""
+    """That a room is crossed directly, drawn on entering."""
     acceleration_noise: float = 0.0
     """Standard deviation of what is added to each axis's force in every step: the thesis's words, not the released code's."""
     drag: float = 5.0
