@@ -6,6 +6,7 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.agreement import AndMask, Mean
+from craik.experiments import _gradient_correlation_figures as measures
 from craik.experiments import gradient_correlation as experiment
 from craik.harness.claims import judge
 from craik.networks import mlp
@@ -85,23 +86,25 @@ def test_masks_that_leave_few_components_say_nothing():
             "first_shortcut": shortcut,
         }
 
-    rows = [row("and-mask", 0.0, 900, 0.4, 0.9), row("and-mask", 0.5, 60, 0.8, 0.6), row("and-mask", 1.0, 49, 0.1, 1.0)]
+    few = 2 * measures.ENOUGH
+    rows = [row("and-mask", 0.0, 900, 0.4, 0.9), row("and-mask", 0.5, few - 1, 0.8, 0.6)]
+    rows += [row("and-mask", 1.0, measures.ENOUGH - 1, 0.1, 1.0)]
     rows += [row("xor-mask", 0.0, 0, None, None), row("xor-mask", 0.5, 800, 0.1, 0.8)]
-    assert [found["threshold"] for found in experiment.strictest(rows, "and-mask")] == [0.5]
-    assert experiment.lead(experiment.strictest(rows, "and-mask")).value == pytest.approx(0.2)
-    assert experiment.change(rows, "and-mask", "shortcut").value == pytest.approx(-0.3)
-    assert experiment.change(rows, "xor-mask", "mechanism").value == pytest.approx(-0.3)
-    assert experiment.sharper(rows).value == pytest.approx(-0.2)
-    assert [found["threshold"] for found in experiment.strictest(rows, "and-mask", "first_")] == [0.0]
-    assert experiment.change(rows[:3], "xor-mask", "mechanism") is None
+    assert [found["threshold"] for found in measures.strictest(rows, "and-mask")] == [0.5]
+    assert measures.lead(measures.strictest(rows, "and-mask")).value == pytest.approx(0.2)
+    assert measures.change(rows, "and-mask", "shortcut").value == pytest.approx(-0.3)
+    assert measures.change(rows, "xor-mask", "mechanism").value == pytest.approx(-0.3)
+    assert measures.sharper(rows).value == pytest.approx(-0.2)
+    assert [found["threshold"] for found in measures.strictest(rows, "and-mask", "first_")] == [0.0]
+    assert measures.change(rows[:3], "xor-mask", "mechanism") is None
 
 
 def test_the_first_layer_is_measured_by_itself():
     tiny = replace(TINY, steps=1)
     row = next(experiment.run(tiny))
-    data = spirals(0, 4, 64, 4, shortcut_scale=0.1).train
+    data = spirals(0, 4, 64, 4, shortcut_scale=0.1, unit_variance=False).train
     generator = torch.Generator().manual_seed(2**32)
-    model = mlp(6, 1, generator, 16, 2)
+    model = mlp(6, 1, generator, 16, 2, init="default")
     alone = experiment.statistics(model, experiment.shuffled(data, "mechanism", generator), Mean.needs)
     found = experiment.statistics(model, data, Mean.needs)
     a, b = (Mean()(next(iter(some.values()))).gradient.flatten() for some in (found, alone))
@@ -112,3 +115,15 @@ def test_the_first_layer_is_measured_by_itself():
 def test_rows_count_what_is_left(rows):
     total = sum(parameter.numel() for parameter in mlp(6, 1, torch.Generator(), 16, 2).parameters())
     assert all(row["survivors"] == row["left"] / total for row in rows)
+
+
+def test_the_published_codes_scaling_and_initial_weights_are_a_flag_away():
+    """What the first version of the experiment had: spirals of unit variance, He-normal weights."""
+    row = next(experiment.run(replace(TINY, steps=1, unit_variance=True, init="kaiming")))
+    data = spirals(0, 4, 64, 4, shortcut_scale=0.1).train
+    generator = torch.Generator().manual_seed(2**32)
+    model = mlp(6, 1, generator, 16, 2)
+    alone = experiment.flat(Mean(), experiment.statistics(model, experiment.shuffled(data, "mechanism", generator), Mean.needs))
+    together = experiment.flat(Mean(), experiment.statistics(model, data, Mean.needs))
+    assert row["shortcut"] == pytest.approx(experiment.correlation(together, alone))
+    assert row["shortcut"] != next(experiment.run(replace(TINY, steps=1)))["shortcut"]

@@ -51,6 +51,17 @@ def test_the_mechanism_has_unit_variance_and_the_shortcuts_their_scale():
     assert float(data.test.x[:, 2:].std()) == pytest.approx(0.1, rel=0.02)
 
 
+def test_raw_spirals_keep_their_printed_radii_and_differ_by_nothing_but_the_scale():
+    scaled, raw = spirals(0, **SMALL), spirals(0, **SMALL, unit_variance=False)
+    for ours, theirs in zip(raw[:3], scaled[:3], strict=True):
+        torch.testing.assert_close(ours.x[:, :2], theirs.x[:, :2] * scaled.plane_scale)
+        assert torch.equal(ours.x[:, 2:], theirs.x[:, 2:])
+        assert torch.equal(ours.y, theirs.y)
+        radius = ours.x[:, :2].norm(dim=1)
+        assert 0.06 <= float(radius.min()) < float(radius.max()) <= 1.02
+    assert torch.equal(raw.plane_scale, torch.ones(2))
+
+
 def test_a_shortcut_is_one_vector_an_environment_with_the_labels_sign():
     for split in (spirals(0, **SMALL).train, spirals(0, **SMALL).validation):
         for e in split.environments.unique():

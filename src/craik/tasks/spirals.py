@@ -4,9 +4,9 @@ Two interlocked spirals (the mechanism) decide the label in every environment, b
 remaining inputs (the shortcuts) are one fixed vector for each environment, with the label's sign: linearly separable,
 with a large margin, also when all environments are pooled, and worthless elsewhere.
 
-Source: thesis section 3.3.1, figures 3.5 and B.4, appendix B.2; paper section 3.1. The printed scale of the shortcuts,
-N(0, 0.1), and the published code's, N(0, 1) beside spirals of unit variance, differ: ``shortcut_scale`` is the standard
-deviation beside spirals of unit variance.
+Source: thesis section 3.3.1, figures 3.5 and B.4, appendix B.2; paper section 3.1. The texts print shortcuts from N(0, 0.1)
+beside spirals of radius up to 1, the published code has N(0, 1) beside spirals of unit variance: ``shortcut_scale`` is the
+shortcuts' standard deviation, ``unit_variance`` says whether the spirals are scaled.
 """
 
 import math
@@ -32,7 +32,7 @@ class SpiralsData(NamedTuple):
         train: the training environments, adjacent, each with the same number of examples.
         validation: held-out environments, each with a shortcut vector of its own: for selecting settings.
         test: every example with a random shortcut vector, as if from a domain of its own: for reporting.
-        plane_scale: (2,) what the raw spirals were divided by for unit variance.
+        plane_scale: (2,) what the raw spirals were divided by: their standard deviation, or 1.
     """
 
     train: Split
@@ -66,6 +66,7 @@ def spirals(
     validation_environments: int = 200,
     validation_examples: int = 10,
     test_examples: int = 2000,
+    unit_variance: bool = True,
 ) -> SpiralsData:
     """Draw training environments, held-out validation environments and the test set.
 
@@ -74,12 +75,14 @@ def spirals(
         environments: number of training environments.
         examples: examples in each training environment.
         shortcut_dims: number of shortcut inputs.
-        shortcut_scale: standard deviation of the shortcut components; the spirals have unit variance.
+        shortcut_scale: standard deviation of the shortcut components.
         revolutions: turns of each spiral (the texts' n; the published code uses 3).
         noise: half-width of the uniform noise on the radius, before scaling.
         validation_environments: number of held-out environments.
         validation_examples: examples in each of them.
         test_examples: examples with random shortcuts.
+        unit_variance: divide the spirals by the training data's standard deviation, coordinate by coordinate; False leaves
+            them as the texts print them, with a standard deviation of about 0.43.
 
     Raises:
         ValueError: a size below 1 (0 for shortcut_dims), or a negative scale or noise.
@@ -111,7 +114,7 @@ def spirals(
     train = draw(environments, examples, shortcut_of_label=True)
     validation = draw(validation_environments, validation_examples, shortcut_of_label=True)
     test = draw(test_examples, 1, shortcut_of_label=False)
-    plane_scale = train[0].std(dim=0)
+    plane_scale = train[0].std(dim=0) if unit_variance else torch.ones(2, dtype=torch.float64)
 
     def split(plane: Tensor, shortcuts: Tensor, labels: Tensor, ids: Tensor) -> Split:
         return Split(torch.cat([plane / plane_scale, shortcuts], dim=1).float(), labels.float(), ids)
