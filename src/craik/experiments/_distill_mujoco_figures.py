@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from craik.harness.claims import Claim, Measurement, Row, bootstrap
 from craik.harness.columns import by_seed, curves, number, where
@@ -93,6 +93,12 @@ class GapDifference:
         return bootstrap([number(a, "gap") - number(b, "gap") for a, b in zip(ours, theirs, strict=True)])
 
 
+_TRIED = (
+    "The quick preset unrolls 16 steps instead of 96, with a smaller teacher, and ends after 200 rounds, before LDT's errors "
+    "have stopped falling. The preset paper has not been run."
+)
+
+
 def _claims(environment: str) -> list[Claim]:
     table, name = TABLE[environment], environment.lower()
     claims = [
@@ -105,6 +111,7 @@ def _claims(environment: str) -> list[Claim]:
             measure=Ratio(environment, over, "as_printed" if suffix else "selected"),
             holds=lambda measured: measured.high < 1,
             condition="ratio of the errors, median over seeds, below 1 with its whole interval",
+            tried=_TRIED,
         )
         for over in ("no-teacher", "auxiliary")
         for suffix in ("", "-as-printed")
@@ -129,6 +136,7 @@ def _claims(environment: str) -> list[Claim]:
             measure=Least(environment, method),
             holds=lambda measured, printed=table[method]: printed / 1.5 <= measured.value <= 1.5 * printed,
             condition="within a factor of 1.5 of the printed number: the simulator is another version",
+            tried=_TRIED,
         )
         for method in LABELS
     ]
@@ -171,7 +179,8 @@ def _per_environment(rows: Sequence[Row], key: str, label: str, log: bool) -> Fi
         if log:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            axes.yaxis.set_minor_formatter(StrMethodFormatter("{x:g}"))
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.minorticks_off()
     all_axes[0].legend()
     return figure
 

@@ -29,7 +29,7 @@ SUBSETS = {"all": slice(0, 4), "first two": slice(0, 2), "last two": slice(2, 4)
 INVARIANT = (0.0, 0.0, 0.0, 0.0, 3.0)
 """The solution that any two environments show; without weight decay it would be 10 / 3 in the last place."""
 
-REPORTS = 100
+REPORTS = 25
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Config:
         at_least(self, 0, "weight_decay", "init_scale", "noise")
 
 
-# The notebook's 1001 steps leave initial weights that are large by chance at a tenth of what they were.
+# After the notebook's 1001 steps the shared weight is still on its way to 3, further off on some seeds than five can tell.
 PRESETS = {"quick": Config(steps=3001), "paper": Config()}
 SEEDS = {"quick": 5, "paper": 50}
 
@@ -172,8 +172,8 @@ def held_out_loss(method: str, rows: Sequence[Row], pick: str) -> Measurement | 
 
 _SOURCE = "published code, notebook linear_regression_ilc"
 _PACE = (
-    "The notebook's 1001 steps leave initial weights that are large by chance at a tenth of what they were: weight decay "
-    "removes them at its own pace. With the quick preset's 3001 steps no weight is that far off."
+    "After the notebook's 1001 steps the shared weight is still on its way to 3, as far as the other four have yet to fall. "
+    "With five of the preset's fifty seeds the interval reaches 0.15, and the notebook's own printed run ends 0.16 off."
 )
 
 CLAIMS = (
