@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from craik.distill.ranges import not_negative
 from craik.params import Params, add_scaled, map_params, zeros_like
 
 
@@ -47,17 +48,27 @@ class SGD:
     """Stochastic gradient descent as `torch.optim.SGD` does it, differentiable.
 
     Attributes:
-        lr: learning rate.
+        lr: learning rate; a number, or a scalar tensor.
         momentum: of the velocity; 0 keeps no state.
         weight_decay: L2 coefficient, added to the gradient.
         nesterov: look ahead along the velocity.
+
+    Raises:
+        ValueError: a negative number, or Nesterov's step without momentum.
     """
 
-    lr: float
+    lr: float | Tensor
     momentum: float = 0.0
     weight_decay: float = 0.0
     nesterov: bool = False
     linear: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse what torch refuses."""
+        not_negative(momentum=self.momentum, weight_decay=self.weight_decay)
+        _check_rate(self.lr)
+        if self.nesterov and not self.momentum:
+            raise ValueError(f"Nesterov's step should have a momentum > 0. Found {self.momentum}. Leave `nesterov` out.")
 
     def init(self, params: Params) -> InnerState:
         """Return zero velocities: torch's first step, which takes the gradient for the velocity, is the same."""
@@ -82,18 +93,28 @@ class Adam:
     where v_hat is 0 and where it is large, and differ by a factor of at most sqrt(2) in between.
 
     Attributes:
-        lr: learning rate.
+        lr: learning rate; a number, or a scalar tensor.
         betas: decay of the mean and of the mean square of gradients.
         eps: the smallest denominator.
         weight_decay: L2 coefficient, added to the gradient; with `decoupled`, as AdamW decays.
         decoupled: shrink the parameters by lr * weight_decay instead of adding to the gradient (AdamW).
+
+    Raises:
+        ValueError: a negative number, or a beta outside [0, 1).
     """
 
-    lr: float = 1e-3
+    lr: float | Tensor = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
     weight_decay: float = 0.0
     decoupled: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what torch refuses."""
+        not_negative(eps=self.eps, weight_decay=self.weight_decay)
+        _check_rate(self.lr)
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"`betas` should be two numbers in [0, 1). Found {self.betas}.")
 
     def init(self, params: Params) -> InnerState:
         """Return zero moments."""
@@ -115,6 +136,28 @@ class Adam:
             return shrink * p - rate * m * torch.rsqrt(correction * v + self.eps**2)
 
         return map_params(move, params, mean, square), InnerState(step, {"mean": mean, "square": square})
+
+
+def _check_rate(lr: float | Tensor) -> None:
+    if not isinstance(lr, Tensor):  # a tensor's value may be unknown yet, in a trace
+        not_negative(lr=lr)
+
+
+def rule_of(inner: object) -> Inner:
+    """Return an inner optimiser: the one given, or the counterpart of a torch optimiser.
+
+    Raises:
+        TypeError: neither, such as a class or a name.
+        ValueError: a torch optimiser with settings that have no counterpart.
+    """
+    if isinstance(inner, torch.optim.Optimizer):
+        return inner_from(inner)
+    if isinstance(inner, type) or not isinstance(inner, Inner):
+        raise TypeError(
+            f"`inner` should be an inner optimiser: an instance of craik.distill.SGD or craik.distill.Adam, a torch optimiser "
+            f"that has a counterpart, or an object with the methods of craik.distill.Inner. Found {inner!r}."
+        )
+    return inner
 
 
 def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:

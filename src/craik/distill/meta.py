@@ -12,7 +12,7 @@ from craik.distill.adjoint import eager_steps, solve_adjoint
 from craik.distill.compiled import compiled_steps
 from craik.distill.data import Batches, Labelled
 from craik.distill.implicit import solve_implicitly
-from craik.distill.inner import Inner, InnerState, inner_from
+from craik.distill.inner import Inner, InnerState, rule_of
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
 from craik.distill.problem import Point, Problem, Solved
 from craik.distill.segments import segment_length, solve_in_segments
@@ -98,7 +98,7 @@ def meta_gradient(
     checks.check_layers(student, layers)
     checks.check_batches(*batches)
     checks.check_labelled("Validation data", *validation)
-    rule = inner_from(inner) if isinstance(inner, torch.optim.Optimizer) else inner
+    rule = rule_of(inner)
     teaching = Teaching(teacher, layers, statistics=statistics, chunk=chunk, autocast=autocast)
     with checks.no_draws("teacher"):
         hoisted = teaching.hoist(batches.privileged)
