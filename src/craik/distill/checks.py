@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from craik.distill.targets import Targets
+
 _RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)  # pyright: ignore[reportPrivateUsage]  # all dropouts
 _WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
 
@@ -122,11 +124,21 @@ def check_labelled(what: str, x: Tensor, y: Tensor) -> None:
         )
 
 
-def check_targets(hidden: Mapping[str, Tensor], signals: Mapping[str, Sequence[Tensor]]) -> None:
+def check_called(layers: Sequence[str], hidden: Mapping[str, Tensor]) -> None:
+    """Refuse supervised layers that a forward pass did not call."""
+    missing = [name for name in layers if name not in hidden]
+    if missing:
+        raise ValueError(
+            f"Every supervised layer should be called in a forward pass. Found that {missing[0]!r} was not. Name a "
+            "layer that the student's forward calls as a module."
+        )
+
+
+def check_targets(hidden: Mapping[str, Tensor], targets: Targets) -> None:
     """Refuse signals whose shapes differ from the supervised layers' outputs; both by layer name, for one batch."""
     for name, h in hidden.items():
-        for what, tensor in zip(("targets", "gates"), signals[name], strict=False):
-            if tensor.shape != h.shape:
+        for what, tensor in zip(("targets", "gates"), targets[name], strict=True):
+            if tensor is not None and tensor.shape != h.shape:
                 raise ValueError(
                     f"The teacher's {what} for a layer should have the shape of that layer's output. Found "
                     f"{tuple(tensor.shape)} "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from craik.distill.ranges import not_negative
 from craik.params import Params, add_scaled, map_params, zeros_like
@@ -194,42 +194,3 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
         f"{type(optimizer).__name__}. Pass craik.distill.SGD or craik.distill.Adam, or an object with the methods of "
         "craik.distill.Inner."
     )
-
-
-_MOMENTS = {"momentum": "momentum_buffer", "mean": "exp_avg", "square": "exp_avg_sq"}
-"""Our names of moments and those in torch's optimisers."""
-
-
-def state_from(optimizer: torch.optim.Optimizer, student: nn.Module, inner: Inner) -> InnerState:
-    """Return the inner state that continues from a torch optimiser's: the student's own moments, copied ("warm start").
-
-    The papers' released toy code starts its inner loop so; a parameter that has no moments yet starts from zero.
-
-    Args:
-        optimizer: over the student's parameters.
-        student: names the parameters.
-        inner: what is to go on; its moments must be those that the optimiser keeps.
-
-    Raises:
-        ValueError: the optimiser keeps none of the moments that `inner` needs, or steps differ between parameters.
-    """
-    named = {name: parameter for name, parameter in student.named_parameters() if parameter.requires_grad}
-    fresh = inner.init({name: parameter.detach() for name, parameter in named.items()})
-    if not any(optimizer.state.get(parameter) for parameter in named.values()):
-        return fresh
-    moments: dict[str, Params] = {}
-    for moment, zeros in fresh.moments.items():
-        key = _MOMENTS.get(moment, moment)
-        found = {name: optimizer.state.get(parameter, {}).get(key) for name, parameter in named.items()}
-        if all(tensor is None for tensor in found.values()):
-            raise ValueError(
-                f"A warm start should find the inner optimiser's moments in the student's optimiser. Found no {key!r} in "
-                f"{type(optimizer).__name__}. Use the same kind of optimiser for both, or start fresh."
-            )
-        moments[moment] = {name: zeros[name] if tensor is None else tensor.detach().clone() for name, tensor in found.items()}
-    steps = {int(state["step"]) for parameter in named.values() if "step" in (state := optimizer.state.get(parameter, {}))}
-    if len(steps) > 1:
-        raise ValueError(
-            f"A warm start should find all parameters after the same number of steps. Found {sorted(steps)}. Start fresh."
-        )
-    return InnerState(steps.pop() if steps else 0, moments)

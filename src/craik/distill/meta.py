@@ -15,6 +15,7 @@ from craik.distill.implicit import solve_implicitly
 from craik.distill.inner import Inner, InnerState, rule_of
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
 from craik.distill.problem import Point, Problem, Solved
+from craik.distill.ranges import positive
 from craik.distill.segments import segment_length, solve_in_segments
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
 from craik.distill.student import student_function
@@ -89,16 +90,18 @@ def meta_gradient(
         clip: components are clipped to [-clip, clip] (thesis appendix C.2.2.2: 1e8); None leaves them.
 
     Raises:
-        ValueError: data, layers, targets or losses that do not fit each other; the message says which.
-        TypeError: an optimiser that cannot be differentiated.
+        ValueError: data, layers, targets or losses that do not fit each other, or settings out of range; the message says
+            which.
+        TypeError: an optimiser that cannot be differentiated; no optimiser or no strategy, such as a class.
         FloatingPointError: a loss that is NaN or infinite; the message says at which inner step.
     """
     chosen = strategy_of(strategy)
+    rule = rule_of(inner)
+    check_clip(clip)
     checks.check_modules(student, teacher)
     checks.check_layers(student, layers)
     checks.check_batches(*batches)
     checks.check_labelled("Validation data", *validation)
-    rule = rule_of(inner)
     teaching = Teaching(teacher, layers, statistics=statistics, chunk=chunk, autocast=autocast)
     with checks.no_draws("teacher"):
         hoisted = teaching.hoist(batches.privileged)
@@ -135,8 +138,13 @@ def check_fit(problem: Problem) -> None:
     """Refuse signals whose shapes differ from the supervised layers' outputs: one forward pass of the first batch."""
     with torch.no_grad(), checks.no_draws("student"):
         _, hidden = problem.student(problem.start.params, problem.batches.x[0])
-    targets = unpack(problem.step_signals(0), problem.layout)
-    checks.check_targets(hidden, {name: [t for t in target if t is not None] for name, target in targets.items()})
+    checks.check_targets(hidden, unpack(problem.step_signals(0), problem.layout))
+
+
+def check_clip(clip: float | None) -> None:
+    """Refuse bounds that are not positive."""
+    if clip is not None:
+        positive(clip=clip)
 
 
 def _meta_gradient(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:
