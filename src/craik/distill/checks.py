@@ -82,17 +82,24 @@ def _draws(layer: nn.Module) -> bool:
 
 
 @contextmanager
-def no_draws(what: str) -> Generator[None]:
-    """Refuse a forward pass in the block that draws random numbers without a layer that says so; the generator is put back."""
-    before = torch.get_rng_state()
-    yield
-    if not torch.equal(torch.get_rng_state(), before):
-        torch.set_rng_state(before)
-        raise ValueError(
-            f"The {what}'s forward pass should not draw random numbers: an unroll and its backward pass would see "
-            f"different ones. "
-            "Found that it moved the global generator. Look for functional dropout or noise, and turn it off."
-        )
+def precision(what: str, x: Tensor, module: nn.Module) -> Generator[None]:
+    """Explain the failure of a forward pass in the block by the type of its inputs, where that is no parameter's.
+
+    Inputs of another type are not refused beforehand, because a module may convert them.
+
+    Raises:
+        TypeError: in the place of torch's own error.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        known = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}
+        if not x.is_floating_point() or x.dtype in known:
+            raise
+        raise TypeError(
+            f"The {what}'s inputs should have the floating-point type of its parameters, or be converted by it. Found "
+            f"{x.dtype} beside {', '.join(sorted(map(str, known)))}. Convert one of the two with .to()."
+        ) from error
 
 
 def check_batches(x: Tensor, privileged: Tensor, y: Tensor) -> None:

@@ -184,7 +184,8 @@ class Distillation:
 
     def _losses(self, x: Tensor, y: Tensor, hidden: Hidden, targets: Targets) -> tuple[Tensor, Tensor]:
         """Return L_y and L_h of a batch; a forward pass fills `hidden`."""
-        prediction = self.student(x)
+        with checks.precision("student", x, self.student):
+            prediction = self.student(x)
         checks.check_called(self.layers, hidden)
         checks.check_targets(hidden, targets)
         label_losses, teaching_losses = self.label_loss(prediction, y), self.teaching_loss(hidden, targets)
