@@ -1,12 +1,13 @@
 """Ranges of numbers in settings: what lies outside is refused where the setting is made, with its name and its value."""
 
+from numbers import Integral
 from typing import Any
 
 
 def at_least_one(**given: Any) -> None:  # noqa: ANN401  # whatever a user passes
     """Refuse what is no integer of at least 1."""
     for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
             raise ValueError(f"`{name}` should be an integer of at least 1. Found {value!r}.")
 
 
