@@ -54,15 +54,18 @@ class Student(nn.Module):
 
 
 class Teacher(nn.Sequential):
-    """The teacher of table C.6: convolutions over time, BatchNorm, one wide layer, two outputs for each unit."""
+    """The teacher of table C.6: convolutions over time, one wide layer, two outputs for each unit.
+
+    BatchNorm and ReLU follow each of these layers, as in the experiment's (`craik.networks.trajectory_network`).
+    """
 
     def __init__(self, channels: Sequence[int], wide: int, units: int) -> None:
         sizes = [STATE + 1, *channels]
         torso: list[nn.Module] = []
         for a, b in pairwise(sizes):
-            torso += [nn.Conv1d(a, b, 3, padding=1), nn.ReLU()]
-        head = [nn.Linear(sizes[-1] * FRAMES, wide), nn.ReLU(), nn.Linear(wide, 2 * units)]
-        super().__init__(*torso, nn.BatchNorm1d(sizes[-1]), nn.Flatten(), *head)
+            torso += [nn.Conv1d(a, b, 3, padding=1), nn.BatchNorm1d(b), nn.ReLU()]
+        head = [nn.Linear(sizes[-1] * FRAMES, wide), nn.BatchNorm1d(wide), nn.ReLU(), nn.Linear(wide, 2 * units)]
+        super().__init__(*torso, nn.Flatten(), *head)
 
 
 class Given(nn.Module):

@@ -1,14 +1,18 @@
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
-from craik_benchmarks.unrolls.methods import PLAIN, NotRunError, methods
+from craik_benchmarks.unrolls.methods import PLAIN, Method, NotRunError, methods
+from craik_benchmarks.unrolls.ours import prepare_with
 from craik_benchmarks.unrolls.problem import unrolling
+from torch import nn
 
 from craik import cli
 from craik.harness.benches import folder, load
 from craik.harness.benchrows import KEYS
+from craik.networks import trajectory_network
 
 COMPILED = {"craik", "craik_whole", "craik_bf16"}
 """What a test has no time to compile; their graphs are tested in tests/distill."""
@@ -51,6 +55,32 @@ def test_beyond_the_thorough_lengths_some_methods_run_without_float64(monkeypatc
         (3, "craik, adjoint uncompiled"),
     ]
     assert [row["exact"] for row in rows] == [None, True, True, None, None]
+
+
+def test_an_approximation_is_never_exact_and_its_error_is_that_of_float32(monkeypatch):
+    bench = load("distill", folder())
+    rough = {
+        key: Method(key, prepare_with("adjoint", autocast=autocast), exact=False)
+        for key, autocast in (("craik_plain", None), ("craik_rough", torch.bfloat16))
+    }
+    monkeypatch.setattr(bench.module, "methods", lambda: {PLAIN: methods()[PLAIN], **rough})
+    config = replace(bench.presets["quick"], problems=("mujoco",), memory=False)
+    _, single, low = bench.run(config, lambda _: None)
+    assert (single["exact"], low["exact"]) == (False, False)
+    assert 1e-9 < single["error"] < 1e-3 < low["error"] < 1
+    (unmeasured,) = list(bench.run(replace(config, exact=False), lambda _: None))[2:]
+    assert unmeasured["exact"] is None
+
+
+def test_the_teacher_in_low_precision_is_an_approximation():
+    assert {key for key, method in methods().items() if not method.exact} == {"craik_bf16"}
+
+
+def test_the_teacher_normalises_where_the_experiment_s_does():
+    problem = unrolling(1, alone=False, small=False, seed=0)
+    kinds = [type(layer) for layer in problem.teacher if not isinstance(layer, nn.Flatten)]
+    expected = trajectory_network(12, 16, (96, 96, 96, 256), 768, 2 * 5 * 128, torch.Generator())
+    assert kinds == [type(layer) for layer in list(expected)[1:] if not isinstance(layer, nn.Flatten)]
 
 
 @pytest.mark.parametrize("name", PEERS)

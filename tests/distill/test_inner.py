@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
 import distill_models as models
 from craik.distill import SGD, Adam, inner_from, state_from
+from craik.distill.inner import rule_of
 from craik.params import parameters_of
 
 RULES = {
@@ -88,6 +91,42 @@ def test_what_cannot_be_differentiated_is_refused():
     train(adam, module, 1, 0)
     with pytest.raises(ValueError, match="Found no 'momentum_buffer' in Adam"):
         state_from(adam, module, SGD(0.1, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: SGD(-0.1), r"`lr` should be at least 0\. Found -0\.1"),
+        (lambda: SGD(0.1, momentum=-0.5), r"`momentum` should be at least 0\. Found -0\.5"),
+        (lambda: SGD(0.1, weight_decay=float("nan")), r"`weight_decay` should be at least 0\. Found nan"),
+        (lambda: SGD(0.1, nesterov=True), r"Nesterov's step should have a momentum > 0\. Found 0\.0"),
+        (lambda: Adam(lr=float("nan")), r"`lr` should be at least 0\. Found nan"),
+        (lambda: Adam(betas=(0.9, 1.0)), r"`betas` should be two numbers in \[0, 1\)\. Found \(0\.9, 1\.0\)"),
+        (lambda: Adam(eps=-1e-8), r"`eps` should be at least 0\. Found -1e-08"),
+        (lambda: Adam(weight_decay=-1.0), r"`weight_decay` should be at least 0\. Found -1\.0"),
+    ],
+)
+def test_settings_that_torch_refuses_are_refused(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+@pytest.mark.parametrize("given", ["student", None, SGD, 0.1])
+def test_what_is_no_inner_optimiser_is_refused(given):
+    with pytest.raises(TypeError, match=r"`inner` should be an inner optimiser.*Found"):
+        rule_of(given)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_learning_rate_may_be_a_tensor(name):
+    rule, _ = RULES[name]
+    params, gradients = {"a": models.randn(0, 3)}, {"a": models.randn(1, 3)}
+    lr = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+    moved, _ = replace(rule, lr=lr).update(params, gradients, rule.init(params))
+    expected, _ = rule.update(params, gradients, rule.init(params))
+    torch.testing.assert_close(moved["a"].detach(), expected["a"], rtol=1e-14, atol=0)
+    (slope,) = torch.autograd.grad(moved["a"].sum(), lr)
+    torch.testing.assert_close(slope, (moved["a"].detach() - params["a"]).sum() / 0.1)
 
 
 def test_the_root_is_differentiable_at_zero():

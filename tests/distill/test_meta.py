@@ -1,4 +1,5 @@
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -21,9 +22,11 @@ from craik.distill import (
     SquaredError,
     TimeMixture,
     Truncated,
+    compiled,
     finite_differences,
     meta_gradient,
 )
+from craik.distill.compiled import _compile
 
 RULES = {
     "sgd": (SGD(0.1), lambda *a: oracles.sgd(*a, lr=0.1)),
@@ -353,7 +356,7 @@ def test_pooled_statistics_are_another_gradient_unless_there_is_one_batch(seed):
 @pytest.mark.parametrize("rule", [SGD(0.05, 0.75, 0.01), Adam(0.05, eps=0.1)])
 def test_a_compiled_adjoint_is_the_same_and_notices_a_changed_student(rule):
     # The backend runs the traced graphs without a compiler, in a second; the benchmark checks the compiled ones.
-    compiled = Adjoint(compile=True, backend="eager")
+    strategy_compiled = Adjoint(compile=True, backend="eager")
     student, teacher = models.student("tied"), models.teacher({"a": (5,)})
     student.act = nn.Softplus()
     student.head = nn.Sequential(student.act, student.head)
@@ -363,7 +366,7 @@ def test_a_compiled_adjoint_is_the_same_and_notices_a_changed_student(rule):
         batches, validation = models.data(n)
         found, expected = (
             meta_gradient(student, teacher, batches, validation, strategy=strategy, **arguments)
-            for strategy in (compiled, "unroll")
+            for strategy in (strategy_compiled, "unroll")
         )
         return models.largest_error(found.gradients, expected.gradients)
 
@@ -373,6 +376,43 @@ def test_a_compiled_adjoint_is_the_same_and_notices_a_changed_student(rule):
     assert error(5) < 1e-10
     student.act.beta = 7.0  # nothing that a key could hold
     assert error(3) < 1e-10
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(("rule", "dtype"), [(SGD(0.05, 0.75, 0.01), torch.float32), (RULES["adamw"][0], torch.float64)])
+def test_a_compiled_adjoint_is_compiled_once_for_all_learning_rates(rule, dtype, monkeypatch):
+    made = []
+
+    def counted(*arguments):
+        made.append(arguments)
+        return _compile(*arguments)
+
+    monkeypatch.setattr(compiled, "_compile", counted)
+    student, teacher = models.student("tied").to(dtype), models.teacher({"a": (5,)}).to(dtype)
+    batches, validation = models.data()
+    batches = Batches(batches.x.to(dtype), batches.privileged.to(dtype), batches.y)
+    validation = Labelled(validation.x.to(dtype), validation.y)
+    found, expected = (
+        [
+            meta_gradient(
+                student,
+                teacher,
+                batches,
+                validation,
+                layers=["a"],
+                inner=replace(rule, lr=lr),
+                label_loss=models.label_loss,
+                alpha=0.7,
+                strategy=strategy,
+            )
+            for lr in (0.05, 0.02)
+        ]
+        for strategy in (Adjoint(compile=True, backend="eager"), "unroll")
+    )
+    assert len(made) == 1
+    for one, other in zip(found, expected, strict=True):
+        assert models.largest_error(one.gradients, other.gradients) < (1e-10 if dtype == torch.float64 else 1e-4)
+        assert one.training_losses.dtype == other.training_losses.dtype
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")

@@ -15,9 +15,9 @@ def examples(count=40):
     return Examples(models.randn(0, count, 6), models.randn(1, count, 4), models.labels(2, count))
 
 
-def make(kind="batch norm", seed=0, **changed):
-    student, layer = models.student(kind), next(iter(models.STUDENTS[kind][1].items()))
-    teacher = models.teacher(dict([layer]))
+def make(kind="batch norm", seed=0, student=None, teacher=None, **changed):
+    student, layer = student or models.student(kind), next(iter(models.STUDENTS[kind][1].items()))
+    teacher = teacher or models.teacher(dict([layer]))
     settings = {
         "examples": examples(),
         "split": split_rows(40, 0.3, models.generator(1)),
@@ -187,8 +187,20 @@ def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
+        (
+            {"split": Split(torch.arange(30), torch.arange(25, 40))},
+            "apart.*Found 5 rows in both, such as 25",
+        ),
+        ({"split": Split(torch.arange(30) // 2, torch.arange(30, 40))}, "each row once.*Found 15 training rows among 30"),
+        ({"split": Split(torch.ones(40, dtype=torch.bool), torch.arange(30, 40))}, r"rows.*integers.*training.*torch\.bool"),
+        ({"split": Split(torch.arange(30), torch.arange(30.0, 40.0))}, r"rows.*integers.*validation.*torch\.float32"),
+        ({"split": Split(torch.arange(30).view(5, 6), torch.arange(30, 40))}, r"one dimension.*training.*shape \(5, 6\)"),
+        ({"statistics": "foo"}, "`statistics` should be .*'foo'"),
+        ({"chunk": 0}, "`chunk` should be a number of batches >= 1"),
+        ({"clip": -1.0}, r"`clip` should be positive\. Found -1\.0"),
+        ({"inner": SGD(0.1, 0.5), "moments": "student"}, "warm start.*Found no 'momentum_buffer' in Adam"),
         ({"examples": examples()._replace(privileged=models.randn(1, 39, 4))}, "one row for each example.*39"),
-        ({"split": Split(torch.arange(40), torch.arange(0))}, "Found no validation rows of 40"),
+        ({"split": Split(torch.arange(0), torch.arange(40))}, "Found no training rows of 40"),
         ({"split": Split(torch.arange(30), torch.arange(30, 41))}, "validation rows from 30 to 40"),
         ({"batch_size": 29}, "batch_size=29 with 28 training rows"),
         ({"inner_steps": 0}, "`inner_steps` should be at least 1. Found 0"),
@@ -205,6 +217,77 @@ def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
 def test_bad_settings_are_refused(changed, sentence):
     with pytest.raises(ValueError, match=sentence):
         make(**changed)
+
+
+def test_a_class_is_no_inner_optimiser():
+    with pytest.raises(TypeError, match="`inner` should be an inner optimiser"):
+        make(inner=SGD)
+
+
+def test_moments_that_the_student_s_optimiser_keeps_are_taken():
+    make(moments="student", student_optimizer=lambda p: torch.optim.SGD(p, 0.1, momentum=0.5)).step()
+    with pytest.raises(ValueError, match="Found no 'momentum_buffer' in SGD"):
+        make(moments="student", student_optimizer=lambda p: torch.optim.SGD(p, 0.1))
+
+
+def test_a_teacher_that_is_never_trained_needs_no_validation():
+    distillation = make(split=Split(torch.arange(40), torch.arange(0)))
+    distillation.student_steps()
+    before = copy.deepcopy(distillation.state_dict())
+    with pytest.raises(ValueError, match=r"A meta-step should have validation rows\. Found a split with none"):
+        distillation.step()
+    assert torch.equal(distillation.state_dict()["generator"], before["generator"])
+    assert torch.equal(distillation.state_dict()["student_rows"]["order"], before["student_rows"]["order"])
+
+
+class Skipping(nn.Module):
+    """Calls one of its two layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.used, self.skipped = nn.Linear(6, 3), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.used(x)
+
+
+def with_modules(student, units, **changed):
+    student = models.filled(student, 0)
+    teacher = models.teacher(units)
+    settings = {
+        "student_optimizer": lambda _: torch.optim.SGD(student.parameters(), 0.1),
+        "meta_optimizer": torch.optim.SGD(teacher.parameters(), 0.1),
+        "layers": list(units),
+    }
+    return make(student=student, teacher=teacher, **settings, **changed)
+
+
+@pytest.mark.parametrize(
+    ("student", "units", "changed", "sentence"),
+    [
+        (models.mlp(), {"0": (1,)}, {}, r"targets for a layer.*Found \(6, 1\) for '0', whose output has \(6, 5\)"),
+        (Skipping(), {"used": (3,), "skipped": (3,)}, {}, "called in a forward pass.*'skipped' was not"),
+        (
+            models.mlp(),
+            {"0": (5,)},
+            {"label_loss": lambda p, y: models.label_loss(p, y).mean()},
+            "label loss should be unreduced",
+        ),
+        (models.mlp(), {"0": (5,)}, {"teaching_loss": lambda h, t: h["0"].sum()}, "teaching loss should be unreduced"),
+    ],
+)
+def test_student_steps_refuse_what_the_meta_gradient_refuses(student, units, changed, sentence):
+    distillation = with_modules(student, units, **changed)
+    before = copy.deepcopy(distillation.student.state_dict())
+    with pytest.raises(ValueError, match=sentence):
+        distillation.student_steps()
+    assert all(torch.equal(tensor, before[name]) for name, tensor in distillation.student.state_dict().items())
+    assert not any(module._forward_hooks for module in distillation.student.modules())
+
+
+def test_no_student_steps_are_refused():
+    with pytest.raises(ValueError, match=r"`count` should be an integer of at least 1. Found 0"):
+        make().student_steps(0)
 
 
 def test_an_optimiser_without_a_counterpart_is_refused_where_it_would_unroll():

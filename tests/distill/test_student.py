@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -164,3 +165,90 @@ def test_functional_noise_is_found_and_the_generator_put_back():
     with pytest.raises(ValueError, match="The teacher's forward pass should not draw"):
         run(quiet, teacher)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+class OwnNoise(nn.Module):
+    """Draws from a generator of its own, which hides in a function where `hidden` is set."""
+
+    def __init__(self, inputs, outputs, hidden=False):
+        super().__init__()
+        self.linear = models.filled(nn.Linear(inputs, outputs), 1)
+        own = models.generator(7)
+        self.drawn = (lambda shape: noise(shape, own)) if hidden else None
+        self.generator = None if hidden else own
+
+    def forward(self, x):
+        h = self.linear(x)
+        return h + (self.drawn(h.shape) if self.drawn else noise(h.shape, self.generator))
+
+
+def noise(shape, generator):
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_noise_from_a_generator_of_its_own_is_found(hidden, chunk):
+    student, teacher = OwnNoise(6, 3, hidden), OwnNoise(4, 5, hidden)
+    with pytest.raises(ValueError, match="The student's forward pass should not draw"):
+        run(student, models.filled(nn.Linear(4, 3), 1), layers=[""])
+    with pytest.raises(ValueError, match="The teacher's forward pass should not draw"):
+        run(teacher=teacher, chunk=chunk)
+    for module in (student, teacher):
+        if not hidden:
+            assert torch.equal(module.generator.get_state(), models.generator(7).get_state())
+
+
+def test_other_sources_of_noise_are_found():
+    class Numpy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.generator = models.filled(nn.Linear(4, 5), 1), np.random.default_rng(0)
+
+        def forward(self, privileged):
+            return self.linear(privileged) * self.generator.uniform()
+
+    with pytest.raises(ValueError, match="The teacher's forward pass should not draw"):
+        run(teacher=Numpy())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_forward_pass_that_repeats_up_to_rounding_is_no_noise(dtype):
+    student, teacher = models.student("batch norm").to(dtype), models.teacher({"1": (5,)}).to(dtype)
+    batches = Batches(BATCHES.x.to(dtype), BATCHES.privileged.to(dtype), BATCHES.y)
+    run(student, teacher, batches, Labelled(VALIDATION.x.to(dtype), VALIDATION.y), layers=["1"])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_functional_noise_on_a_gpu_is_found():
+    batches, validation = Batches(*(part.cuda() for part in BATCHES)), Labelled(*(part.cuda() for part in VALIDATION))
+    before = torch.cuda.get_rng_state()
+    with pytest.raises(ValueError, match="The teacher's forward pass should not draw"):
+        run(models.student("mlp").cuda(), Noisy(4, 5).cuda(), batches, validation)
+    assert torch.equal(torch.cuda.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"batches": cut(BATCHES, x=BATCHES.x.float())}, r"student's inputs.*Found torch\.float32 beside torch\.float64"),
+        ({"batches": cut(BATCHES, privileged=BATCHES.privileged.float())}, r"teacher's inputs.*Found torch\.float32"),
+        ({"validation": Labelled(VALIDATION.x.float(), VALIDATION.y)}, r"student's inputs.*Found torch\.float32 beside"),
+    ],
+)
+def test_inputs_in_another_precision_are_refused(changed, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        run(**changed)
+
+
+class Casting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = models.filled(nn.Linear(4, 5), 1)
+
+    def forward(self, privileged):
+        return self.linear(privileged.double())
+
+
+def test_a_module_that_converts_its_inputs_is_fine():
+    run(teacher=Casting(), batches=cut(BATCHES, privileged=BATCHES.privileged.float()))

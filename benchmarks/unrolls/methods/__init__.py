@@ -33,6 +33,7 @@ class Method:
         note: what a reader of the row should know.
         alone: whether it differs from others where there is no teacher.
         long: whether it runs beyond the lengths that are measured thoroughly.
+        exact: whether it computes the meta-gradient; False for an approximation, whose error is measured in float32.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Method:
     note: str = ""
     alone: bool = True
     long: bool = True
+    exact: bool = True
 
     @property
     def version(self) -> str:

@@ -9,7 +9,7 @@ Symbols are in docs/notation.md, choices that change a result in docs/deviations
 
 from craik.distill.data import Batches, Examples, Labelled, Split, split_rows
 from craik.distill.forecast import Forecast, forecast_memory
-from craik.distill.inner import SGD, Adam, Inner, InnerState, inner_from, state_from
+from craik.distill.inner import SGD, Adam, Inner, InnerState, inner_from
 from craik.distill.losses import GatedSquaredError, KullbackLeibler, LabelLoss, SquaredError, TeachingLoss
 from craik.distill.meta import MetaGradient, meta_gradient
 from craik.distill.records import MetaRecord, Record, StudentRecord
@@ -19,6 +19,7 @@ from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Tr
 from craik.distill.student import OUTPUT
 from craik.distill.targets import Target, TeacherOutput, TimeMixture, UnitsTeacher
 from craik.distill.verification import Difference, finite_differences
+from craik.distill.warm_start import state_from
 
 __all__ = [
     "OUTPUT",

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from craik.distill.targets import Targets
+
 _RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)  # pyright: ignore[reportPrivateUsage]  # all dropouts
 _WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
 
@@ -80,17 +82,24 @@ def _draws(layer: nn.Module) -> bool:
 
 
 @contextmanager
-def no_draws(what: str) -> Generator[None]:
-    """Refuse a forward pass in the block that draws random numbers without a layer that says so; the generator is put back."""
-    before = torch.get_rng_state()
-    yield
-    if not torch.equal(torch.get_rng_state(), before):
-        torch.set_rng_state(before)
-        raise ValueError(
-            f"The {what}'s forward pass should not draw random numbers: an unroll and its backward pass would see "
-            f"different ones. "
-            "Found that it moved the global generator. Look for functional dropout or noise, and turn it off."
-        )
+def precision(what: str, x: Tensor, module: nn.Module) -> Generator[None]:
+    """Explain the failure of a forward pass in the block by the type of its inputs, where that is no parameter's.
+
+    Inputs of another type are not refused beforehand, because a module may convert them.
+
+    Raises:
+        TypeError: in the place of torch's own error.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        known = {parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()}
+        if not x.is_floating_point() or x.dtype in known:
+            raise
+        raise TypeError(
+            f"The {what}'s inputs should have the floating-point type of its parameters, or be converted by it. Found "
+            f"{x.dtype} beside {', '.join(sorted(map(str, known)))}. Convert one of the two with .to()."
+        ) from error
 
 
 def check_batches(x: Tensor, privileged: Tensor, y: Tensor) -> None:
@@ -122,11 +131,21 @@ def check_labelled(what: str, x: Tensor, y: Tensor) -> None:
         )
 
 
-def check_targets(hidden: Mapping[str, Tensor], signals: Mapping[str, Sequence[Tensor]]) -> None:
+def check_called(layers: Sequence[str], hidden: Mapping[str, Tensor]) -> None:
+    """Refuse supervised layers that a forward pass did not call."""
+    missing = [name for name in layers if name not in hidden]
+    if missing:
+        raise ValueError(
+            f"Every supervised layer should be called in a forward pass. Found that {missing[0]!r} was not. Name a "
+            "layer that the student's forward calls as a module."
+        )
+
+
+def check_targets(hidden: Mapping[str, Tensor], targets: Targets) -> None:
     """Refuse signals whose shapes differ from the supervised layers' outputs; both by layer name, for one batch."""
     for name, h in hidden.items():
-        for what, tensor in zip(("targets", "gates"), signals[name], strict=False):
-            if tensor.shape != h.shape:
+        for what, tensor in zip(("targets", "gates"), targets[name], strict=True):
+            if tensor is not None and tensor.shape != h.shape:
                 raise ValueError(
                     f"The teacher's {what} for a layer should have the shape of that layer's output. Found "
                     f"{tuple(tensor.shape)} "

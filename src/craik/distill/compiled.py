@@ -1,11 +1,13 @@
 """The adjoint's two steps, traced to one flat graph of tensor operations each and compiled.
 
 A trace holds what Python decided while it was made: shapes, modes, settings, losses. The compiled steps of a student are kept
-as long as the student lives and are used again while all of these are the same. What cannot be compared, such as a slope that
+as long as the student lives and are used again while all of these are the same. The learning rate of `SGD` and `Adam` goes in
+as a tensor, so that a schedule needs no second compilation; another alpha does. What cannot be compared, such as a slope that
 was changed inside an activation, shows itself: each unroll takes its first step in both ways.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -14,7 +16,7 @@ from torch import Tensor, nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from craik.distill.adjoint import Steps, step_product
-from craik.distill.inner import InnerState
+from craik.distill.inner import SGD, Adam, Inner, InnerState
 from craik.distill.problem import Point, Problem
 from craik.distill.teaching import Signals
 from craik.params import Params, constants_of
@@ -54,11 +56,16 @@ def _key(problem: Problem, student: nn.Module, constants: Params) -> tuple[Any, 
         tuple((tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in tensors),
         tuple((name, type(module), module.training) for name, module in student.named_modules()),
         problem.layout,
-        problem.inner,
+        _at_rate(problem.inner, 0.0),
         problem.alpha,
         problem.teaching_loss,
         problem.label_loss,
     )
+
+
+def _at_rate(inner: Inner, rate: float | Tensor) -> Inner:
+    """Return an inner optimiser of ours with another learning rate; any other as it is."""
+    return replace(inner, lr=rate) if isinstance(inner, SGD | Adam) else inner
 
 
 def _compile(problem: Problem, key: tuple[Any, ...], constants: Params, backend: str) -> _Kept:
@@ -68,19 +75,22 @@ def _compile(problem: Problem, key: tuple[Any, ...], constants: Params, backend:
         filled = point.filled(tensors)
         return Point(filled.params, InnerState(step, filled.state.moments))
 
-    def with_constants(held: Flat) -> Problem:
+    def given(rate: Tensor, held: Flat) -> Problem:
         fixed = dict(zip(names, held, strict=True))
-        return problem.with_student(lambda params, x: problem.student(fixed | params, x))
+        function = problem.with_student(lambda params, x: problem.student(fixed | params, x))
+        return replace(function, inner=_at_rate(problem.inner, rate))
 
-    def forward(tensors: Flat, step: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals) -> tuple[Flat, Tensor]:
-        end, loss = with_constants(held).advance(at(tensors, step), (x, y), signals, graph=False)
-        # A parameter of no dimensions takes on the step counter's float64.
+    def forward(
+        tensors: Flat, step: Tensor, rate: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals
+    ) -> tuple[Flat, Tensor]:
+        end, loss = given(rate, held).advance(at(tensors, step), (x, y), signals, graph=False)
+        # A parameter of no dimensions takes on the float64 of step counter and learning rate.
         return [new.to(old.dtype) for new, old in zip(end.tensors(), tensors, strict=True)], loss
 
     def backward(
-        tensors: Flat, step: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals, weights: Flat
+        tensors: Flat, step: Tensor, rate: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals, weights: Flat
     ) -> tuple[Flat, Signals]:
-        return step_product(with_constants(held), at(tensors, step), (x, y), signals, weights)
+        return step_product(given(rate, held), at(tensors, step), (x, y), signals, weights)
 
     example = _arguments(problem, point, 0, constants)
     # Tensors of their own: one that came in twice would be one and the same input of the trace.
@@ -106,9 +116,10 @@ def _compiled(function: Callable[..., Any], example: tuple[Any, ...], backend: s
 
 
 def _arguments(problem: Problem, point: Point, i: int, constants: Params) -> tuple[Any, ...]:
-    step = torch.tensor(float(point.state.step), dtype=torch.float64)
-    held = list(constants.values())
-    return point.tensors(), step, held, *problem.batch(i), problem.step_signals(i)
+    inner = problem.inner
+    numbers = float(point.state.step), float(inner.lr) if isinstance(inner, SGD | Adam) else 0.0
+    step, rate = (torch.tensor(number, dtype=torch.float64) for number in numbers)
+    return point.tensors(), step, rate, list(constants.values()), *problem.batch(i), problem.step_signals(i)
 
 
 def _bound(problem: Problem, kept: _Kept, constants: Params) -> Steps:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from craik.distill.data import Batches, Labelled
-from craik.distill.inner import Inner, InnerState, inner_from
+from craik.distill.inner import Inner, InnerState, rule_of
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
 from craik.distill.problem import Point, Problem
 from craik.distill.segments import segment_length
@@ -83,7 +83,7 @@ def forecast_memory(
         autocast: the teacher's precision.
     """
     n = len(batches.x)
-    rule = inner_from(inner) if isinstance(inner, torch.optim.Optimizer) else inner
+    rule = rule_of(inner)
     first = Batches(*(tensor[:1] for tensor in batches))
     teaching = Teaching(teacher, layers, statistics=statistics, chunk=None, autocast=autocast)
     with _counting() as taught:

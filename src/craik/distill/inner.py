@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from craik.distill.ranges import not_negative
 from craik.params import Params, add_scaled, map_params, zeros_like
 
 
@@ -47,17 +48,27 @@ class SGD:
     """Stochastic gradient descent as `torch.optim.SGD` does it, differentiable.
 
     Attributes:
-        lr: learning rate.
+        lr: learning rate; a number, or a scalar tensor.
         momentum: of the velocity; 0 keeps no state.
         weight_decay: L2 coefficient, added to the gradient.
         nesterov: look ahead along the velocity.
+
+    Raises:
+        ValueError: a negative number, or Nesterov's step without momentum.
     """
 
-    lr: float
+    lr: float | Tensor
     momentum: float = 0.0
     weight_decay: float = 0.0
     nesterov: bool = False
     linear: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Refuse what torch refuses."""
+        not_negative(momentum=self.momentum, weight_decay=self.weight_decay)
+        _check_rate(self.lr)
+        if self.nesterov and not self.momentum:
+            raise ValueError(f"Nesterov's step should have a momentum > 0. Found {self.momentum}. Leave `nesterov` out.")
 
     def init(self, params: Params) -> InnerState:
         """Return zero velocities: torch's first step, which takes the gradient for the velocity, is the same."""
@@ -82,18 +93,28 @@ class Adam:
     where v_hat is 0 and where it is large, and differ by a factor of at most sqrt(2) in between.
 
     Attributes:
-        lr: learning rate.
+        lr: learning rate; a number, or a scalar tensor.
         betas: decay of the mean and of the mean square of gradients.
         eps: the smallest denominator.
         weight_decay: L2 coefficient, added to the gradient; with `decoupled`, as AdamW decays.
         decoupled: shrink the parameters by lr * weight_decay instead of adding to the gradient (AdamW).
+
+    Raises:
+        ValueError: a negative number, or a beta outside [0, 1).
     """
 
-    lr: float = 1e-3
+    lr: float | Tensor = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
     weight_decay: float = 0.0
     decoupled: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what torch refuses."""
+        not_negative(eps=self.eps, weight_decay=self.weight_decay)
+        _check_rate(self.lr)
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"`betas` should be two numbers in [0, 1). Found {self.betas}.")
 
     def init(self, params: Params) -> InnerState:
         """Return zero moments."""
@@ -115,6 +136,28 @@ class Adam:
             return shrink * p - rate * m * torch.rsqrt(correction * v + self.eps**2)
 
         return map_params(move, params, mean, square), InnerState(step, {"mean": mean, "square": square})
+
+
+def _check_rate(lr: float | Tensor) -> None:
+    if not isinstance(lr, Tensor):  # a tensor's value may be unknown yet, in a trace
+        not_negative(lr=lr)
+
+
+def rule_of(inner: object) -> Inner:
+    """Return an inner optimiser: the one given, or the counterpart of a torch optimiser.
+
+    Raises:
+        TypeError: neither, such as a class or a name.
+        ValueError: a torch optimiser with settings that have no counterpart.
+    """
+    if isinstance(inner, torch.optim.Optimizer):
+        return inner_from(inner)
+    if isinstance(inner, type) or not isinstance(inner, Inner):
+        raise TypeError(
+            f"`inner` should be an inner optimiser: an instance of craik.distill.SGD or craik.distill.Adam, a torch optimiser "
+            f"that has a counterpart, or an object with the methods of craik.distill.Inner. Found {inner!r}."
+        )
+    return inner
 
 
 def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
@@ -151,42 +194,3 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
         f"{type(optimizer).__name__}. Pass craik.distill.SGD or craik.distill.Adam, or an object with the methods of "
         "craik.distill.Inner."
     )
-
-
-_MOMENTS = {"momentum": "momentum_buffer", "mean": "exp_avg", "square": "exp_avg_sq"}
-"""Our names of moments and those in torch's optimisers."""
-
-
-def state_from(optimizer: torch.optim.Optimizer, student: nn.Module, inner: Inner) -> InnerState:
-    """Return the inner state that continues from a torch optimiser's: the student's own moments, copied ("warm start").
-
-    The papers' released toy code starts its inner loop so; a parameter that has no moments yet starts from zero.
-
-    Args:
-        optimizer: over the student's parameters.
-        student: names the parameters.
-        inner: what is to go on; its moments must be those that the optimiser keeps.
-
-    Raises:
-        ValueError: the optimiser keeps none of the moments that `inner` needs, or steps differ between parameters.
-    """
-    named = {name: parameter for name, parameter in student.named_parameters() if parameter.requires_grad}
-    fresh = inner.init({name: parameter.detach() for name, parameter in named.items()})
-    if not any(optimizer.state.get(parameter) for parameter in named.values()):
-        return fresh
-    moments: dict[str, Params] = {}
-    for moment, zeros in fresh.moments.items():
-        key = _MOMENTS.get(moment, moment)
-        found = {name: optimizer.state.get(parameter, {}).get(key) for name, parameter in named.items()}
-        if all(tensor is None for tensor in found.values()):
-            raise ValueError(
-                f"A warm start should find the inner optimiser's moments in the student's optimiser. Found no {key!r} in "
-                f"{type(optimizer).__name__}. Use the same kind of optimiser for both, or start fresh."
-            )
-        moments[moment] = {name: zeros[name] if tensor is None else tensor.detach().clone() for name, tensor in found.items()}
-    steps = {int(state["step"]) for parameter in named.values() if "step" in (state := optimizer.state.get(parameter, {}))}
-    if len(steps) > 1:
-        raise ValueError(
-            f"A warm start should find all parameters after the same number of steps. Found {sorted(steps)}. Start fresh."
-        )
-    return InnerState(steps.pop() if steps else 0, moments)

@@ -12,9 +12,11 @@ from craik.distill.adjoint import eager_steps, solve_adjoint
 from craik.distill.compiled import compiled_steps
 from craik.distill.data import Batches, Labelled
 from craik.distill.implicit import solve_implicitly
-from craik.distill.inner import Inner, InnerState, inner_from
+from craik.distill.inner import Inner, InnerState, rule_of
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
+from craik.distill.noise import check_repeats, no_draws
 from craik.distill.problem import Point, Problem, Solved
+from craik.distill.ranges import positive
 from craik.distill.segments import segment_length, solve_in_segments
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
 from craik.distill.student import student_function
@@ -85,30 +87,36 @@ def meta_gradient(
         statistics: what BatchNorm of the teacher normalises with: "per-batch" (exact) or "pooled" over all n batches (another
             gradient).
         chunk: how many batches the teacher holds activations of at a time, at the price of a second forward pass; None for all.
-        autocast: the teacher's precision, such as torch.bfloat16 (an approximation); None leaves it as it is.
+        autocast: the teacher's precision, such as torch.bfloat16 (an approximation); None leaves it as it is. A teacher in
+            float64 is unaffected: torch's autocast converts no float64.
         clip: components are clipped to [-clip, clip] (thesis appendix C.2.2.2: 1e8); None leaves them.
 
     Raises:
-        ValueError: data, layers, targets or losses that do not fit each other; the message says which.
-        TypeError: an optimiser that cannot be differentiated.
+        ValueError: data, layers, targets or losses that do not fit each other, or settings out of range; the message says
+            which.
+        TypeError: an optimiser that cannot be differentiated; inputs in another precision than the module's; a strategy or
+            an optimiser that is none, such as a class.
         FloatingPointError: a loss that is NaN or infinite; the message says at which inner step.
     """
     chosen = strategy_of(strategy)
+    rule = rule_of(inner)
+    check_clip(clip)
     checks.check_modules(student, teacher)
     checks.check_layers(student, layers)
     checks.check_batches(*batches)
     checks.check_labelled("Validation data", *validation)
-    rule = inner_from(inner) if isinstance(inner, torch.optim.Optimizer) else inner
     teaching = Teaching(teacher, layers, statistics=statistics, chunk=chunk, autocast=autocast)
-    with checks.no_draws("teacher"):
+    with no_draws("teacher", teacher):
         hoisted = teaching.hoist(batches.privileged)
+        first = [signal[:1] for signal in hoisted.signals]
+        check_repeats("teacher", first, lambda: teaching.signals(batches.privileged[:1])[0])
     params = parameters_of(student)
     point = Point(params, start if start is not None else rule.init(params))
     with student_function(student, layers) as function:
         problem = Problem(
             function, batches, hoisted.signals, hoisted.layout, validation, point, rule, alpha, teaching_loss, label_loss
         )
-        check_fit(problem)
+        check_fit(problem, student)
         solved = solve(problem, chosen, student)
     return _meta_gradient(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
 
@@ -131,12 +139,25 @@ def solve(problem: Problem, strategy: Strategy, student: nn.Module) -> Solved:
             return solve_implicitly(problem, strategy)
 
 
-def check_fit(problem: Problem) -> None:
-    """Refuse signals whose shapes differ from the supervised layers' outputs: one forward pass of the first batch."""
-    with torch.no_grad(), checks.no_draws("student"):
-        _, hidden = problem.student(problem.start.params, problem.batches.x[0])
-    targets = unpack(problem.step_signals(0), problem.layout)
-    checks.check_targets(hidden, {name: [t for t in target if t is not None] for name, target in targets.items()})
+def check_fit(problem: Problem, student: nn.Module) -> None:
+    """Refuse random numbers, and signals whose shapes differ from the supervised layers' outputs: two passes of a batch."""
+    x, y = problem.batch(0)
+
+    def outputs() -> list[Tensor]:
+        prediction, hidden = problem.student(problem.start.params, x)
+        checks.check_targets(hidden, unpack(problem.step_signals(0), problem.layout))
+        losses = problem.label_loss(prediction, y)
+        checks.check_losses("label", losses, len(x))
+        return [*hidden.values(), losses]
+
+    with torch.no_grad(), no_draws("student", student):
+        check_repeats("student", outputs(), outputs)
+
+
+def check_clip(clip: float | None) -> None:
+    """Refuse bounds that are not positive."""
+    if clip is not None:
+        positive(clip=clip)
 
 
 def _meta_gradient(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from craik.distill.data import Examples, Split
 from craik.distill.inner import Inner
@@ -32,24 +32,14 @@ def check_inner(inner: Inner | str) -> None:
 def check_settings(
     examples: Examples, split: Split, batch_size: int, counts: Mapping[str, int], validation_size: int | None
 ) -> None:
-    """Refuse examples that do not line up, an empty side of the split, rows that do not exist, counts below 1."""
+    """Refuse examples that do not line up, a split that cannot be, counts below 1."""
     sizes = {name: len(part) for name, part in examples._asdict().items()}
     if len(set(sizes.values())) != 1:
         raise ValueError(
             f"Inputs, privileged data and labels should have one row for each example. Found {sizes}. Drop the rows without a "
             "counterpart."
         )
-    for name, rows in split._asdict().items():
-        if len(rows) == 0:
-            raise ValueError(
-                f"A split should leave examples on both sides. Found no {name} rows of {sizes['x']}. Use split_rows, or "
-                f"give rows."
-            )
-        if int(rows.min()) < 0 or int(rows.max()) >= sizes["x"]:
-            raise ValueError(
-                f"A split's rows should be among the {sizes['x']} examples. Found {name} rows from {int(rows.min())} to "
-                f"{int(rows.max())}. Make the split for these examples."
-            )
+    check_split(split, sizes["x"])
     for name, count in {**counts, "batch_size": batch_size, "validation_size": validation_size}.items():
         if count is not None and count < 1:
             raise ValueError(f"`{name}` should be at least 1. Found {count}.")
@@ -58,6 +48,51 @@ def check_settings(
             f"A batch should fit into the training part. Found batch_size={batch_size} with {len(split.training)} "
             f"training rows. "
             "Lower the batch size, or the validation share."
+        )
+
+
+def check_split(split: Split, count: int) -> None:
+    """Refuse rows that are no integers, do not exist, come twice, or are in both parts; and nothing to train on.
+
+    A validation part without rows is for a teacher that is never trained: `meta_step` refuses it.
+    """
+    for name, rows in split._asdict().items():
+        _check_rows(name, rows, count)
+    if len(split.training) == 0:
+        raise ValueError(
+            f"A split should leave examples to train on. Found no training rows of {count}. Use split_rows, or give rows."
+        )
+    both = split.training[torch.isin(split.training, split.validation)]
+    if len(both):
+        raise ValueError(
+            f"A split should keep training and validation apart. Found {len(both)} rows in both, such as {int(both[0])}. Use "
+            "split_rows; for a teacher that is never trained leave validation empty, torch.arange(0)."
+        )
+
+
+def _check_rows(name: str, rows: Tensor, count: int) -> None:
+    if rows.dtype not in (torch.int64, torch.int32) or rows.dim() != 1:
+        raise ValueError(
+            f"A split's rows should be integers, in a tensor of one dimension. Found {name} rows of {rows.dtype} and shape "
+            f"{tuple(rows.shape)}. Of a mask take mask.nonzero().flatten()."
+        )
+    if len(rows) and (int(rows.min()) < 0 or int(rows.max()) >= count):
+        raise ValueError(
+            f"A split's rows should be among the {count} examples. Found {name} rows from {int(rows.min())} to "
+            f"{int(rows.max())}. Make the split for these examples."
+        )
+    different = len(rows.unique())
+    if different < len(rows):
+        raise ValueError(
+            f"A split should name each row once. Found {different} {name} rows among {len(rows)}. Leave the repeated ones out."
+        )
+
+
+def check_validation_rows(split: Split) -> None:
+    """Refuse a meta-step without validation data."""
+    if len(split.validation) == 0:
+        raise ValueError(
+            "A meta-step should have validation rows. Found a split with none. Use split_rows, or take student_steps alone."
         )
 
 

@@ -5,19 +5,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 
-from craik.distill import checks
+from craik.distill import checks, settings
 from craik.distill.data import Batches, Examples, Labelled, Split
-from craik.distill.inner import Inner, inner_from, state_from
-from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
-from craik.distill.meta import MetaGradient, meta_gradient
+from craik.distill.inner import Inner, inner_from, rule_of
+from craik.distill.losses import Hidden, LabelLoss, SquaredError, TeachingLoss
+from craik.distill.meta import check_clip, meta_gradient
+from craik.distill.ranges import at_least_one
 from craik.distill.records import MetaRecord, Record, StudentRecord
-from craik.distill.settings import check_choices, check_finite_step, check_inner, check_optimizer, check_settings
+from craik.distill.resuming import check_state, load_parts
 from craik.distill.strategies import Strategy, strategy_of
 from craik.distill.stream import Stream
 from craik.distill.student import captured
+from craik.distill.targets import Targets
+from craik.distill.teacher_step import move_teacher
 from craik.distill.teaching import Teaching, unpack
+from craik.distill.warm_start import check_pair, state_from
 from craik.params import dot
 
 
@@ -33,7 +37,8 @@ class Distillation:
         student: any module; see `meta_gradient`.
         teacher: any module over privileged data; see `meta_gradient`.
         examples: the training data (without the test set); baselines train on all of it.
-        split: which rows train the student and which the teacher; see `split_rows`.
+        split: which rows train the student and which the teacher; see `split_rows`. Without validation rows the teacher is
+            never trained: `student_steps` alone can be taken.
         layers: paths of the student's supervised layers.
         student_optimizer: torch optimiser of the student's parameters, for the ordinary steps.
         meta_optimizer: torch optimiser of the teacher's parameters.
@@ -54,8 +59,9 @@ class Distillation:
             step, or set them to "zero" (the published code). They are counted in the record in any case.
 
     Raises:
-        ValueError: a split with an empty side or with rows that do not exist, fewer training rows than a batch, counts below 1,
-            data that does not line up, unknown choices.
+        ValueError: a split whose rows do not exist, come twice or are in both parts, fewer training rows than a batch, counts
+            below 1, data that does not line up, unknown choices, moments that the student's optimiser does not keep.
+        TypeError: an inner optimiser or a strategy that is none.
     """
 
     def __init__(
@@ -89,12 +95,14 @@ class Distillation:
         checks.check_modules(student, teacher)
         checks.check_layers(student, layers)
         counts = {"inner_steps": inner_steps, "student_steps": student_steps}
-        check_settings(examples, split, batch_size, counts, validation_size)
-        check_choices(splitting=splitting, moments=moments, nonfinite=nonfinite)
-        check_inner(inner)
+        settings.check_settings(examples, split, batch_size, counts, validation_size)
+        settings.check_choices(splitting=splitting, moments=moments, nonfinite=nonfinite)
+        settings.check_inner(inner)
+        check_clip(clip)
         strategy_of(strategy)
-        check_optimizer("student_optimizer", student_optimizer, student)
-        check_optimizer("meta_optimizer", meta_optimizer, teacher)
+        Teaching(teacher, layers, statistics=statistics, chunk=chunk, autocast=autocast)  # refuses what it cannot do
+        settings.check_optimizer("student_optimizer", student_optimizer, student)
+        settings.check_optimizer("meta_optimizer", meta_optimizer, teacher)
         self.student, self.teacher, self.examples, self.split = student, teacher, examples, split
         self.layers, self.inner, self.alpha = tuple(layers), inner, alpha
         self.student_optimizer, self.meta_optimizer = student_optimizer, meta_optimizer
@@ -106,7 +114,9 @@ class Distillation:
         self.generator = generator
         self._inner_rows = Stream(split.training, batch_size, generator)
         self._student_rows = Stream(split.training, batch_size, generator)
-        self._rule()  # an optimiser that has no differentiable counterpart is refused here
+        rule = self._rule()  # an optimiser that has no differentiable counterpart is refused here
+        if moments == "student":
+            check_pair(student_optimizer, student, rule)
 
     def step(self) -> Record:
         """Take a meta-step, then N student steps."""
@@ -116,9 +126,11 @@ class Distillation:
         """Move the teacher once along the meta-gradient; the student keeps its parameters (algorithm 1).
 
         Raises:
+            ValueError: a split without validation rows.
             FloatingPointError: a loss that is not finite, or with ``nonfinite="raise"`` a component of the meta-gradient; the
                 teacher was not moved then.
         """
+        settings.check_validation_rows(self.split)
         if self.splitting == "redrawn":
             self._redraw()
         rule = self._rule()
@@ -139,7 +151,7 @@ class Distillation:
             autocast=self.autocast,
             clip=self.clip,
         )
-        skipped = self._move_teacher(found)
+        skipped = move_teacher(self.teacher, self.meta_optimizer, found, self.nonfinite)
         norm = math.sqrt(float(dot(found.gradients, found.gradients)))
         return MetaRecord(found.validation_loss.item(), found.training_losses, found.nonfinite, found.clipped, norm, skipped)
 
@@ -147,9 +159,12 @@ class Distillation:
         """Take ordinary steps of the student on L_y + alpha L_h with the present teacher; None for N.
 
         Raises:
+            ValueError: no steps; a supervised layer that the student does not call; targets or losses of another shape.
             FloatingPointError: a loss that is not finite; the student has not taken that step.
         """
-        rows = self.examples.rows(self._student_rows.take(self.n_student_steps if count is None else count))
+        steps = self.n_student_steps if count is None else count
+        at_least_one(count=steps)
+        rows = self.examples.rows(self._student_rows.take(steps))
         teaching = Teaching(self.teacher, self.layers, statistics="per-batch", chunk=self.chunk, autocast=self.autocast)
         signals, layout = teaching.signals(rows.privileged)
         label_losses: list[float] = []
@@ -157,16 +172,26 @@ class Distillation:
         with captured(self.student, self.layers) as hidden:
             for i, (x, y) in enumerate(zip(rows.x, rows.y, strict=True)):
                 hidden.clear()
-                label_loss = self.label_loss(self.student(x), y).mean()
-                teaching_loss = self.teaching_loss(hidden, unpack([signal[i] for signal in signals], layout)).mean()
+                label_loss, teaching_loss = self._losses(x, y, hidden, unpack([signal[i] for signal in signals], layout))
                 label_losses.append(label_loss.item())
                 teaching_losses.append(teaching_loss.item())
-                check_finite_step(label_losses[-1], teaching_losses[-1], i)
+                settings.check_finite_step(label_losses[-1], teaching_losses[-1], i)
                 self.student_optimizer.zero_grad()
                 (label_loss + self.alpha * teaching_loss).backward()
                 self.student_optimizer.step()
         self.student_optimizer.zero_grad()
         return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
+
+    def _losses(self, x: Tensor, y: Tensor, hidden: Hidden, targets: Targets) -> tuple[Tensor, Tensor]:
+        """Return L_y and L_h of a batch; a forward pass fills `hidden`."""
+        with checks.precision("student", x, self.student):
+            prediction = self.student(x)
+        checks.check_called(self.layers, hidden)
+        checks.check_targets(hidden, targets)
+        label_losses, teaching_losses = self.label_loss(prediction, y), self.teaching_loss(hidden, targets)
+        checks.check_losses("label", label_losses, len(x))
+        checks.check_losses("teaching", teaching_losses, len(x))
+        return label_losses.mean(), teaching_losses.mean()
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that a resumed run needs: both modules, both optimisers, split, position in the data, generator.
@@ -180,15 +205,16 @@ class Distillation:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken, to the bit.
+        """Go on where `state_dict` was taken, to the bit; if that fails, everything is as it was.
 
         Raises:
             KeyError, RuntimeError, ValueError: a state of other modules, optimisers or data.
         """
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
-        self.split = Split(**state["split"])
-        self.generator.set_state(state["generator"])
+        check_state(state, self.state_dict(), len(self.examples.x))
+        load_parts(self._parts(), state)
+        device = self.split.training.device
+        self.split = Split(**{name: rows.to(device) for name, rows in state["split"].items()})
+        self.generator.set_state(state["generator"].cpu())
 
     def _parts(self) -> dict[str, Any]:
         return {
@@ -202,7 +228,7 @@ class Distillation:
 
     def _rule(self) -> Inner:
         # Read anew at every meta-step: a scheduler may have moved the student's learning rate.
-        return inner_from(self.student_optimizer) if isinstance(self.inner, str) else self.inner
+        return inner_from(self.student_optimizer) if isinstance(self.inner, str) else rule_of(self.inner)
 
     def _redraw(self) -> None:
         rows = torch.cat(self.split)
@@ -218,21 +244,3 @@ class Distillation:
             rows = rows[torch.randperm(len(rows), generator=self.generator)[: self.validation_size]]
         part = self.examples.rows(rows)
         return Labelled(part.x, part.y)
-
-    def _move_teacher(self, found: MetaGradient) -> bool:
-        """Step the meta-optimiser along the gradient; return whether the step was skipped."""
-        if found.nonfinite and self.nonfinite == "raise":
-            raise FloatingPointError(
-                f"Every component of the meta-gradient should be finite. Found {found.nonfinite} that are not. Shorten "
-                f"the unroll, "
-                "lower the inner learning rate, or pass nonfinite='skip' or 'zero'; the teacher was not moved."
-            )
-        if found.nonfinite and self.nonfinite == "skip":
-            return True
-        for name, parameter in self.teacher.named_parameters():
-            if name in found.gradients:
-                gradient = found.gradients[name]
-                parameter.grad = gradient.nan_to_num(0.0, 0.0, 0.0) if found.nonfinite else gradient.clone()
-        self.meta_optimizer.step()
-        self.meta_optimizer.zero_grad()
-        return False

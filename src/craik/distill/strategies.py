@@ -1,7 +1,8 @@
 """Strategies: how the unroll is differentiated. The first three are exact, at other prices; the last two approximate."""
 
 from dataclasses import dataclass
-from typing import Literal
+
+from craik.distill.ranges import at_least_one, not_negative, positive
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,22 @@ class Checkpoint:
 
     Attributes:
         segments: how many; None takes about the square root of n.
+
+    Raises:
+        ValueError: fewer than one segment.
     """
 
     segments: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse fewer than one segment."""
+        if self.segments is not None:
+            at_least_one(segments=self.segments)
+
 
 @dataclass(frozen=True)
 class Adjoint:
-    """The adjoint recursion: holds theta_i (with Adam, its moments and gradient too), no graph. Exact.
+    """The adjoint recursion: holds theta_i (with Adam, its moments too), no graph. Exact.
 
     The backward pass goes from n to 0; at each step the training loss's gradient is differentiated along one direction, which
     gives the Hessian-vector product and the gradient with respect to the signals together.
@@ -52,9 +61,16 @@ class Truncated:
 
     Attributes:
         last: how many steps.
+
+    Raises:
+        ValueError: fewer than one step, which would give a gradient of 0.
     """
 
     last: int = 16
+
+    def __post_init__(self) -> None:
+        """Refuse fewer than one step."""
+        at_least_one(last=self.last)
 
 
 @dataclass(frozen=True)
@@ -69,12 +85,23 @@ class Implicit:
         terms: terms of the series, or iterations of conjugate gradients.
         scale: of the Neumann series, smaller than 1 over the Hessian's largest eigenvalue; unused by "cg".
         damping: added to the Hessian's diagonal.
+
+    Raises:
+        ValueError: another solver, no terms, a scale that is not positive, a negative damping.
     """
 
-    solver: Literal["neumann", "cg"] = "neumann"
+    solver: str = "neumann"
     terms: int = 16
     scale: float = 1e-2
     damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what would run another solver than was meant, or none."""
+        if self.solver not in ("neumann", "cg"):
+            raise ValueError(f'`solver` should be "neumann" or "cg". Found {self.solver!r}.')
+        at_least_one(terms=self.terms)
+        positive(scale=self.scale)
+        not_negative(damping=self.damping)
 
 
 Strategy = Unroll | Checkpoint | Adjoint | Truncated | Implicit
@@ -89,14 +116,16 @@ NAMES: dict[str, Strategy] = {
 """The strategies with their default settings, by name."""
 
 
-def strategy_of(strategy: Strategy | str) -> Strategy:
+def strategy_of(strategy: object) -> Strategy:
     """Return a strategy by its name, or the one given.
 
     Raises:
         ValueError: no such name.
+        TypeError: neither a name nor a strategy, such as a strategy's class.
     """
-    if not isinstance(strategy, str):
+    if isinstance(strategy, Strategy):
         return strategy
-    if strategy not in NAMES:
-        raise ValueError(f"`strategy` should be one of {', '.join(NAMES)}, or an instance with settings. Found {strategy!r}.")
-    return NAMES[strategy]
+    if isinstance(strategy, str) and strategy in NAMES:
+        return NAMES[strategy]
+    kind = ValueError if isinstance(strategy, str) else TypeError
+    raise kind(f"`strategy` should be one of {', '.join(NAMES)}, or an instance with settings. Found {strategy!r}.")

@@ -43,4 +43,5 @@ class Stream:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was taken."""
-        self.rows, self.order = state["rows"].clone(), state["order"].clone()
+        device = self.rows.device
+        self.rows, self.order = (state[name].to(device, copy=True) for name in ("rows", "order"))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from craik.distill.checks import check_captured, check_layers
+from craik.distill.checks import check_called, check_captured, check_layers, precision
 from craik.params import Params, constants_of
 
 OUTPUT = ""
@@ -67,13 +67,9 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
         def call(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
             found.clear()
             fresh = {name: tensor.clone() if name in buffers else tensor for name, tensor in constants.items()}
-            prediction: Tensor = functional_call(student, fresh | params, (x,), tie_weights=True, strict=True)
-            missing = [name for name in layers if name not in found]
-            if missing:
-                raise ValueError(
-                    f"Every supervised layer should be called in a forward pass. Found that {missing[0]!r} was not. Name a "
-                    "layer that the student's forward calls as a module."
-                )
+            with precision("student", x, student):
+                prediction: Tensor = functional_call(student, fresh | params, (x,), tie_weights=True, strict=True)
+            check_called(layers, found)
             return prediction, {name: found[name] for name in layers}
 
         yield call

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from craik.distill.batch_norm import BatchByBatch
+from craik.distill.checks import precision
 from craik.distill.targets import Target, TeacherOutput
 from craik.params import Params, constants_of, leaves, map_params, parameters_of, zeros_like
 
@@ -89,6 +90,7 @@ class Teaching:
         chunk: how many batches to hold activations of at a time; the backward pass then runs the teacher again, chunk by
             chunk. None holds all n and runs it once.
         autocast: the lower precision for `torch.autocast` of the teacher, such as torch.bfloat16; None leaves it as it is.
+            torch converts no float64, so that it changes nothing for a teacher in float64.
 
     Raises:
         ValueError: pooled statistics in chunks, which would be pooled over each chunk alone.
@@ -165,7 +167,8 @@ class Teaching:
 
         def one(buffers: Params, batch: Tensor) -> Signals:
             tensors = frozen | buffers | params
-            with torch.autocast(batch.device.type, self.autocast, enabled=self.autocast is not None):
+            lower = torch.autocast(batch.device.type, self.autocast, enabled=self.autocast is not None)
+            with lower, precision("teacher", batch, self.teacher):
                 output: TeacherOutput = functional_call(self.teacher, tensors, (batch,), tie_weights=True, strict=True)
             signals, layout = pack(output, self.layers)
             layouts.append(layout)

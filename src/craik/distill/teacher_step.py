@@ -1,0 +1,35 @@
+"""The teacher's step along a meta-gradient."""
+
+import torch
+from torch import nn
+
+from craik.distill.meta import MetaGradient
+
+
+def move_teacher(teacher: nn.Module, optimizer: torch.optim.Optimizer, found: MetaGradient, nonfinite: str) -> bool:
+    """Step the meta-optimiser along the gradient; return whether the step was skipped.
+
+    Args:
+        teacher: whose parameters move.
+        optimizer: over them.
+        found: the meta-gradient.
+        nonfinite: "raise", "skip" or "zero", where components are not finite.
+
+    Raises:
+        FloatingPointError: with "raise", a component that is not finite; nothing was moved.
+    """
+    if found.nonfinite and nonfinite == "raise":
+        raise FloatingPointError(
+            f"Every component of the meta-gradient should be finite. Found {found.nonfinite} that are not. Shorten "
+            f"the unroll, "
+            "lower the inner learning rate, or pass nonfinite='skip' or 'zero'; the teacher was not moved."
+        )
+    if found.nonfinite and nonfinite == "skip":
+        return True
+    for name, parameter in teacher.named_parameters():
+        if name in found.gradients:
+            gradient = found.gradients[name]
+            parameter.grad = gradient.nan_to_num(0.0, 0.0, 0.0) if found.nonfinite else gradient.clone()
+    optimizer.step()
+    optimizer.zero_grad()
+    return False
