@@ -88,7 +88,7 @@ def test_the_oracle_supervises_the_last_layer_of_every_generation(supervised):
 
 def test_the_paper_preset_is_the_texts():
     paper = distill_life.PRESETS["paper"]
-    assert (paper.layers, paper.meta_optimizer, paper.steps, paper.epochs, paper.side) == ("all", "sgd", None, 200, 17)
+    assert (paper.layers, paper.moments, paper.steps, paper.epochs, paper.side) == ("all", "fresh", None, 200, 17)
     assert (paper.meta_momentum, paper.meta_lr, paper.batch) == ((1e-2, 1.0), (1e-6, 1e-3), (32, 128))
 
 

@@ -66,13 +66,6 @@ def make_teacher(
     return teacher
 
 
-def make_meta_optimizer(name: Literal["sgd", "adam"], setting: Setting, teacher: TimeMixture) -> torch.optim.Optimizer:
-    """Return the teacher's optimiser."""
-    if name == "adam":
-        return torch.optim.Adam(teacher.parameters(), setting.meta_lr, betas=(setting.meta_momentum, 0.99))
-    return torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum)
-
-
 def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
     """Return the cross-entropy of each board."""
     return binary_cross_entropy_with_logits(prediction, y, reduction="none")
