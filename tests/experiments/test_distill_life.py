@@ -47,7 +47,7 @@ def test_settings_stay_in_the_ranges_and_unused_ones_stay_zero(rows):
         assert 0 <= row["beta1"] <= 0.9
         assert 2 <= row["filters"] <= 3
         assert (row["meta_lr"] > 0) == (row["inner_steps"] > 0) == (row["meta_momentum"] > 0) == (row["method"] == "meta")
-        assert (row["scale"] > 0) == (row["method"] in {"random", "meta"})
+        assert (row["scale"] > 0) == (row["method"] == "random")
         assert (row["alpha"] >= 100) == (row["method"] != "none")
 
 

@@ -72,8 +72,6 @@ class Config:
     """Range of the teacher's learning rate; the texts search 1e-6 to 1e-3, for a loss whose scale they do not tell."""
     meta_momentum: tuple[float, ...] = (0.9, 0.9)
     """Range of the teacher's momentum; the texts search 0.01 to 1."""
-    meta_scale: float = 0.1
-    """Standard deviation of the learnt teacher's initial phi."""
     validation: tuple[float, ...] = (0.3, 0.3)
     """Range of the share of boards that trains the learnt teacher and not its student; the texts search 0.01 to 1."""
     student_steps: int = 32
@@ -87,7 +85,6 @@ class Config:
         not_empty(self, "methods", "examples")
         at_least(self, 2, "examples", why="one is trained on and one held out")
         at_least(self, 1, "side", "trials", "steps", "epochs", "student_steps", "selection", "test")
-        at_least(self, 0, "meta_scale")
         if self.side % 2 == 0:
             raise ValueError(f"side should be odd: an even board has no middle cell. Found {self.side}.")
         for name in RANGES:
@@ -115,7 +112,6 @@ PRESETS = {
         inner_steps=(16, 32),
         meta_lr=(1e-6, 1e-3),
         meta_momentum=(1e-2, 1.0),
-        meta_scale=0.0,
         # The texts' range reaches 1, which would leave nothing to train on.
         validation=(1e-2, 0.7),
     ),
@@ -143,7 +139,6 @@ def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setti
             meta_lr=trial.suggest_float("meta_lr", *config.meta_lr, log=True),
             meta_momentum=trial.suggest_float("meta_momentum", *config.meta_momentum, log=True),
             validation=max(trial.suggest_float("validation", *config.validation, log=True), 1 / count),
-            scale=config.meta_scale,
         )
     return setting
 
