@@ -46,9 +46,9 @@ class Config:
     """Numbers of training boards; the texts have 128, 256, ..., 8192."""
     side: int = 7
     """Cells a side; the texts have 17. What decides the middle cell fits into 7."""
-    trials: int = 3
+    trials: int = 2
     """Trials of each method's search, for each number of boards; the search draws the first ten at random."""
-    steps: int | None = 2048
+    steps: int | None = 3072
     """Ordinary steps of the student, with every method; None for `epochs`."""
     epochs: int = 200
     """Passes over as many boards as there are for training, with every method; read where `steps` is None."""
@@ -68,7 +68,7 @@ class Config:
     """Least and greatest number of feature maps of a layer; the texts search 16 to 32."""
     inner_steps: tuple[int, ...] = (16, 16)
     """Least and greatest n; the texts search 16 to 32."""
-    meta_lr: tuple[float, ...] = (7e1, 2e2)
+    meta_lr: tuple[float, ...] = (7e1, 1.5e2)
     """Range of the teacher's learning rate; the texts search 1e-6 to 1e-3, with which phi hardly moves here."""
     meta_momentum: tuple[float, ...] = (0.9, 0.9)
     """Range of the teacher's momentum; the texts search 0.01 to 1."""
@@ -95,7 +95,7 @@ class Config:
 
 
 PRESETS = {
-    # Smaller boards, and three trials: a search at random. Its ranges were narrowed on seeds from 100 on.
+    # Smaller boards, and two trials: a search at random. Its ranges were narrowed on seeds from 100 on.
     "quick": Config(),
     "paper": Config(
         examples=(128, 256, 512, 1024, 2048, 4096, 8192),
