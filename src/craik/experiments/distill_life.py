@@ -159,7 +159,7 @@ def train(config: Config, method: Method, setting: Setting, student: Student, da
         yield from ordinary_steps(losses, batches, optimizer, length(config, setting, len(examples.y)), every)
         return
     teacher = networks.make_teacher(method, setting, data, torch.Generator().manual_seed(config.seed + 2**33), config.layers)
-    everything = Split(torch.arange(len(examples.y)), torch.arange(1))  # a teacher that is never trained needs no validation
+    everything = Split(torch.arange(len(examples.y)), torch.arange(0))  # a teacher that is never trained needs no validation
     split = split_rows(len(examples.y), setting.validation, generator) if method == "meta" else everything
     distillation = Distillation(
         student,
