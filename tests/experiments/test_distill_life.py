@@ -15,7 +15,7 @@ TINY = replace(
     examples=(32,),
     side=5,
     trials=2,
-    epochs=1,
+    steps=3,
     filters=(2, 3),
     inner_steps=(1, 2),
     student_steps=1,
@@ -42,11 +42,11 @@ def test_the_same_seed_gives_the_same_rows(rows):
 
 def test_settings_stay_in_the_ranges_and_unused_ones_stay_zero(rows):
     for row in rows:
-        assert 2e-3 <= row["lr"] <= 6e-3
-        assert 0.5 <= row["multiplier"] <= 1.5
+        assert TINY.lr[0] <= row["lr"] <= TINY.lr[1]
+        assert TINY.multiplier[0] <= row["multiplier"] <= TINY.multiplier[1]
         assert 0 <= row["beta1"] <= 0.9
         assert 2 <= row["filters"] <= 3
-        assert (row["meta_lr"] > 0) == (row["inner_steps"] > 0) == (row["method"] == "meta")
+        assert (row["meta_lr"] > 0) == (row["inner_steps"] > 0) == (row["meta_momentum"] > 0) == (row["method"] == "meta")
         assert (row["scale"] > 0) == (row["method"] == "random")
         assert (row["alpha"] >= 100) == (row["method"] != "none")
 
@@ -57,17 +57,39 @@ def test_a_fixed_teacher_is_never_trained_and_trains_on_all_boards(method, monke
         raise AssertionError("a fixed teacher took a meta-step")
 
     monkeypatch.setattr(distill_life.Distillation, "meta_step", refuse)
+    assert steps_of(method, replace(TINY, steps=None, epochs=1)) == [1, 2]  # an epoch of 32 / 16
+
+
+def steps_of(method, config):
     data = life(0, 32, side=5, selection=1, test=1)
     student = _life_networks.Student(SETTING, torch.Generator().manual_seed(0))
-    steps = list(distill_life.train(TINY, method, SETTING, student, data))
-    assert steps == [2]  # an epoch of 32 / 16
+    return list(distill_life.train(config, method, SETTING, student, data, every=1))
 
 
-def test_the_oracle_supervises_the_last_layer_of_every_generation():
+@pytest.mark.parametrize("config", [TINY, replace(TINY, steps=None, epochs=3)])
+def test_every_method_takes_as_many_ordinary_steps(config):
+    # Half of the boards are kept from LDT's student; it takes no fewer steps for that.
+    counts = {method: steps_of(method, config)[-1] for method in config.methods}
+    assert set(counts.values()) == {config.steps or 3 * 32 // 16}
+
+
+@pytest.mark.parametrize("supervised", ["all", "third"])
+def test_the_oracle_supervises_the_last_layer_of_every_generation(supervised):
     data = life(0, 4, side=5, selection=1, test=1)
-    oracle = _life_networks.make_teacher("oracle", SETTING, data, torch.Generator())
-    assert list(oracle.filters) == ["body.4", "body.10", "body.16"]
-    assert len(_life_networks.make_teacher("meta", SETTING, data, torch.Generator()).filters) == 9
+
+    def layers(method):
+        return list(_life_networks.make_teacher(method, SETTING, data, torch.Generator(), supervised).filters)
+
+    last = ["body.4", "body.10", "body.16"]
+    assert layers("oracle") == last
+    assert layers("meta") == layers("random")
+    assert layers("meta") == (last if supervised == "third" else [f"body.{2 * layer}" for layer in range(9)])
+
+
+def test_the_paper_preset_is_the_texts():
+    paper = distill_life.PRESETS["paper"]
+    assert (paper.layers, paper.moments, paper.steps, paper.epochs, paper.side) == ("all", "fresh", None, 200, 17)
+    assert (paper.meta_momentum, paper.meta_lr, paper.batch) == ((1e-2, 1.0), (1e-6, 1e-3), (32, 128))
 
 
 def test_the_student_sees_far_enough_and_reads_the_middle():
@@ -97,7 +119,9 @@ def test_figures_and_progress(rows):
     assert shares[-1] == 1
 
 
-@pytest.mark.parametrize("changes", [{"trials": 0}, {"examples": ()}, {"filters": (4, 2)}, {"meta_lr": (0.0, 1.0)}])
+@pytest.mark.parametrize(
+    "changes", [{"trials": 0}, {"examples": ()}, {"filters": (4, 2)}, {"meta_lr": (0.0, 1.0)}, {"validation": (0.1, 1.0)}]
+)
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="Found"):
         replace(TINY, **changes)

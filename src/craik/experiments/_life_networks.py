@@ -1,15 +1,18 @@
 """The Game of Life's student and teachers, and the settings that a search chooses for them."""
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import TimeMixture
+from craik.distill import Examples, TimeMixture
 from craik.networks import scaled_convolutions
 from craik.tasks.life import STEPS, LifeData, oracle_logits
 
 Method = Literal["meta", "random", "oracle", "none"]
+Layers = Literal["all", "third"]
 
 LAYERS = 3 * STEPS
 """Hidden layers of the student: three for each generation."""
@@ -47,12 +50,34 @@ class Student(nn.Module):
         return self.read(hidden[:, :, middle : middle + 1, middle : middle + 1]).flatten()
 
 
-def make_teacher(method: Method, setting: Setting, data: LifeData, generator: torch.Generator) -> TimeMixture:
-    """Return the mixture over time for the supervised layers: all nine, or with the oracle the third of every generation."""
-    layers = range(2, LAYERS, 3) if method == "oracle" else range(LAYERS)
+def make_teacher(
+    method: Method, setting: Setting, data: LifeData, generator: torch.Generator, supervised: Layers
+) -> TimeMixture:
+    """Return the mixture over time for the supervised layers: all nine, or the third of every generation.
+
+    The oracle has the latter in any case: no frame stands between two generations.
+    """
+    layers = range(LAYERS) if supervised == "all" and method != "oracle" else range(2, LAYERS, 3)
     names = {f"body.{2 * layer}": setting.filters for layer in layers}
     teacher = TimeMixture(STEPS, names, scale=setting.scale, generator=generator)
     if method == "oracle":
         with torch.no_grad():
             teacher.phi.copy_(oracle_logits(data.frame_of_step, setting.filters))
     return teacher
+
+
+def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each board."""
+    return binary_cross_entropy_with_logits(prediction, y, reduction="none")
+
+
+def losses_without(student: Student, examples: Examples) -> Callable[[Tensor], Tensor]:
+    """Return the loss on labels alone, by the rows of a batch."""
+    return lambda rows: label_loss(student(examples.x[rows]), examples.y[rows])
+
+
+def accuracy(student: Student, examples: Examples) -> float:
+    """Return a student's accuracy."""
+    with torch.no_grad():
+        parts = [student(x) for x in examples.x.split(500)]
+    return float(((torch.cat(parts) > 0) == (examples.y > 0.5)).float().mean())

@@ -7,21 +7,20 @@ by an oracle and kept, or absent; each has its settings from a search of its own
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from matplotlib.figure import Figure
-from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import Distillation, Examples, Split, SquaredError, split_rows
+from craik.distill import Distillation, Split, SquaredError, split_rows
+from craik.experiments import _life_networks as networks
 from craik.experiments._distill_life_figures import CLAIMS, draw_accuracy
-from craik.experiments._life_networks import Method, Setting, Student, make_teacher
+from craik.experiments._life_networks import Layers, Method, Setting, Student
 from craik.experiments._measured import Measured, summary
-from craik.experiments._ordinary_steps import now_and_then, ordinary_steps, shuffled
+from craik.experiments._ordinary_steps import ordinary_steps, shuffled
 from craik.harness.claims import Row
 from craik.harness.columns import number
-from craik.harness.limits import at_least, not_empty, positive
+from craik.harness.limits import at_least, between, not_empty, positive
 from craik.tasks.life import LifeData, life
 
 if TYPE_CHECKING:
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 REPRODUCES = "thesis section 4.4.2, appendix C.3, figure 4.6; paper section 4.2, appendix C, figure 4"
 
 __all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
+
+RANGES = ("lr", "batch", "multiplier", "alpha", "filters", "inner_steps", "meta_lr", "meta_momentum", "validation")
+"""Fields that are ranges of the search."""
 
 
 @dataclass(frozen=True)
@@ -40,27 +42,39 @@ class Config:
     """First seed: of the boards, the search, the initial weights, the split and the batches."""
     methods: tuple[Method, ...] = ("none", "random", "meta", "oracle")
     """No teacher, a fixed random one, a learnt one (LDT), a fixed oracle."""
-    examples: tuple[int, ...] = (512,)
+    examples: tuple[int, ...] = (2048,)
     """Numbers of training boards; the texts have 128, 256, ..., 8192."""
-    side: int = 9
+    side: int = 7
     """Cells a side; the texts have 17. What decides the middle cell fits into 7."""
     trials: int = 2
-    """Trials of each method's search, for each number of boards."""
-    epochs: int = 120
-    """Passes over the training part; the texts have 200."""
-    lr: tuple[float, ...] = (2e-3, 6e-3)
+    """Trials of each method's search, for each number of boards; the search draws the first ten at random."""
+    steps: int | None = 3072
+    """Ordinary steps of the student, with every method; None for `epochs`."""
+    epochs: int = 200
+    """Passes over as many boards as there are for training, with every method; read where `steps` is None."""
+    layers: Layers = "third"
+    """What the learnt and the random teacher supervise: all hidden layers or, as the oracle, the third of a generation."""
+    moments: Literal["fresh", "student"] = "student"
+    """Where the inner Adam's moments start: afresh, or from those of the student's own."""
+    lr: tuple[float, ...] = (3e-3, 5e-3)
     """Range of the student's learning rate; the texts search 1e-4 to 1e-2."""
-    multiplier: tuple[float, ...] = (0.5, 1.5)
-    """Range of the factor on the initial weights; the texts search 0.1 to 2."""
-    alpha: tuple[float, ...] = (1e2, 5e2)
+    batch: tuple[int, ...] = (40, 56)
+    """Least and greatest batch; the texts search 32 to 128."""
+    multiplier: tuple[float, ...] = (1.7, 2.0)
+    """Range of the factor on PyTorch's initial weights, of which 2.45 are He's; the texts search 0.1 to 2."""
+    alpha: tuple[float, ...] = (2e2, 5e2)
     """Range of the teaching coefficient; the texts search 1e2 to 1e4."""
-    filters: tuple[int, ...] = (12, 16)
+    filters: tuple[int, ...] = (12, 12)
     """Least and greatest number of feature maps of a layer; the texts search 16 to 32."""
-    inner_steps: tuple[int, ...] = (8, 8)
+    inner_steps: tuple[int, ...] = (16, 16)
     """Least and greatest n; the texts search 16 to 32."""
-    meta_lr: tuple[float, ...] = (1e-1, 1e1)
-    """Range of the teacher's learning rate; the texts search 1e-6 to 1e-3, for a loss whose scale they do not tell."""
-    student_steps: int = 8
+    meta_lr: tuple[float, ...] = (7e1, 1.5e2)
+    """Range of the teacher's learning rate; the texts search 1e-6 to 1e-3, with which phi hardly moves here."""
+    meta_momentum: tuple[float, ...] = (0.9, 0.9)
+    """Range of the teacher's momentum; the texts search 0.01 to 1."""
+    validation: tuple[float, ...] = (0.3, 0.3)
+    """Range of the share of boards that trains the learnt teacher and not its student; the texts search 0.01 to 1."""
+    student_steps: int = 32
     """N, ordinary steps after each meta-step; the texts do not say."""
     selection: int = 1000
     """Boards on which trials and the time to stop are selected."""
@@ -70,30 +84,36 @@ class Config:
     def __post_init__(self) -> None:
         not_empty(self, "methods", "examples")
         at_least(self, 2, "examples", why="one is trained on and one held out")
-        at_least(self, 1, "side", "trials", "epochs", "student_steps", "selection", "test")
+        at_least(self, 1, "side", "trials", "steps", "epochs", "student_steps", "selection", "test")
         if self.side % 2 == 0:
             raise ValueError(f"side should be odd: an even board has no middle cell. Found {self.side}.")
-        for name in ("lr", "multiplier", "alpha", "filters", "inner_steps", "meta_lr"):
+        for name in RANGES:
             positive(self, name)
             if len(ends := getattr(self, name)) != 2 or ends[0] > ends[1]:
                 raise ValueError(f"{name} should be a range, its least value and its greatest. Found {ends}.")
+        between(self, 0, 0.99, "validation", why="the rest trains the student")
 
 
 PRESETS = {
-    # Smaller boards, and two trials in narrower ranges, in which the oracle's student learns on some seeds; LDT's has not
-    # learnt within this budget on any that we tried.
+    # Smaller boards, and two trials: a search at random. Its ranges were narrowed on seeds from 100 on.
     "quick": Config(),
     "paper": Config(
         examples=(128, 256, 512, 1024, 2048, 4096, 8192),
         side=17,
         trials=50,
-        epochs=200,
+        steps=None,
+        layers="all",
+        moments="fresh",
         lr=(1e-4, 1e-2),
+        batch=(32, 128),
         multiplier=(0.1, 2.0),
         alpha=(1e2, 1e4),
         filters=(16, 32),
         inner_steps=(16, 32),
         meta_lr=(1e-6, 1e-3),
+        meta_momentum=(1e-2, 1.0),
+        # The texts' range reaches 1, which would leave nothing to train on.
+        validation=(1e-2, 0.7),
     ),
 }
 SEEDS = {"quick": 3, "paper": 3}
@@ -105,7 +125,7 @@ def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setti
         lr=trial.suggest_float("lr", *config.lr, log=True),
         beta1=1 - trial.suggest_float("one_minus_beta1", 1e-1, 1.0, log=True),
         decay=trial.suggest_float("decay", 1e-8, 1e-3, log=True),
-        batch=min(trial.suggest_int("batch", 32, 128), count // 2),
+        batch=min(trial.suggest_int("batch", *config.batch), count // 2),
         multiplier=trial.suggest_float("multiplier", *config.multiplier, log=True),
         filters=trial.suggest_int("filters", *config.filters),
     )
@@ -114,30 +134,31 @@ def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setti
     if method == "random":
         setting = setting._replace(scale=trial.suggest_float("scale", 1e-2, 1.0, log=True))
     if method == "meta":
-        # The texts' range of the split reaches 1, which would leave nothing to train on.
         setting = setting._replace(
             inner_steps=trial.suggest_int("inner_steps", *config.inner_steps),
             meta_lr=trial.suggest_float("meta_lr", *config.meta_lr, log=True),
-            meta_momentum=1 - trial.suggest_float("one_minus_meta_momentum", 1e-2, 1.0, log=True),
-            validation=max(trial.suggest_float("validation", 1e-2, 0.7, log=True), 1 / count),
+            meta_momentum=trial.suggest_float("meta_momentum", *config.meta_momentum, log=True),
+            validation=max(trial.suggest_float("validation", *config.validation, log=True), 1 / count),
         )
     return setting
 
 
-def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
-    """Return the cross-entropy of each board."""
-    return binary_cross_entropy_with_logits(prediction, y, reduction="none")
+def length(config: Config, setting: Setting, examples: int) -> int:
+    """Return the number of a student's ordinary steps: with every method the same, whatever it trains on."""
+    return config.steps or config.epochs * max(1, examples // setting.batch)
 
 
-def train(config: Config, method: Method, setting: Setting, student: Student, data: LifeData) -> Iterator[int]:
-    """Train a student in place; yield the number of its steps after every epoch."""
+def train(config: Config, method: Method, setting: Setting, student: Student, data: LifeData, every: int) -> Iterator[int]:
+    """Train a student in place; yield the number of its steps every so many."""
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     examples = data.data.train
     optimizer = torch.optim.Adam(student.parameters(), setting.lr, betas=(setting.beta1, 0.999), weight_decay=setting.decay)
     if method == "none":
-        yield from train_without(config, setting, student, examples, optimizer, generator)
+        batches = shuffled(torch.arange(len(examples.y)), setting.batch, generator)
+        losses = networks.losses_without(student, examples)
+        yield from ordinary_steps(losses, batches, optimizer, length(config, setting, len(examples.y)), every)
         return
-    teacher = make_teacher(method, setting, data, torch.Generator().manual_seed(config.seed + 2**33))
+    teacher = networks.make_teacher(method, setting, data, torch.Generator().manual_seed(config.seed + 2**33), config.layers)
     everything = Split(torch.arange(len(examples.y)), torch.arange(0))  # a teacher that is never trained needs no validation
     split = split_rows(len(examples.y), setting.validation, generator) if method == "meta" else everything
     distillation = Distillation(
@@ -149,7 +170,8 @@ def train(config: Config, method: Method, setting: Setting, student: Student, da
         student_optimizer=optimizer,
         meta_optimizer=torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum),
         inner="student",
-        label_loss=label_loss,
+        moments=config.moments,
+        label_loss=networks.label_loss,
         alpha=setting.alpha,
         inner_steps=max(1, setting.inner_steps),
         student_steps=config.student_steps,
@@ -157,46 +179,20 @@ def train(config: Config, method: Method, setting: Setting, student: Student, da
         generator=generator,
         teaching_loss=SquaredError("mean"),
     )
-    per_epoch = max(1, len(split.training) // setting.batch)
-    for step in range(1, config.epochs * per_epoch + 1):
+    for step in range(1, length(config, setting, len(examples.y)) + 1):
         if method == "meta" and (step - 1) % config.student_steps == 0:
             distillation.meta_step()
         distillation.student_steps(1)
-        if step % per_epoch == 0:
+        if step % every == 0:
             yield step
-
-
-def train_without(
-    config: Config,
-    setting: Setting,
-    student: Student,
-    examples: Examples,
-    optimizer: torch.optim.Optimizer,
-    generator: torch.Generator,
-) -> Iterator[int]:
-    """Train a student in place on labels alone; yield the number of its steps after every epoch."""
-    per_epoch = max(1, len(examples.y) // setting.batch)
-
-    def losses(rows: Tensor) -> Tensor:
-        return label_loss(student(examples.x[rows]), examples.y[rows])
-
-    batches = shuffled(torch.arange(len(examples.y)), setting.batch, generator)
-    yield from ordinary_steps(losses, batches, optimizer, config.epochs * per_epoch, per_epoch)
-
-
-def accuracy(student: Student, examples: Examples) -> float:
-    """Return a student's accuracy."""
-    with torch.no_grad():
-        parts = [student(x) for x in examples.x.split(500)]
-    return float(((torch.cat(parts) > 0) == (examples.y > 0.5)).float().mean())
 
 
 def measure(config: Config, method: Method, setting: Setting, data: LifeData) -> Iterator[Measured]:
     """Train one student and look at it eight times."""
     student = Student(setting, torch.Generator().manual_seed(config.seed + 2**34))
-    every = max(1, config.epochs // 8)
-    for step in now_and_then(train(config, method, setting, student, data), every, config.epochs):
-        yield Measured(step, accuracy(student, data.data.selection), accuracy(student, data.data.test))
+    every = max(1, length(config, setting, len(data.data.train.y)) // 8)
+    for step in train(config, method, setting, student, data, every):
+        yield Measured(step, *(networks.accuracy(student, part) for part in (data.data.selection, data.data.test)))
 
 
 def run(config: Config) -> Iterator[Row]:
