@@ -62,7 +62,7 @@ class Settings:
     """H: how many frames ahead ASI may match."""
     exploration_steps: int = 600
     """K: training steps in which the probability of a random match falls from 1 to 0; 0 for no exploration."""
-    sampling_steps: int = 3000
+    sampling_steps: int = 1200
     """Training steps in which the probability of feeding true frames falls from 1 to 0; the same for every method."""
     batch: int = 2
     """Episodes of a training step."""

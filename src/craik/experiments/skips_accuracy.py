@@ -63,7 +63,15 @@ PRESETS = {
     "quick": Config(decay_evaluations=10_000),
     # The largest that hours on two cores allow: small boards, as many training episodes as in the thesis, seen equally often.
     # Without exploration ASI takes nearly every frame, so as long as a step of 1 does; it is left to the other presets.
-    "epochs": Config(methods=("asi", "fixed-1", "fixed-2", "fixed-3"), episodes=500, epochs=6, checks=6, decay_steps=1100),
+    # Sampling ends half-way: where true frames run out before the learning rate falls, balls vanish from predictions for good.
+    "epochs": Config(
+        methods=("asi", "fixed-1", "fixed-2", "fixed-3"),
+        episodes=500,
+        epochs=6,
+        checks=6,
+        decay_steps=1100,
+        sampling_steps=3000,
+    ),
     # 150 epochs at dt = 1, of about 119 frames each.
     "paper": Config(
         **asdict(skips.PUBLISHED),

@@ -26,7 +26,7 @@ REPRODUCES = "thesis section 2.3.2 (nine runs for each method), appendix A, tabl
 RANGES: dict[str, dict[str, tuple[Any, ...]]] = {
     "quick": {
         "learning_rate": (1e-3, 2e-3, 3e-3, 5e-3),
-        "sampling_steps": (300, 600, 1200, 3000),
+        "sampling_steps": (150, 300, 600, 1200),
         "decay_evaluations": (None, 5_000, 10_000),
         "horizon": (15, 18, 21, 25),
         "exploration_steps": (300, 600, 900),
