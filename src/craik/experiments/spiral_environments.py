@@ -145,7 +145,7 @@ CLAIMS = (
     ),
     Claim(
         id="spiral-environments.mean-256",
-        text="With fewer environments it does not.",
+        text="With a quarter of them, 256, it does not.",
         source=_SOURCE,
         printed="fails",
         measure=best("mean", 256),
