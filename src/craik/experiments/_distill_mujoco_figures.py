@@ -94,8 +94,8 @@ class GapDifference:
 
 
 _TRIED = (
-    "The quick preset unrolls 16 steps instead of 96, with a smaller teacher, and ends after 200 rounds; on Walker2d and Hopper "
-    "LDT's error is still falling then. The preset paper has not been run."
+    "The quick preset unrolls 16 steps instead of 96, with a smaller teacher, and ends after 200 rounds; on Walker2d and "
+    "Hopper LDT's error is still falling then. The preset paper has not been run."
 )
 
 
