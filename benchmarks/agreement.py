@@ -23,8 +23,8 @@ from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supp
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
 from torch import Generator
 
-from craik.harness.errors import HarnessError, suggestion
-from craik.harness.rows import Row
+from craik.lab.errors import LabError, suggestion
+from craik.lab.rows import Row
 
 Announce = Callable[[str], None]
 
@@ -184,7 +184,7 @@ def _level(name: str, key: str, entry: Entry, config: Config, announce: Announce
     arguments |= {"threads": config.threads, "seed": config.seed, "small": config.small}
     try:
         return Level(in_fresh_process("agreement", Path(__file__).parent, arguments))
-    except HarnessError as error:
+    except LabError as error:
         return Level(None, f"memory not measured: {error}")
 
 

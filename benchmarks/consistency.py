@@ -20,8 +20,8 @@ from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
 from craik.agreement.consistency import Choices, Landscape, Score, inconsistency, landscape_of_model
-from craik.harness.rows import Row
-from craik.networks import mlp
+from craik.lab.rows import Row
+from craik.nn.perceptrons import mlp
 
 Announce = Callable[[str], None]
 

@@ -22,8 +22,8 @@ from craik_benchmarks.unrolls.methods import PLAIN, Compute, Method, NotRunError
 from craik_benchmarks.unrolls.problem import Unrolling, unrolling
 from torch import Generator, Tensor
 
-from craik.harness.errors import HarnessError, suggestion
-from craik.harness.rows import Row
+from craik.lab.errors import LabError, suggestion
+from craik.lab.rows import Row
 
 Announce = Callable[[str], None]
 
@@ -187,7 +187,7 @@ def _level(problem: str, n: int, key: str, config: Config, announce: Announce) -
     arguments |= {name: getattr(config, name) for name in ("threads", "seed", "small")}
     try:
         found: int = in_fresh_process("distill", Path(__file__).parent, arguments)
-    except HarnessError:
+    except LabError:
         return None
     return found
 

@@ -20,8 +20,8 @@ from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supp
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads
 from torch import Generator
 
-from craik.harness.errors import HarnessError, suggestion
-from craik.harness.rows import Row
+from craik.lab.errors import LabError, suggestion
+from craik.lab.rows import Row
 
 Announce = Callable[[str], None]
 
@@ -132,7 +132,7 @@ def _peaks(size: str, config: Config, announce: Announce) -> dict[str, int]:
         }
         try:
             found[method] = in_fresh_process("skips", Path(__file__).parent, arguments)
-        except HarnessError as error:
+        except LabError as error:
             announce(str(error))
     return found
 

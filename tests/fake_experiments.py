@@ -18,8 +18,8 @@ COUNTER = textwrap.dedent('''\
     from pathlib import Path
     from typing import Literal
 
-    from craik.harness.claims import Claim, bootstrap
-    from craik.harness.figures import COLOURS, band, panels
+    from craik.lab.claims import Claim, bootstrap
+    from craik.lab.drawing import COLOURS, band, panels
     from {package}._shared import double
 
     REPRODUCES = "Figure 0 of no thesis."

@@ -3,8 +3,8 @@
 import torch
 
 from craik.distill.data import Examples
-from craik.tasks.mujoco import BINS
-from craik.tasks.mujoco_rollouts import STEPS
+from craik.tasks.bodies.mujoco import BINS
+from craik.tasks.bodies.rollouts import STEPS
 from craik.tasks.privileged import PrivilegedData
 
 

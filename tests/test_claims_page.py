@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from craik.harness.markdown import write_claims_markdown
+from craik.lab.showing.claims import write_claims_markdown
 
 ROOT = Path(__file__).parents[1]
 

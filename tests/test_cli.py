@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from craik import cli
-from craik.harness import discovery
+from craik.lab import experiment as discovery
 from fake_experiments import package
 
 __all__ = ["package"]
@@ -179,7 +179,7 @@ def test_a_reader_that_leaves_is_no_failure_to_speak_of():
 
 @pytest.mark.parametrize(("missing", "words"), [("rich.console", ("run", "counter-walk")), ("jinja2", ("report", "."))])
 def test_a_missing_extra_is_a_sentence(craik, monkeypatch, missing, words):
-    for name in ("craik.harness.terminal", "craik.harness.report"):
+    for name in ("craik.lab.showing.terminal", "craik.lab.showing.report"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     status, out, said = craik(*words)
@@ -202,7 +202,7 @@ def test_a_full_disk_is_a_sentence(craik, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device", "rows.jsonl")
 
-    monkeypatch.setattr("craik.harness.runs.write_rows", full)
+    monkeypatch.setattr("craik.lab.running.execute.write_rows", full)
     status, _, said = craik("run", "counter-walk", "--seeds", "1")
     assert status == 1
     assert said.splitlines()[-1] == (

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from craik.cli import COMMANDS
-from craik.harness.discovery import load, names
-from craik.harness.settings import RESERVED, settings_of
+from craik.lab.experiment import load, names
+from craik.lab.fields import RESERVED, settings_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from craik.harness.rows import Row
-from craik.harness.wording import number
+from craik.lab.rows import Row
+from craik.lab.showing.wording import number
 
 DENOMINATOR = "plain backprop"
 """The method that all ratios are to, and no peer."""

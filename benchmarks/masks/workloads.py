@@ -8,8 +8,8 @@ from craik_benchmarks.masks.networks import fastresnet, initialise, relu_mlp, re
 from craik_benchmarks.masks.problem import Problem, single_examples
 from torch import Generator, Tensor, nn
 
-from craik.networks import mlp
-from craik.tasks.spirals import spirals
+from craik.nn.perceptrons import mlp
+from craik.tasks.boards.spirals import spirals
 
 THRESHOLD = 0.2
 """The threshold of the papers' CIFAR experiments; the spirals ask for full agreement."""

@@ -18,12 +18,12 @@ from typing import Any
 
 from craik_benchmarks.measuring.timing import Step
 
-from craik.harness.errors import HarnessError
+from craik.lab.errors import LabError
 
 CHILD = """\
 import json, sys
 from pathlib import Path
-from craik.harness.benches import load
+from craik.cli.benches import load
 arguments = json.loads(sys.argv[1])
 bench = load(arguments["bench"], Path(arguments["folder"]))
 print(json.dumps(bench.module.probe(**arguments["probe"])))
@@ -78,14 +78,14 @@ def in_fresh_process(bench: str, folder: Path, probe: Mapping[str, Any]) -> Any:
     """Call a benchmark's `probe` in a fresh interpreter and return what it returned.
 
     Raises:
-        HarnessError: the process failed, for example for want of memory.
+        LabError: the process failed, for example for want of memory.
     """
     arguments = json.dumps({"bench": bench, "folder": str(folder), "probe": dict(probe)})
     command = [sys.executable, "-c", CHILD, arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        raise HarnessError(f"the probe must end well, but found {last}", done.stderr)
+        raise LabError(f"the probe must end well, but found {last}", done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
 
 

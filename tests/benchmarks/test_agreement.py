@@ -8,8 +8,8 @@ import torch
 from craik_benchmarks.masks.methods import Method, methods
 
 from craik import cli
-from craik.harness.benches import folder, load
-from craik.harness.benchrows import KEYS, markdown, read_results
+from craik.cli.benches import folder, load
+from craik.cli.benchrows import KEYS, markdown, read_results
 
 SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "craik,running_sums,backpack")
 

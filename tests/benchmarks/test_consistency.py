@@ -2,8 +2,8 @@ import itertools
 import json
 
 from craik import cli
-from craik.harness.benches import folder, load
-from craik.harness.benchrows import KEYS
+from craik.cli.benches import folder, load
+from craik.cli.benchrows import KEYS
 
 
 def test_rows(capsys, monkeypatch, tmp_path):

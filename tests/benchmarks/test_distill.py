@@ -10,9 +10,9 @@ from craik_benchmarks.unrolls.problem import unrolling
 from torch import nn
 
 from craik import cli
-from craik.harness.benches import folder, load
-from craik.harness.benchrows import KEYS
-from craik.networks import trajectory_network
+from craik.cli.benches import folder, load
+from craik.cli.benchrows import KEYS
+from craik.nn.perceptrons import trajectory_network
 
 COMPILED = {"craik", "craik_whole", "craik_bf16"}
 """What a test has no time to compile; their graphs are tested in tests/distill."""

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from craik_benchmarks.measuring import memory
 
-from craik.harness.benches import folder
-from craik.harness.errors import HarnessError
+from craik.cli.benches import folder
+from craik.lab.errors import LabError
 
 pytestmark = pytest.mark.skipif(not memory.supported(), reason="this system has no high-water mark to reset")
 
 HOLD_AND_PEAK = """
 import json, sys
 from pathlib import Path
-from craik.harness.benches import load_package
+from craik.cli.benches import load_package
 load_package(Path(sys.argv[1]))
 from craik_benchmarks.measuring.memory import peak_level
 mib = 2**20
@@ -36,7 +36,7 @@ def test_a_level_is_what_is_held_and_what_a_step_adds_and_no_more():
 ADDED = """
 import json, sys
 from pathlib import Path
-from craik.harness.benches import load_package
+from craik.cli.benches import load_package
 load_package(Path(sys.argv[1]))
 from craik_benchmarks.measuring.memory import added_peak
 mib = 2**20
@@ -65,7 +65,7 @@ def test_a_stack_of_gradients_shows():
 
 
 def test_a_probe_that_fails_is_a_sentence():
-    with pytest.raises(HarnessError, match="the probe must end well, but found KeyError: 'mlp-35'"):
+    with pytest.raises(LabError, match="the probe must end well, but found KeyError: 'mlp-35'"):
         probe(workload="mlp-35")
 
 

@@ -10,8 +10,8 @@ from craik_benchmarks.optimisers.methods.cautious_adamw import CautiousAdamW, ti
 
 from craik import cli
 from craik.agreement import TemporalAndMaskAdam
-from craik.harness.benches import folder, load
-from craik.harness.benchrows import KEYS
+from craik.cli.benches import folder, load
+from craik.cli.benchrows import KEYS
 
 
 def test_json_has_the_agreed_keys_and_ours_are_exact(tmp_path, monkeypatch, capsys):

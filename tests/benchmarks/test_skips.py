@@ -6,8 +6,8 @@ from craik_benchmarks.following import literal
 from craik_benchmarks.measuring.memory import in_fresh_process
 
 from craik import cli
-from craik.harness.benches import folder, load
-from craik.harness.benchrows import KEYS
+from craik.cli.benches import folder, load
+from craik.cli.benchrows import KEYS
 
 SMALL = ("--quick", "--sizes", "36x40", "--repeats", "2", "--turn", "0")
 

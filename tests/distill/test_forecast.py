@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 import distill_models as models
+from craik.cli.benches import folder, load_package
 from craik.distill import SGD, Adam, Adjoint, Batches, Checkpoint, Labelled, Truncated, forecast_memory, meta_gradient
-from craik.harness.benches import folder, load_package
 
 WIDTH, BATCH, STEPS = 256, 512, 8
 

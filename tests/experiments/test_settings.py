@@ -7,9 +7,9 @@ from typing import Union, get_args, get_origin
 
 import pytest
 
-from craik.harness.discovery import load, names
-from craik.harness.settings import parse_value, settings_of
-from craik.harness.values import written
+from craik.lab.experiment import load, names
+from craik.lab.fields import parse_value, settings_of
+from craik.lab.values import written
 
 MEANS = {
     ("seed", 0): "",  # a negative seed is refused by `plan`, for all experiments

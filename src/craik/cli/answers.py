@@ -1,0 +1,100 @@
+"""What the command line answers with: JSON objects, help, paths as the user's folder sees them, a sentence for each failure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import textwrap
+import traceback
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from craik.cli.benches import Bench
+from craik.lab.claims import JudgedClaim
+from craik.lab.errors import LabError
+from craik.lab.experiment import Experiment
+from craik.lab.fields import settings_of, values_of
+from craik.lab.running.execute import RunResult
+from craik.lab.running.recorded import RecordedRun
+from craik.lab.values import kind, written
+
+
+def complain(error: BaseException, words: Sequence[str]) -> int:
+    """Says on stderr why a command failed, and on stdout too where JSON was asked for.
+
+    Args:
+        error: what ended the command; it is being handled.
+        words: the command's; `--traceback` and `--json` count wherever they stand, in a line that cannot be read too.
+
+    Returns:
+        The exit status.
+    """
+    sentence, status = _sentence(error)
+    if "--traceback" in words:
+        print(getattr(error, "detail", "") or traceback.format_exc(), file=sys.stderr)
+    print(f"craik: {sentence}", file=sys.stderr)
+    if "--json" in words:
+        print_json({"error": sentence, "status": status})
+    return status
+
+
+def _sentence(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, LabError):
+        return str(error), error.status
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped by Ctrl-C", 130
+    if isinstance(error, ModuleNotFoundError):
+        return f"this command needs what an extra installs, but found {error}; pip install 'craik[experiments]'", 1
+    if isinstance(error, OSError):
+        reason = f"{error.strerror or error} {error.filename or ''}".strip()
+        return f"files must be readable and writable, but found: {reason}; mend that and try again", 1
+    last = traceback.format_exception_only(error)[-1].strip()
+    return f"no command should end like this, but found {last}; --traceback shows where, please report it", 1
+
+
+def run_json(result: RunResult) -> dict[str, Any]:
+    """The answer of `craik run NAME --json`."""
+    return {
+        "name": result.plan.experiment.name,
+        "preset": result.plan.preset,
+        "seconds": result.seconds,
+        "claims": _claims_json(result.claims),
+        "artifacts": [shown(path) for path in result.artifacts],
+    }
+
+
+def recorded_json(run: RecordedRun) -> dict[str, Any]:
+    """One run in the answer of `craik report --json`."""
+    facts = {key: run.summary[key] for key in ("name", "preset", "overrides", "seconds")}
+    return {**facts, "claims": _claims_json(run.claims)}
+
+
+def _claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
+    keys = ("id", "text", "source", "printed", "measured", "low", "high", "verdict")
+    return [{key: getattr(claim, key) for key in keys} for claim in claims]
+
+
+def fields_help(experiment: Experiment | Bench) -> str:
+    """The help of an experiment's or a benchmark's own fields, with the presets' values."""
+    lines = [f"\nfields of {experiment.name}: {experiment.title}"]
+    for setting in settings_of(experiment.config):
+        values = (
+            f"{preset} {shlex.quote(written(values_of(config)[setting.name]))}" for preset, config in experiment.presets.items()
+        )
+        text = f"{setting.help} ({kind(setting.type)}; {', '.join(values)})".strip()
+        wrapped = textwrap.wrap(text, 88, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        lines += [f"  {setting.flag}", *wrapped]
+    return "\n".join(lines)
+
+
+def shown(path: Path) -> str:
+    """A path as people and scripts in this folder use it."""
+    absolute, here = path.absolute(), Path.cwd()
+    return str(absolute.relative_to(here)) if absolute.is_relative_to(here) else str(path)
+
+
+def print_json(content: object) -> None:
+    """The one JSON object of a command, for people and for diffs too."""
+    print(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False))

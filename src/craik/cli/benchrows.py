@@ -1,0 +1,137 @@
+"""What every benchmark records: rows of ratios, their file, their tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from craik.lab.errors import LabError
+from craik.lab.rows import Row
+from craik.lab.running.provenance import Provenance, hardware
+from craik.lab.running.storage import write_atomically
+from craik.lab.showing.wording import interval, number
+
+KEYS = ("workload", "method", "ratio", "low", "high", "memory_ratio", "exact")
+"""What every row holds; numbers are None where nothing was measured, and `note` says why."""
+
+HEADINGS = ("method", "time over plain", "range", "memory over plain", "masks", "remarks")
+"""The columns of the tables, the same in the terminal and in the documentation."""
+
+
+def summary(bench: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """The one JSON object of `craik bench NAME --json`."""
+    return {"bench": bench, "hardware": hardware(), "rows": list(rows)}
+
+
+def write_results(path: Path, bench: str, made: Provenance, rows: Iterable[Row]) -> None:
+    """Writes rows atomically, one JSON object a line, each with where and when it was measured.
+
+    Args:
+        path: the file; its folder must exist.
+        bench: the benchmark's name.
+        made: hardware, versions, commit and time of the run.
+        rows: what it measured.
+    """
+    facts: Row = {"bench": bench, "hardware": made.hardware, "commit": made.commit, "dirty": made.dirty, "time": made.time}
+    facts |= made.versions
+    write_atomically(path, "".join(json.dumps({**facts, **row}, allow_nan=False) + "\n" for row in rows))
+
+
+def read_results(path: Path) -> list[Row]:
+    """The rows of a file that `write_results` wrote.
+
+    Raises:
+        LabError: a line is no such row.
+    """
+    rows: list[Row] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            row: Any = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict) or any(key not in row for key in KEYS):
+            raise LabError(f"a line of {path.name} must be a benchmark's row, but found {line[:60]!r}; measure again")
+        rows.append(row)  # pyright: ignore[reportUnknownArgumentType] # JSON
+    return rows
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """One table a workload, the fastest method first, and the hardware they were measured on."""
+    parts: list[str] = []
+    for workload, members in _by_workload(rows):
+        lines = ["| " + " | ".join(HEADINGS) + " |", "|---|---|---|---|---|---|"]
+        lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in members]
+        first = members[0]
+        made = [f"{first[key]}" for key in ("hardware", "time") if first.get(key)]
+        made += [f"torch {first['torch']}"] if first.get("torch") else []
+        made += [f"commit {first['commit']}{' with changes' * bool(first.get('dirty'))}"] if first.get("commit") else []
+        parts.append("\n".join([f"### {workload}", "", *lines, "", " · ".join(made)]).rstrip() + "\n")
+    return "\n".join(parts)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as a table shows it, in the order of `HEADINGS`.
+
+    >>> cells({"method": "craik", "ratio": 1.234, "low": 1.2, "high": 1.3, "memory_ratio": 1.05, "exact": True})
+    ('craik', '1.23', '[1.2, 1.3]', '1.05', 'exact', '')
+    """
+    values = [row.get(key) for key in ("ratio", "low", "high", "memory_ratio")]
+    ratio, low, high, memory = (value if isinstance(value, int | float) else None for value in values)
+    remarks = "; ".join(str(row[key]) for key in ("note", "version") if row.get(key))
+    return str(row["method"]), number(ratio), interval(low, high), number(memory), _masks(row), remarks
+
+
+def _masks(row: Row) -> str:
+    exact, mismatches = row.get("exact"), row.get("mismatches")
+    if exact is None:
+        return "-"
+    if not exact:
+        return f"differ ({mismatches} components)" if mismatches else "differ"
+    return f"exact ({mismatches} differ by rounding)" if mismatches else "exact"
+
+
+def _by_workload(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(str(row["workload"]), []).append(row)
+    return [(workload, sorted(members, key=_speed)) for workload, members in groups.items()]
+
+
+def _speed(row: Row) -> float:
+    ratio = row["ratio"]
+    return float(ratio) if isinstance(ratio, int | float) else float("inf")
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """The tables on stdout: drawn by rich where it is installed, in plain columns elsewhere."""
+    for workload, members in _by_workload(rows):
+        print()
+        try:
+            _print_rich(workload, [cells(row) for row in members])
+        except ImportError:
+            _print_plain(workload, [cells(row) for row in members])
+
+
+def _print_rich(workload: str, lines: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console  # noqa: PLC0415  # an extra's
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(
+        title=Text(workload), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
+    for heading in HEADINGS:
+        table.add_column(heading, header_style="dim", overflow="fold", no_wrap=heading in HEADINGS[:4])
+    for line in lines:
+        table.add_row(*(Text(cell) for cell in line))
+    Console(width=None if sys.stdout.isatty() else 160, highlight=False).print(table)
+
+
+def _print_plain(workload: str, lines: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(line[column]) for line in [HEADINGS, *lines]) for column in range(len(HEADINGS))]
+    print(workload)
+    for line in [HEADINGS, *lines]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

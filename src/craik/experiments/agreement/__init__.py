@@ -1,0 +1,1 @@
+"""Gradients that agree: memorisation, wrong labels, colours, levels of a game (thesis chapter 3)."""

@@ -1,0 +1,1 @@
+"""Coloured digits: eight ways to train on two environments, three ways to choose their settings, one budget."""

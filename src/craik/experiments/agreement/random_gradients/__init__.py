@@ -1,0 +1,1 @@
+"""How fast the AND-mask silences pure noise: the squared norm of averaged and masked random gradients."""

@@ -1,0 +1,1 @@
+"""Learning to distill trajectories (thesis chapter 4)."""

@@ -1,0 +1,120 @@
+"""How the students of `distill_ablations` are trained: with LDT less one part, or with other uses of privileged data."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from craik.distill import Examples, GatedSquaredError
+from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
+from craik.experiments.distill.mujoco import run as distill_mujoco
+from craik.experiments.distill.mujoco.settings import PRINTED
+from craik.experiments.distill.steps import ordinary_steps, rounds_of, shuffled
+from craik.nn.perceptrons import trajectory_network
+from craik.tasks.bodies.mujoco import BINS
+from craik.tasks.bodies.rollouts import STEPS
+
+
+def train_ablated(settings: distill_mujoco.Config, student: nn.Sequential, data: Examples, trial: Trial) -> Iterator[int]:
+    """Train a student in place with LDT or an ablation of it; yield after every round."""
+    examples = with_other_trajectories(data, trial.variant, torch.Generator().manual_seed(settings.seed + 2**35))
+    printed = PRINTED[settings.environments[0]]
+    splitting = "redrawn" if trial.variant == "redrawn" else "fixed"
+    distillation = distill_mujoco.make_distillation(settings, student, examples, printed, splitting)
+    take = distillation.student_steps if trial.variant == "untrained" else distillation.step
+    yield from rounds_of(take, settings.rounds, settings.student_steps)
+
+
+def train_other(settings: distill_mujoco.Config, student: nn.Sequential, data: Examples, trial: Trial) -> Iterator[int]:
+    """Train a student in place on all examples with targets that never change; yield after every round."""
+    generator = torch.Generator().manual_seed(settings.seed + 2**32)
+    optimizer = torch.optim.Adam(student.parameters(), settings.student_lr)
+    batches = shuffled(torch.arange(len(data.y)), settings.batch, generator)
+    losses = losses_of(settings, student, data, trial)
+    yield from ordinary_steps(losses, batches, optimizer, settings.rounds * settings.student_steps, settings.student_steps)
+
+
+class Losses:
+    """A student's unreduced losses on some rows, with what a fixed teacher adds."""
+
+    def __init__(self, student: nn.Sequential, data: Examples) -> None:
+        self.student, self.data = student, data
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Return the label losses (b,)."""
+        return distill_mujoco.label_loss(self.student(self.data.x[rows]), self.data.y[rows])
+
+
+class RandomTeacherLosses(Losses):
+    """Label losses and the gated squared error to the targets of an untrained teacher."""
+
+    def __init__(self, student: nn.Sequential, data: Examples, teacher: nn.Module, coefficient: float) -> None:
+        super().__init__(student, data)
+        self.teacher, self.coefficient, self.loss = teacher, coefficient, GatedSquaredError()
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Return the losses (b,)."""
+        hidden: dict[str, Tensor] = {}
+        x = self.data.x[rows]
+        for name, layer in self.student.named_children():
+            x = layer(x)
+            if int(name) % 2 == 0 and int(name) < len(self.student) - 1:
+                hidden[name] = x
+        with torch.no_grad():
+            targets = self.teacher(self.data.privileged[rows])
+        return distill_mujoco.label_loss(x, self.data.y[rows]) + self.coefficient * self.loss(hidden, targets)
+
+
+class SoftLabelLosses(Losses):
+    """Generalised distillation: (1 - lambda) cross-entropy with the label + lambda with the teacher's softened prediction."""
+
+    def __init__(self, student: nn.Sequential, data: Examples, soft: Tensor, trial: Trial) -> None:
+        super().__init__(student, data)
+        self.soft, self.trial = soft, trial
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Return the losses (b,)."""
+        prediction = self.student(self.data.x[rows])
+        imitation = -(self.soft[rows] * prediction.log_softmax(1)).sum(1)
+        share = self.trial.imitation
+        return (1 - share) * distill_mujoco.label_loss(prediction, self.data.y[rows]) + share * imitation
+
+
+def losses_of(settings: distill_mujoco.Config, student: nn.Sequential, data: Examples, trial: Trial) -> Losses:
+    """Return the losses of a variant without a meta-step."""
+    if trial.variant == "random-teacher":
+        teacher = distill_mujoco.make_teacher(settings, data.privileged.shape[2])
+        return RandomTeacherLosses(student, data, teacher, trial.coefficient)
+    if trial.variant == "generalised":
+        return SoftLabelLosses(student, data, soft_labels(settings, data, trial.temperature), trial)
+    return Losses(student, data)
+
+
+def soft_labels(settings: distill_mujoco.Config, data: Examples, temperature: float) -> Tensor:
+    """Return softmax(f(x*) / T) of a network that was trained to predict the label from the privileged data.
+
+    It has the teacher's layers and stops where its loss on a tenth of the examples, held out, was least.
+    """
+    generator = torch.Generator().manual_seed(settings.seed + 2**33)
+    shape = (data.privileged.shape[2], STEPS, settings.teacher_channels, settings.teacher_hidden, BINS)
+    network = trajectory_network(*shape, generator)
+    optimizer = torch.optim.Adam(network.parameters(), settings.student_lr)
+    order = torch.randperm(len(data.y), generator=generator)
+    held, rest = order[: len(order) // 10], order[len(order) // 10 :]
+    batches = shuffled(rest, 64, generator)
+
+    def losses(rows: Tensor) -> Tensor:
+        return distill_mujoco.label_loss(network(data.privileged[rows]), data.y[rows])
+
+    best, soft = float("inf"), torch.zeros(0)
+    for _ in range(20):
+        network.train()
+        for _ in ordinary_steps(losses, batches, optimizer, len(rest) // 64, 1):
+            pass
+        network.eval()
+        with torch.no_grad():
+            logits = network(data.privileged)
+        loss = float(distill_mujoco.label_loss(logits[held], data.y[held]).mean())
+        if loss < best:
+            best, soft = loss, (logits / temperature).softmax(1)
+    return soft

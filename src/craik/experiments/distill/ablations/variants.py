@@ -1,0 +1,55 @@
+"""The variants of LDT that are compared, and the trajectories that their teachers read."""
+
+from typing import NamedTuple
+
+import torch
+
+from craik.distill import Examples
+from craik.tasks.bodies.rollouts import STEPS
+
+ABLATED = ("ldt", "untrained", "permuted", "noise-4", "noise-8", "noise-16", "redrawn")
+"""LDT and its ablations: FT, PT, RT-n and AR of the texts."""
+
+OTHERS = ("no-teacher", "random-teacher", "generalised")
+"""Other students, which train on all examples."""
+
+LABELS = {
+    "ldt": "LDT",
+    "untrained": "FT: untrained teacher",
+    "permuted": "PT: time permuted",
+    "noise-4": "RT-4: last 4 frames noise",
+    "noise-8": "RT-8: last 8 frames noise",
+    "noise-16": "RT-16: all frames noise",
+    "redrawn": "AR: split redrawn",
+    "no-teacher": "no teacher",
+    "random-teacher": "fixed random teacher, own coefficient",
+    "generalised": "generalised distillation",
+}
+
+
+class Trial(NamedTuple):
+    """One training run: a variant, and its point of a grid where it has one (0 where not)."""
+
+    variant: str
+    coefficient: float = 0.0
+    temperature: float = 0.0
+    imitation: float = 0.0
+
+
+def noise_frames(variant: str) -> int:
+    """Return the n of noise-n, 0 for any other name."""
+    name, _, count = variant.partition("-")
+    return int(count) if name == "noise" and count.isdigit() and 1 <= int(count) <= STEPS else 0
+
+
+def with_other_trajectories(examples: Examples, variant: str, generator: torch.Generator) -> Examples:
+    """Return the examples with their privileged data permuted in time, each in an order of its own, or partly noise."""
+    privileged = examples.privileged
+    if variant == "permuted":
+        order = torch.rand(privileged.shape[:2], generator=generator).argsort(dim=1)
+        return examples._replace(privileged=privileged.gather(1, order[..., None].expand_as(privileged)))
+    last = noise_frames(variant)
+    if last:
+        noise = torch.randn(privileged[:, -last:].shape, generator=generator)
+        return examples._replace(privileged=torch.cat([privileged[:, :-last], noise], dim=1))
+    return examples

@@ -1,0 +1,244 @@
+"""The Game of Life from few boards: which frame of a scrambled trajectory helps which layer of a network.
+
+The student sees a board and predicts its middle cell three generations later. The teacher holds, for every feature map, a
+mixture of the three boards in between, which come in an unknown order. It is learnt (meta), drawn at random and kept, given
+by an oracle and kept, or absent; each has its settings from a search of its own with the same number of trials.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from matplotlib.figure import Figure
+
+from craik.distill import Distillation, Split, SquaredError, split_rows
+from craik.experiments.distill.life import networks
+from craik.experiments.distill.life.figures import CLAIMS, draw_accuracy
+from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
+from craik.experiments.distill.measured import Measured, summary
+from craik.experiments.distill.steps import ordinary_steps, shuffled
+from craik.lab.claims import Row
+from craik.lab.columns import number
+from craik.lab.limits import at_least, between, not_empty, positive
+from craik.tasks.pictures.life import LifeData, life
+
+if TYPE_CHECKING:
+    from optuna import Trial
+
+REPRODUCES = "thesis section 4.4.2, appendix C.3, figure 4.6; paper section 4.2, appendix C, figure 4"
+
+__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
+
+RANGES = ("lr", "batch", "multiplier", "alpha", "filters", "inner_steps", "meta_lr", "meta_momentum", "validation")
+"""Fields that are ranges of the search."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run; what a search may choose is in `Setting`."""
+
+    seed: int = 0
+    """First seed: of the boards, the search, the initial weights, the split and the batches."""
+    methods: tuple[Method, ...] = ("none", "random", "meta", "oracle")
+    """No teacher, a fixed random one, a learnt one (LDT), a fixed oracle."""
+    examples: tuple[int, ...] = (2048,)
+    """Numbers of training boards; the texts have 128, 256, ..., 8192."""
+    side: int = 7
+    """Cells a side; the texts have 17. What decides the middle cell fits into 7."""
+    trials: int = 2
+    """Trials of each method's search, for each number of boards; the search draws the first ten at random."""
+    steps: int | None = 3072
+    """Ordinary steps of the student, with every method; None for `epochs`."""
+    epochs: int = 200
+    """Passes over as many boards as there are for training, with every method; read where `steps` is None."""
+    layers: Layers = "third"
+    """What the learnt and the random teacher supervise: all hidden layers or, as the oracle, the third of a generation."""
+    moments: Literal["fresh", "student"] = "student"
+    """Where the inner Adam's moments start: afresh, or from those of the student's own."""
+    lr: tuple[float, ...] = (3e-3, 5e-3)
+    """Range of the student's learning rate; the texts search 1e-4 to 1e-2."""
+    batch: tuple[int, ...] = (40, 56)
+    """Least and greatest batch; the texts search 32 to 128."""
+    multiplier: tuple[float, ...] = (1.7, 2.0)
+    """Range of the factor on PyTorch's initial weights, of which 2.45 are He's; the texts search 0.1 to 2."""
+    alpha: tuple[float, ...] = (2e2, 5e2)
+    """Range of the teaching coefficient; the texts search 1e2 to 1e4."""
+    filters: tuple[int, ...] = (12, 12)
+    """Least and greatest number of feature maps of a layer; the texts search 16 to 32."""
+    inner_steps: tuple[int, ...] = (16, 16)
+    """Least and greatest n; the texts search 16 to 32."""
+    meta_lr: tuple[float, ...] = (7e1, 1.5e2)
+    """Range of the teacher's learning rate; the texts search 1e-6 to 1e-3, with which phi hardly moves here."""
+    meta_momentum: tuple[float, ...] = (0.9, 0.9)
+    """Range of the teacher's momentum; the texts search 0.01 to 1."""
+    validation: tuple[float, ...] = (0.3, 0.3)
+    """Range of the share of boards that trains the learnt teacher and not its student; the texts search 0.01 to 1."""
+    student_steps: int = 32
+    """N, ordinary steps after each meta-step; the texts do not say."""
+    selection: int = 1000
+    """Boards on which trials and the time to stop are selected."""
+    test: int = 2000
+    """Test boards."""
+
+    def __post_init__(self) -> None:
+        not_empty(self, "methods", "examples")
+        at_least(self, 2, "examples", why="one is trained on and one held out")
+        at_least(self, 1, "side", "trials", "steps", "epochs", "student_steps", "selection", "test")
+        if self.side % 2 == 0:
+            raise ValueError(f"side should be odd: an even board has no middle cell. Found {self.side}.")
+        for name in RANGES:
+            positive(self, name)
+            if len(ends := getattr(self, name)) != 2 or ends[0] > ends[1]:
+                raise ValueError(f"{name} should be a range, its least value and its greatest. Found {ends}.")
+        between(self, 0, 0.99, "validation", why="the rest trains the student")
+
+
+PRESETS = {
+    # Smaller boards, and two trials: a search at random. Its ranges were narrowed on seeds from 100 on.
+    "quick": Config(),
+    "paper": Config(
+        examples=(128, 256, 512, 1024, 2048, 4096, 8192),
+        side=17,
+        trials=50,
+        steps=None,
+        layers="all",
+        moments="fresh",
+        lr=(1e-4, 1e-2),
+        batch=(32, 128),
+        multiplier=(0.1, 2.0),
+        alpha=(1e2, 1e4),
+        filters=(16, 32),
+        inner_steps=(16, 32),
+        meta_lr=(1e-6, 1e-3),
+        meta_momentum=(1e-2, 1.0),
+        # The texts' range reaches 1, which would leave nothing to train on.
+        validation=(1e-2, 0.7),
+    ),
+}
+SEEDS = {"quick": 3, "paper": 3}
+
+
+def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setting:
+    """Draw a trial's settings from the ranges of a config, and of appendix C.3 where it has none."""
+    setting = Setting(
+        lr=trial.suggest_float("lr", *config.lr, log=True),
+        beta1=1 - trial.suggest_float("one_minus_beta1", 1e-1, 1.0, log=True),
+        decay=trial.suggest_float("decay", 1e-8, 1e-3, log=True),
+        batch=min(trial.suggest_int("batch", *config.batch), count // 2),
+        multiplier=trial.suggest_float("multiplier", *config.multiplier, log=True),
+        filters=trial.suggest_int("filters", *config.filters),
+    )
+    if method != "none":
+        setting = setting._replace(alpha=trial.suggest_float("alpha", *config.alpha, log=True))
+    if method == "random":
+        setting = setting._replace(scale=trial.suggest_float("scale", 1e-2, 1.0, log=True))
+    if method == "meta":
+        setting = setting._replace(
+            inner_steps=trial.suggest_int("inner_steps", *config.inner_steps),
+            meta_lr=trial.suggest_float("meta_lr", *config.meta_lr, log=True),
+            meta_momentum=trial.suggest_float("meta_momentum", *config.meta_momentum, log=True),
+            validation=max(trial.suggest_float("validation", *config.validation, log=True), 1 / count),
+        )
+    return setting
+
+
+def length(config: Config, setting: Setting, examples: int) -> int:
+    """Return the number of a student's ordinary steps: with every method the same, whatever it trains on."""
+    return config.steps or config.epochs * max(1, examples // setting.batch)
+
+
+def train(config: Config, method: Method, setting: Setting, student: Student, data: LifeData, every: int) -> Iterator[int]:
+    """Train a student in place; yield the number of its steps every so many."""
+    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    examples = data.data.train
+    optimizer = torch.optim.Adam(student.parameters(), setting.lr, betas=(setting.beta1, 0.999), weight_decay=setting.decay)
+    if method == "none":
+        batches = shuffled(torch.arange(len(examples.y)), setting.batch, generator)
+        losses = networks.losses_without(student, examples)
+        yield from ordinary_steps(losses, batches, optimizer, length(config, setting, len(examples.y)), every)
+        return
+    teacher = networks.make_teacher(method, setting, data, torch.Generator().manual_seed(config.seed + 2**33), config.layers)
+    everything = Split(torch.arange(len(examples.y)), torch.arange(0))  # a teacher that is never trained needs no validation
+    split = split_rows(len(examples.y), setting.validation, generator) if method == "meta" else everything
+    distillation = Distillation(
+        student,
+        teacher,
+        examples,
+        split,
+        layers=list(teacher.filters),
+        student_optimizer=optimizer,
+        meta_optimizer=torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum),
+        inner="student",
+        moments=config.moments,
+        label_loss=networks.label_loss,
+        alpha=setting.alpha,
+        inner_steps=max(1, setting.inner_steps),
+        student_steps=config.student_steps,
+        batch_size=min(setting.batch, len(split.training)),
+        generator=generator,
+        teaching_loss=SquaredError("mean"),
+    )
+    for step in range(1, length(config, setting, len(examples.y)) + 1):
+        if method == "meta" and (step - 1) % config.student_steps == 0:
+            distillation.meta_step()
+        distillation.student_steps(1)
+        if step % every == 0:
+            yield step
+
+
+def measure(config: Config, method: Method, setting: Setting, data: LifeData) -> Iterator[Measured]:
+    """Train one student and look at it eight times."""
+    student = Student(setting, torch.Generator().manual_seed(config.seed + 2**34))
+    every = max(1, length(config, setting, len(data.data.train.y)) // 8)
+    for step in train(config, method, setting, student, data, every):
+        yield Measured(step, *(networks.accuracy(student, part) for part in (data.data.selection, data.data.test)))
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield one row for each trial of each method's search; a trial that diverges has its chance level."""
+    for count in config.examples:
+        data = life(config.seed, count, config.side, selection=config.selection, test=config.test)
+        majority = float(max(data.data.test.y.mean(), 1 - data.data.test.y.mean()))
+        for method in config.methods:
+            yield from search(config, method, count, data, {"examples": count, "method": method, "majority": majority})
+
+
+def search(config: Config, method: Method, count: int, data: LifeData, row: Row) -> Iterator[Row]:
+    """Search a method's settings by tree-structured Parzen estimators; what counts is accuracy on held-out boards.
+
+    Raises:
+        ImportError: optuna is not installed.
+    """
+    try:
+        import optuna  # noqa: PLC0415 # an extra, which only this search needs
+    except ImportError as error:
+        raise ImportError("The search needs optuna, which is not installed. Run `pip install 'craik[experiments]'`.") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=config.seed))
+    for number_ in range(config.trials):
+        trial = study.ask()
+        setting = suggest(config, method, count, trial)
+        diverged = ""
+        points: list[Measured] = []
+        try:
+            points += measure(config, method, setting, data)
+        except FloatingPointError as error:
+            diverged = str(error)
+        found = summary(points or [Measured(0, 0.0, 0.0)], max)
+        study.tell(trial, number(found, "selection"))
+        yield {**row, "trial": number_, **setting._asdict(), **found, "diverged": diverged}
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    methods = [str(method) for method in config.methods]
+    cell = config.examples.index(int(number(row, "examples"))) * len(methods) + methods.index(str(row["method"]))
+    done = cell * config.trials + int(number(row, "trial")) + 1
+    text = f"n = {row['examples']}, {row['method']}  accuracy {number(row, 'selection'):.2f}"
+    return done / (len(config.examples) * len(methods) * config.trials), text
+
+
+def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+    """Draw test accuracy against the number of boards (figure 4.6)."""
+    return {"accuracy": draw_accuracy(rows)}

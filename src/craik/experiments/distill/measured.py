@@ -1,0 +1,41 @@
+"""What chapter 4's experiments measure while they train, and the two ways to report a training run by one number.
+
+The papers report the best value that the test set saw at any time. That selects on test data, so it stands beside the
+value at the time that was best on held-out data: "as printed" and "selected".
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from craik.lab.claims import Row
+
+
+class Measured(NamedTuple):
+    """One look at a student while it trains.
+
+    Attributes:
+        step: ordinary steps of the student so far.
+        selection: on the held-out examples for choosing.
+        test: on the test examples.
+    """
+
+    step: int
+    selection: float
+    test: float
+
+
+def summary(points: Sequence[Measured], best: Callable[[Sequence[float]], float]) -> Row:
+    """Return a run's columns: as printed, selected, and last.
+
+    Args:
+        points: in the order of steps; of equally good ones the earliest counts.
+        best: ``max`` for accuracies, ``min`` for losses and errors.
+    """
+    chosen = next(point for point in points if point.selection == best([point.selection for point in points]))
+    return {
+        "as_printed": best([point.test for point in points]),
+        "selected": chosen.test,
+        "selected_step": chosen.step,
+        "selection": chosen.selection,
+        "last": points[-1].test,
+    }

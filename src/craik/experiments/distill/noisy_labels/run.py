@@ -1,0 +1,200 @@
+"""A teacher sees through label noise: task B, where labels are drawn at random and the privileged data know the odds.
+
+A student that fits the drawn labels becomes sure of what is chance. Rewarding its entropy makes it less sure, of everything
+alike. A teacher that reads the odds, in training only, tells it what to be how sure of.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from craik.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Target, split_rows
+from craik.experiments.distill.measured import Measured, summary
+from craik.experiments.distill.noisy_labels.calibration import calibration, calibration_error
+from craik.experiments.distill.noisy_labels.figures import CLAIMS, draw_calibration, draw_losses
+from craik.experiments.distill.splits import check_split
+from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
+from craik.lab.claims import Row
+from craik.lab.columns import number
+from craik.lab.limits import at_least, between, not_empty, positive
+from craik.nn.perceptrons import relu_mlp
+from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
+
+REPRODUCES = "thesis section 4.4.1 (task B), figure 4.4b, table C.1; paper section 4.1, figure 3d"
+
+Moments = Literal["fresh", "student"]
+
+__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run; those of LDT are table C.1's where it has them."""
+
+    seed: int = 0
+    """First seed: of the data, the initial weights, the split and the batches."""
+    betas: tuple[float, ...] = (0.0, 0.3, 1.0, 2.0, 3.0)
+    """Entropy coefficients of the students without a teacher, which train on all examples."""
+    moments: tuple[Moments, ...] = ("fresh", "student")
+    """LDT once for each: where the inner Adam's moments start, at zero or with the student's own (the released code)."""
+    examples: int = 1000
+    """Training examples."""
+    test: int = 4000
+    """Test examples; the released code has 1000."""
+    logit_scale: float = 1.0
+    """Factor on the logits: 1 in the texts, 3 in the released code."""
+    rounds: int = 120
+    """Meta-steps, each followed by the student's ordinary steps; without a teacher as many ordinary steps."""
+    inner_steps: int = 64
+    """n, the steps of an unroll (table C.1)."""
+    student_steps: int = 8
+    """N, ordinary steps after each meta-step (the released code; the texts do not say)."""
+    batch: int = 32
+    """Examples of a step (table C.1)."""
+    alpha: float = 1e4
+    """Teaching coefficient (table C.1)."""
+    validation: float = 0.5
+    """Share of the training examples that is kept from the student and trains the teacher (table C.1)."""
+    student_lr: float = 1e-3
+    """Learning rate of the student's Adam, in ordinary and inner steps (table C.1)."""
+    meta_lr: float = 1e-3
+    """Learning rate of the teacher's Adam (table C.1)."""
+    widths: tuple[int, ...] = (256, 256)
+    """Units of the hidden layers, of student and teacher alike."""
+    every: int = 4
+    """Rounds between two looks at the held-out examples."""
+
+    def __post_init__(self) -> None:
+        not_empty(self, "betas", "moments", "widths")
+        at_least(self, 0, "betas", why="a negative one would punish entropy")
+        at_least(self, 1, "examples", "test", "rounds", "inner_steps", "student_steps", "batch", "widths", "every")
+        positive(self, "logit_scale", "student_lr", "meta_lr")
+        at_least(self, 0, "alpha")
+        between(self, 0, 1, "validation")
+        check_split(self.examples, self.validation, self.batch)
+
+
+PRESETS = {"quick": Config(), "paper": Config(rounds=1000, betas=(0.0, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0))}
+SEEDS = {"quick": 3, "paper": 5}
+
+
+class Method(NamedTuple):
+    """A student: without a teacher and with an entropy coefficient, or with a teacher and a start of inner moments."""
+
+    name: Literal["no-teacher", "ldt"]
+    beta: float = 0.0
+    moments: Moments = "fresh"
+
+    @property
+    def label(self) -> str:
+        """What rows call it."""
+        return f"beta {self.beta:g}" if self.name == "no-teacher" else f"LDT, {self.moments} moments"
+
+
+def methods(config: Config) -> list[Method]:
+    """Return all students of a config."""
+    plain = [Method("no-teacher", beta) for beta in config.betas]
+    return plain + [Method("ldt", moments=moments) for moments in config.moments]
+
+
+class Teacher(nn.Module):
+    """From x* to logits for the student's output."""
+
+    def __init__(self, config: Config, privileged: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.network = relu_mlp((privileged, *config.widths, CLASSES), generator)
+
+    def forward(self, privileged: Tensor) -> Target:
+        """Return the targets (b, 4)."""
+        return Target(self.network(privileged))
+
+
+def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each example."""
+    return cross_entropy(prediction, y, reduction="none")
+
+
+def entropy(prediction: Tensor) -> Tensor:
+    """Return H(y_hat) of each example, in nats."""
+    return -(prediction.softmax(1) * prediction.log_softmax(1)).sum(1)
+
+
+def train(config: Config, method: Method, student: nn.Module, examples: Examples) -> Iterator[int]:
+    """Train a student in place; yield the number of its ordinary steps after every round."""
+    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
+    if method.name == "no-teacher":
+
+        def losses(rows: Tensor) -> Tensor:
+            prediction = student(examples.x[rows])
+            return label_loss(prediction, examples.y[rows]) - method.beta * entropy(prediction)
+
+        batches = shuffled(torch.arange(len(examples.y)), config.batch, generator)
+        steps = config.rounds * config.student_steps
+        yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
+        return
+    teacher = Teacher(config, examples.privileged.shape[1], torch.Generator().manual_seed(config.seed + 2**33))
+    distillation = Distillation(
+        student,
+        teacher,
+        examples,
+        split_rows(len(examples.y), config.validation, generator),
+        layers=[OUTPUT],
+        student_optimizer=optimizer,
+        meta_optimizer=torch.optim.Adam(teacher.parameters(), config.meta_lr),
+        inner="student",
+        label_loss=label_loss,
+        alpha=config.alpha,
+        inner_steps=config.inner_steps,
+        student_steps=config.student_steps,
+        batch_size=config.batch,
+        generator=generator,
+        teaching_loss=KullbackLeibler(),
+        moments=method.moments,
+    )
+    yield from rounds_of(distillation.step, config.rounds, config.student_steps)
+
+
+def loss_of(student: nn.Module, examples: Examples) -> float:
+    """Return a student's mean cross-entropy."""
+    with torch.no_grad():
+        return float(label_loss(student(examples.x), examples.y).mean())
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield for each student its losses while training, a summary, and its calibration at the end of training."""
+    found = noisy_labels(config.seed, examples=config.examples, logit_scale=config.logit_scale, test=config.test)
+    data = found.data
+    for method in methods(config):
+        generator = torch.Generator().manual_seed(config.seed + 2**34)
+        student = relu_mlp((data.train.x.shape[1], *config.widths, CLASSES), generator)
+        row: Row = {"label": method.label, "method": method.name, "beta": method.beta, "bayes": found.bayes_loss}
+        points: list[Measured] = []
+        for step in now_and_then(train(config, method, student, data.train), config.every, config.rounds):
+            points.append(Measured(step, loss_of(student, data.selection), loss_of(student, data.test)))
+            yield {"kind": "curve", **row, **points[-1]._asdict(), "training": loss_of(student, data.train)}
+        table = calibration(student, found)
+        yield {"kind": "final", **row, **summary(points, min), "calibration_error": calibration_error(table)}
+        for place in table:
+            yield {"kind": "calibration", **row, **place}
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is; a student with a teacher counts as thirty without."""
+    labels = [method.label for method in methods(config)]
+    costs = [30.0 if method.name == "ldt" else 1.0 for method in methods(config)]
+    place = labels.index(str(row["label"]))
+    steps = config.rounds * config.student_steps
+    part = number(row, "step") / steps if row["kind"] == "curve" else 1.0
+    text = f"{row['label']}  loss {number(row, 'selection'):.3f}" if "selection" in row else f"{row['label']}  done"
+    return (sum(costs[:place]) + part * costs[place]) / sum(costs), text
+
+
+def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+    """Draw the test losses while training (figure 4.4b) and the calibration curves at the end."""
+    return {"test-losses": draw_losses(rows), "calibration": draw_calibration(rows)}

@@ -1,0 +1,195 @@
+"""A teacher undoes signs that no student can predict: task A over dimensions and numbers of examples.
+
+Two hidden numbers decide the label by XOR. The privileged data show them behind random signs, so that predicting the
+privileged data teaches nothing; a teacher that is trained by the student's validation loss learns to undo the signs.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from craik.distill import Distillation, Examples, SquaredError, Target, split_rows
+from craik.experiments.distill.measured import Measured, summary
+from craik.experiments.distill.splits import check_split
+from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
+from craik.experiments.distill.xor.figures import CLAIMS, heat_maps
+from craik.lab.claims import Row
+from craik.lab.columns import number
+from craik.lab.limits import at_least, between, not_empty, positive
+from craik.nn.perceptrons import relu_mlp
+from craik.tasks.boards.xor import xor
+from craik.tasks.privileged import PrivilegedData
+
+REPRODUCES = "thesis section 4.4.1 (task A), figure 4.3b; paper section 4.1, figure 3b"
+
+Method = Literal["no-teacher", "ldt-fixed", "ldt-redrawn"]
+
+__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run; see docs/deviations.md for where the texts and the released code differ."""
+
+    seed: int = 0
+    """First seed: of the data, the initial weights, the split and the batches."""
+    methods: tuple[Method, ...] = ("no-teacher", "ldt-fixed", "ldt-redrawn")
+    """Without a teacher on all examples; LDT with one split for good (the text), or a new one before every meta-step."""
+    inputs: tuple[int, ...] = (64, 128, 256)
+    """D, the dimensions of x."""
+    examples: tuple[int, ...] = (256, 512, 1024)
+    """The numbers of training examples."""
+    rounds: int = 64
+    """Meta-steps, each followed by the student's ordinary steps; without a teacher as many ordinary steps."""
+    inner_steps: int = 32
+    """n, the steps of an unroll."""
+    student_steps: int = 32
+    """N, ordinary steps after each meta-step; the released code makes one pass over its training part."""
+    batch: int = 32
+    """Examples of a step."""
+    alpha: float = 1000.0
+    """Teaching coefficient, beside a squared error that is averaged over units."""
+    validation: float = 0.5
+    """Share of the training examples that is kept from the student and trains the teacher."""
+    student_lr: float = 1e-3
+    """Learning rate of the student's Adam, in ordinary and inner steps."""
+    meta_lr: float = 1e-3
+    """Learning rate of the teacher's Adam."""
+    moments: Literal["fresh", "student"] = "fresh"
+    """Where the inner Adam's moments start: at zero, or with the student's own, as in the released code."""
+    student_widths: tuple[int, ...] = (32, 128)
+    """Units of the student: a linear layer, which the teacher supervises, then a ReLU layer."""
+    teacher_widths: tuple[int, ...] = (256, 256)
+    """Units of the teacher's ReLU layers."""
+    every: int = 4
+    """Rounds between two looks at the held-out examples."""
+
+    def __post_init__(self) -> None:
+        not_empty(self, "methods", "inputs", "examples", "teacher_widths")
+        at_least(self, 1, "inputs", "examples", "rounds", "inner_steps", "student_steps", "batch", "every")
+        at_least(self, 1, "student_widths", "teacher_widths")
+        if len(self.student_widths) != 2:
+            raise ValueError(f"student_widths should be a linear and a ReLU layer's. Found {self.student_widths}.")
+        positive(self, "student_lr", "meta_lr")
+        at_least(self, 0, "alpha")
+        between(self, 0, 1, "validation")
+        for count in self.examples:
+            check_split(count, self.validation, self.batch)
+
+
+PRESETS = {
+    "quick": Config(),
+    # The texts' grid: 16 exponentially spaced n from 128 to 1024. They name neither n, N, alpha nor the number of rounds.
+    "paper": Config(
+        inputs=(64, 128, 256, 512),
+        examples=tuple(round(128 * 8 ** (k / 15)) for k in range(16)),
+        rounds=400,
+    ),
+}
+SEEDS = {"quick": 3, "paper": 5}
+
+
+def make_student(config: Config, inputs: int, generator: torch.Generator) -> nn.Sequential:
+    """Return the student: its first layer has no activation, as the data have a linear bottleneck."""
+    linear, hidden = config.student_widths
+    first, rest = relu_mlp((inputs, linear), generator), relu_mlp((linear, hidden, 1), generator)
+    return nn.Sequential(*first, *rest)
+
+
+class Teacher(nn.Module):
+    """From x* to targets for the student's first layer."""
+
+    def __init__(self, config: Config, generator: torch.Generator) -> None:
+        super().__init__()
+        self.network = relu_mlp((4, *config.teacher_widths, config.student_widths[0]), generator)
+
+    def forward(self, privileged: Tensor) -> Target:
+        """Return the targets (b, units)."""
+        return Target(self.network(privileged))
+
+
+def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each example."""
+    return binary_cross_entropy_with_logits(prediction[:, 0], y, reduction="none")
+
+
+def train(config: Config, method: Method, student: nn.Module, examples: Examples) -> Iterator[int]:
+    """Train a student in place; yield the number of its ordinary steps after every round."""
+    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
+    if method == "no-teacher":
+
+        def losses(rows: Tensor) -> Tensor:
+            return label_loss(student(examples.x[rows]), examples.y[rows])
+
+        batches = shuffled(torch.arange(len(examples.y)), config.batch, generator)
+        steps = config.rounds * config.student_steps
+        yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
+        return
+    teacher = Teacher(config, torch.Generator().manual_seed(config.seed + 2**33))
+    distillation = Distillation(
+        student,
+        teacher,
+        examples,
+        split_rows(len(examples.y), config.validation, generator),
+        layers=["0"],
+        student_optimizer=optimizer,
+        meta_optimizer=torch.optim.Adam(teacher.parameters(), config.meta_lr),
+        inner="student",
+        label_loss=label_loss,
+        alpha=config.alpha,
+        inner_steps=config.inner_steps,
+        student_steps=config.student_steps,
+        batch_size=config.batch,
+        generator=generator,
+        teaching_loss=SquaredError("mean"),
+        splitting="redrawn" if method == "ldt-redrawn" else "fixed",
+        moments=config.moments,
+    )
+    yield from rounds_of(distillation.step, config.rounds, config.student_steps)
+
+
+def accuracy(student: nn.Module, examples: Examples) -> float:
+    """Return a student's accuracy."""
+    with torch.no_grad():
+        return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield one row for each dimension, number of examples and method."""
+    for inputs in config.inputs:
+        for count in config.examples:
+            data = xor(config.seed, inputs, count)
+            for method in config.methods:
+                points = list(measure(config, method, inputs, data))
+                yield {"inputs": inputs, "examples": count, "method": method, **summary(points, max)}
+
+
+def measure(config: Config, method: Method, inputs: int, data: PrivilegedData) -> Iterator[Measured]:
+    """Train one student and look at it now and then."""
+    student = make_student(config, inputs, torch.Generator().manual_seed(config.seed + 2**34))
+    for step in now_and_then(train(config, method, student, data.train), config.every, config.rounds):
+        yield Measured(step, accuracy(student, data.selection), accuracy(student, data.test))
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    cell = config.inputs.index(int(number(row, "inputs"))) * len(config.examples)
+    cell += config.examples.index(int(number(row, "examples")))
+    methods = [str(method) for method in config.methods]
+    done = cell * len(methods) + methods.index(str(row["method"])) + 1
+    text = f"D = {row['inputs']}, n = {row['examples']}, {row['method']}  accuracy {number(row, 'selection'):.2f}"
+    return done / (len(config.inputs) * len(config.examples) * len(methods)), text
+
+
+def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+    """Draw the heat maps as printed (maximum over training) and by selection on held-out examples."""
+    return {
+        "heat-maps": heat_maps(rows, "as_printed", "Maximum test accuracy while training, as printed (figure 4.3b)"),
+        "heat-maps-selected": heat_maps(rows, "selected", "Test accuracy at the time that is best on held-out examples"),
+    }

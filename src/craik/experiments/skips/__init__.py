@@ -1,0 +1,1 @@
+"""Adaptive skip intervals (thesis chapter 2)."""

@@ -1,0 +1,113 @@
+"""The outcome that a model's roll-out shows, how often it is the true one, and how that grows in training."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from craik.experiments.skips.training import Method, Settings, Unit, World, make_model, make_world, train
+from craik.lab.claims import Row
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.skips import rollout
+from craik.skips.contexts import Model
+from craik.tasks.frames import funnel_board, room_runner
+from craik.tasks.frames.reading import NOTHING
+
+STILL = 1e-3
+"""A frame in which nothing differs by more than this from the one before has come to rest."""
+
+
+class Accuracy(NamedTuple):
+    """Label accuracy of rolled-out predictions, the share without any label, and the mean length of a roll-out."""
+
+    accuracy: float
+    undecided: float
+    rollout: float
+
+
+def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """Read the label of each frame (n, channels, height, width) of the given episodes, -1 where it shows none."""
+    shown = frames.cpu().numpy()
+    episodes = world.episodes
+    moving = world.context is not None
+    if isinstance(episodes, funnel_board.FunnelBoards):
+        ball = shown[:, 0] if moving else funnel_board.ball_in_pixels(shown)
+        return funnel_board.read_frames(ball, episodes.settings)
+    assert isinstance(episodes, room_runner.RoomRuns)  # there are two worlds
+    runner = shown[:, 0] if moving else room_runner.runner_in_pixels(shown)
+    return room_runner.read_frames(runner, episodes.images[rows], episodes.settings)
+
+
+def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
+    """Roll a model out from first frames, until its frames show a label, and compare the labels with the true ones.
+
+    A roll-out whose frames do not change any more (by `STILL`) has no label: it would never show one.
+    """
+    labels = np.full(len(world), NOTHING)
+    rolling = np.arange(len(world))
+    frames, evaluations = world.frames.first(), 0
+    loss = BinaryCrossEntropyWithLogits()
+    # One step at a time: which label a frame shows depends on the episode that it belongs to.
+    for _ in range(max_steps):
+        if rolling.size == 0:
+            break
+        context = world.context_of(torch.from_numpy(rolling))
+        before = frames
+        frames = rollout(model, before, max_steps=1, context=context, loss=loss).trajectories.last()
+        evaluations += rolling.size
+        labels[rolling] = read_labels(frames, world, rolling)
+        changed = (frames - before).flatten(1).abs().amax(dim=1) > STILL
+        going = (labels[rolling] == NOTHING) & changed.cpu().numpy()
+        rolling, frames = rolling[going], frames[torch.from_numpy(going).to(frames.device)]
+    right = labels == world.episodes.labels
+    return Accuracy(float(right.mean()), float((labels == NOTHING).mean()), evaluations / len(world))
+
+
+class Worlds(NamedTuple):
+    """Episodes to train on, to select on, and to report."""
+
+    training: World
+    validation: World
+    test: World
+
+
+def make_worlds(settings: Settings, test_episodes: int) -> Worlds:
+    """Draw the episodes of a settings' seed."""
+    return Worlds(
+        make_world(settings, "train", settings.episodes),
+        make_world(settings, "validation", settings.validation_episodes),
+        make_world(settings, "test", test_episodes),
+    )
+
+
+class Budget(NamedTuple):
+    """What a method may spend on training."""
+
+    total: int
+    unit: Unit = "evaluations"
+
+
+def train_and_read(settings: Settings, method: Method, worlds: Worlds, budget: Budget, checks: int) -> Iterator[Row]:
+    """Train with one method; yield its curve on validation episodes and, at the end, its accuracy on test episodes.
+
+    Args:
+        settings: of the experiment.
+        method: how predictions are matched.
+        worlds: what to train on and to measure on.
+        budget: what training may spend.
+        checks: how often, evenly spaced in what is spent, accuracy is measured.
+    """
+    model = make_model(settings, worlds.training)
+    row: Row = {}
+    for report in train(settings, method, model, lambda _: worlds.training, budget.total // checks, budget.unit):
+        accuracy = label_accuracy(model, worlds.validation, settings.max_steps)
+        row = {"task": settings.task, "method": method, "budget": budget.total, "unit": budget.unit, **report._asdict()}
+        row |= {f"validation_{name}": value for name, value in accuracy._asdict().items()}
+        yield {"kind": "curve", **row}
+        if (report.evaluations if budget.unit == "evaluations" else report.steps * settings.batch) >= budget.total:
+            break
+    final = label_accuracy(model, worlds.test, settings.max_steps)
+    yield {"kind": "final", **row, **{f"test_{name}": value for name, value in final._asdict().items()}}

@@ -1,0 +1,1 @@
+"""What a model with adaptive skip intervals predicts and what it skips."""

@@ -1,0 +1,247 @@
+"""What the experiments on adaptive skip intervals share: the worlds as trajectories, the training loop, label accuracy."""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor, nn
+
+from craik.experiments.skips.networks import Architecture, frame_network
+from craik.lab.limits import at_least, between, positive
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.schedules import Linear, StepDecay
+from craik.skips import FixedStep, Greedy, Matched, match
+from craik.tasks import caching
+from craik.tasks.frames import funnel_board, room_runner
+from craik.tasks.frames.episodes import Episodes
+from craik.tasks.generation import progress_bar
+from craik.trajectories import Trajectories
+
+Task = Literal["funnel-board", "room-runner"]
+Size = Literal["small", "published"]
+View = Literal["moving", "pixels"]
+Split = Literal["train", "validation", "test"]
+Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3"]
+Unit = Literal["evaluations", "episodes"]
+"""What a training may spend: model evaluations, or episodes looked at."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the experiments have in common: the world, the network and the training. `Config`s add to it."""
+
+    seed: int = 0
+    """First seed: of the episodes, the initial weights, the batches and the matching."""
+    task: Task = "funnel-board"
+    """Which world."""
+    size: Size = "small"
+    """Published pictures (126 x 75 and 64 x 64) or small ones (36 x 40 and 40 x 40)."""
+    view: View = "moving"
+    """Frames of what moves, with the rest given beside them; or of everything, in RGB, as in the thesis."""
+    episodes: int = 1000
+    """Episodes to train on; the thesis has 500."""
+    validation_episodes: int = 100
+    """Episodes for selecting settings and for the curves; the thesis has 500."""
+    architecture: Architecture = "half"
+    """The dynamics model: a cheap one, or the thesis's in its three variants."""
+    kernels: int = 32
+    """Channels of the convolutions in between; the thesis has 32 or 48."""
+    gain: float = 6.0
+    """What of the input is added to the logits, gain * (x - 1/2): the model starts as the identity. The thesis has 0."""
+    learning_rate: float = 3e-3
+    """Adam's, for every method."""
+    decay_steps: int | None = None
+    """Training steps after which the learning rate falls to a fifth, once; None never. The thesis has 7500 to 15,000."""
+    decay_evaluations: int | None = None
+    """The same in model evaluations, for comparisons at equal evaluations, in which methods take different numbers of steps."""
+    horizon: int = 20
+    """H: how many frames ahead ASI may match."""
+    exploration_steps: int = 600
+    """K: training steps in which the probability of a random match falls from 1 to 0; 0 for no exploration."""
+    sampling_steps: int = 1200
+    """Training steps in which the probability of feeding true frames falls from 1 to 0; the same for every method."""
+    batch: int = 2
+    """Episodes of a training step."""
+    clip: float = 1.0
+    """Largest norm of a gradient; longer ones are shortened."""
+    max_steps: int = 100
+    """Roll-outs that show no label by then count as wrong; no less than the longest episode, or short steps cannot arrive."""
+    device: str = "cpu"
+    """Where the model is trained: cpu, cuda, cuda:1, ...; random numbers are the CPU's everywhere."""
+    cache: str = ""
+    """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
+
+    def __post_init__(self) -> None:
+        _check_device(self.device)
+        if self.size == "published":
+            at_least(self, 250, "max_steps", why="an episode of the published size may have 251 frames")
+        at_least(self, 1, "episodes", "validation_episodes", "kernels", "horizon", "max_steps", "sampling_steps")
+        at_least(self, 1, "decay_steps", "decay_evaluations")
+        between(self, 1, self.episodes, "batch", why="it comes from the episodes")
+        at_least(self, 0, "gain", "exploration_steps")
+        positive(self, "learning_rate", "clip")
+
+
+def _check_device(name: str) -> None:
+    try:
+        torch.empty(0, device=name)
+    except (AssertionError, RuntimeError) as error:
+        raise ValueError(
+            f"device should be one that this PyTorch can use. Found {name!r}. Take cpu, or a PyTorch built for the device."
+        ) from error
+
+
+PUBLISHED = Settings(
+    size="published",
+    view="pixels",
+    episodes=500,
+    validation_episodes=500,
+    architecture="simple",
+    kernels=48,
+    learning_rate=5e-4,
+    decay_steps=15_000,
+    horizon=21,
+    exploration_steps=15_000,
+    sampling_steps=15_000,
+    max_steps=251,
+)
+"""Thesis section 2.3.2 and appendix A: RGB, 500 episodes, seven convolutions."""
+
+
+class World(NamedTuple):
+    """Episodes as a model sees them: frames in bytes, what stands still beside them (or None), and the outcomes."""
+
+    frames: Trajectories
+    context: Float[Tensor, "n channels height width"] | None
+    episodes: Episodes
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def context_of(self, rows: Int[Tensor, " b"]) -> Float[Tensor, "b channels height width"] | None:
+        """Return what stands still beside some episodes."""
+        return None if self.context is None else self.context[rows]
+
+
+WorldAt = Callable[[int], World]
+
+
+class Report(NamedTuple):
+    """How far a training is, with averages since the last report."""
+
+    evaluations: int
+    steps: int
+    epochs: float
+    loss: float
+    skip: float
+
+
+def make_world(settings: Settings, split: Split, count: int, perturbed: bool = False) -> World:
+    """Draw episodes of a settings' seed, or read them from the cache, and picture them.
+
+    Frames are of what moves, with the rest, 1 - colour, as context; or RGB of everything.
+
+    Args:
+        settings: of the experiment.
+        split: which episodes: those of no two splits or seeds are the same.
+        count: number of episodes.
+        perturbed: the Funnel board without bounce.
+    """
+    folder = Path(settings.cache) if settings.cache else caching.default_folder()
+    # Seeds below 3000 are left to those who look for settings.
+    seed = 3000 + 3 * settings.seed + ("train", "validation", "test").index(split)
+    bar = progress_bar(f"simulating {settings.task}, {split}") if sys.stderr.isatty() else None
+    if settings.task == "funnel-board":
+        board = funnel_board.PRESETS[settings.size]
+        episodes = funnel_board.generate(count, seed, board.perturbed() if perturbed else board, cache=folder, on_progress=bar)
+    else:
+        episodes = room_runner.generate(count, seed, room_runner.PRESETS[settings.size], cache=folder, on_progress=bar)
+    draw = episodes.moving if settings.view == "moving" else episodes.pixels
+    frames = Trajectories.from_list([draw(index) for index in range(count)], scale=1 / 255).to(settings.device)
+    context = 1 - torch.from_numpy(episodes.images).float() / 255 if settings.view == "moving" else None
+    return World(frames, None if context is None else context.to(settings.device), episodes)
+
+
+def make_model(settings: Settings, world: World) -> nn.Module:
+    """Return the model with the initial weights of a settings' seed."""
+    context = 0 if world.context is None else world.context.shape[1]
+    generator = torch.Generator().manual_seed(settings.seed)
+    channels = world.frames.frame_shape[0]
+    network = frame_network(settings.architecture, channels, settings.kernels, settings.gain, context, generator)
+    return network.to(settings.device)
+
+
+def matching_of(settings: Settings, method: Method, step: int) -> Greedy | FixedStep:
+    """Return how a method matches predictions at a training step."""
+    if method.startswith("fixed"):
+        return FixedStep(int(method[-1]))
+    explores = method == "asi" and settings.exploration_steps > 0
+    return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0)
+
+
+def learning_rate_of(settings: Settings, step: int, spent: int) -> float:
+    """Return the learning rate at a training step, before which so many model evaluations were spent."""
+    rate = settings.learning_rate
+    for after, found in ((settings.decay_steps, step), (settings.decay_evaluations, spent)):
+        rate = rate if after is None else StepDecay(rate, after)(found)
+    return rate
+
+
+def batches(count: int, batch: int, generator: Generator) -> Iterator[Int[Tensor, " b"]]:
+    """Yield positions of the episodes of each batch, without end, each epoch in a fresh order."""
+    while True:
+        order = torch.randperm(count, generator=generator)
+        yield from order[: count - count % batch].split(batch)
+
+
+def train(
+    settings: Settings, method: Method, model: nn.Module, worlds: WorldAt, every: int, unit: Unit = "evaluations"
+) -> Iterator[Report]:
+    """Train a model in place, without end; report whenever so many model evaluations, or episodes, more have been spent.
+
+    Args:
+        settings: of the experiment.
+        method: how predictions are matched.
+        model: the model.
+        worlds: from the number of evaluations spent to the world to train on, of as many episodes each.
+        every: evaluations, or episodes, between reports.
+        unit: which of the two.
+    """
+    generator = torch.Generator().manual_seed(settings.seed + 2**32)
+    optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
+    teacher_forcing = Linear(settings.sampling_steps)
+    loss = BinaryCrossEntropyWithLogits()
+    spent, seen, window = 0, 0, list[tuple[float, float]]()
+    for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):
+        world = worlds(spent)
+        optimizer.param_groups[0]["lr"] = learning_rate_of(settings, step, spent)
+        optimizer.zero_grad()
+        matched = match(
+            model,
+            world.frames[rows],
+            loss,
+            matching_of(settings, method, step),
+            teacher_forcing=teacher_forcing(step),
+            generator=generator,
+            context=world.context_of(rows),
+        )
+        matched.loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+        optimizer.step()
+        window.append((float(matched.loss.detach()), mean_skip(matched)))
+        before = spent if unit == "evaluations" else seen
+        spent, seen = spent + matched.evaluations, seen + len(rows)
+        if (spent if unit == "evaluations" else seen) // every > before // every:
+            mean = np.mean(window, axis=0)
+            yield Report(spent, step + 1, seen / settings.episodes, float(mean[0]), float(mean[1]))
+            window.clear()
+
+
+def mean_skip(matched: Matched) -> float:
+    """Return how many frames a prediction skipped ahead on average."""
+    return float(matched.skips.sum() / matched.steps.sum())

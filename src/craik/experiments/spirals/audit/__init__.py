@@ -1,0 +1,1 @@
+"""Audit of two trained networks: which environments disagree about them, and in which parameters."""

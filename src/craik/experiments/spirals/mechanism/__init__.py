@@ -1,0 +1,1 @@
+"""AND-mask finds the mechanism that averaging misses: two spirals behind easy shortcuts."""

@@ -1,0 +1,110 @@
+"""The figures of `spirals`, drawn from its rows."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from craik.lab.claims import Row
+from craik.lab.columns import curves, number, numbers, where
+from craik.lab.drawing import COLOURS, band, panels
+from craik.tasks.boards.spirals import spirals
+
+_ROLES: dict[str, str] = {"mean": "baseline", "and-mask": "ours"}
+_LABELS: dict[str, str] = {"mean": "averaging", "and-mask": "AND-mask"}
+
+
+def learning_curves(rows: Sequence[Row]) -> Figure:
+    """Draw training accuracy and accuracy on held-out environments over steps (after figure B.5)."""
+    figure, (left, right) = panels(
+        2,
+        caption="Accuracy while training, on the training environments and on held-out ones: median over seeds, "
+        "with the band from the lowest to the highest seed.",
+        height=2.9,
+    )
+    for axes, key, title in ((left, "train_accuracy", "Training"), (right, "validation_accuracy", "Held-out environments")):
+        for method in _methods(rows):
+            steps, lines = curves(where(rows, kind="curve", method=method), "step", key)
+            band(axes, steps, lines, _LABELS[method], COLOURS[_ROLES[method]])
+        axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+        axes.set(title=title, xlabel="step", ylabel="accuracy", ylim=(0.4, 1.03))
+    right.legend(loc="center right")
+    return figure
+
+
+def decision_boundaries(rows: Sequence[Row], extent: float) -> Figure:
+    """Draw the probability of label 1 over the spiral plane for each method, for the median seed, with the spirals on top."""
+    methods = _methods(rows)
+    seed = _median_seed(where(rows, kind="final", method=methods[-1]))
+    figure, all_axes = panels(
+        len(methods),
+        caption=f"The spiral plane as each network sees it (seed {seed}, the median by test accuracy): probability of the "
+        "second label, averaged over random shortcuts. Dots are the mechanism, coloured by label; what a network has learnt "
+        "of shortcuts is noise here.",
+        height=3.6,
+    )
+    for axes, method in zip(all_axes, methods, strict=True):
+        grid = str(where(rows, kind="boundary", method=method, seed=seed)[0]["grid"])
+        _draw_plane(axes, grid, extent)
+        axes.set(title=_LABELS[method], xlabel="spiral plane, x", aspect="equal")
+    all_axes[0].set_ylabel("spiral plane, y")
+    return figure
+
+
+def _median_seed(outcomes: Sequence[Row]) -> int:
+    ordered = sorted(outcomes, key=lambda row: number(row, "test_accuracy"))
+    return int(number(ordered[len(ordered) // 2], "seed"))
+
+
+def _draw_plane(axes: Axes, grid: str, half: float) -> None:
+    probability = (np.array([int(digit) for digit in grid]) + 0.5) / 10
+    side = math.isqrt(len(grid))
+    image = probability.reshape(side, side).T
+    axes.imshow(
+        image,
+        extent=(-half, half, -half, half),
+        origin="lower",
+        cmap="RdBu",
+        vmin=0,
+        vmax=1,
+        alpha=0.75,
+        interpolation="none",
+    )
+    drawn = spirals(0, environments=1, examples=300, shortcut_dims=0, validation_environments=1, test_examples=1)
+    sample = drawn.train
+    for label, colour in ((0, "#8c1d2f"), (1, "#123f66")):
+        points = sample.x[sample.y == label].numpy()
+        axes.plot(points[:, 0], points[:, 1], ".", color=colour, markersize=3)
+    axes.grid(visible=False)
+
+
+def outcomes(rows: Sequence[Row], loss_of_converged: float) -> Figure:
+    """Draw every seed's test accuracy against its final training loss: a run that fails says so in the training loss."""
+    figure, (axes,) = panels(
+        caption=f"Every seed: test accuracy against final training loss. Hollow: training loss above {loss_of_converged}, not "
+        "converged. Low loss at chance level is a network that learnt the shortcuts.",
+        height=2.8,
+    )
+    for method in _methods(rows):
+        for converged in (True, False):
+            some = where(rows, kind="final", method=method, converged=converged)
+            colour = COLOURS[_ROLES[method]]
+            label = _LABELS[method] if converged or not where(rows, kind="final", method=method, converged=True) else None
+            axes.plot(
+                [max(loss, 1e-6) for loss in numbers(some, "train_loss")],
+                numbers(some, "test_accuracy"),
+                "o",
+                color=colour,
+                markerfacecolor=colour if converged else "white",
+                label=label if some else None,
+            )
+    axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+    axes.set(xscale="log", xlabel="training loss at the end", ylabel="test accuracy", ylim=(0.4, 1.03))
+    axes.legend(loc="center left")
+    return figure
+
+
+def _methods(rows: Sequence[Row]) -> list[str]:
+    return [method for method in _LABELS if where(rows, kind="final", method=method)]

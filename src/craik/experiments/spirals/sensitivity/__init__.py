@@ -1,0 +1,1 @@
+"""What the AND-mask's success on the spirals hangs on: one setting changed at a time."""

@@ -1,0 +1,1 @@
+"""Hessians that disagree: arithmetic against geometric mean, printed volumes, and proposition 3's bound."""

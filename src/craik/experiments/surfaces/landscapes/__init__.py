@@ -1,0 +1,1 @@
+"""Two loss surfaces and their mean: a minimum that exists in neither, and gradients that tell."""

@@ -1,0 +1,1 @@
+"""What an experiment is; how it is run, kept, judged and shown."""

@@ -1,0 +1,197 @@
+"""Figures: one style for the house, drawn through matplotlib's objects and never through its global state.
+
+Figures carry their caption as their label (`panels(caption=...)`). They are saved as SVG whose bytes depend on what is
+drawn alone: no date, and identifiers from a fixed salt.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from craik.lab.errors import LabError
+from craik.lab.experiment import Experiment
+from craik.lab.rows import Row
+from craik.lab.running.storage import write_atomically
+
+COLOURS = {
+    "ours": "#0b6e9e",  # the thesis's method
+    "baseline": "#d1495b",  # plain averaging, plain backprop
+    "third": "#2f8f6b",
+    "fourth": "#c98a14",
+    "fifth": "#7b5aa6",
+    "sixth": "#7a5c46",
+    "reference": "#8a8f98",  # chance, oracle, printed value: lines that nobody measured
+    "ink": "#20242c",
+}
+"""Colours by role, told apart under the common colour blindnesses: the first two also differ in lightness."""
+
+STYLE: dict[str, Any] = {
+    "figure.facecolor": "white",
+    "figure.dpi": 100,
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same picture on every machine
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.labelsize": 10,
+    "axes.labelcolor": COLOURS["ink"],
+    "axes.edgecolor": "#5b616b",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "axes.prop_cycle": cycler(color=[COLOURS[role] for role in list(COLOURS)[:6]]),
+    "grid.color": "#e6e8eb",
+    "grid.linewidth": 0.8,
+    "xtick.color": "#5b616b",
+    "ytick.color": "#5b616b",
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "lines.linewidth": 1.8,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "text.color": COLOURS["ink"],
+    "svg.hashsalt": "craik",
+    "svg.fonttype": "path",  # text looks the same where the font is missing
+}
+"""matplotlib's settings while figures are made and saved; they hold nowhere else."""
+
+WIDTH = 7.2
+"""Inches across a figure: the report's text width."""
+
+
+def colour(index: int) -> str:
+    """The colour of the index-th curve; after six they come round again.
+
+    >>> colour(0) == COLOURS["ours"]
+    True
+    """
+    return COLOURS[list(COLOURS)[index % 6]]
+
+
+def house_style() -> AbstractContextManager[None]:
+    """Within it, matplotlib makes and saves figures in `STYLE`; the harness calls an experiment's `figures` inside."""
+    return mpl.rc_context(STYLE)  # pyright: ignore[reportArgumentType] # the stubs want each key as a literal
+
+
+def panels(
+    columns: int = 1, rows: int = 1, *, caption: str = "", width: float | int = WIDTH, height: float | int | None = None
+) -> tuple[Figure, list[Axes]]:
+    """A figure in the house's style with its axes row by row.
+
+    Args:
+        columns: panels side by side.
+        rows: panels above each other.
+        caption: a sentence that the report prints below the figure.
+        width: of the whole figure, in inches.
+        height: of the whole figure, in inches; chosen to go with the panels if None.
+    """
+    tall = height if height is not None else rows * (0.62 * width / columns if columns > 1 else 0.5 * width)
+    with house_style():
+        figure = Figure(figsize=(width, tall), layout="constrained")
+        figure.set_label(caption)
+        grid: np.ndarray[Any, np.dtype[Any]] = figure.subplots(rows, columns, squeeze=False)
+    return figure, list(grid.flat)
+
+
+def band(
+    axes: Axes,
+    x: ArrayLike,
+    curves: ArrayLike,
+    label: str,
+    colour: str,
+    spread: Literal["range", "quartiles"] = "range",
+) -> None:
+    """Draws the median over seeds as a line and their spread as a band.
+
+    Args:
+        axes: to draw on.
+        x: (points,) positions.
+        curves: (seeds, points) values; NaN where a seed has none.
+        label: for the legend.
+        colour: of both; see `COLOURS`.
+        spread: the band reaches from the least to the greatest seed, or from the first to the third quartile.
+
+    Raises:
+        ValueError: the curves do not have one row a seed and one column a point.
+    """
+    positions, values = np.asarray(x, dtype=np.float64), np.asarray(curves, dtype=np.float64)
+    if values.ndim != 2 or values.shape[1:] != positions.shape:
+        found = f"{values.shape} for {positions.size} points"
+        raise ValueError(f"curves must have shape (seeds, points), but found {found}; stack one curve a seed")
+    levels = (0, 50, 100) if spread == "range" else (25, 50, 75)
+    low, middle, high = np.nanpercentile(values, levels, axis=0)
+    axes.plot(positions, middle, color=colour, label=label, linewidth=STYLE["lines.linewidth"])
+    axes.fill_between(positions, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def save_svg(figure: Figure, path: Path) -> None:
+    """Writes a figure atomically as SVG; the same figure gives the same bytes on any day."""
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "craik"})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, buffer.getvalue())
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A saved figure: its name, its file relative to the run's folder, its caption."""
+
+    name: str
+    file: str
+    caption: str
+
+
+def draw(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Picture]:
+    """Draws an experiment's figures and animations into `figures/` of a run's folder and removes those it no longer draws.
+
+    Raises:
+        LabError: `figures` gave something else than figures by name, or `animations` something else than captions and GIFs.
+    """
+    with house_style():
+        drawn = experiment.figures(rows)
+    pictures: list[Picture] = []
+    for name, figure in drawn.items():
+        if not isinstance(figure, Figure):
+            found = type(figure).__name__
+            raise LabError(f"figures of {experiment.name} must give a matplotlib Figure, but {name!r} is a {found}")
+        pictures.append(Picture(name, f"figures/{name}.svg", str(figure.get_label()) or name.replace("-", " ")))
+        save_svg(figure, folder / pictures[-1].file)
+    pictures += _animate(experiment, rows, folder)
+    for stale in {*folder.glob("figures/*.svg"), *folder.glob("figures/*.gif")} - {folder / one.file for one in pictures}:
+        stale.unlink()
+    return pictures
+
+
+def _animate(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Picture]:
+    pictures: list[Picture] = []
+    for name, animation in (experiment.animations(rows) if experiment.animations else {}).items():
+        caption, content = _captioned_gif(experiment, name, animation)
+        pictures.append(Picture(name, f"figures/{name}.gif", caption))
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / pictures[-1].file, content)
+    return pictures
+
+
+def _captioned_gif(experiment: Experiment, name: str, animation: object) -> tuple[str, bytes]:
+    match animation:
+        case (str() as caption, bytes() as content) if caption and content.startswith(b"GIF8"):
+            return caption, content
+        case _:
+            rule = f"animations of {experiment.name} must give a caption and a GIF as bytes"
+            raise LabError(f"{rule}, but {name!r} is {type(animation).__name__}; return (caption, bytes) for each name")

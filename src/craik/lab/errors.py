@@ -1,0 +1,49 @@
+"""Expected failures: one sentence each, with the exit status that the command line answers with."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class LabError(Exception):
+    """A failure that a user can understand: its message is one sentence (the rule, the value found, the way out).
+
+    Args:
+        sentence: what is shown after `craik: `.
+        detail: what `--traceback` shows besides, such as the traceback of a worker process.
+    """
+
+    status: ClassVar[int] = 1
+
+    def __init__(self, sentence: str, detail: str = "") -> None:
+        super().__init__(sentence)
+        self.detail = detail
+
+
+class UsageError(LabError):
+    """The command asks for something that does not exist or cannot be: exit status 2."""
+
+    status: ClassVar[int] = 2
+
+
+class Interrupted(LabError):  # noqa: N818  # Ctrl-C is no error
+    """Ctrl-C: the shell's own exit status for it."""
+
+    status: ClassVar[int] = 130
+
+
+def suggestion(word: str, options: Iterable[str]) -> str:
+    """The way out of a misspelled name: the nearest option, or all of them where none is near.
+
+    >>> suggestion("spirale", ["spirals", "random-gradients"])
+    'did you mean spirals?'
+    >>> suggestion("xyz", ["spirals", "random-gradients"])
+    'choose one of random-gradients, spirals'
+    """
+    known = sorted(options)
+    near = difflib.get_close_matches(word, known, n=1)
+    if near:
+        return f"did you mean {near[0]}?"
+    return f"choose one of {', '.join(known)}" if known else "there is none to choose from"

@@ -1,0 +1,1 @@
+"""Running experiments: plans, workers, what a run leaves and what it came from."""

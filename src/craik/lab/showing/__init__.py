@@ -1,0 +1,1 @@
+"""Showing runs: in the terminal, as a report, as pages of the documentation."""

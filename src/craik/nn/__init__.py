@@ -1,0 +1,1 @@
+"""Networks and blocks that two rooms use; no task, no loop."""

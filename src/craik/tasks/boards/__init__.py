@@ -1,0 +1,1 @@
+"""Points on a plane, signs, labels: small worlds without pictures."""

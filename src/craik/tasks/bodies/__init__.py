@@ -1,0 +1,1 @@
+"""Simulated bodies: rollouts with MuJoCo."""

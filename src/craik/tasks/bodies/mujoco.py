@@ -1,0 +1,138 @@
+"""Sums of rewards of simulated bodies: a state and sixteen random actions in, the return's quantile out.
+
+Sixteen states and rewards of the future are privileged: they explain the label and are there while training only.
+Source: thesis section 4.4.3 and appendix C.2.2. The seeds simulated -v2; here it is -v5 of Gymnasium, with the bonus for
+staying alive paid as in -v2 unless told otherwise.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from craik.distill.data import Examples
+from craik.tasks.bodies import rollouts as mujoco_rollouts
+from craik.tasks.bodies.rollouts import ENVIRONMENTS, VERSION, AliveBonus, Rollout, collect
+from craik.tasks.caching import cached, default_folder, key_of
+from craik.tasks.generation import OnProgress
+from craik.tasks.privileged import PrivilegedData, check_sizes
+from craik.tasks.simulators import version_of
+
+BINS = 32
+"""Classes that the return's quantile falls into."""
+
+
+class Scales(NamedTuple):
+    """What the training set says about units: means and standard deviations, and its returns in ascending order."""
+
+    x: tuple[NDArray[np.float64], NDArray[np.float64]]
+    reward: tuple[float, float]
+    returns: NDArray[np.float64]
+
+
+def mujoco(
+    environment: str,
+    seed: int = 0,
+    train: int = 4000,
+    selection: int = 2000,
+    test: int = 10_000,
+    alive_bonus: AliveBonus = "always",
+    cache: Path | None = None,
+    processes: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> PrivilegedData:
+    """Simulate a dataset, or read it from the cache, and put it into the units of its training set.
+
+    An example's ``x`` (s + 16 a) is a state and sixteen actions in order, standardised by the training set. Its
+    ``privileged`` frames (16, s + 1) are the sixteen next states, standardised as the state in ``x`` is, each with its
+    reward, standardised by the training set's rewards. Its ``y`` is the bin of its return's quantile.
+
+    Walker2d and Hopper fall in almost every example: random actions are no way to walk. The simulation goes on, with the
+    body on the ground, so that every example has its sixteen steps.
+
+    Args:
+        environment: "Swimmer", "Walker2d", "Hopper" or "HalfCheetah".
+        seed: of every example, together with its number; a smaller set is the beginning of a larger one.
+        train: training examples.
+        selection: held-out examples for choosing.
+        test: test examples.
+        alive_bonus: "always" pays Walker2d's and Hopper's bonus at every step, as -v2 did; "while-healthy" is v5's own.
+        cache: folder that simulated examples are kept in; None is `craik.tasks.caching.default_folder`.
+        processes: how many simulate at once, one a processor core if None; the data do not depend on it.
+        on_progress: told after every simulated example of a split: how many are done, of how many.
+
+    Raises:
+        ValueError: an unknown environment, or a size below 1.
+        ImportError: gymnasium, mujoco or imageio is not installed, and the data are not in the cache.
+    """
+    if environment not in ENVIRONMENTS:
+        raise ValueError(f"`environment` should be one of {', '.join(ENVIRONMENTS)}. Found {environment!r}.")
+    sizes = {"train": train, "selection": selection, "test": test}
+    check_sizes(**sizes)
+    versions = (VERSION, version_of("gymnasium"), version_of("mujoco"))
+
+    def raw(stream: int, count: int) -> Rollout:
+        parts = (environment, alive_bonus, seed, stream, count, *versions)
+        name = f"mujoco-{environment}-{key_of(parts, [Path(mujoco_rollouts.__file__)])}"
+
+        def make() -> dict[str, NDArray[np.float64]]:
+            stream_seed = int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
+            return collect(environment, alive_bonus, stream_seed, count, processes, on_progress)._asdict()
+
+        return Rollout(**cached(cache or default_folder(), name, make))
+
+    rollouts = [raw(stream, count) for stream, count in enumerate(sizes.values())]
+    scales = measure_scales(rollouts[0])
+    return PrivilegedData(*(to_split(rollout, scales) for rollout in rollouts))
+
+
+def measure_scales(raw: Rollout) -> Scales:
+    """Return the units of raw training examples; a component that never changes keeps the unit 1."""
+    x = flat_inputs(raw)
+    rewards, returns = raw.rewards, raw.rewards.sum(axis=1)
+    deviation = x.std(axis=0)
+    return Scales(
+        (x.mean(axis=0), np.where(deviation > 0, deviation, 1.0)),
+        (float(rewards.mean()), float(rewards.std()) or 1.0),
+        np.sort(returns),
+    )
+
+
+def flat_inputs(raw: Rollout) -> NDArray[np.float64]:
+    """Return state and actions side by side, (b, s + 16 a)."""
+    return np.concatenate([raw.state, raw.actions.reshape(len(raw.actions), -1)], axis=1)
+
+
+def quantiles(returns: NDArray[np.float64], training_returns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return psi(return) in [0, 1] (appendix C.2.2.1): uniform on the training set, linear in between, clipped outside.
+
+    Args:
+        returns: (b,) to transform.
+        training_returns: (n,) ascending. Equal ones share the mean of their ranks.
+    """
+    values, counts = np.unique(training_returns, return_counts=True)
+    rank = np.cumsum(counts) - (counts + 1) / 2
+    return np.interp(returns, values, rank / max(len(training_returns) - 1, 1))
+
+
+def to_split(raw: Rollout, scales: Scales) -> Examples:
+    """Return raw examples in the units of the training set, labels as bins of equal width in psi."""
+    mean, deviation = scales.x
+    x = (flat_inputs(raw) - mean) / deviation
+    width = raw.state.shape[1]
+    states = (raw.states - mean[:width]) / deviation[:width]
+    rewards = (raw.rewards - scales.reward[0]) / scales.reward[1]
+    privileged = np.concatenate([states, rewards[..., None]], axis=2)
+    psi = quantiles(raw.rewards.sum(axis=1), scales.returns)
+    y = np.minimum((psi * BINS).astype(np.int64), BINS - 1)
+    return Examples(torch.from_numpy(x).float(), torch.from_numpy(privileged).float(), torch.from_numpy(y))
+
+
+def bin_errors(logits: Float[Tensor, "b 32"], y: Int[Tensor, " b"]) -> Float[Tensor, " b"]:
+    """Return the papers' error of each example: (expected bin value - true bin value)^2, bins valued by their centres."""
+    centres = (torch.arange(BINS, dtype=logits.dtype, device=logits.device) + 0.5) / BINS
+    return (logits.softmax(dim=1) @ centres - centres[y]).square()

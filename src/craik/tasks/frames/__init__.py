@@ -1,0 +1,1 @@
+"""Worlds that move: episodes as frames of pictures."""

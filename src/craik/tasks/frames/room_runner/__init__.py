@@ -1,0 +1,10 @@
+"""Room runner: a green runner walks through random rooms to a dead end, red or blue (thesis section 2.3.1)."""
+
+from craik.tasks.frames.room_runner.labels import read_frames as read_frames
+from craik.tasks.frames.room_runner.labels import runner_in_pixels as runner_in_pixels
+from craik.tasks.frames.room_runner.runs import RoomRuns as RoomRuns
+from craik.tasks.frames.room_runner.runs import generate as generate
+from craik.tasks.frames.room_runner.settings import PRESETS as PRESETS
+from craik.tasks.frames.room_runner.settings import PUBLISHED as PUBLISHED
+from craik.tasks.frames.room_runner.settings import SMALL as SMALL
+from craik.tasks.frames.room_runner.settings import RoomRunnerSettings as RoomRunnerSettings

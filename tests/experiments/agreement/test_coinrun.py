@@ -1,0 +1,175 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.agreement.coinrun import run as coinrun
+from craik.experiments.agreement.coinrun.figures import Reduction
+from craik.experiments.agreement.coinrun.networks import make_network
+from craik.experiments.agreement.coinrun.optimisers import Settings, make_optimizer
+from craik.lab.claims import judge
+from craik.lab.columns import numbers, where
+from craik.tasks.pictures import cloning
+
+SMALL = replace(coinrun.PRESETS["quick"], levels=4, states=8, validation=6, test=6, epochs=2, trials=3, finalists=2, batch=8)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{"seed": seed, **row} for seed in (0, 1) for row in coinrun.run(replace(SMALL, seed=seed))]
+
+
+def test_both_methods_have_equal_budgets_and_finalists_are_the_best_of_their_search(rows):
+    for method in coinrun.METHODS:
+        for seed in (0, 1):
+            trials = where(rows, kind="trial", method=method, seed=seed)
+            finalists = where(rows, kind="finalist", method=method, seed=seed)
+            assert (len(trials), len(finalists)) == (3, 2)
+            best = sorted(trials, key=lambda row: row["validation"])[:2]
+            assert [row["lr"] for row in best] == [row["lr"] for row in finalists]
+
+
+def test_the_selected_epoch_has_the_least_held_out_divergence(rows):
+    for finalist in where(rows, kind="finalist"):
+        curve = where(rows, kind="curve", method=finalist["method"], rank=finalist["rank"], seed=finalist["seed"])
+        chosen = min(curve, key=lambda row: row["validation"])
+        assert (chosen["epoch"], chosen["test"]) == (finalist["selected_epoch"], finalist["test"])
+        assert finalist["least_test"] == min(numbers(curve, "test"))
+
+
+def test_both_searches_start_from_the_same_trial(rows):
+    shared = ("lr", "beta1", "weight_decay", "decoupled")
+    firsts = [tuple(row[key] for key in shared) for row in where(rows, kind="trial", trial=1)]
+    assert len(firsts) == 4
+    assert all(first == pytest.approx((3e-6**0.5, 0.475, 1e-3, True)) for first in firsts)
+    assert {row["lr"] for row in where(rows, kind="trial", trial=2)} != {firsts[0][0]}
+
+
+def test_learning_rates_are_drawn_from_their_range(rows):
+    assert all(3e-4 <= row["lr"] <= 1e-2 for row in where(rows, kind="trial"))
+    settings = [
+        settings for settings, _ in coinrun.search(replace(SMALL, learning_rates=(1e-5, 2e-5)), "adam", coinrun.load(SMALL))
+    ]
+    assert all(1e-5 <= each.lr <= 2e-5 for each in settings)
+
+
+def test_with_corrected_moments_the_mask_is_all_that_differs_from_adam():
+    def trained(**changes):
+        network = make_network("small", 21, 4, seed=0)
+        optimizer = make_optimizer(
+            Settings(lr=1e-3, beta1=0.9, weight_decay=0.1, decoupled=False, **changes), list(network.parameters())
+        )
+        data = coinrun.load(SMALL)
+        for _ in range(4):
+            optimizer.zero_grad()
+            coinrun.divergence(network, data.train, torch.arange(8)).mean().backward()
+            optimizer.step()
+        return torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
+
+    adam, printed = trained(method="adam"), trained(method="and-mask", bias_correction="none")
+    torch.testing.assert_close(trained(method="and-mask", bias_correction="moments"), adam, rtol=1e-3, atol=1e-5)
+    assert (printed - adam).abs().max() > 1e-3
+
+
+def test_the_correction_is_the_configs():
+    config = replace(SMALL, bias_correction="none", trials=1, finalists=1, epochs=1)
+    assert next(coinrun.search(config, "and-mask", coinrun.load(config)))[0].bias_correction == "none"
+    assert coinrun.PRESETS["paper"].bias_correction == "none"
+
+
+@pytest.mark.parametrize(("values", "holds"), [((1.9, 1.8), True), ((1.9, 2.1), False), ((1.5, 2.01), False)])
+def test_a_claim_holds_where_its_interval_is_above_0(values, holds):
+    rows = [
+        {"seed": seed, "kind": "finalist", "method": method, "test": value, "least_test": value}
+        for seed, masked in enumerate(values)
+        for method, value in (("adam", 2.0), ("and-mask", masked))
+    ]
+    assert all((judge(claim, rows, "quick").verdict == "holds") == holds for claim in coinrun.CLAIMS)
+
+
+@pytest.mark.parametrize("rates", [(1e-3,), (1e-2, 1e-3), (1e-3, 1e-3), (0.0, 1e-3), (1e-4, 1e-3, 1e-2)])
+def test_bad_learning_rates_are_refused(rates):
+    with pytest.raises(ValueError, match="learning_rates should be"):
+        replace(SMALL, learning_rates=rates)
+
+
+def test_a_search_never_looks_at_test_levels():
+    data = coinrun.load(SMALL)
+    blind = data._replace(test=data.test._replace(policy=torch.full_like(data.test.policy, float("nan"))))
+    seen, unseen = (list(coinrun.search(SMALL, "and-mask", some)) for some in (data, blind))
+    assert seen == unseen
+
+
+def test_divergence_is_kl():
+    data = coinrun.load(SMALL)
+    network = make_network("small", 21, 4, seed=0)
+    chosen = torch.arange(3)
+    found = coinrun.divergence(network, data.train, chosen)
+    frames = data.train.frames[:3].permute(0, 3, 1, 2).float() / 255 - 0.5
+    expert = torch.distributions.Categorical(probs=data.train.policy[:3])
+    clone = torch.distributions.Categorical(logits=network(frames))
+    torch.testing.assert_close(found, torch.distributions.kl_divergence(expert, clone), rtol=1e-4, atol=1e-5)
+
+
+def test_networks_come_from_their_seed_alone():
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    for kind in ("small", "resnet-18"):
+        one, other, third = (make_network(kind, 21, 4, seed) for seed in (1, 1, 2))
+        assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+        assert not torch.equal(next(one.parameters()), next(third.parameters()))
+        assert one.eval()(torch.zeros(2, 3, 21, 21)).shape == (2, 4)
+    assert torch.equal(torch.get_rng_state(), before)
+    count = sum(parameter.numel() for parameter in make_network("resnet-18", 64, 15, 0).parameters())
+    assert 11_100_000 < count < 11_300_000  # the usual ResNet-18
+
+
+def test_a_small_network_starts_with_a_nearly_uniform_policy():
+    policy = make_network("small", 21, 4, seed=0)(torch.rand(50, 3, 21, 21, generator=torch.Generator().manual_seed(0)) - 0.5)
+    assert (policy.softmax(dim=1) - 0.25).abs().max() < 0.1
+
+
+def test_claims_are_measured_and_figures_drawn(rows):
+    judged = [judge(claim, rows, "quick") for claim in coinrun.CLAIMS]
+    assert all(claim.n == 2 and claim.verdict != "not measured" for claim in judged)
+    assert set(coinrun.figures(rows)) == {"learning-curves"}
+
+
+def test_reduction_is_a_share_of_adams():
+    rows = [
+        {"seed": 0, "kind": "finalist", "method": method, "test": value} for method, value in (("adam", 2.0), ("and-mask", 1.5))
+    ]
+    assert Reduction("test")(rows).value == pytest.approx(0.25)
+
+
+def test_a_search_needs_as_many_trials_as_finalists():
+    with pytest.raises(ValueError, match=r"finalists should be between 1 and 3.*Found 4"):
+        replace(SMALL, finalists=4)
+    with pytest.raises(ValueError, match="epochs should be at least 1"):
+        replace(SMALL, epochs=0)
+
+
+def test_one_level_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="levels should be at least 2"):
+        replace(SMALL, levels=1)
+    data = coinrun.load(SMALL)
+    one = data.train.levels == data.train.levels[0]
+    alone = data._replace(train=type(data.train)(*(field[one] for field in data.train)))
+    cloning.write(alone, tmp_path / "one")
+    with pytest.raises(ValueError, match="two training levels or more"):
+        coinrun.load(replace(SMALL, recording=str(tmp_path / "one")))
+
+
+def test_rows_and_caption_say_who_was_cloned(tmp_path):
+    about = {"source": "Procgen CoinRun", "mode": "easy", "expert": "PPO", "expert_steps": "1441856", "expert_return": "5.700"}
+    cloning.write(coinrun.load(SMALL)._replace(about=about), tmp_path / "recording")
+    config = replace(SMALL, recording=str(tmp_path / "recording"), trials=1, finalists=1, epochs=1)
+    rows = [{"seed": 0, **row} for row in coinrun.run(config)]
+    said = "Procgen CoinRun, easy levels (expert: PPO, 1,441,856 steps, mean return 5.700 of 10)"
+    assert {row["data"] for row in rows} == {said}
+    assert said in coinrun.figures(rows)["learning-curves"].get_label()
+
+
+def test_a_recording_that_is_none_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="craik coinrun collect"):
+        list(coinrun.run(replace(SMALL, recording=str(tmp_path / "none"))))

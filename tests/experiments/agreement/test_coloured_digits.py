@@ -1,0 +1,117 @@
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from craik.experiments.agreement.coloured_digits import run as experiment
+from craik.experiments.agreement.coloured_digits.figures import SELECTIONS, selected
+from craik.lab.claims import judge
+from craik.tasks.pictures.coloured_digits import coloured_digits
+
+TINY = replace(experiment.PRESETS["quick"], trials=2, steps=3, hidden=8)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{"seed": seed, **row} for seed in (0, 1) for row in experiment.run(replace(TINY, seed=seed, trials=1))]
+
+
+def test_every_method_has_the_same_budget_and_the_same_draws(rows):
+    assert [row["method"] for row in rows if row["seed"] == 0] == list(experiment.METHODS)
+    assert len({row["learning_rate"] for row in rows if row["seed"] == 0}) == 1
+    assert experiment.draw(0, 0) != experiment.draw(0, 1)
+
+
+def test_methods_differ_from_plain_training_and_from_each_other():
+    """With two environments every method takes another step; with one, all but DANN's network take the same."""
+    # A flat SAND-mask: a steep one weighs agreeing gradients by 1, as the AND-mask does.
+    data, trial = coloured_digits(0), replace(experiment.draw(0, 0), annealing=0.0)
+    single = experiment.of(data.train, data.train.environments == 0)
+
+    def weights(method, split):
+        strength = 1e-6 if method == "sand-mask" else 100.0
+        model = experiment.train(method, split, replace(trial, strength=strength), TINY)
+        return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+    methods = [method for method in experiment.METHODS if method != "dann"]
+    both = {method: weights(method, data.train) for method in methods}
+    assert all(not torch.equal(both[a], both[b]) for a in methods for b in methods if a < b)
+    alone = [weights(method, single) for method in methods]
+    assert all(torch.equal(found, alone[0]) for found in alone)
+
+
+def literal_irm(split, trial, config):
+    """IRM's published code: L2 is added to the loss, then the penalty, then all of it is divided by the penalty's weight."""
+    model = experiment.Network(config.hidden, torch.Generator().manual_seed(config.seed))
+    optimizer = torch.optim.Adam(model.parameters(), lr=trial.learning_rate)
+    for step in range(config.steps):
+        logits, environment_losses, penalties = model(split.x)[:, 0], [], []
+        for environment in (0, 1):
+            mine, scale = split.environments == environment, torch.ones((), requires_grad=True)
+            loss = binary_cross_entropy_with_logits(scale * logits[mine], split.y[mine])
+            (slope,) = torch.autograd.grad(loss, scale, create_graph=True)
+            environment_losses.append(loss)
+            penalties.append(slope**2)
+        loss = sum(environment_losses) / 2
+        loss = loss + trial.weight_decay / 2 * sum(parameter.square().sum() for parameter in model.parameters())
+        weight = 1.0 if step < trial.annealing * config.steps else trial.strength
+        loss = loss + weight * sum(penalties) / 2
+        optimizer.zero_grad()
+        (loss / weight if weight > 1 else loss).backward()
+        optimizer.step()
+    return model
+
+
+def test_a_penaltys_weight_divides_l2_too_as_in_irms_published_code():
+    config = replace(TINY, steps=8)
+    trial = experiment.Trial(learning_rate=3e-3, weight_decay=0.05, strength=50.0, annealing=0.25, rescale=False)
+    split = coloured_digits(0).train
+    found, expected = experiment.train("irm", split, trial, config), literal_irm(split, trial, config)
+    for ours, literal in zip(found.parameters(), expected.parameters(), strict=True):
+        torch.testing.assert_close(ours, literal, rtol=1e-3, atol=1e-4)
+
+
+def test_what_a_method_weighs():
+    trial = experiment.Trial(learning_rate=1e-3, weight_decay=0.0, strength=500.0, annealing=0.5, rescale=False)
+    assert [experiment.weight_of(method, trial, early=False) for method in ("irm", "dann", "erm")] == [500.0, 5.0, 1.0]
+    assert [experiment.weight_of(method, trial, early=True) for method in ("irm", "dann", "erm")] == [1.0, 5.0, 1.0]
+
+
+def test_danns_factor_is_drawn():
+    data, trial = coloured_digits(0), experiment.draw(0, 0)
+    weak, strong = (
+        experiment.train("dann", data.train, replace(trial, strength=strength), TINY).state_dict() for strength in (1.0, 1e4)
+    )
+    assert not torch.equal(weak["embedding.0.0.weight"], strong["embedding.0.0.weight"])
+
+
+def test_leaving_one_out_is_done_once_for_methods_that_train_alike(rows):
+    data, trial, config = coloured_digits(0), experiment.draw(0, 0), replace(TINY, seed=0, trials=1)
+    for row in rows[: len(experiment.METHODS)]:
+        assert row["leave-one-out"] == experiment.leave_one_out(row["method"], data, trial, config)
+
+
+def test_selection_looks_at_its_own_column():
+    rows = [
+        {"seed": 0, "method": "erm", "training-domain": a, "leave-one-out": b, "oracle": c, "test_accuracy": test}
+        for a, b, c, test in ((0.9, 0.1, 0.2, 0.3), (0.1, 0.9, 0.1, 0.4), (0.2, 0.2, 0.9, 0.5))
+    ]
+    assert [selected(rows, "erm", rule) for rule in SELECTIONS] == [[0.3], [0.4], [0.5]]
+
+
+def test_claims_figure_and_progress(rows):
+    assert all(judge(claim, rows, "quick").verdict != "not measured" for claim in experiment.CLAIMS)
+    assert list(experiment.figures(rows)) == ["methods"]
+    assert experiment.progress(replace(TINY, trials=1), rows[-1])[0] == 1
+
+
+def test_rows_repeat(rows):
+    again = next(experiment.run(replace(TINY, seed=1, trials=1)))
+    assert {"seed": 1, **again} == next(row for row in rows if row["seed"] == 1)
+
+
+@pytest.mark.parametrize("changes", [{"agreement": (0.9,)}, {"trials": 0}, {"steps": 0}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(TINY, **changes)

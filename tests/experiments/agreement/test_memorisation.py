@@ -1,0 +1,112 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.agreement import AndMask, Mean
+from craik.experiments.agreement.memorisation import run as memorisation
+from craik.lab.claims import judge
+
+TINY = replace(memorisation.PRESETS["quick"], examples=16, batch=8, epochs=2, reports=2, thresholds=(0.0, 0.2))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{"seed": seed, **row} for seed in (0, 1) for row in memorisation.run(replace(TINY, seed=seed))]
+
+
+def test_one_curve_for_each_kind_of_labels_and_threshold(rows):
+    found = [(row["labels"], row["threshold"], row["epoch"], row["kind"]) for row in rows if row["seed"] == 0]
+    trials = [(labels, threshold) for labels in ("true", "random") for threshold in (0.0, 0.2)]
+    assert found == [(*trial, *end) for trial in trials for end in ((1, "curve"), (2, "final"))]
+    assert "digits" in rows[0]["data"]
+
+
+def test_batches_visit_every_example_once_an_epoch():
+    epochs = list(memorisation.batches(20, 5, 3, seed=0))
+    assert [len(rows) for rows in epochs] == [5] * 12
+    for start in (0, 4, 8):
+        assert sorted(torch.cat(epochs[start : start + 4]).tolist()) == list(range(20))
+    assert [len(rows) for rows in memorisation.batches(20, 8, 1, seed=0)] == [8, 8]
+
+
+def test_threshold_0_is_plain_training():
+    """AND-mask at threshold 0 and Mean take the same steps, and both differ from a mask's."""
+    data = memorisation.load("digits", "", 0, 16)
+    after = []
+    for rule in (Mean(), AndMask(0.0), AndMask(0.4)):
+        model = memorisation.make_model(TINY, 1)
+        assert list(memorisation.fit(model, rule, data.train, data.train.y, TINY)) == [2, 4]
+        after.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
+    torch.testing.assert_close(after[0], after[1], atol=1e-5, rtol=1e-3)
+    assert not torch.allclose(after[0], after[2], atol=1e-3)
+
+
+def test_batch_norm_takes_the_pooled_path():
+    config = replace(TINY, norm="batch", epochs=1, labels=("true",), thresholds=(0.2,))
+    (row,) = memorisation.run(config)
+    assert row["kind"] == "final"
+
+
+def test_accuracy_is_measured_in_eval_mode_and_leaves_train_mode():
+    model = memorisation.make_model(replace(TINY, norm="batch"), 1)
+    data = memorisation.load("digits", "", 0, 16)
+    before = model.state_dict()["0.1.running_mean"].clone()
+    with torch.no_grad():
+        predicted = model.eval()(data.train.x).argmax(1)
+    assert memorisation.accuracy(model.train(), data.train, predicted) == 1
+    assert model.training
+    assert torch.equal(model.state_dict()["0.1.running_mean"], before)
+
+
+def test_claims_and_figures(rows):
+    judged = {claim.id: judge(claim, rows, "quick").verdict for claim in memorisation.CLAIMS}
+    assert judged.pop("memorisation.closing") == "not measured"  # so short a training learns nothing under the mask
+    assert "not measured" not in judged.values()
+    assert set(memorisation.figures(rows)) == {"thresholds", "learning-curves"}
+    assert memorisation.progress(TINY, rows[-1])[0] == 1
+
+
+def test_one_kind_of_labels_alone_still_draws(rows):
+    some = [row for row in rows if row["labels"] == "random"]
+    assert set(memorisation.figures(some)) == {"thresholds", "learning-curves"}
+    assert judge(memorisation.CLAIMS[2], some, "quick").verdict == "not measured"
+
+
+def test_rows_repeat(rows):
+    assert [{"seed": 1, **row} for row in memorisation.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"data": "cifar10"}, "--folder"),
+        ({"examples": 4}, "at least the batch"),
+        ({"batch": 1}, "should"),
+        ({"thresholds": (2.0,)}, "threshold"),
+    ],
+)
+def test_bad_settings_are_refused(changes, match):
+    with pytest.raises(ValueError, match=match):
+        replace(TINY, **changes)
+
+
+def test_cifar_without_an_archive_says_how_to_get_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match="Download one from https"):
+        next(memorisation.run(replace(TINY, data="cifar10", folder=str(tmp_path))))
+
+
+def test_the_gap_is_followed_to_the_largest_threshold_that_still_learns():
+    found = {0.0: (1.0, 0.9), 0.2: (0.9, 0.85), 0.4: (0.5, 0.48), 0.8: (0.1, 0.4)}
+    rows = [
+        {"kind": "final", "labels": "true", "seed": seed, "threshold": at, "train_accuracy": train, "test_accuracy": test}
+        for seed in range(3)
+        for at, (train, test) in found.items()
+    ]
+    assert memorisation.closing(rows).value == pytest.approx(0.1 - 0.02)
+    assert memorisation.closing(rows[:1]) is None
+
+
+def test_a_batch_larger_than_all_the_digits_is_refused():
+    with pytest.raises(ValueError, match=r"batch should be between 2 and 1000.*Found 1200"):
+        memorisation.Config(examples=0, batch=1200)

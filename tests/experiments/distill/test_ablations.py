@@ -1,0 +1,126 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.distill.ablations import methods as _ablation_methods
+from craik.experiments.distill.ablations import run as distill_ablations
+from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
+from craik.experiments.distill.mujoco import run as distill_mujoco
+from craik.lab.claims import judge
+from mujoco_made_up import made_up_data
+
+SMALL = replace(
+    distill_mujoco.PRESETS["quick"],
+    train=80,
+    selection=20,
+    test=20,
+    inner_steps=2,
+    student_steps=2,
+    batch=6,
+    teacher_channels=(4, 4),
+    teacher_hidden=6,
+    student_widths=(7, 7),
+    every=1,
+)
+TINY = replace(distill_ablations.PRESETS["quick"], rounds=1, temperatures=(2.0,), imitations=(0.5,))
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(distill_mujoco, "mujoco", made_up_data)
+    monkeypatch.setitem(distill_mujoco.PRESETS, "quick", SMALL)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distill_mujoco, "mujoco", made_up_data)
+        patch.setitem(distill_mujoco.PRESETS, "quick", SMALL)
+        return [{"seed": seed, **row} for seed in (0, 1) for row in distill_ablations.run(replace(TINY, seed=seed))]
+
+
+def test_every_variant_is_trained(rows):
+    finals = [row["variant"] for row in rows if row["kind"] == "final" and row["seed"] == 0]
+    assert finals == [
+        *("ldt", "untrained", "permuted", "noise-16", "redrawn", "no-teacher"),
+        *("random-teacher", "random-teacher", "generalised"),
+    ]
+
+
+def test_the_same_seed_gives_the_same_rows(rows):
+    again = [{"seed": 1, **row} for row in distill_ablations.run(replace(TINY, seed=1))]
+    assert again == [row for row in rows if row["seed"] == 1]
+
+
+def test_permuted_trajectories_have_the_same_frames_in_orders_of_their_own():
+    examples = made_up_data("Walker2d", 0, 5, 1, 1, "always").train
+    examples = examples._replace(privileged=torch.arange(5 * 16 * 2.0).reshape(5, 16, 2))
+    permuted = with_other_trajectories(examples, "permuted", torch.Generator().manual_seed(0)).privileged
+    assert torch.equal(permuted.sort(dim=1).values, examples.privileged)
+    orders = {tuple((row[:, 0] - row[:, 0].min()).tolist()) for row in permuted}
+    assert len(orders) == 5
+    assert torch.equal(permuted[..., 1], permuted[..., 0] + 1)  # frames move whole
+
+
+def test_noise_replaces_the_last_frames_only():
+    examples = made_up_data("Walker2d", 0, 50, 1, 1, "always").train
+    noisy = with_other_trajectories(examples, "noise-4", torch.Generator().manual_seed(0)).privileged
+    assert torch.equal(noisy[:, :12], examples.privileged[:, :12])
+    assert abs(float(noisy[:, 12:].std()) - 1) < 0.1
+    assert torch.equal(with_other_trajectories(examples, "ldt", torch.Generator()).privileged, examples.privileged)
+
+
+def test_a_random_teacher_of_coefficient_zero_and_imitation_zero_are_no_teacher():
+    data = made_up_data("Walker2d", 0, 80, 1, 1, "always").train
+    settings = distill_ablations.settings_of(TINY)
+    students = []
+    for trial in (
+        Trial("no-teacher"),
+        Trial("random-teacher"),
+        Trial("generalised", temperature=1.0),
+        Trial("random-teacher", 5.0),
+    ):
+        student = distill_mujoco.make_student(settings, 5)
+        list(_ablation_methods.train_other(settings, student, data, trial))
+        students.append(torch.cat([p.detach().flatten() for p in student.parameters()]))
+    torch.testing.assert_close(students[0], students[1])
+    torch.testing.assert_close(students[0], students[2])
+    assert not torch.allclose(students[0], students[3])
+
+
+def test_soft_labels_know_the_label():
+    data = made_up_data("Walker2d", 0, 400, 1, 1, "always").train
+    settings = replace(SMALL, teacher_channels=(8,), teacher_hidden=16)
+    soft = _ablation_methods.soft_labels(settings, data, temperature=1.0)
+    torch.testing.assert_close(soft.sum(1), torch.ones(400))
+    assert float((soft.argmax(1) - data.y).abs().float().mean()) < 4  # of 32 bins
+
+
+def test_verdicts_are_computed(rows):
+    errors = {
+        "ldt": 0.016,
+        "untrained": 0.08,
+        "permuted": 0.017,
+        "noise-16": 0.026,
+        "redrawn": 0.023,
+        "no-teacher": 0.024,
+        "random-teacher": 0.024,
+        "generalised": 0.02,
+    }
+    finals = [{**row, "selected": errors[row["variant"]]} for row in rows if row["kind"] == "final"]
+    judged = {claim.id.split(".")[1]: judge(claim, finals, "quick").verdict for claim in distill_ablations.CLAIMS}
+    assert judged == {**dict.fromkeys(judged, "holds"), "redrawn": "does not hold"}
+
+
+def test_figures_and_progress(rows):
+    assert set(distill_ablations.figures(rows)) == {"test-errors", "outcomes"}
+    shares = [distill_ablations.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("changes", [{"rounds": 0}, {"variants": ("noise-17",)}, {"variants": ("magic",)}, {"size": "huge"}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="Found"):
+        replace(TINY, **changes)

@@ -1,0 +1,128 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.distill.life import networks as _life_networks
+from craik.experiments.distill.life import run as distill_life
+from craik.experiments.distill.life.networks import Setting
+from craik.lab.claims import judge
+from craik.tasks.pictures.life import life
+
+pytest.importorskip("optuna")
+
+TINY = replace(
+    distill_life.PRESETS["quick"],
+    examples=(32,),
+    side=5,
+    trials=2,
+    steps=3,
+    filters=(2, 3),
+    inner_steps=(1, 2),
+    student_steps=1,
+    selection=20,
+    test=20,
+)
+SETTING = Setting(1e-2, 0.9, 0.0, 16, 1.5, 4, alpha=100.0, scale=0.5, inner_steps=2, meta_lr=1.0, validation=0.5)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{"seed": seed, **row} for seed in (0, 1) for row in distill_life.run(replace(TINY, seed=seed))]
+
+
+def test_every_method_has_as_many_trials(rows):
+    runs = [(row["examples"], row["method"], row["trial"]) for row in rows if row["seed"] == 0]
+    assert runs == [(n, m, t) for n in (32,) for m in ("none", "random", "meta", "oracle") for t in (0, 1)]
+
+
+def test_the_same_seed_gives_the_same_rows(rows):
+    again = [{"seed": 1, **row} for row in distill_life.run(replace(TINY, seed=1))]
+    assert again == [row for row in rows if row["seed"] == 1]
+
+
+def test_settings_stay_in_the_ranges_and_unused_ones_stay_zero(rows):
+    for row in rows:
+        assert TINY.lr[0] <= row["lr"] <= TINY.lr[1]
+        assert TINY.multiplier[0] <= row["multiplier"] <= TINY.multiplier[1]
+        assert 0 <= row["beta1"] <= 0.9
+        assert 2 <= row["filters"] <= 3
+        assert (row["meta_lr"] > 0) == (row["inner_steps"] > 0) == (row["meta_momentum"] > 0) == (row["method"] == "meta")
+        assert (row["scale"] > 0) == (row["method"] == "random")
+        assert (row["alpha"] >= 100) == (row["method"] != "none")
+
+
+@pytest.mark.parametrize("method", ["random", "oracle"])
+def test_a_fixed_teacher_is_never_trained_and_trains_on_all_boards(method, monkeypatch):
+    def refuse(self):
+        raise AssertionError("a fixed teacher took a meta-step")
+
+    monkeypatch.setattr(distill_life.Distillation, "meta_step", refuse)
+    assert steps_of(method, replace(TINY, steps=None, epochs=1)) == [1, 2]  # an epoch of 32 / 16
+
+
+def steps_of(method, config):
+    data = life(0, 32, side=5, selection=1, test=1)
+    student = _life_networks.Student(SETTING, torch.Generator().manual_seed(0))
+    return list(distill_life.train(config, method, SETTING, student, data, every=1))
+
+
+@pytest.mark.parametrize("config", [TINY, replace(TINY, steps=None, epochs=3)])
+def test_every_method_takes_as_many_ordinary_steps(config):
+    # Half of the boards are kept from LDT's student; it takes no fewer steps for that.
+    counts = {method: steps_of(method, config)[-1] for method in config.methods}
+    assert set(counts.values()) == {config.steps or 3 * 32 // 16}
+
+
+@pytest.mark.parametrize("supervised", ["all", "third"])
+def test_the_oracle_supervises_the_last_layer_of_every_generation(supervised):
+    data = life(0, 4, side=5, selection=1, test=1)
+
+    def layers(method):
+        return list(_life_networks.make_teacher(method, SETTING, data, torch.Generator(), supervised).filters)
+
+    last = ["body.4", "body.10", "body.16"]
+    assert layers("oracle") == last
+    assert layers("meta") == layers("random")
+    assert layers("meta") == (last if supervised == "third" else [f"body.{2 * layer}" for layer in range(9)])
+
+
+def test_the_paper_preset_is_the_texts():
+    paper = distill_life.PRESETS["paper"]
+    assert (paper.layers, paper.moments, paper.steps, paper.epochs, paper.side) == ("all", "fresh", None, 200, 17)
+    assert (paper.meta_momentum, paper.meta_lr, paper.batch) == ((1e-2, 1.0), (1e-6, 1e-3), (32, 128))
+
+
+def test_the_student_sees_far_enough_and_reads_the_middle():
+    student = _life_networks.Student(SETTING, torch.Generator().manual_seed(1))
+    x = torch.rand(1, 9, 9, requires_grad=True)
+    student(x).sum().backward()
+    assert x.grad is not None
+    assert student(torch.rand(5, 9, 9)).shape == (5,)
+
+
+def test_verdicts_are_computed(rows):
+    better = {"meta": 0.9, "random": 0.8, "oracle": 0.95, "none": 0.7}
+    changed = [
+        {**row, "selected": better[row["method"]] - 0.3 * (row["trial"] == 0), "selection": row["trial"], "majority": 0.69}
+        for row in rows
+    ]
+    judged = {claim.id.split(".")[1]: judge(claim, changed, "paper") for claim in distill_life.CLAIMS}
+    assert {claim.verdict for claim in judged.values()} == {"holds"}
+    assert judged["meta-above-random"].measured == pytest.approx(0.1)
+    assert judged["no-teacher"].measured == pytest.approx(0.01)
+
+
+def test_figures_and_progress(rows):
+    assert set(distill_life.figures(rows)) == {"accuracy"}
+    shares = [distill_life.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+@pytest.mark.parametrize(
+    "changes", [{"trials": 0}, {"examples": ()}, {"filters": (4, 2)}, {"meta_lr": (0.0, 1.0)}, {"validation": (0.1, 1.0)}]
+)
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="Found"):
+        replace(TINY, **changes)

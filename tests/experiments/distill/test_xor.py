@@ -1,0 +1,112 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.distill.measured import Measured, summary
+from craik.experiments.distill.steps import shuffled
+from craik.experiments.distill.xor import run as distill_xor
+from craik.lab.claims import judge
+
+TINY = replace(
+    distill_xor.PRESETS["quick"],
+    inputs=(4, 6),
+    examples=(32,),
+    rounds=3,
+    inner_steps=2,
+    student_steps=3,
+    batch=8,
+    student_widths=(5, 7),
+    teacher_widths=(8,),
+    every=2,
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{"seed": seed, **row} for seed in (0, 1) for row in distill_xor.run(replace(TINY, seed=seed))]
+
+
+def test_a_row_for_each_cell_and_method(rows):
+    cells = [(row["inputs"], row["examples"], row["method"]) for row in rows if row["seed"] == 0]
+    assert cells == [(d, n, m) for d in (4, 6) for n in (32,) for m in ("no-teacher", "ldt-fixed", "ldt-redrawn")]
+    assert all(row["selected_step"] in (6, 9) for row in rows)
+
+
+def test_the_same_seed_gives_the_same_rows_and_methods_start_alike(rows):
+    again = [{"seed": 1, **row} for row in distill_xor.run(replace(TINY, seed=1, methods=("ldt-fixed",)))]
+    assert again == [row for row in rows if row["seed"] == 1 and row["method"] == "ldt-fixed"]
+
+
+def test_the_global_generator_is_left_alone():
+    before = torch.random.get_rng_state()
+    list(distill_xor.run(replace(TINY, inputs=(4,))))
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_the_test_set_steers_nothing(monkeypatch, rows):
+    """Turning the test labels round changes what is reported of the test set, and nothing that was selected."""
+    draw = distill_xor.xor
+
+    def turned(*args):
+        data = draw(*args)
+        return data._replace(test=data.test._replace(y=1 - data.test.y))
+
+    monkeypatch.setattr(distill_xor, "xor", turned)
+    after = list(distill_xor.run(TINY))
+    for a, b in zip(rows, after, strict=False):
+        assert (a["selected_step"], a["selection"]) == (b["selected_step"], b["selection"])
+        assert a["selected"] == pytest.approx(1 - b["selected"])
+
+
+def test_summary_by_hand():
+    points = [Measured(1, 0.5, 0.9), Measured(2, 0.8, 0.7), Measured(3, 0.8, 0.1), Measured(4, 0.6, 0.3)]
+    found = summary(points, max)
+    assert found == {"as_printed": 0.9, "selected": 0.7, "selected_step": 2, "selection": 0.8, "last": 0.3}
+    assert summary(points, min)["selected_step"] == 1
+
+
+def test_batches_visit_every_row_once_a_pass():
+    batches = shuffled(torch.tensor([3, 5, 8, 9]), 2, torch.Generator().manual_seed(0))
+    for _ in range(3):
+        assert sorted([*next(batches).tolist(), *next(batches).tolist()]) == [3, 5, 8, 9]
+
+
+def test_a_claim_is_refuted_by_one_bad_cell(rows):
+    better = {"ldt-fixed": 0.9, "ldt-redrawn": 0.9, "no-teacher": 0.6}
+    good = [{**row, "selected": better[row["method"]], "as_printed": better[row["method"]]} for row in rows]
+    verdicts = {claim.id.split(".")[1]: judge(claim, good, "quick").verdict for claim in distill_xor.CLAIMS}
+    assert verdicts == {
+        "ldt-above-no-teacher": "holds",
+        "ldt-above-no-teacher-as-printed": "holds",
+        "everywhere": "holds",
+        "redrawn-split": "does not hold",
+    }
+    bad = [
+        {**row, "selected": 0.5} if (row["method"], row["inputs"], row["examples"]) == ("ldt-fixed", 6, 32) else row
+        for row in good
+    ]
+    everywhere = next(claim for claim in distill_xor.CLAIMS if claim.id.endswith("everywhere"))
+    judged = judge(everywhere, bad, "quick")
+    assert judged.verdict == "does not hold"
+    assert judged.measured == pytest.approx(-0.1)
+
+
+def test_figures_and_progress(rows):
+    assert set(distill_xor.figures(rows)) == {"heat-maps", "heat-maps-selected"}
+    shares = [distill_xor.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_the_paper_preset_has_the_texts_grid():
+    paper = distill_xor.PRESETS["paper"]
+    assert paper.inputs == (64, 128, 256, 512)
+    assert len(paper.examples) == 16
+    assert (paper.examples[0], paper.examples[-1]) == (128, 1024)
+
+
+@pytest.mark.parametrize("changes", [{"rounds": 0}, {"inputs": ()}, {"every": 0}, {"student_widths": (3,)}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="Found"):
+        replace(TINY, **changes)

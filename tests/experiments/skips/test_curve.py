@@ -1,0 +1,82 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.skips.curve import ball_motion as _ball_motion
+from craik.experiments.skips.curve import run as skips_curve
+from craik.lab.claims import judge
+from craik.tasks.frames.funnel_board import SMALL, generate
+from craik.tasks.frames.funnel_board.rendering import to_pixels
+
+TINY = replace(skips_curve.PRESETS["quick"], skips=(1, 3, 9), ahead=9, episodes=4, test_episodes=3, hidden=8, steps=5)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    return list(skips_curve.run(replace(TINY, cache=str(tmp_path_factory.mktemp("cache")))))
+
+
+def test_one_row_for_each_skip_and_state(rows):
+    assert [(row["skip"], row["state"]) for row in rows] == [(s, state) for s in (1, 3, 9) for state in ("slow", "fast")]
+    assert all(row["rate"] == pytest.approx(row["error"] / 9) for row in rows)
+    longest = [row for row in rows if row["skip"] == 9]
+    assert all(row["step_rate"] == pytest.approx(row["rate"]) for row in longest)  # one step reaches as far
+
+
+def test_errors_are_distances_in_world_units_after_the_steps():
+    boards = generate(3, 0, SMALL)
+    still = _ball_motion.Step(torch.nn.Linear(21 * 17 + 4, 4).requires_grad_(False), torch.zeros(4))  # predicts no motion
+    start, end = _ball_motion.transitions(boards, 6)
+    moved = (end.position - start.position).norm(dim=1) / SMALL.pixels_per_unit
+    found = skips_curve.errors(still, boards, 2, 3)
+    assert len(found["slow"]) + len(found["fast"]) == len(moved)
+    assert torch.cat([found["slow"], found["fast"]]).sum() == pytest.approx(float(moved.sum()), rel=1e-5)
+    assert len(found["slow"]) == int((start.change.norm(dim=1) < SMALL.ball_radius * SMALL.pixels_per_unit).sum())
+
+
+def test_transitions_span_their_skip():
+    boards = generate(3, 0, SMALL)
+    before, after = _ball_motion.transitions(boards, 4)
+    where = to_pixels(SMALL, boards.paths[0])
+    assert torch.allclose(before.position[0].double(), torch.from_numpy(where[1]))
+    assert torch.allclose(after.position[0].double(), torch.from_numpy(where[5]))
+    assert torch.allclose(after.change[0].double(), torch.from_numpy(where[5] - where[4]), atol=1e-5)
+    assert len(before.boards) == sum(len(path) - 5 for path in boards.paths)
+
+
+def test_a_network_sees_the_board_around_the_ball():
+    obstacles = torch.zeros(1, 6 + 36 + 14, 8 + 40 + 8)
+    obstacles[0, 6 + 10, 8 + 20] = 1.0  # pixel (20, 10) of the board
+    motion = _ball_motion.Motion(torch.tensor([0]), torch.tensor([[20.5, 9.25]]), torch.tensor([[0.0, 2.0]]))
+    seen = _ball_motion.inputs(obstacles, motion, slice(None))[0]
+    view = seen[:-4].reshape(21, 17)
+    assert view.nonzero().tolist() == [[6 + 1, 8]]  # the row below the ball's, in its column
+    assert seen[-4:].tolist() == [0.5, 0.25, 0.0, 1.0]
+
+
+def made_up(slow, fast):
+    return [
+        {"seed": seed, "skip": skip, "state": state, "rate": rate}
+        for seed in range(3)
+        for state, rates in (("slow", slow), ("fast", fast))
+        for skip, rate in zip((1, 3, 9), rates, strict=True)
+    ]
+
+
+def test_claims_on_made_up_curves():
+    verdicts = [judge(claim, made_up((3, 2, 2.5), (2, 1, 4)), "quick").verdict for claim in skips_curve.CLAIMS]
+    assert verdicts == ["holds", "does not hold"]
+    verdicts = [judge(claim, made_up((3, 2, 1), (2, 1, 4)), "quick").verdict for claim in skips_curve.CLAIMS]
+    assert verdicts == ["does not hold", "holds"]
+
+
+def test_figure_and_progress(rows):
+    assert list(skips_curve.figures([{"seed": 0, **row} for row in rows])) == ["rate"]
+    assert skips_curve.progress(TINY, rows[-1]) == (1.0, "skip 9")
+
+
+@pytest.mark.parametrize("changes", [{"size": "huge"}, {"skips": ()}, {"skips": (5,)}, {"steps": 0}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(TINY, **changes)

@@ -1,0 +1,48 @@
+from dataclasses import replace
+
+import pytest
+
+from craik.experiments.skips.perturbation import run as skips_perturbation
+from craik.lab.claims import judge
+
+
+def made_up(method, seed, before, after):
+    values = [(False, 0.5), (False, before), (True, after), (True, 0.95)]
+    return [
+        {"method": method, "seed": seed, "after": late, "accuracy": value, "evaluations": 10 * k, "switch": 15, "budget": 40}
+        for k, (late, value) in enumerate(values)
+    ]
+
+
+def test_what_is_lost_at_the_switch():
+    rows = made_up("asi", 0, 0.9, 0.88) + made_up("fixed-2", 0, 0.8, 0.5) + made_up("fixed-3", 0, 0.9, 0.9)
+    assert skips_perturbation.loss_at_switch(rows, "asi") == pytest.approx([0.02])
+    verdicts = [judge(claim, rows, "quick") for claim in skips_perturbation.CLAIMS]
+    assert [one.verdict for one in verdicts] == ["holds", "holds"]
+    assert verdicts[1].measured == pytest.approx(0.3)
+    assert list(skips_perturbation.figures(rows)) == ["switch"]
+
+
+def test_a_run_switches_boards(tmp_path, monkeypatch):
+    tiny = replace(
+        skips_perturbation.PRESETS["quick"],
+        methods=("fixed-3",),
+        episodes=4,
+        validation_episodes=3,
+        evaluations=200,
+        checks=4,
+        switch=0.5,
+        kernels=8,
+        max_steps=2,
+        cache=str(tmp_path),
+    )
+    rows = list(skips_perturbation.run(tiny))
+    assert {row["after"] for row in rows} == {False, True}
+    assert rows[-1]["evaluations"] >= 200
+    assert skips_perturbation.progress(tiny, rows[-1])[0] == 1.0
+
+
+@pytest.mark.parametrize("changes", [{"task": "room-runner"}, {"switch": 1.0}, {"checks": 1}, {"methods": ()}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(skips_perturbation.PRESETS["quick"], **changes)

@@ -1,0 +1,73 @@
+from dataclasses import replace
+
+import pytest
+
+from craik.experiments.skips.accuracy import run as skips_accuracy
+from craik.experiments.skips.search import run as skips_search
+from craik.lab.claims import judge
+
+QUICK = skips_search.PRESETS["quick"]
+
+
+def test_trial_zero_has_the_settings_of_skips_accuracy():
+    settings = skips_search.draw(QUICK)
+    printed = skips_accuracy.PRESETS["quick"]
+    assert all(getattr(settings, name) == getattr(printed, name) for name in (*skips_search.RANGES["quick"], "batch"))
+    assert settings.seed == QUICK.data_seed != printed.seed
+
+
+@pytest.mark.parametrize("size", ["quick", "paper"])
+def test_draws_stay_in_their_ranges_and_reach_all_of_them(size):
+    drawn = [skips_search.draw(replace(QUICK, size=size, seed=seed)) for seed in range(1, 60)]
+    for name, some in skips_search.RANGES[size].items():
+        assert {getattr(settings, name) for settings in drawn} == set(some)
+    assert len({settings.seed for settings in drawn}) == 1  # episodes, weights and batches are the same for all trials
+
+
+def test_a_trial_spends_the_same_on_every_method(tmp_path):
+    tiny = replace(
+        QUICK, seed=3, methods=("asi", "fixed-3"), evaluations=40, episodes=4, validation_episodes=2, test_episodes=2
+    )
+    rows = list(skips_search.run(replace(tiny, cache=str(tmp_path))))
+    assert [row["method"] for row in rows] == ["asi", "fixed-3"]
+    assert all(row["kind"] == "trial" and row["evaluations"] >= 40 for row in rows)
+    assert len({tuple(row[name] for name in skips_search.RANGES["quick"]) for row in rows}) == 1
+    assert skips_search.progress(tiny, rows[-1])[0] == 1.0
+    assert list(skips_search.figures([{"seed": 3, **row} for row in rows])) == ["trials"]
+
+
+def trials(method, accuracies):
+    return [
+        {"kind": "trial", "seed": seed, "method": method, "validation_accuracy": valid, "test_accuracy": test}
+        for seed, (valid, test) in enumerate(accuracies)
+    ]
+
+
+def test_validation_selects_and_test_is_compared():
+    rows = trials("asi", [(0.2, 0.99), (0.9, 0.8), (0.5, 0.1)]) + trials("fixed-1", [(0.3, 0.2), (0.1, 0.9), (0.2, 0.9)])
+    assert skips_search.advantage(rows, "fixed-1").value == pytest.approx(0.6)
+    assert skips_search.advantage(rows, "fixed-2") is None
+
+
+def test_the_interval_is_that_of_all_equally_likely_samples_of_trials():
+    rows = trials("asi", [(0.1, 0.5), (0.2, 0.7)]) + trials("fixed-1", [(0.2, 0.4), (0.1, 0.3)])
+    # Samples 00, 01, 10, 11 select: 0.5 - 0.4, 0.7 - 0.4 (twice), 0.7 - 0.3.
+    found = skips_search.advantage(rows, "fixed-1")
+    assert (found.value, found.low, found.high, found.n) == (pytest.approx(0.3), pytest.approx(0.1), pytest.approx(0.4), 2)
+
+
+def test_claims_hold_where_the_whole_interval_is_above_zero():
+    better = trials("asi", [(0.9, 0.9)] * 3) + trials("fixed-1", [(0.5, 0.5)] * 3) + trials("fixed-2", [(0.9, 0.9)] * 3)
+    verdicts = {claim.id: judge(claim, better, "quick").verdict for claim in skips_search.CLAIMS}
+    assert verdicts == {
+        "skips-search.above-1": "holds",
+        "skips-search.above-2": "does not hold",
+        "skips-search.above-3": "not measured",
+        "skips-search.exploration": "not measured",
+    }
+
+
+@pytest.mark.parametrize("changes", [{"methods": ()}, {"evaluations": 0}, {"test_episodes": 0}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(QUICK, **changes)

@@ -1,0 +1,93 @@
+import io
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from craik.experiments.skips.timeline import pictures as _pictures
+from craik.experiments.skips.timeline import run as skips_timeline
+from craik.lab.claims import judge
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    tiny = replace(
+        skips_timeline.PRESETS["quick"],
+        episodes=4,
+        test_episodes=3,
+        timelines=1,
+        evaluations=80,
+        kernels=8,
+        max_steps=3,
+        cache=str(tmp_path_factory.mktemp("cache")),
+    )
+    return [{"seed": 0, **row} for row in skips_timeline.run(tiny)]
+
+
+def test_pictures_survive_a_row():
+    picture = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
+    assert np.array_equal(_pictures.decode(_pictures.encode(picture)), picture)
+
+
+def test_predictions_stand_at_later_and_later_frames(rows):
+    true = [row for row in rows if row["kind"] == "true"]
+    predicted = [row for row in rows if row["kind"] == "predicted"]
+    assert [row["t"] for row in true] == list(range(len(true)))
+    assert predicted[-1]["t"] == len(true) - 1
+    assert all(before["t"] == after["from"] < after["t"] for before, after in itertools.pairwise(predicted))
+
+
+def test_a_prediction_was_matched_with_the_frame_that_fits_best(rows):
+    for row in (row for row in rows if row["kind"] == "predicted"):
+        losses = json.loads(row["losses"])
+        assert losses[row["t"] - row["from"] - 1] == min(losses)
+
+
+def test_counts_of_matches_add_up(rows):
+    (counts,) = (row for row in rows if row["kind"] == "skips")
+    assert 0 < counts["slow_matched"] + counts["fast_matched"] <= counts["slow_frames"] + counts["fast_frames"]
+    assert 1 <= counts["mean_skip"] <= counts["horizon"]
+
+
+def test_the_animation_shows_every_frame_with_both_pictures(rows):
+    ((caption, content),) = skips_timeline.animations(rows).values()
+    assert "stands still" in caption
+    image = Image.open(io.BytesIO(content))
+    assert image.n_frames >= sum(row["kind"] == "true" for row in rows) // 2  # equal frames in a row are stored as one
+    assert image.size == (6 * (40 + 4 + 40), 6 * 36)
+
+
+def test_figures_and_claims(rows):
+    assert list(skips_timeline.figures(rows)) == ["timeline", "matches"]
+    slow = {"kind": "skips", "slow_matched": 1, "slow_frames": 10, "fast_matched": 5, "fast_frames": 10, "mean_skip": 3.0}
+    made_up = [{"seed": seed, **slow} for seed in range(3)]
+    verdicts = [judge(claim, made_up, "quick") for claim in skips_timeline.CLAIMS]
+    assert [one.verdict for one in verdicts] == ["holds", "holds"]
+    assert verdicts[0].measured == pytest.approx(0.2)
+
+
+def skip(before, after):
+    return {"from": before, "t": after}
+
+
+def test_a_portion_has_a_long_skip_in_its_middle_with_room_on_both_sides():
+    shown = skips_timeline.SHOWN
+    predicted = [skip(0, 4), skip(4, 40), skip(40, 44), skip(44, 56), skip(56, 57)]
+    start = skips_timeline._portion(predicted, 80)  # 40 steps of a skip do not fit; the one from 44 to 56 does
+    assert start < 44
+    assert start + shown > 56
+    assert (44 - start) - (start + shown - 1 - 56) in {-1, 0, 1}
+    assert skips_timeline._portion([skip(0, 30)], 31) == 4  # none fits: the middle of the longest
+
+
+def test_the_most_accurate_seed_is_shown():
+    rows = [{"kind": "trained", "seed": seed, "accuracy": accuracy} for seed, accuracy in ((0, 0.5), (1, 0.9), (2, 0.9))]
+    assert skips_timeline.most_accurate(rows) == 1
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(ValueError, match="should"):
+        replace(skips_timeline.PRESETS["quick"], test_episodes=1)

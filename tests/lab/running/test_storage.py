@@ -1,0 +1,62 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from craik.lab.errors import LabError, UsageError
+from craik.lab.running.storage import ensure_file, ensure_writable, locked, write_atomically
+
+
+def test_a_failed_write_leaves_the_old_content(tmp_path, monkeypatch):
+    path = tmp_path / "claims.json"
+    write_atomically(path, "old")
+
+    def full_disk(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["claims.json"]
+
+
+def test_readers_never_see_half_a_file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    write_atomically(path, "a" * 1_000_000)
+    with path.open() as reader:
+        write_atomically(path, "b" * 1_000_000)
+        assert set(reader.read()) == {"a"}  # whoever reads the old file goes on reading the old file
+    assert set(path.read_text()) == {"b"}
+
+
+def test_a_folder_below_a_file_is_not_writable(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"must be writable.*--out"):
+        ensure_writable(tmp_path / "file" / "runs")
+
+
+def test_a_file_is_not_written_over_a_folder(tmp_path):
+    ensure_file(tmp_path / "new" / "file", "--to")
+    with pytest.raises(UsageError, match=r"--to must name a file, but .* is a folder"):
+        ensure_file(tmp_path / "new", "--to")
+
+
+def test_a_folder_has_one_holder_at_a_time(tmp_path):
+    with locked(tmp_path), pytest.raises(LabError, match=str(os.getpid())), locked(tmp_path):
+        pass
+    with locked(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_holder_lets_go(tmp_path):
+    code = "import os, sys, pathlib; from craik.lab.running.storage import locked\n"
+    code += "with locked(pathlib.Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False).returncode == -9
+    assert (tmp_path / ".lock").exists()
+    (tmp_path / ".rows.jsonl.1.tmp").write_text("left behind")
+    with locked(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []

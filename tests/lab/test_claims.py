@@ -1,0 +1,116 @@
+import itertools
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from craik.lab.claims import Claim, Measurement, bootstrap, judge
+from craik.lab.errors import LabError
+
+FINITE = st.floats(-1e6, 1e6, allow_subnormal=False)
+
+
+def claim(**changes) -> Claim:
+    fields = {
+        "id": "toy.high",
+        "text": "It is high.",
+        "source": "figure 1",
+        "printed": "1",
+        "measure": lambda rows: bootstrap([row["value"] for row in rows]),
+        "holds": lambda measured: measured.value > 0.5,
+        "condition": "The median exceeds 0.5.",
+        "tried": "Harder.",
+    }
+    return Claim(**{**fields, **changes})
+
+
+def rows(*values: float):
+    return [{"seed": seed, "value": value} for seed, value in enumerate(values)]
+
+
+def test_bootstrap_agrees_with_the_enumeration_of_all_resamples():
+    values = [0.13, 0.4, 0.47, 0.61, 0.9]  # 5**5 equally likely resamples: their quantiles are the interval's limit
+    means = [np.mean(resample) for resample in itertools.product(values, repeat=5)]
+    found = bootstrap(values, np.mean, level=0.9, resamples=200_000)
+    assert found.value == pytest.approx(np.mean(values))
+    assert found.low == pytest.approx(np.quantile(means, 0.05), abs=1e-2)
+    assert found.high == pytest.approx(np.quantile(means, 0.95), abs=1e-2)
+    assert found.n == 5
+
+
+def test_bootstrap_agrees_with_a_loop_over_the_same_draws():
+    values, rng = [3.0, 1.0, 2.0, 8.0, 5.0], np.random.default_rng(7)
+    medians = [np.median([values[i] for i in rng.integers(0, 5, size=5)]) for _ in range(300)]
+    found = bootstrap(values, resamples=300, seed=7)
+    assert (found.low, found.high) == tuple(np.quantile(medians, [0.025, 0.975]))
+
+
+def test_bootstrap_covers_the_true_mean_about_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    intervals = [bootstrap(rng.normal(size=30).tolist(), np.mean, 0.9, resamples=500, seed=i) for i in range(400)]
+    covered = np.mean([found.low <= 0 <= found.high for found in intervals])
+    assert 0.84 < covered < 0.94  # the percentile interval is a little short at n = 30
+
+
+@given(st.lists(FINITE, min_size=1, max_size=9))
+def test_bootstrap_stays_within_the_values_and_repeats_itself(values):
+    found = bootstrap(values, resamples=50)
+    assert min(values) <= found.low <= found.high <= max(values)
+    assert found == bootstrap(values, resamples=50)
+
+
+@given(FINITE)
+def test_one_value_has_no_spread(value):
+    assert bootstrap([value]) == Measurement(value, value, value, 1)
+
+
+@pytest.mark.parametrize("values", [[], [1.0, float("nan")], [float("inf")]])
+def test_bootstrap_refuses_what_it_cannot_measure(values):
+    with pytest.raises(ValueError, match="bootstrap needs"):
+        bootstrap(values)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+def test_bootstrap_refuses_a_level_that_is_no_share(level):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        bootstrap([1.0], level=level)
+
+
+@pytest.mark.parametrize("numbers", [(float("nan"), 0, 1, 1), (0.5, 1, 0, 1), (0.5, 0, 1, 0)])
+def test_measurement_refuses_nonsense(numbers):
+    with pytest.raises(ValueError, match="measurement"):
+        Measurement(*numbers)
+
+
+@pytest.mark.parametrize(("values", "verdict"), [((0.9, 0.8), "holds"), ((0.1, 0.2), "does not hold")])
+def test_the_verdict_follows_the_rows(values, verdict):
+    judged = judge(claim(), rows(*values), "quick")
+    assert judged.verdict == verdict
+    assert judged.measured == pytest.approx(np.median(values))
+    assert (judged.low, judged.high, judged.n) == (min(values), max(values), 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "recorded", "preset"),
+    [
+        ({"measure": lambda rows: None}, rows(1.0), "quick"),
+        ({"presets": ("paper",)}, rows(1.0), "quick"),
+        ({}, [], "quick"),
+    ],
+)
+def test_what_was_not_measured_has_no_verdict(changes, recorded, preset):
+    judged = judge(claim(**changes), recorded, preset)
+    assert (judged.verdict, judged.measured, judged.low, judged.high, judged.n) == ("not measured", None, None, None, 0)
+
+
+def test_a_judged_claim_is_json():
+    judged = judge(claim(), rows(0.9), "quick")
+    assert json.loads(json.dumps(asdict(judged), allow_nan=False))["verdict"] == "holds"
+
+
+def test_a_claim_that_cannot_be_measured_names_itself():
+    with pytest.raises(LabError, match=r"toy\.high.*KeyError.*'value'"):
+        judge(claim(), [{"seed": 0}], "quick")

@@ -1,0 +1,100 @@
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from craik.lab.drawing import COLOURS, band, colour, draw, house_style, panels, save_svg
+from craik.lab.errors import LabError
+from craik.lab.experiment import load
+
+
+def curves():
+    return np.random.default_rng(0).normal(size=(5, 20)).cumsum(axis=1)
+
+
+def picture() -> Figure:
+    figure, (axes,) = panels(caption="A caption.")
+    band(axes, np.arange(20), curves(), "walk", COLOURS["ours"])
+    axes.imshow(np.eye(4), clip_on=True)
+    axes.legend()
+    return figure
+
+
+def test_the_same_figure_gives_the_same_bytes(tmp_path):
+    for name in ("a.svg", "b.svg"):
+        save_svg(picture(), tmp_path / "figures" / name)
+    first, second = ((tmp_path / "figures" / name).read_bytes() for name in ("a.svg", "b.svg"))
+    assert first == second
+    assert b"<dc:date>" not in first
+
+
+def test_the_style_holds_nowhere_else():
+    before = dict(mpl.rcParams)
+    picture()
+    assert dict(mpl.rcParams) == before
+    with house_style():
+        assert mpl.rcParams["axes.spines.top"] is False
+    assert dict(mpl.rcParams) == before
+
+
+def test_a_band_shows_median_and_spread():
+    _, (axes,) = panels()
+    band(axes, [0, 1], [[1, 2], [3, 4], [8, 9]], "walk", "black")
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), [3, 4])
+    heights = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (1, 9)
+
+
+def test_a_narrower_band_holds_the_middle_half():
+    _, (axes,) = panels()
+    band(axes, [0, 1], [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4]], "walk", "black", spread="quartiles")
+    heights = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (1, 3)
+
+
+@pytest.mark.parametrize("shape", [(20,), (5, 19), (20, 5)])
+def test_a_band_refuses_curves_that_do_not_fit(shape):
+    _, (axes,) = panels()
+    with pytest.raises(ValueError, match=r"\(seeds, points\)"):
+        band(axes, np.arange(20), np.zeros(shape), "walk", "black")
+
+
+def test_panels_come_row_by_row():
+    figure, axes = panels(3, 2)
+    assert figure.axes == axes
+    assert len(axes) == 6
+
+
+def test_colours_come_round_and_differ():
+    assert len({colour(index) for index in range(6)}) == 6
+    assert colour(6) == colour(0)
+
+
+def test_what_is_no_figure_is_refused(package, tmp_path):
+    experiment = load("counter-walk", package)
+    object.__setattr__(experiment, "figures", lambda rows: {"walk": "a picture"})
+    with pytest.raises(LabError, match="'walk' is a str"):
+        draw(experiment, [], tmp_path)
+
+
+def test_animations_stand_beside_the_figures_and_stale_ones_go(package, tmp_path):
+    experiment = load("counter-walk", package)
+    assert experiment.animations is None
+    object.__setattr__(experiment, "figures", lambda rows: {})
+    object.__setattr__(experiment, "animations", lambda rows: {"walk-and-truth": ("A walk.", b"GIF89a")})
+    (one,) = draw(experiment, [], tmp_path)
+    assert (one.file, one.caption) == ("figures/walk-and-truth.gif", "A walk.")
+    assert (tmp_path / one.file).read_bytes() == b"GIF89a"
+    object.__setattr__(experiment, "animations", lambda rows: {"other": ("Another.", b"GIF89a")})
+    draw(experiment, [], tmp_path)
+    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["other.gif"]
+
+
+@pytest.mark.parametrize("animation", [b"GIF89a", ("A walk.", b"<svg>"), ("", b"GIF89a"), "GIF89a"])
+def test_what_is_no_gif_with_a_caption_is_refused(package, tmp_path, animation):
+    experiment = load("counter-walk", package)
+    object.__setattr__(experiment, "figures", lambda rows: {})
+    object.__setattr__(experiment, "animations", lambda rows: {"walk": animation})
+    with pytest.raises(LabError, match="must give a caption and a GIF as bytes, but 'walk' is"):
+        draw(experiment, [], tmp_path)
+    assert not (tmp_path / "figures").exists()

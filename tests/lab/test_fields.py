@@ -1,0 +1,174 @@
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from craik.lab.errors import LabError, UsageError
+from craik.lab.fields import build, parse_overrides, parse_value, settings_of
+from craik.lab.values import written
+
+
+@dataclass(frozen=True)
+class Base:
+    epochs: int = 10
+    """How often the data is
+    seen."""
+
+
+@dataclass(frozen=True)
+class Config(Base):
+    scale: float = 0.1
+    """How large shortcuts are."""
+    name: str = "x"
+    drop: bool = False
+    rule: Literal["mean", "and-mask"] = "mean"
+    limit: int | None = None
+    widths: tuple[int, ...] = (256, 256)
+    """Units of each layer."""
+    either: Literal["auto"] | float = "auto"
+    odd: dict[str, int] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise ValueError(f"epochs must be positive, but found {self.epochs}; use 10")
+
+
+SETTINGS = {setting.name: setting for setting in settings_of(Config)}
+
+
+def read(*words: str):
+    return parse_overrides(tuple(SETTINGS.values()), words, "toy")
+
+
+def test_fields_carry_their_sentences_defaults_and_flags():
+    assert SETTINGS["epochs"].help == "How often the data is seen."
+    assert SETTINGS["scale"].help == "How large shortcuts are."
+    assert SETTINGS["name"].help == ""
+    assert (SETTINGS["widths"].default, SETTINGS["odd"].default) == ((256, 256), {})
+    assert SETTINGS["widths"].flag == "--widths"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("epochs", "3", 3),
+        ("scale", "1e-3", 1e-3),
+        ("scale", "-2", -2.0),
+        ("name", "", ""),
+        ("drop", "True", True),
+        ("drop", "false", False),
+        ("rule", "and-mask", "and-mask"),
+        ("limit", "none", None),
+        ("limit", "5", 5),
+        ("widths", "3,4", (3, 4)),
+        ("widths", "", ()),
+        ("either", "auto", "auto"),
+        ("either", "0.5", 0.5),
+    ],
+)
+def test_values_are_read_as_their_fields_type(name, text, value):
+    found = parse_value(SETTINGS[name], text)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("epochs", "1.5", "a whole number"),
+        ("scale", "nan", "a finite number"),
+        ("scale", "inf", "a finite number"),
+        ("drop", "yes", "true or false"),
+        ("rule", "median", "one of mean, and-mask"),
+        ("limit", "many", "a whole number or none"),
+        ("widths", "3;4", "separated by commas"),
+    ],
+)
+def test_bad_values_are_answered_with_rule_value_and_example(name, text, rule):
+    with pytest.raises(UsageError) as caught:
+        parse_value(SETTINGS[name], text)
+    sentence = str(caught.value)
+    assert rule in sentence
+    assert repr(text) in sentence
+    assert f"for example --{name} {written(SETTINGS[name].default)}" in sentence
+
+
+def test_a_type_the_command_line_cannot_read_is_the_experiments_fault():
+    with pytest.raises(LabError, match="odd is dict") as caught:
+        parse_value(SETTINGS["odd"], "{}")
+    assert not isinstance(caught.value, UsageError)
+
+
+@given(
+    st.fixed_dictionaries(
+        {
+            "epochs": st.integers(),
+            "scale": st.floats(allow_nan=False, allow_infinity=False),
+            "drop": st.booleans(),
+            "limit": st.none() | st.integers(),
+            "widths": st.lists(st.integers()).map(tuple),
+        }
+    )
+)
+def test_what_is_written_is_read_back(values):
+    words = [word for name, value in values.items() for word in (f"--{name}", written(value))]
+    assert read(*words) == values
+
+
+def test_flags_take_hyphens_underscores_and_equals_signs():
+    assert read("--scale=0.5", "--epochs", "3") == {"scale": 0.5, "epochs": 3}
+
+    @dataclass(frozen=True)
+    class Two:
+        learning_rate: float = 0.1
+
+    for words in (["--learning-rate", "1"], ["--learning_rate", "1"], ["--learning-rate=1"]):
+        assert parse_overrides(settings_of(Two), words, "toy") == {"learning_rate": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--epoch", "3"], "found '--epoch'; did you mean --epochs"),
+        (["--preste", "quick"], "did you mean --preset"),
+        (["--zzzzz", "1"], "choose one of --"),
+        (["--epochs"], "--epochs needs a value"),
+        (["--epochs", "--scale", "1"], "--epochs needs a value"),
+        (["stray"], "stray word 'stray'"),
+    ],
+)
+def test_words_that_are_no_settings(words, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        read(*words)
+
+
+def test_a_configs_own_sentence_is_kept():
+    with pytest.raises(UsageError, match=r"^epochs must be positive, but found 0; use 10$"):
+        build(Config(), {"epochs": 0})
+
+
+def test_a_sentence_without_the_value_found_is_completed():
+    @dataclass(frozen=True)
+    class Two:
+        low: int = 1
+        high: int = 2
+
+        def __post_init__(self):
+            if self.low > self.high:
+                raise ValueError("low should not exceed high. Swap the 2 of them.")
+
+    with pytest.raises(UsageError, match=r"Swap the 2 of them\. Given: --low 7\.$"):
+        build(Two(), {"low": 7})
+    with pytest.raises(UsageError, match=r"Swap the 2 of them\.$"):
+        build(Two(), {"low": 3, "high": 2})
+
+
+def test_a_field_must_not_hide_an_option():
+    @dataclass(frozen=True)
+    class Bad:
+        seeds: int = 1
+
+    with pytest.raises(LabError, match="'seeds'"):
+        settings_of(Bad)

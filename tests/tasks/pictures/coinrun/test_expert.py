@@ -1,0 +1,75 @@
+"""Training by stable-baselines3, which is in an extra of its own, on a simulator that is easy to predict."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from craik.tasks.pictures.coinrun import expert as experts
+from craik.tasks.pictures.coinrun.games import make_games
+from craik.tasks.pictures.coinrun.levels import Levels
+
+sb3 = pytest.importorskip("stable_baselines3")
+pytest.importorskip("stable_baselines3.common.vec_env")
+
+TRAINING = experts.Training(steps=32, games=2, rollout=8, epochs=1, batch=8)
+
+
+@pytest.fixture
+def python(tmp_path):
+    fake = tmp_path / "python"
+    fake.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("fake_simulator.py")} "$@"\n')
+    fake.chmod(0o755)
+    return fake
+
+
+def test_an_expert_is_trained_saved_and_trained_on(python, tmp_path):
+    kept = []
+    first = experts.train(python, TRAINING, keep=lambda expert: kept.append(expert.steps))
+    assert (first.steps, kept) == (32, [16, 32])
+    experts.save(first, tmp_path / "expert.pt")
+    start = experts.load(tmp_path / "expert.pt")
+    frames = np.random.default_rng(0).integers(0, 256, (3, 64, 64, 3)).astype(np.uint8)
+    torch.testing.assert_close(start.probabilities(frames), first.probabilities(frames))
+    weights = [weight.clone() for weight in start.policy.parameters()]
+    further = experts.train(python, TRAINING, start=start)
+    assert further.steps == 64
+    assert further.seconds > start.seconds
+    assert all(torch.equal(a, b) for a, b in zip(weights, start.policy.parameters(), strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(weights, further.policy.parameters(), strict=True))
+
+
+def test_an_expert_comes_from_its_seed_and_leaves_the_global_generators_alone(python):
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    weights = []
+    for seed in (1, 1, 2):
+        policy = experts.train(python, replace(TRAINING, seed=seed)).policy
+        weights.append(torch.cat([weight.detach().flatten() for weight in policy.parameters()]))
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert (np.random.get_state()[1] == before[1]).all()  # noqa: NPY002
+
+
+def test_ppo_sees_rewards_in_units_of_the_discounted_returns_deviation(python):
+    """Action 7 is worth 10 at every third step, and each episode's return starts from 0: 0, 0, 10, 0, 0, 10, ..."""
+    with Levels(python, games=2, levels=0, mode="easy", seed=0) as levels:
+        games = make_games(sb3, levels, discount=0.9)
+        games.reset()
+        steps = [games.step(np.array([7, 0])) for _ in range(12)]
+    rewards = np.array([rewards for _, rewards, _, _ in steps])
+    assert set(rewards[:, 1]) == {0.0}
+    returns = [10.0 * (game == 0) * (step % 3 == 2) for step in range(12) for game in (0, 1)]
+    assert rewards[-1, 0] == pytest.approx(10 / np.std(returns), rel=0.01)
+    episodes = [info["episode"]["r"] for _, _, _, infos in steps for info in infos if "episode" in info]
+    assert episodes == [10.0, 0.0] * 4
+
+
+def test_rewards_can_be_left_as_they_are(python):
+    with Levels(python, games=2, levels=0, mode="easy", seed=0) as levels:
+        games = make_games(sb3, levels)
+        games.reset()
+        assert [games.step(np.array([7, 7]))[1].tolist() for _ in range(3)] == [[0, 0], [0, 0], [10, 10]]
