@@ -20,7 +20,7 @@ from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
 from craik.agreement.consistency import Choices, Landscape, Score, inconsistency, landscape_of_model
-from craik.lab.rows import Row
+from craik.lab import Row
 from craik.nn.perceptrons import mlp
 
 Announce = Callable[[str], None]

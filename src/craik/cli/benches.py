@@ -20,8 +20,8 @@ from typing import Any
 from craik.cli.benchrows import write_results
 from craik.lab.errors import LabError, UsageError, suggestion
 from craik.lab.fields import build, parse_overrides, settings_of
-from craik.lab.rows import Row
 from craik.lab.running.provenance import provenance
+from craik.lab.running.rowfiles import Row
 from craik.lab.running.storage import ensure_file
 
 PACKAGE = "craik_benchmarks"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from craik.lab.errors import LabError
-from craik.lab.rows import Row
 from craik.lab.running.provenance import Provenance, hardware
+from craik.lab.running.rowfiles import Row
 from craik.lab.running.storage import write_atomically
 from craik.lab.showing.wording import interval, number
 

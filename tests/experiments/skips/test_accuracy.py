@@ -8,7 +8,7 @@ from craik.experiments.skips import outcomes as _outcomes
 from craik.experiments.skips import training as _skips
 from craik.experiments.skips.accuracy import run as skips_accuracy
 from craik.experiments.skips.networks import frame_network
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.skips import FixedStep, Greedy
 
 

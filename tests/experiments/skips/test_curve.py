@@ -5,7 +5,7 @@ import torch
 
 from craik.experiments.skips.curve import ball_motion as _ball_motion
 from craik.experiments.skips.curve import run as skips_curve
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.tasks.frames.funnel_board import SMALL, generate
 from craik.tasks.frames.funnel_board.rendering import to_pixels
 

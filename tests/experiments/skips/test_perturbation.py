@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from craik.experiments.skips.perturbation import run as skips_perturbation
-from craik.lab.claims import judge
+from craik.lab import judge
 
 
 def made_up(method, seed, before, after):

@@ -4,7 +4,7 @@ import pytest
 
 from craik.experiments.skips.accuracy import run as skips_accuracy
 from craik.experiments.skips.search import run as skips_search
-from craik.lab.claims import judge
+from craik.lab import judge
 
 QUICK = skips_search.PRESETS["quick"]
 

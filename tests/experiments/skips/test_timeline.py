@@ -9,7 +9,7 @@ from PIL import Image
 
 from craik.experiments.skips.timeline import pictures as _pictures
 from craik.experiments.skips.timeline import run as skips_timeline
-from craik.lab.claims import judge
+from craik.lab import judge
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import torch
 
 from craik.experiments.spirals.audit import run as audit
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(audit.PRESETS["quick"], environments=3, scored=2, examples=16, hidden=8, epochs=1, iterations=4, tolerance=0.5)
 

@@ -6,7 +6,7 @@ import torch
 from craik.agreement import AndMask
 from craik.experiments.spirals.baselines import run as experiment
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(experiment.PRESETS["quick"], environments=3, examples=16, shortcut_dims=2, epochs=2, units=(8,), layers=(1,))
 

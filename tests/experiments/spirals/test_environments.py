@@ -4,7 +4,7 @@ import pytest
 
 from craik.experiments.spirals.environments import run as experiment
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(experiment.PRESETS["quick"], mean_counts=(2, 8), mask_counts=(2, 4), examples=64, per_step=16, epochs=2)
 

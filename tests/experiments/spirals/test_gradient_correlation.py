@@ -8,7 +8,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.agreement import AndMask, Mean
 from craik.experiments.spirals.gradient_correlation import figures as measures
 from craik.experiments.spirals.gradient_correlation import run as experiment
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import spirals
 

@@ -6,7 +6,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from craik.agreement import AndMask, Mean
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(spirals.PRESETS["quick"], environments=4, examples=64, shortcut_dims=4, hidden=16, layers=2, batch=16, epochs=3)
 

@@ -4,7 +4,7 @@ import pytest
 
 from craik.experiments.spirals.mechanism import run as spirals
 from craik.experiments.spirals.sensitivity import run as spirals_sensitivity
-from craik.lab.claims import judge
+from craik.lab import judge
 
 
 def test_each_variant_changes_one_choice_except_the_published_codes():

@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from craik.experiments.skips.training import Method, Settings, Unit, World, make_model, make_world, train
-from craik.lab.claims import Row
+from craik.lab import Row
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import rollout
 from craik.skips.contexts import Model

@@ -16,11 +16,11 @@ from pathlib import Path
 from craik.lab.claims import JudgedClaim, judge
 from craik.lab.errors import Interrupted, UsageError
 from craik.lab.fields import values_of
-from craik.lab.rows import Row, read_rows, write_rows
 from craik.lab.running.history import History, as_json
 from craik.lab.running.local import Event, Job, run_jobs
 from craik.lab.running.plan import Plan, plan
 from craik.lab.running.provenance import cores
+from craik.lab.running.rowfiles import Row, read_rows, write_rows
 from craik.lab.running.storage import ensure_writable, locked, write_atomically
 from craik.lab.showing.wording import counted
 

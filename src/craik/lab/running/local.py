@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from craik.lab.errors import LabError
-from craik.lab.rows import complete_row, encode
+from craik.lab.running.rowfiles import complete_row, encode
 from craik.lab.running.sources import source_hash
 
 

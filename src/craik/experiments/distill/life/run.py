@@ -5,7 +5,7 @@ mixture of the three boards in between, which come in an unknown order. It is le
 by an oracle and kept, or absent; each has its settings from a search of its own with the same number of trials.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -18,8 +18,7 @@ from craik.experiments.distill.life.figures import CLAIMS, draw_accuracy
 from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.steps import ordinary_steps, shuffled
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.tasks.pictures.life import LifeData, life
 
@@ -239,6 +238,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / (len(config.examples) * len(methods) * config.trials), text
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw test accuracy against the number of boards (figure 4.6)."""
     return {"accuracy": draw_accuracy(rows)}

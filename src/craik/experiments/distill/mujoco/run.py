@@ -6,7 +6,7 @@ without a teacher, and with an auxiliary head that predicts the whole trajectory
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -22,8 +22,7 @@ from craik.experiments.distill.mujoco.figures import CLAIMS, draw_errors, draw_g
 from craik.experiments.distill.mujoco.settings import PRINTED, Method, Printed, Setting, without_direction
 from craik.experiments.distill.splits import check_split
 from craik.experiments.distill.steps import ordinary_steps, rounds_of, shuffled
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, one_of, positive
 from craik.nn.perceptrons import relu_mlp, trajectory_network
 from craik.tasks.bodies.mujoco import BINS, mujoco
@@ -245,6 +244,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / sum(run[3] for run in costs), f"{row['environment']}, {row['method']}  error {error:.4f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the errors while training (figure 4.7) and the generalisation gaps (figure 4.8)."""
     return {"test-errors": draw_errors(rows), "generalisation-gaps": draw_gaps(rows)}

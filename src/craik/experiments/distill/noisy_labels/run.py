@@ -4,7 +4,7 @@ A student that fits the drawn labels becomes sure of what is chance. Rewarding i
 alike. A teacher that reads the odds, in training only, tells it what to be how sure of.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -19,8 +19,7 @@ from craik.experiments.distill.noisy_labels.calibration import calibration, cali
 from craik.experiments.distill.noisy_labels.figures import CLAIMS, draw_calibration, draw_losses
 from craik.experiments.distill.splits import check_split
 from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
@@ -195,6 +194,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (sum(costs[:place]) + part * costs[place]) / sum(costs), text
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the test losses while training (figure 4.4b) and the calibration curves at the end."""
     return {"test-losses": draw_losses(rows), "calibration": draw_calibration(rows)}

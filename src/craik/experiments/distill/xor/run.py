@@ -4,7 +4,7 @@ Two hidden numbers decide the label by XOR. The privileged data show them behind
 privileged data teaches nothing; a teacher that is trained by the student's validation loss learns to undo the signs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,8 +18,7 @@ from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.splits import check_split
 from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
 from craik.experiments.distill.xor.figures import CLAIMS, heat_maps
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
@@ -187,7 +186,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / (len(config.inputs) * len(config.examples) * len(methods)), text
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the heat maps as printed (maximum over training) and by selection on held-out examples."""
     return {
         "heat-maps": heat_maps(rows, "as_printed", "Maximum test accuracy while training, as printed (figure 4.3b)"),

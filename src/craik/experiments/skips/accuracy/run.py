@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from craik.experiments.skips import training as skips
 from craik.experiments.skips.outcomes import Budget, make_worlds, train_and_read
 from craik.experiments.skips.training import Method, Settings, Task
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import number, numbers, where
+from craik.lab import Claim, Measurement, Row, Rows, Scalar, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.lab.limits import at_least, between, not_empty
 
@@ -98,12 +97,12 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (before + done) / len(config.methods), f"{row['method']}  accuracy {number(row, 'validation_accuracy'):.2f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw accuracy against evaluations and epochs (figures 2.10 and 2.9), and every seed's accuracy on test episodes."""
     return {"learning-curves": learning_curves(rows), "outcomes": outcomes(rows)}
 
 
-def learning_curves(rows: Sequence[Row]) -> Figure:
+def learning_curves(rows: Rows) -> Figure:
     """Draw accuracy on validation episodes against model evaluations and against epochs."""
     figure, (left, right) = panels(
         2,
@@ -113,12 +112,12 @@ def learning_curves(rows: Sequence[Row]) -> Figure:
         height=3.1,
     )
     for method in _methods(rows):
-        some = where(rows, kind="curve", method=method)
+        some = rows.where(kind="curve", method=method)
         label, colour = LABELS[method], COLOURS[ROLES[method]]
         checks = _in_order(some)
-        spent = [float(np.median(numbers(check, "evaluations"))) for check in checks]
-        epochs = [float(np.median(numbers(check, "epochs"))) for check in checks]
-        lines = np.array([numbers(check, "validation_accuracy") for check in checks]).T
+        spent = [float(np.median(check["evaluations"])) for check in checks]
+        epochs = [float(np.median(check["epochs"])) for check in checks]
+        lines = np.array([check["validation_accuracy"] for check in checks]).T
         band(left, np.array(spent) / 1000, lines, label, colour, spread="quartiles")
         band(right, epochs, lines, label, colour, spread="quartiles")
     left.set(xlabel="model evaluations, thousands", ylabel="label accuracy", ylim=(-0.02, 1.02))
@@ -127,7 +126,7 @@ def learning_curves(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def outcomes(rows: Sequence[Row]) -> Figure:
+def outcomes(rows: Rows) -> Figure:
     """Draw each seed's accuracy on test episodes at the end of the budget."""
     figure, (axes,) = panels(
         caption=f"Label accuracy on test episodes after the same number of {_spent(rows)}: every seed a point, the bar is the "
@@ -136,7 +135,7 @@ def outcomes(rows: Sequence[Row]) -> Figure:
     )
     methods = _methods(rows)
     for position, method in enumerate(methods):
-        found = numbers(where(rows, kind="final", method=method), "test_accuracy")
+        found = rows.where(kind="final", method=method)["test_accuracy"]
         colour = COLOURS[ROLES[method]]
         spread = np.linspace(-0.14, 0.14, len(found)) if len(found) > 1 else [0.0]
         axes.plot(position + np.asarray(spread), found, "o", color=colour, markersize=5, alpha=0.75)
@@ -146,40 +145,40 @@ def outcomes(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def _spent(rows: Sequence[Row]) -> str:
+def _spent(rows: Rows) -> str:
     """What the methods spent equally much of; rows of a time when they did not say are of equal evaluations."""
     return "epochs" if any(row.get("unit") == "episodes" for row in rows) else "model evaluations"
 
 
-def _in_order(rows: Sequence[Row]) -> list[list[Row]]:
+def _in_order(rows: Rows) -> list[Rows]:
     """The rows of the first check of every seed, of the second, and so on."""
-    seeds: dict[int, list[Row]] = {}
+    seeds: dict[Scalar, Rows] = {}
     for row in rows:
         seeds.setdefault(int(number(row, "seed")), []).append(row)
     return [list(check) for check in zip(*seeds.values(), strict=False)]
 
 
-def _methods(rows: Sequence[Row]) -> list[str]:
-    return [method for method in LABELS if where(rows, kind="final", method=method)]
+def _methods(rows: Rows) -> list[str]:
+    return [method for method in LABELS if rows.where(kind="final", method=method)]
 
 
-def advantage(rows: Sequence[Row], method: str, over: str, key: str = "test_accuracy") -> Measurement | None:
+def advantage(rows: Rows, method: str, over: str, key: str = "test_accuracy") -> Measurement | None:
     """Return the difference of two methods' final accuracies, seed by seed: the median and its interval."""
     ours, theirs = (
-        {number(row, "seed"): number(row, key) for row in where(rows, kind="final", method=name)} for name in (method, over)
+        {number(row, "seed"): number(row, key) for row in rows.where(kind="final", method=name)} for name in (method, over)
     )
     differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
     return bootstrap(differences) if differences else None
 
 
-def advantage_per_epoch(rows: Sequence[Row], method: str, over: str) -> Measurement | None:
+def advantage_per_epoch(rows: Rows, method: str, over: str) -> Measurement | None:
     """Return the difference of accuracies on validation episodes at the last epoch that both have reached, by seed."""
     differences: list[float] = []
     for seed in sorted({number(row, "seed") for row in rows}):
-        both = [where(rows, kind="curve", method=name, seed=int(seed)) for name in (method, over)]
+        both = [rows.where(kind="curve", method=name, seed=int(seed)) for name in (method, over)]
         if all(both):
-            epoch = min(max(numbers(some, "epochs")) for some in both)
-            at = [np.interp(epoch, numbers(some, "epochs"), numbers(some, "validation_accuracy")) for some in both]
+            epoch = min(max(some["epochs"]) for some in both)
+            at = [np.interp(epoch, some["epochs"], some["validation_accuracy"]) for some in both]
             differences.append(float(at[0] - at[1]))
     return bootstrap(differences) if differences else None
 
@@ -196,8 +195,8 @@ def _at_equal_evaluations(measure: Measure) -> Measure:
     return lambda rows: measure([row for row in rows if row.get("unit", "evaluations") == "evaluations"])
 
 
-def _median(rows: Sequence[Row], method: str) -> Measurement | None:
-    found = numbers(where(rows, kind="final", method=method), "test_accuracy")
+def _median(rows: Rows, method: str) -> Measurement | None:
+    found = rows.where(kind="final", method=method)["test_accuracy"]
     return bootstrap(found) if found else None
 
 
@@ -205,11 +204,11 @@ def _least(found: Sequence[Measurement | None]) -> Measurement | None:
     return min((one for one in found if one is not None), key=lambda one: one.low, default=None)
 
 
-def _least_per_epoch(rows: Sequence[Row]) -> Measurement | None:
+def _least_per_epoch(rows: Rows) -> Measurement | None:
     return _least([advantage_per_epoch(rows, "asi", f"fixed-{dt}") for dt in (1, 2, 3)])
 
 
-def _least_advantage(rows: Sequence[Row]) -> Measurement | None:
+def _least_advantage(rows: Rows) -> Measurement | None:
     return _least([advantage(rows, "asi", method) for method in LABELS if method != "asi"])
 
 

@@ -6,7 +6,7 @@ its error, or with few long ones, each of which is harder to predict. If there i
 another one for a ball that falls than for one that bounces in a funnel.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from craik.experiments.skips.curve.ball_motion import Step, inputs, padded_obstacles, transitions
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import curves, number, numbers, where
+from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.lab.limits import at_least, not_empty, one_of, positive
 from craik.nn.perceptrons import mlp
@@ -125,7 +124,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (config.skips.index(int(number(row, "skip"))) + 1) / len(config.skips), f"skip {row['skip']}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the rate at which error accumulates against the step length (figure 2.1), for slow and for fast states."""
     figure, (left, right) = panels(
         2,
@@ -143,9 +142,9 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     return {"rate": figure}
 
 
-def _draw(axes: Axes, rows: Sequence[Row], column: str) -> None:
+def _draw(axes: Axes, rows: Rows, column: str) -> None:
     for state, label in STATES.items():
-        skips, lines = curves(where(rows, state=state), "skip", column)
+        skips, lines = rows.where(state=state).curves("skip", column)
         band(axes, skips, lines, label, COLOURS[_ROLES[state]])
         middle = np.median(lines, axis=0)
         least = int(middle.argmin())
@@ -156,16 +155,16 @@ def _draw(axes: Axes, rows: Sequence[Row], column: str) -> None:
     axes.minorticks_off()
 
 
-def best_skips(rows: Sequence[Row], state: str) -> list[int]:
+def best_skips(rows: Rows, state: str) -> list[int]:
     """Return, for each seed, the skip with the least rate of error."""
     best: list[int] = []
     for seed in sorted({int(number(row, "seed")) for row in rows}):
-        some = where(rows, state=state, seed=seed)
+        some = rows.where(state=state, seed=seed)
         best.append(int(number(min(some, key=lambda row: number(row, "rate")), "skip")))
     return best
 
 
-def _inside(rows: Sequence[Row]) -> Measurement | None:
+def _inside(rows: Rows) -> Measurement | None:
     """How much lower the least rate is than at the nearer end, in shares: the state in which that is less."""
     if not rows:
         return None
@@ -173,13 +172,13 @@ def _inside(rows: Sequence[Row]) -> Measurement | None:
     for state in STATES:
         found: list[float] = []
         for seed in sorted({int(number(row, "seed")) for row in rows}):
-            rates = numbers(where(rows, state=state, seed=seed), "rate")
+            rates = rows.where(state=state, seed=seed)["rate"]
             found.append(1 - min(rates) / min(rates[0], rates[-1]))
         gains.append(found)
     return bootstrap(min(gains, key=lambda each: float(np.median(each))))
 
 
-def _ratio(rows: Sequence[Row]) -> Measurement | None:
+def _ratio(rows: Rows) -> Measurement | None:
     if not rows:
         return None
     pairs = zip(best_skips(rows, "slow"), best_skips(rows, "fast"), strict=True)

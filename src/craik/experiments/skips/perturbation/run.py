@@ -3,7 +3,7 @@
 Where a ball lands hardly changes, only how it gets there. A model that may skip the bouncing has little to relearn.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -14,8 +14,7 @@ from craik.experiments.skips import training as skips
 from craik.experiments.skips.accuracy.run import LABELS, ROLES
 from craik.experiments.skips.outcomes import label_accuracy
 from craik.experiments.skips.training import Method, Settings, World
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import number, numbers, where
+from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.lab.limits import between, not_empty
 
@@ -86,7 +85,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (before + done) / len(config.methods), f"{row['method']}  accuracy {number(row, 'accuracy'):.2f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw accuracy against evaluations, with the switch (figure 2.11)."""
     figure, (axes,) = panels(
         caption="Label accuracy on standard validation boards. Before the dotted line training boards do not bounce, after it "
@@ -94,40 +93,40 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
         height=3.2,
     )
     for method in _methods(rows):
-        seeds = [where(rows, method=method, seed=seed) for seed in _seeds(rows)]
-        spent = np.median([numbers(some, "evaluations") for some in seeds], axis=0) / 1000
-        band(axes, spent, [numbers(some, "accuracy") for some in seeds], LABELS[method], COLOURS[ROLES[method]])
+        seeds = [rows.where(method=method, seed=seed) for seed in _seeds(rows)]
+        spent = np.median([some["evaluations"] for some in seeds], axis=0) / 1000
+        band(axes, spent, [some["accuracy"] for some in seeds], LABELS[method], COLOURS[ROLES[method]])
     axes.axvline(number(rows[0], "switch") / 1000, color=COLOURS["reference"], linestyle=":")
     axes.set(xlabel="model evaluations, thousands", ylabel="label accuracy", ylim=(-0.02, 1.02))
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return {"switch": figure}
 
 
-def _seeds(rows: Sequence[Row]) -> list[int]:
+def _seeds(rows: Rows) -> list[int]:
     return sorted({int(number(row, "seed")) for row in rows})
 
 
-def _methods(rows: Sequence[Row]) -> list[str]:
-    return [method for method in LABELS if where(rows, method=method)]
+def _methods(rows: Rows) -> list[str]:
+    return [method for method in LABELS if rows.where(method=method)]
 
 
-def loss_at_switch(rows: Sequence[Row], method: str) -> list[float]:
+def loss_at_switch(rows: Rows, method: str) -> list[float]:
     """Return, for each seed, the accuracy at the last check before the switch less the lowest after it."""
     losses: list[float] = []
     for seed in _seeds(rows):
-        before = numbers(where(rows, method=method, seed=seed, after=False), "accuracy")
-        after = numbers(where(rows, method=method, seed=seed, after=True), "accuracy")
+        before = rows.where(method=method, seed=seed, after=False)["accuracy"]
+        after = rows.where(method=method, seed=seed, after=True)["accuracy"]
         if before and after:
             losses.append(before[-1] - min(after))
     return losses
 
 
-def _measured(rows: Sequence[Row], method: str) -> Measurement | None:
+def _measured(rows: Rows, method: str) -> Measurement | None:
     losses = loss_at_switch(rows, method)
     return bootstrap(losses) if losses else None
 
 
-def _fixed(rows: Sequence[Row]) -> Measurement | None:
+def _fixed(rows: Rows) -> Measurement | None:
     """The fixed step that loses most."""
     found = [_measured(rows, f"fixed-{dt}") for dt in (1, 2, 3)]
     return max((one for one in found if one is not None), key=lambda one: one.value, default=None)

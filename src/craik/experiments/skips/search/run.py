@@ -16,8 +16,7 @@ from craik.experiments.skips.accuracy import run as skips_accuracy
 from craik.experiments.skips.accuracy.run import LABELS, ROLES
 from craik.experiments.skips.outcomes import Budget, make_worlds, train_and_read
 from craik.experiments.skips.training import Method, Task
-from craik.lab.claims import Claim, Measurement, Row
-from craik.lab.columns import number, where
+from craik.lab import Claim, Measurement, Row, Rows, number
 from craik.lab.drawing import COLOURS, panels
 from craik.lab.limits import at_least, not_empty
 
@@ -112,16 +111,16 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / len(config.methods), f"{row['method']}  accuracy {number(row, 'validation_accuracy'):.2f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw every trial's accuracy on test episodes against that on validation episodes."""
     figure, (axes,) = panels(
         caption="Every trial of the search: label accuracy on test episodes, trials of a method in the order of their accuracy "
         "on validation episodes. Filled: the trial that the validation episodes select.",
         height=3.2,
     )
-    methods = [method for method in LABELS if where(rows, method=method)]
+    methods = [method for method in LABELS if rows.where(method=method)]
     for position, method in enumerate(methods):
-        trials = sorted(where(rows, method=method), key=lambda row: number(row, "validation_accuracy"))
+        trials = sorted(rows.where(method=method), key=lambda row: number(row, "validation_accuracy"))
         x = position + (np.linspace(-0.3, 0.3, len(trials)) if len(trials) > 1 else np.zeros(1))
         y = [number(row, "test_accuracy") for row in trials]
         colour = COLOURS[ROLES[method]]
@@ -132,7 +131,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     return {"trials": figure}
 
 
-def advantage(rows: Sequence[Row], over: str, resamples: int = 2000) -> Measurement | None:
+def advantage(rows: Rows, over: str, resamples: int = 2000) -> Measurement | None:
     """Return ASI's test accuracy in its best trial less another method's in its own, and an interval over trials.
 
     A resample draws as many trials as there are, with replacement, and selects each method's best among them.
@@ -153,9 +152,9 @@ def advantage(rows: Sequence[Row], over: str, resamples: int = 2000) -> Measurem
     return Measurement(value, min(value, float(low)), max(value, float(high)), len(trials))
 
 
-def _table(rows: Sequence[Row], method: str) -> dict[float, tuple[float, float]]:
+def _table(rows: Rows, method: str) -> dict[float, tuple[float, float]]:
     """For each trial of a method its accuracy on validation and on test episodes."""
-    some = where(rows, kind="trial", method=method)
+    some = rows.where(kind="trial", method=method)
     return {number(row, "seed"): (number(row, "validation_accuracy"), number(row, "test_accuracy")) for row in some}
 
 

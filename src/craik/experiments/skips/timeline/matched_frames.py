@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from craik.experiments.skips.timeline import pictures
 from craik.experiments.skips.training import Settings, World
-from craik.lab.claims import Row
+from craik.lab import Row
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Greedy, Matched, candidate_losses, match
 

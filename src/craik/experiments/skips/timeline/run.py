@@ -19,8 +19,7 @@ from craik.experiments.skips.outcomes import label_accuracy
 from craik.experiments.skips.timeline import pictures
 from craik.experiments.skips.timeline.matched_frames import count_matches, predict, timeline
 from craik.experiments.skips.training import Settings
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import number, numbers, where
+from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, panels
 from craik.lab.limits import at_least
 
@@ -78,14 +77,14 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (0.9, f"accuracy {number(row, 'accuracy'):.2f}") if row["kind"] == "trained" else (1.0, str(row["kind"]))
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw a portion of a timeline (figures 2.7 and 2.8) of the most accurate seed, and how often frames are matched."""
-    return {"timeline": draw_timeline(where(rows, seed=most_accurate(rows))), "matches": draw_matches(rows)}
+    return {"timeline": draw_timeline(rows.where(seed=most_accurate(rows))), "matches": draw_matches(rows)}
 
 
-def animations(rows: Sequence[Row]) -> Mapping[str, tuple[str, bytes]]:
+def animations(rows: Rows) -> Mapping[str, tuple[str, bytes]]:
     """Animate truth beside prediction, synchronised: the prediction stands still while it skips."""
-    some = where(rows, seed=most_accurate(rows))
+    some = rows.where(seed=most_accurate(rows))
     index = _episodes(some)[0]
     true, predicted = _shown(some, index)
     newest, right = true[0], list[pictures.Picture]()
@@ -100,13 +99,13 @@ def animations(rows: Sequence[Row]) -> Mapping[str, tuple[str, bytes]]:
     return {"truth-and-prediction": (caption, pictures.gif(pictures.side_by_side(true, right)))}
 
 
-def most_accurate(rows: Sequence[Row]) -> int:
+def most_accurate(rows: Rows) -> int:
     """Return the seed whose roll-outs show the right label most often; the first of equals."""
-    trained = where(rows, kind="trained") or rows
+    trained = rows.where(kind="trained") or rows
     return int(number(max(trained, key=lambda row: float(str(row.get("accuracy", 0.0)))), "seed"))
 
 
-def draw_timeline(rows: Sequence[Row]) -> Figure:
+def draw_timeline(rows: Rows) -> Figure:
     """Draw true frames above and, aligned below, the predictions that were matched with them."""
     index = _episodes(rows)[0]
     true, predicted = _shown(rows, index)
@@ -145,13 +144,13 @@ _BETWEEN = 1.3
 """From true frames to predictions, in widths of a frame."""
 
 
-def _episodes(rows: Sequence[Row]) -> list[int]:
-    return sorted({int(number(row, "index")) for row in where(rows, kind="true")})
+def _episodes(rows: Rows) -> list[int]:
+    return sorted({int(number(row, "index")) for row in rows.where(kind="true")})
 
 
-def _shown(rows: Sequence[Row], index: int) -> tuple[list[pictures.Picture], list[tuple[Row, pictures.Picture]]]:
-    true = [pictures.decode(str(row["picture"])) for row in where(rows, kind="true", index=index)]
-    predicted = where(rows, kind="predicted", index=index)
+def _shown(rows: Rows, index: int) -> tuple[list[pictures.Picture], list[tuple[Row, pictures.Picture]]]:
+    true = [pictures.decode(str(row["picture"])) for row in rows.where(kind="true", index=index)]
+    predicted = rows.where(kind="predicted", index=index)
     return true, [(row, pictures.decode(str(row["picture"]))) for row in predicted]
 
 
@@ -196,14 +195,14 @@ def _lines(axes: Axes, row: Row, window: range, bottom: float) -> None:
             axes.add_patch(patch)
 
 
-def draw_matches(rows: Sequence[Row]) -> Figure:
+def draw_matches(rows: Rows) -> Figure:
     """Draw the share of slow and of fast frames that some prediction was matched with."""
     figure, (axes,) = panels(
         caption="Share of true frames that a prediction was matched with, on test episodes, a line for each seed. Slow frames: "
         "those in which the ball moves less than half as far as in its episode's median frame: it bounces and rolls.",
         height=2.6,
     )
-    counts = where(rows, kind="skips")
+    counts = rows.where(kind="skips")
     for row in counts:
         axes.plot([0, 1], [_share(row, "slow"), _share(row, "fast")], "o-", color=COLOURS["ours"], alpha=0.8)
     axes.set_xticks([0, 1], ["slow frames", "fast frames"])
@@ -215,13 +214,13 @@ def _share(row: Row, kind: str) -> float:
     return number(row, f"{kind}_matched") / max(1.0, number(row, f"{kind}_frames"))
 
 
-def _ratio(rows: Sequence[Row]) -> Measurement | None:
-    found = [_share(row, "slow") / max(1e-9, _share(row, "fast")) for row in where(rows, kind="skips")]
+def _ratio(rows: Rows) -> Measurement | None:
+    found = [_share(row, "slow") / max(1e-9, _share(row, "fast")) for row in rows.where(kind="skips")]
     return bootstrap(found) if found else None
 
 
-def _mean_skip(rows: Sequence[Row]) -> Measurement | None:
-    found = numbers(where(rows, kind="skips"), "mean_skip")
+def _mean_skip(rows: Rows) -> Measurement | None:
+    found = rows.where(kind="skips")["mean_skip"]
     return bootstrap(found) if found else None
 
 

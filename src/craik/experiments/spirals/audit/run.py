@@ -19,8 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.agreement import AndMask, Audit, Mean, audit
 from craik.agreement.consistency import Choices
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, number, numbers, where
+from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, panels
 from craik.lab.limits import between
 from craik.tasks.boards.spirals import SpiralsData
@@ -140,14 +139,14 @@ def shortcut_share(model: nn.Module, displacement: torch.Tensor) -> float:
     return float(moved[2:].sum() / moved.sum())
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the pairs of environments and the parameters that disagree most."""
     return {"pairs": pairs(rows), "parameters": parameters(rows)}
 
 
-def pairs(rows: Sequence[Row]) -> Figure:
+def pairs(rows: Rows) -> Figure:
     """Draw, for each network, every ordered pair's largest difference of true losses found by walking."""
-    seed = min(by_seed(rows))
+    seed = min(rows.by("seed"))
     figure, axes = panels(
         2,
         caption="How far two environments' losses come apart where that of the first has risen by no more than epsilon: the "
@@ -155,10 +154,10 @@ def pairs(rows: Sequence[Row]) -> Figure:
         "that must not notice; columns: the one that is compared. The colours' scale is logarithmic.",
         height=3.3,
     )
-    values = [number(row, "walked") for row in where(rows, kind="pair", seed=seed)]
+    values = [number(row, "walked") for row in rows.where(kind="pair", seed=seed)]
     limits = (np.log10(max(min(values), 1e-6)), np.log10(max(values)))
     for panel, method in zip(axes, LABELS, strict=True):
-        _draw_pairs(panel, where(rows, kind="pair", method=method, seed=seed), limits)
+        _draw_pairs(panel, rows.where(kind="pair", method=method, seed=seed), limits)
         panel.set(title=LABELS[method], xlabel="environment compared")
     axes[0].set_ylabel("must not notice")
     return figure
@@ -179,14 +178,14 @@ def _draw_pairs(axes: Axes, some: Sequence[Row], limits: tuple[float, float]) ->
     axes.grid(visible=False)
 
 
-def parameters(rows: Sequence[Row]) -> Figure:
+def parameters(rows: Rows) -> Figure:
     """Draw each parameter's part in the difference of the most inconsistent pair, median over seeds."""
     figure, (axes,) = panels(
         caption="Each parameter's part in the growth of the difference between the two losses of the most inconsistent pair, "
         "as the expansion counts it, in shares of the whole: median over seeds.",
         height=2.8,
     )
-    names = [str(row["name"]) for row in where(rows, kind="parameter", method="mean", seed=min(by_seed(rows)))]
+    names = [str(row["name"]) for row in rows.where(kind="parameter", method="mean", seed=min(rows.by("seed")))]
     names.sort()
     for shift, (method, role) in zip((-0.2, 0.2), (("mean", "baseline"), ("and-mask", "ours")), strict=True):
         shares = [np.median(_shares(rows, method, name)) for name in names]
@@ -196,22 +195,22 @@ def parameters(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def _shares(rows: Sequence[Row], method: str, name: str) -> list[float]:
+def _shares(rows: Rows, method: str, name: str) -> list[float]:
     shares: list[float] = []
-    for group in by_seed(rows).values():
-        some = where(group, kind="parameter", method=method)
-        whole = sum(numbers(some, "contribution"))
-        shares.append(number(where(some, name=name)[0], "contribution") / whole)
+    for group in rows.by("seed").values():
+        some = group.where(kind="parameter", method=method)
+        whole = sum(some["contribution"])
+        shares.append(number(some.where(name=name)[0], "contribution") / whole)
     return shares
 
 
-def times_more_consistent(rows: Sequence[Row]) -> Measurement | None:
+def times_more_consistent(rows: Rows) -> Measurement | None:
     """Return by how much averaging's inconsistency, as walked, exceeds the AND-mask's: the median ratio over seeds."""
     ratios = [
-        number(where(group, kind="summary", method="mean")[0], "walked")
-        / number(where(group, kind="summary", method="and-mask")[0], "walked")
-        for group in by_seed(rows).values()
-        if len(where(group, kind="summary")) == 2
+        number(group.where(kind="summary", method="mean")[0], "walked")
+        / number(group.where(kind="summary", method="and-mask")[0], "walked")
+        for group in rows.by("seed").values()
+        if len(group.where(kind="summary")) == 2
     ]
     return bootstrap(ratios) if ratios else None
 

@@ -1,16 +1,14 @@
 """Training and test accuracy of every method's trials, and what is claimed of the selected ones."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from craik.lab.claims import Claim, Measurement, Row
-from craik.lab.columns import number, numbers, where
+from craik.lab import Claim, Measurement, Row, Rows, number
 from craik.lab.drawing import COLOURS, panels
 
 
-def accuracies(rows: Sequence[Row]) -> Figure:
+def accuracies(rows: Rows) -> Figure:
     """Draw training and test accuracy of every trial, with the selected ones filled (figure 3.6)."""
     methods = list(dict.fromkeys(str(row["method"]) for row in rows))
     figure, all_axes = panels(
@@ -22,8 +20,8 @@ def accuracies(rows: Sequence[Row]) -> Figure:
     for axes, key, title in zip(all_axes, ("train_accuracy", "test_accuracy"), ("Training", "Test"), strict=True):
         for index, method in enumerate(methods):
             colour = COLOURS["ours" if method == "and-mask" else "baseline"]
-            some = where(rows, method=method, outcome="finished")
-            axes.plot([index] * len(some), numbers(some, key), "o", color=colour, markerfacecolor="none")
+            some = rows.where(method=method, outcome="finished")
+            axes.plot([index] * len(some), some[key], "o", color=colour, markerfacecolor="none")
             best = selected(rows, method)
             if best is not None:
                 axes.plot([index], [number(best, key)], "o", color=colour)
@@ -34,9 +32,9 @@ def accuracies(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def selected(rows: Sequence[Row], method: str) -> Row | None:
+def selected(rows: Rows, method: str) -> Row | None:
     """Return a method's trial that is best on held-out environments."""
-    some = where(rows, method=method, outcome="finished")
+    some = rows.where(method=method, outcome="finished")
     return max(some, key=lambda row: number(row, "validation_accuracy"), default=None)
 
 
@@ -46,12 +44,12 @@ class Selected:
 
     method: str
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the measurement, or None without a finished trial."""
         best = selected(rows, self.method)
         if best is None:
             return None
-        found = numbers(where(rows, method=self.method, outcome="finished"), "test_accuracy")
+        found = rows.where(method=self.method, outcome="finished")["test_accuracy"]
         return Measurement(number(best, "test_accuracy"), min(found), max(found), len(found))
 
 

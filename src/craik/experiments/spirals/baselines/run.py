@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.agreement import AndMask
 from craik.experiments.spirals.baselines.figures import CLAIMS, accuracies
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import Row
+from craik.lab import Row, Rows
 from craik.lab.limits import at_least, between, not_empty
 from craik.methods import irm_penalty
 from craik.nn.perceptrons import Adversarial, mlp
@@ -237,6 +237,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (METHODS.index(str(row["method"])) + 1) / len(METHODS), str(row["method"])
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw every trial's training and test accuracy (figure 3.6)."""
     return {"baselines": accuracies(rows)}

@@ -4,7 +4,7 @@ More environments make the shortcuts worse: with one vector each, a separating d
 Averaging switches to the mechanism when there are so many that shortcuts no longer pay.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 from craik.agreement import AndMask, Mean, Rule
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import Claim, Row
-from craik.lab.columns import OverSeeds, curves, number, where
+from craik.lab import Claim, OverSeeds, Row, Rows, number
 from craik.lab.drawing import COLOURS, panels
 from craik.lab.limits import at_least, between, not_empty, one_of
 
@@ -105,7 +104,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (place + 1) / len(trials), f"{row['method']}, {row['environments']} environments"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw test accuracy against the number of environments: the best run and every run (figure B.6)."""
     figure, (axes,) = panels(
         caption="Test accuracy against the number of training environments. Line: the best run, as in the texts; dots: every "
@@ -113,9 +112,9 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
         height=2.9,
     )
     for method, label, role in (("and-mask", "AND-mask", "ours"), ("mean", "averaging", "baseline")):
-        some = where(rows, method=method)
+        some = rows.where(method=method)
         if some:
-            counts, lines = curves(some, "environments", "test_accuracy")
+            counts, lines = some.curves("environments", "test_accuracy")
             axes.plot(counts, np.nanmax(lines, axis=0), color=COLOURS[role], label=label)
             for line in lines:
                 axes.plot(counts, line, ".", color=COLOURS[role], alpha=0.6)

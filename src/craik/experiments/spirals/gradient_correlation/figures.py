@@ -1,11 +1,8 @@
 """The correlations against the threshold, and what is claimed of them."""
 
-from collections.abc import Sequence
-
 from matplotlib.figure import Figure
 
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import OverSeeds, by_seed, curves, number, where
+from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 
 ENOUGH = 5
@@ -17,7 +14,7 @@ claims' intervals are over seeds.
 """
 
 
-def correlations(rows: Sequence[Row]) -> Figure:
+def correlations(rows: Rows) -> Figure:
     """Draw the correlations against the threshold, XOR-mask on the left and AND-mask on the right (figure 3.7)."""
     figure, all_axes = panels(
         3,
@@ -28,50 +25,52 @@ def correlations(rows: Sequence[Row]) -> Figure:
     )
     for axes, method, title in zip(all_axes, ("xor-mask", "and-mask"), ("XOR-mask", "AND-mask"), strict=False):
         for signal, role in (("mechanism", "ours"), ("shortcut", "baseline")):
-            band(axes, *curves(telling(rows, method), "threshold", signal), signal, COLOURS[role])
+            band(axes, *telling(rows, method).curves("threshold", signal), signal, COLOURS[role])
         axes.set(title=title, xlabel="threshold", ylim=(-1.02, 1.02), xlim=(0, 1))
     all_axes[0].set_ylabel("correlation")
     all_axes[1].legend(loc="lower left")
     for method, role in (("and-mask", "ink"), ("xor-mask", "reference")):
-        band(all_axes[2], *curves(where(rows, method=method), "threshold", "survivors"), method, COLOURS[role])
+        band(all_axes[2], *rows.where(method=method).curves("threshold", "survivors"), method, COLOURS[role])
     all_axes[2].set(title="components left", xlabel="threshold", ylim=(0, 1.02), xlim=(0, 1))
     all_axes[2].legend(loc="center right")
     return figure
 
 
-def telling(rows: Sequence[Row], method: str, layer: str = "") -> list[Row]:
+def telling(rows: Rows, method: str, layer: str = "") -> Rows:
     """Return a method's rows in which enough components are left, of all or of the layer "first_", to say something."""
     keys = (f"{layer}mechanism", f"{layer}shortcut")
-    some = [row for row in where(rows, method=method) if number(row, f"{layer}left") >= ENOUGH]
+    some = [row for row in rows.where(method=method) if number(row, f"{layer}left") >= ENOUGH]
     return [row for row in some if all(row[key] is not None for key in keys)]
 
 
-def strictest(rows: Sequence[Row], method: str, layer: str = "") -> list[Row]:
+def strictest(rows: Rows, method: str, layer: str = "") -> Rows:
     """Return each seed's row of the strictest mask that tells: the AND-mask's greatest threshold, the XOR-mask's least."""
-    groups = by_seed(telling(rows, method, layer)).values()
+    groups = telling(rows, method, layer).by("seed").values()
     ordered = [sorted(group, key=lambda row: number(row, "threshold")) for group in groups]
     return [group[-1 if method == "and-mask" else 0] for group in ordered]
 
 
-def lead(rows: Sequence[Row]) -> Measurement | None:
+def lead(rows: Rows) -> Measurement | None:
     """Return by how much the correlation with the mechanism exceeds that with the shortcuts; median over seeds."""
     leads = [number(row, "mechanism") - number(row, "shortcut") for row in rows]
     return bootstrap(leads) if leads else None
 
 
-def change(rows: Sequence[Row], method: str, signal: str, layer: str = "") -> Measurement | None:
+def change(rows: Rows, method: str, signal: str, layer: str = "") -> Measurement | None:
     """Return a correlation's change from averaging to the strictest mask that tells; median over seeds."""
     changes: list[float] = []
-    for group in by_seed(rows).values():
-        averages, ends = where(group, method="and-mask", threshold=0.0), strictest(group, method, layer)
+    for group in rows.by("seed").values():
+        averages, ends = group.where(method="and-mask", threshold=0.0), strictest(group, method, layer)
         key = layer + signal
         changes += [number(end, key) - number(average, key) for average, end in zip(averages, ends, strict=False)]
     return bootstrap(changes) if changes else None
 
 
-def sharper(rows: Sequence[Row]) -> Measurement | None:
+def sharper(rows: Rows) -> Measurement | None:
     """Return the XOR-mask's change of the mechanism's correlation less that of the shortcuts', at the strictest mask."""
-    both = [(change(group, "xor-mask", "mechanism"), change(group, "xor-mask", "shortcut")) for group in by_seed(rows).values()]
+    both = [
+        (change(group, "xor-mask", "mechanism"), change(group, "xor-mask", "shortcut")) for group in rows.by("seed").values()
+    ]
     differences = [mechanism.value - shortcut.value for mechanism, shortcut in both if mechanism and shortcut]
     return bootstrap(differences) if differences else None
 
@@ -105,7 +104,7 @@ CLAIMS = (
         text="In the average gradient the mechanism's signal is smaller than the shortcuts'.",
         source=_SOURCE,
         printed="below 0",
-        measure=lambda rows: lead(where(rows, method="and-mask", threshold=0.0)),
+        measure=lambda rows: lead(rows.where(method="and-mask", threshold=0.0)),
         holds=lambda measured: measured.high < 0,
         condition="correlation with the mechanism less that with the shortcuts below 0, its interval too",
         tried=_TRIED,

@@ -5,7 +5,7 @@ that only shortcuts tell of the label, and on data whose shortcuts were shuffled
 AND-mask drops the shortcuts' part, the XOR-mask the mechanism's.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -18,8 +18,7 @@ from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
 from craik.agreement.environments import partition
 from craik.agreement.gradients import RunningSums, stream_environment_gradients
 from craik.experiments.spirals.gradient_correlation.figures import CLAIMS, correlations
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, positive
 from craik.nn.perceptrons import Init, mlp
 from craik.tasks.boards.spirals import Split, spirals
@@ -132,6 +131,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (number(row, "index") + 1) / (config.steps + 1), f"threshold {row['threshold']}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the correlations against the threshold (figure 3.7)."""
     return {"correlations": correlations(rows)}

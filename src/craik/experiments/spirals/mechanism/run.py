@@ -5,7 +5,7 @@ that averages gradients learns the shortcuts and is at chance where they are ran
 environments agree on learns the spirals.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -17,8 +17,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from craik.agreement import Agreement, AndMask, Mean, Rule
 from craik.experiments.spirals.mechanism.figures import decision_boundaries, learning_curves, outcomes
-from craik.lab.claims import Claim, Row
-from craik.lab.columns import OverSeeds, number
+from craik.lab import Claim, OverSeeds, Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import Init, mlp
 from craik.tasks.boards.spirals import SpiralsData, Split, spirals
@@ -253,7 +252,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (before + done) / len(config.methods), text
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw learning curves, the decision boundaries on the spiral plane, and every seed's outcome."""
     return {
         "learning-curves": learning_curves(rows),

@@ -5,7 +5,7 @@ weights, nor whether surviving gradients were rescaled. Trial 0 is the printed s
 its seed, draws from table B.1's ranges. Test data is never read.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 
 from craik.agreement import AndMask
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import Claim, Row
-from craik.lab.columns import number, numbers, where
+from craik.lab import Claim, Row, Rows, number
 from craik.lab.drawing import COLOURS, panels
 from craik.lab.limits import at_least
 
@@ -110,9 +109,9 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return number(row, "step") / number(row, "steps"), f"accuracy {number(row, 'validation_accuracy'):.2f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw every trial's accuracy on held-out environments against each setting."""
-    trials = where(rows, kind="trial")
+    trials = rows.where(kind="trial")
     figure, all_axes = panels(
         3,
         2,
@@ -124,10 +123,10 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     for axes, key in zip(all_axes, _SETTINGS, strict=True):
         values = sorted({row[key] for row in trials}, key=lambda value: (isinstance(value, str), value))
         for index, value in enumerate(values):
-            some = where(trials, **{key: value})
+            some = trials.where(**{key: value})
             x = index + jitter.uniform(-0.15, 0.15, len(some))
             colours = [COLOURS["baseline"] if row["seed"] == 0 else COLOURS["ours"] for row in some]
-            axes.scatter(x, numbers(some, "validation_accuracy"), s=16, c=colours)
+            axes.scatter(x, some["validation_accuracy"], s=16, c=colours)
         axes.set(title=key.replace("_", " "), ylim=(0.4, 1.03), xticks=range(len(values)))
         axes.set_xticklabels([f"{value:g}" if isinstance(value, float) else str(value) for value in values])
     return {"trials": figure}

@@ -4,7 +4,7 @@ The small board of `spirals`, the AND-mask only. Each variant changes one choice
 differently or leave open: the shortcuts' scale, rescaling, regularisation, batch, initial weights, length of training.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 from craik.agreement import AndMask
 from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab.claims import Claim, Row
-from craik.lab.columns import OverSeeds, number, numbers, where
+from craik.lab import Claim, OverSeeds, Row, Rows, number
 from craik.lab.drawing import COLOURS, panels
 from craik.lab.limits import not_empty, one_of
 
@@ -79,19 +78,19 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / len(config.variants), f"{row['variant']}  accuracy {number(row, 'test_accuracy'):.2f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw each variant's test accuracies, hollow where the run had not converged."""
-    names = [name for name in VARIANTS if where(rows, variant=name)]
+    names = [name for name in VARIANTS if rows.where(variant=name)]
     figure, (axes,) = panels(
         caption="Test accuracy by variant, one dot a seed, the median as a bar; hollow: training had not converged.",
         height=0.6 + 0.32 * len(names),
     )
     for index, name in enumerate(names):
         for converged in (True, False):
-            some = numbers(where(rows, variant=name, converged=converged), "test_accuracy")
+            some = rows.where(variant=name, converged=converged)["test_accuracy"]
             face = COLOURS["ours"] if converged else "white"
             axes.plot(some, [index] * len(some), "o", color=COLOURS["ours"], markerfacecolor=face, markersize=5)
-        axes.plot([np.median(numbers(where(rows, variant=name), "test_accuracy"))], [index], "|", color="black", markersize=14)
+        axes.plot([np.median(rows.where(variant=name)["test_accuracy"])], [index], "|", color="black", markersize=14)
     axes.axvline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
     axes.set(yticks=range(len(names)), xlabel="test accuracy", xlim=(0.4, 1.03), ylim=(len(names) - 0.5, -0.5))
     axes.set_yticklabels(names)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from craik.lab.errors import LabError
-from craik.lab.rows import complete_row, encode, read_rows, write_rows
+from craik.lab.running.rowfiles import complete_row, encode, read_rows, write_rows
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 ROWS = st.dictionaries(st.text().filter(lambda key: key not in {"seed", "seconds"}), SCALARS)
