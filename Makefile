@@ -25,7 +25,7 @@ lint: $(STAMP)
 
 # The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # What is generated from the recorded rows under results/: docs/claims.md and the verdicts in the experiments' READMEs.
 pages: $(STAMP)
