@@ -53,13 +53,32 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def api_of(room: Path) -> str:
-    """A page for each room: every module that has a public name, as its docstrings say it."""
+    """A page for each room: what its door gives, then every module as its docstrings say it."""
     paths = [room] if room.is_file() else sorted(room.rglob("*.py"))
-    modules = [path for path in paths if not any(part.startswith("_") and part != "__init__.py" for part in path.parts)]
-    names = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__") for path in modules]
-    blocks = [f"::: {name}\n" for name in names]
-    first = (ast.get_docstring(ast.parse((room if room.is_file() else room / "__init__.py").read_text())) or "").split("\n")[0]
-    return f"# craik.{room.stem}\n\n{first}\n\n" + "\n".join(blocks)
+    names = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__") for path in paths]
+    door = [f"- [`{name}`][{place}]" for name, place in imported(names[0]).items()] if room.is_dir() else []
+    head = f"# craik.{room.stem}\n\n{docstring(paths[0] if room.is_file() else room / '__init__.py')}\n\n"
+    if door:
+        head += f"`from craik.{room.stem} import ...` gives\n\n" + "\n".join(door) + "\n\n"
+    modules = [name for name in names if room.is_file() or name != f"craik.{room.stem}"]
+    return head + "\n".join(f"::: {name}\n" for name in modules)
+
+
+def docstring(path: Path) -> str:
+    """A module's own."""
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+def imported(module: str) -> dict[str, str]:
+    """The names that a module imports from craik, and where each is defined, through the doors on the way."""
+    base = SOURCE.parent.joinpath(*module.split("."))
+    file = next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
+    found: dict[str, str] = {}
+    for node in ast.parse(file.read_text(encoding="utf-8")).body if file else ():
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("craik."):
+            inner = imported(node.module)
+            found |= {alias.name: inner.get(alias.name, f"{node.module}.{alias.name}") for alias in node.names}
+    return dict(sorted(found.items()))
 
 
 def generated(readme: Path) -> str:
