@@ -7,6 +7,7 @@ holds no sources. The navigation is made from the listings.
 import ast
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -69,6 +70,7 @@ def docstring(path: Path) -> str:
     return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
 
 
+@cache
 def imported(module: str) -> dict[str, str]:
     """The names that a module imports from craik, and where each is defined, through the doors on the way."""
     base = SOURCE.parent.joinpath(*module.split("."))
