@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all BatchNorms
 
-from craik.agreement.environments import Environments
+from craik.environments import Environments
 
 STATISTICS = (None, "pooled", "per-environment")
 KERNELS = ("torch", "compiled")

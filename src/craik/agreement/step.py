@@ -10,16 +10,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.agreement import checks
-from craik.agreement.capture import Recorder, forget
-from craik.agreement.collected import Collected, Record
-from craik.agreement.combining import combine
-from craik.agreement.environments import EnvironmentIds, Environments, partition
-from craik.agreement.gradients import RunningSums, stream_environment_gradients
-from craik.agreement.graph import Reads, walk
 from craik.agreement.kernels.compiled import BuildError, Compiled, load
-from craik.agreement.layerwise import Calls, covered_calls, has_formulas, layer_pass
+from craik.agreement.onepass.capture import Recorder, forget
+from craik.agreement.onepass.collected import Collected, Record
+from craik.agreement.onepass.combining import combine
+from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
+from craik.agreement.onepass.graph import Reads, walk
+from craik.agreement.onepass.layerwise import Calls, covered_calls, has_formulas, layer_pass
+from craik.agreement.onepass.verification import Check, check_against_autograd
 from craik.agreement.rules import Rule, Statistics
-from craik.agreement.verification import Check, check_against_autograd
+from craik.environments import EnvironmentIds, Environments, partition
 
 
 class Agreement:
@@ -27,8 +27,8 @@ class Agreement:
 
     Use it where ``loss.backward()`` stood, with one unreduced loss for each example and its environment's id.
 
-    Layers with formulas (`craik.agreement.layers`) take the layer-by-layer path inside one backward pass. Whatever has none, or
-    reads a parameter outside its layer's call, takes one backward pass for each environment; `Record.paths` says which.
+    Layers with formulas (`craik.agreement.onepass.layers`) take the layer-by-layer path inside one backward pass. Whatever has
+    none, or reads a parameter outside its layer's call, takes one backward pass an environment; `Record.paths` says which.
     The first call on a model checks the layer path against autograd, and so do the first on a graph of another kind and ever
     rarer ones after that (calls 11, 101, ... on a graph of one kind). A check takes two further backward passes and about
     the memory of an ordinary step. Run the model as a whole: the captures of layers that are called by themselves are

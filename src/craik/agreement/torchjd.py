@@ -13,9 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.agreement import checks
-from craik.agreement.environments import EnvironmentIds, partition
-from craik.agreement.gradients import RunningSums, environment_gradients
+from craik.agreement.onepass.gradients import RunningSums, environment_gradients
 from craik.agreement.rules import Rule
+from craik.environments import EnvironmentIds, partition
 
 if TYPE_CHECKING:
     Aggregator = Callable[[Tensor], Tensor]

@@ -14,12 +14,12 @@ import torch
 from matplotlib.figure import Figure
 
 from craik.agreement import AndMask, Mean, Rule
-from craik.agreement.consistency import proposition_2_bound
-from craik.agreement.gradients import RunningSums
+from craik.agreement.onepass.gradients import RunningSums
 from craik.lab.claims import Claim, Measurement, Row, bootstrap
 from craik.lab.columns import by_seed, curves, number, numbers, where
 from craik.lab.drawing import COLOURS, band, panels
 from craik.lab.limits import at_least, between, not_empty
+from craik.surfaces import proposition_2_bound
 
 REPRODUCES = "thesis section 3.2.3, figure 3.4, proposition 2; paper section 2.3, figure 4"
 

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.agreement.consistency import karcher_mean
 from craik.lab.claims import Row
 from craik.lab.columns import curves, numbers, where
 from craik.lab.drawing import COLOURS, panels
+from craik.surfaces import karcher_mean
 
 
 def draw(rows: Sequence[Row], pairs: Mapping[float, tuple[Tensor, Tensor]]) -> Figure:
