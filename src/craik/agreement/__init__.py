@@ -10,6 +10,7 @@ from craik.agreement.rules import SandMask as SandMask
 from craik.agreement.rules import SignalToNoiseMask as SignalToNoiseMask
 from craik.agreement.rules import Statistics as Statistics
 from craik.agreement.rules import XorMask as XorMask
+from craik.agreement.stacked import combine as combine
 from craik.agreement.step import Agreement as Agreement
 from craik.agreement.step import Record as Record
 from craik.agreement.temporal import TemporalAndMaskAdam as TemporalAndMaskAdam

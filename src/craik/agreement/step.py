@@ -13,7 +13,7 @@ from craik.agreement import checks
 from craik.agreement.kernels.compiled import BuildError, Compiled, load
 from craik.agreement.onepass.capture import Recorder, forget
 from craik.agreement.onepass.collected import Collected, Record
-from craik.agreement.onepass.combining import combine
+from craik.agreement.onepass.combining import combine_sums
 from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
 from craik.agreement.onepass.graph import Reads, walk
 from craik.agreement.onepass.layerwise import Calls, covered_calls, has_formulas, layer_pass
@@ -114,7 +114,7 @@ class Agreement:
         shares: dict[str, Tensor] = {}
 
         def finish(name: str, sums: RunningSums) -> None:
-            gradients[name], survivors = combine(self.rule, name, sums, self.refuse_nonfinite)
+            gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
             shares[name] = survivors / gradients[name].numel()
 
         if self._accumulated is None:

@@ -13,8 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.agreement import checks
-from craik.agreement.onepass.gradients import RunningSums, environment_gradients
+from craik.agreement.onepass.gradients import environment_gradients
 from craik.agreement.rules import Rule
+from craik.agreement.stacked import combine
 from craik.environments import EnvironmentIds, partition
 
 if TYPE_CHECKING:
@@ -46,19 +47,12 @@ def as_aggregator(rule: Rule) -> Any:  # noqa: ANN401  # TorchJD's class, which 
 
         def forward(self, matrix: Tensor, /) -> Tensor:
             """Combine the rows."""
-            return combine(rule, matrix)
+            return combine(rule, matrix).gradient
 
         def __repr__(self) -> str:
             return f"RuleAggregator({rule!r})"
 
     return RuleAggregator()
-
-
-def combine(rule: Rule, matrix: Float[Tensor, "m n"]) -> Float[Tensor, " n"]:
-    """Apply a rule to the rows of a matrix, each an environment's gradient."""
-    sums = RunningSums(matrix[0], rule.needs)
-    sums.add(matrix.clone())
-    return rule(sums.statistics()).gradient
 
 
 def aggregate(

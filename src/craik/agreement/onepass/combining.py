@@ -8,7 +8,7 @@ from craik.agreement.onepass.gradients import RunningSums
 from craik.agreement.rules import AndMask, Consuming, Rule, count_survivors, required_count
 
 
-def combine(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
+def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
     """Apply a rule to one parameter's sums and use them up.
 
     Args:
