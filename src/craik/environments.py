@@ -1,4 +1,7 @@
-"""Which example belongs to which environment, checked and put in a form that streams."""
+"""Which example belongs to which environment, and what losses by environment must be: for agreement, surfaces and methods.
+
+Index conventions: b an example of B, e an environment of E.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -8,7 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all BatchNorms
 
 EnvironmentIds = Tensor | np.ndarray | Sequence[Any]
 """One integer for each example. What the sequence holds is checked by `partition`, with a sentence."""
@@ -16,7 +20,7 @@ EnvironmentIds = Tensor | np.ndarray | Sequence[Any]
 
 @dataclass(frozen=True)
 class Environments:
-    """The partition of a batch of B examples into E environments; index conventions: b an example, e an environment.
+    """The partition of a batch of B examples into E environments.
 
     Attributes:
         ids: (E,) the distinct ids, ascending.
@@ -48,9 +52,11 @@ class Environments:
         sizes = torch.tensor(self.sizes, dtype=losses.dtype, device=losses.device)
         return (1 / sizes)[self.index]
 
-    def means(self, losses: Float[Tensor, " b"]) -> Float[Tensor, " e"]:
-        """Return each environment's mean loss."""
-        return self.sums(losses * self.mean_weights(losses))
+    def means(self, rows: Float[Tensor, "b *rest"]) -> Float[Tensor, "e *rest"]:
+        """Return each environment's mean over its examples, differentiable."""
+        sums = rows.new_zeros(self.count, *rows.shape[1:]).index_add(0, self.index, rows)
+        sizes = torch.tensor(self.sizes, dtype=rows.dtype, device=rows.device)
+        return sums / sizes.view(-1, *[1] * (rows.dim() - 1))
 
     def sums(self, values: Float[Tensor, " b"]) -> Float[Tensor, " e"]:
         """Return the sum of each environment's values."""
@@ -115,6 +121,80 @@ def _as_tensor(environments: EnvironmentIds) -> Tensor:
         ) from None
 
 
-def chunk_length(numel: int, budget: int) -> int:
-    """Return how many stacked gradients of ``numel`` elements fit a budget of elements, at least one."""
-    return max(1, math.floor(budget / max(1, numel)))
+def group(losses: Float[Tensor, "..."], environments: EnvironmentIds, least: int = 1) -> Environments:
+    """Check unreduced losses and their environments' ids, and return the partition.
+
+    Args:
+        losses: (B,) one loss for each example.
+        environments: B integers.
+        least: how many environments are needed.
+
+    Raises:
+        TypeError: ids that are not integers.
+        ValueError: reduced losses, ids that do not fit, too few environments.
+    """
+    check_unreduced(losses)
+    groups = partition(environments, len(losses), losses.device)
+    if groups.count < least:
+        raise ValueError(
+            f"The method compares at least {least} environments. Found {groups.count}. Give each source an id of its own."
+        )
+    return groups
+
+
+def check_unreduced(losses: Tensor) -> None:
+    """Refuse losses that are not one number for each example."""
+    if losses.dim() == 0:
+        raise ValueError(
+            "`losses` should hold one unreduced loss for each example. Found a scalar, already reduced. "
+            "Build the loss with reduction='none'."
+        )
+    if losses.dim() != 1 or len(losses) == 0:
+        raise ValueError(
+            f"`losses` should hold one loss for each example, shape (B,). Found shape {tuple(losses.shape)}. "
+            "Sum or average the loss over everything but the examples, for example losses.flatten(1).mean(1)."
+        )
+
+
+def check_differentiable(losses: Tensor) -> None:
+    """Refuse losses without a graph."""
+    if losses.grad_fn is None:
+        raise ValueError(
+            "`losses` should be computed from the model's output with gradients enabled. Found losses without a graph. "
+            "Leave torch.no_grad() and do not detach the output."
+        )
+
+
+def check_finite_losses(means: Tensor, groups: Environments) -> None:
+    """Refuse NaN and infinite losses, and say in which environment they are."""
+    finite = torch.isfinite(means)
+    if not bool(finite.all()):
+        bad = groups.ids[(~finite).cpu()].tolist()
+        value = float(means[~finite][0])
+        raise ValueError(
+            f"Every loss should be finite. Found a mean loss of {value} in environment {bad[0]}"
+            + (f" and {len(bad) - 1} more" if len(bad) > 1 else "")
+            + ". Look at its inputs and targets, or lower the learning rate; no gradient was changed."
+        )
+
+
+def check_finite_sums(name: str, gradient: Tensor) -> None:
+    """Refuse a NaN or infinite sum of environment gradients: a mask would turn it into a 0 without a word."""
+    # A sum is one pass over the memory, a test of every component two; only a suspicion pays for the second.
+    if not math.isfinite(gradient.sum()) and not bool(torch.isfinite(gradient).all()):
+        raise FloatingPointError(
+            f"Every gradient should be finite. Found NaN or infinity in the gradient of {name!r}. Lower the learning rate, or "
+            "pass refuse_nonfinite=False where a GradScaler is to find overflows; no gradient was changed."
+        )
+
+
+def batch_norms_in_train_mode(model: nn.Module) -> list[str]:
+    """Return the names of the layers whose batch statistics couple the examples of a batch.
+
+    Without running statistics a layer normalises with the batch's in eval mode too.
+    """
+    return [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, _BatchNorm) and (module.training or module.running_mean is None)
+    ]

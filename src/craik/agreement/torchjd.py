@@ -12,11 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement import checks
 from craik.agreement.onepass.gradients import environment_gradients
 from craik.agreement.rules import Rule
 from craik.agreement.stacked import combine
-from craik.environments import EnvironmentIds, partition
+from craik.environments import EnvironmentIds, check_differentiable, check_unreduced, partition
 
 if TYPE_CHECKING:
     Aggregator = Callable[[Tensor], Tensor]
@@ -79,7 +78,8 @@ def aggregate(
         ValueError: losses or ids that do not fit, a matrix above the limit, an aggregate of another shape. No gradient is
             touched then.
     """
-    checks.check_losses(losses)
+    check_unreduced(losses)
+    check_differentiable(losses)
     groups = partition(environments, len(losses), losses.device)
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     components = sum(parameter.numel() for parameter in parameters)

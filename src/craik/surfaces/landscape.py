@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
 
-from craik.agreement.checks import batch_norms_in_train_mode
-from craik.environments import EnvironmentIds, partition
+from craik.environments import EnvironmentIds, batch_norms_in_train_mode, partition
 
 Curvature = Literal["hessian", "gauss-newton"]
 """The Hessian of an environment's loss, or its Gauss-Newton part J^T H_out J, positive wherever the loss is convex in the

@@ -14,9 +14,9 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, distributed, nn
 from torch.distributed import ProcessGroup
 
-from craik.agreement.checks import check_finite_sums
 from craik.agreement.machines import collectives
 from craik.agreement.rules import Rule, Statistics, count_survivors
+from craik.environments import check_finite_sums
 
 Summation = Literal["backend", "rank"]
 

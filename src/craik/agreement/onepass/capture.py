@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, Node, get_gradient_edge
 from torch.utils.hooks import RemovableHandle
 
-from craik.agreement.checks import batch_norms_in_train_mode
+from craik.environments import batch_norms_in_train_mode
 
 
 class Capture:
@@ -159,3 +159,20 @@ class Recorder:
             handle.remove()
         self._handles.clear()
         forget(self.captures)
+
+
+def check_model(model: nn.Module) -> None:
+    """Refuse a model that has nothing to train, or whose calls cannot be observed."""
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError(
+            "`model` should have at least one parameter that requires a gradient. Found none. "
+            "Unfreeze what is to be trained, for example with model.requires_grad_()."
+        )
+    for name, module in model.named_modules():
+        # What torch.compile(model) and model.compile() leave behind: both run a graph that calls no hooks.
+        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
+            where = f"Found the submodule {name!r} compiled." if name else "Found it compiled."
+            raise ValueError(
+                f"`model` should not be compiled by torch.compile, which fuses the layers whose inputs are needed. {where} "
+                "Pass the model as it was before; functions that hold no parameters, such as the loss, may be compiled."
+            )

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from craik.agreement import checks
 from craik.agreement.onepass.gradients import RunningSums
 from craik.agreement.rules import AndMask, Consuming, Rule, count_survivors, required_count
+from craik.environments import check_finite_sums
 
 
 def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
@@ -28,7 +28,7 @@ def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: boo
         survivors = _in_one_pass(rule, sums)
         if survivors is not None:
             return statistics.gradient, torch.tensor(survivors, dtype=torch.float64)
-        checks.check_finite_sums(name, statistics.gradient)
+        check_finite_sums(name, statistics.gradient)
     # A mask must not hide an overflow from the GradScaler that is to find it.
     overflow = None if refuse_nonfinite else ~torch.isfinite(statistics.gradient)
     gradient, survives = (rule.consume if isinstance(rule, Consuming) else rule)(statistics)

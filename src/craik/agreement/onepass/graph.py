@@ -1,6 +1,7 @@
 """What an autograd graph says about a model: which calls it contains, and how often it reads each parameter."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from torch import Tensor
@@ -61,3 +62,12 @@ def _leaf_below(node: Node) -> Tensor | None:
         node = below
     variable = getattr(node, "variable", None)
     return variable if isinstance(variable, Tensor) else None
+
+
+def check_reached(parameters: Mapping[str, Tensor]) -> None:
+    """Refuse losses that none of the model's parameters has a part in, such as another model's."""
+    if not parameters:
+        raise ValueError(
+            "`losses` should depend on a parameter of the model that `Agreement` was made for. Found none in their graph. "
+            "Make an Agreement for the model that computed them; a copy of a model is another model."
+        )

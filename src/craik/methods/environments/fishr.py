@@ -1,17 +1,15 @@
 """Fishr: the same variance of gradients in every environment (Rame et al. 2022, https://arxiv.org/abs/2109.02934)."""
 
-from collections.abc import Sequence
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.methods.environments.groups import group
+from craik.environments import EnvironmentIds, group
 
 
 def fishr_penalty(
     losses: Float[Tensor, "..."],
-    environments: Tensor | Sequence[int],
+    environments: EnvironmentIds,
     features: Float[Tensor, "b i"],
     logits: Float[Tensor, "b o"],
 ) -> Float[Tensor, ""]:
@@ -36,7 +34,7 @@ def fishr_penalty(
     # A bias is a weight of a feature that is always 1.
     features = torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
     variances: list[Tensor] = []
-    for e, size in enumerate(groups.sizes.tolist()):
+    for e, size in enumerate(groups.sizes):
         d, a = delta[groups.index == e], features[groups.index == e]
         variances.append(d.square().T @ a.square() / size - (d.T @ a / size).square())
     v = torch.stack(variances).flatten(1)

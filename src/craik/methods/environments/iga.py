@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.methods.environments.groups import environment_gradients, group
+from craik.environments import EnvironmentIds, group
+from craik.methods.environments.gradients import environment_gradients
 
 
-def iga_penalty(
-    losses: Float[Tensor, "..."], environments: Tensor | Sequence[int], parameters: Sequence[Tensor]
-) -> Float[Tensor, ""]:
+def iga_penalty(losses: Float[Tensor, "..."], environments: EnvironmentIds, parameters: Sequence[Tensor]) -> Float[Tensor, ""]:
     """Return mean_e ||g_e - mean_e g_e||^2, the trace of the covariance of environment gradients.
 
     Source: the regulariser of inter-environmental gradient alignment (https://arxiv.org/abs/2008.01883). To be weighted and

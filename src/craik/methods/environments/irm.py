@@ -1,12 +1,12 @@
 """IRMv1: how far a fixed scaling of the outputs is from optimal in each environment (Arjovsky et al. 2019, section 3.1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.methods.environments.groups import group
+from craik.environments import EnvironmentIds, group
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From outputs and targets of B examples to B unreduced losses."""
@@ -15,7 +15,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 def irm_penalty(
     outputs: Float[Tensor, "b *outputs"],
     targets: Shaped[Tensor, "b *targets"],
-    environments: Tensor | Sequence[int],
+    environments: EnvironmentIds,
     loss: Loss,
 ) -> Float[Tensor, ""]:
     """Return mean_e (d L_e(w f) / dw at w = 1)^2, the penalty of equation IRMv1, to be weighted and added to the mean loss.

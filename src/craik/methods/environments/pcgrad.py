@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.methods.environments.groups import environment_gradients, group
+from craik.environments import EnvironmentIds, group
+from craik.methods.environments.gradients import environment_gradients
 
 
 def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tensor, " p"]:
@@ -38,7 +39,7 @@ def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tenso
 
 
 def pcgrad_gradients(
-    losses: Float[Tensor, "..."], environments: Tensor | Sequence[int], parameters: Sequence[Tensor], generator: Generator
+    losses: Float[Tensor, "..."], environments: EnvironmentIds, parameters: Sequence[Tensor], generator: Generator
 ) -> list[Tensor]:
     """Return PCGrad's gradient for each parameter, to be put into ``.grad``: E backward passes, E stacked gradients.
 

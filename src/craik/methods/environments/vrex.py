@@ -1,14 +1,12 @@
 """V-REx: the variance of the environments' risks (Krueger et al. 2021, https://arxiv.org/abs/2003.00688, section 3.2)."""
 
-from collections.abc import Sequence
-
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.methods.environments.groups import group
+from craik.environments import EnvironmentIds, group
 
 
-def vrex_penalty(losses: Float[Tensor, "..."], environments: Tensor | Sequence[int]) -> Float[Tensor, ""]:
+def vrex_penalty(losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Float[Tensor, ""]:
     """Return mean_e (L_e - mean_e L_e)^2, to be weighted and added to the mean loss.
 
     Source: Var of the risks in the objective of V-REx (section 3.2 of https://arxiv.org/abs/2003.00688).

@@ -7,6 +7,7 @@ environment's gradient, take its sign, add both up, and let it go.
 Index conventions: b an example, e an environment, c a chunk of environments, n an environment's examples, p a parameter.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.agreement.onepass.gradients import RunningSums
-from craik.environments import Environments, chunk_length
+from craik.environments import Environments
 
 CHUNK_ELEMENTS = 2**18
 """Elements of environment gradients formed at a time: 1 MiB of float32, which stays in a core's second-level cache. Smaller
@@ -79,6 +80,11 @@ class Formula(ABC):
     def add(self, sums: RunningSums, use: Use, groups: Environments) -> None:
         """Add every environment's gradient to the sums, a chunk at a time."""
         add_all(sums, [(self, use)], groups)
+
+
+def chunk_length(numel: int, budget: int) -> int:
+    """Return how many stacked gradients of ``numel`` elements fit a budget of elements, at least one."""
+    return max(1, math.floor(budget / max(1, numel)))
 
 
 def add_all(sums: RunningSums, uses: Sequence[tuple[Formula, Use]], groups: Environments) -> None:

@@ -9,8 +9,17 @@ from torch import Tensor
 from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.onepass.gradients import LONG, MOST_IN_BYTES, RunningSums
 from craik.agreement.onepass.layers import gpu
-from craik.agreement.onepass.layers.formula import CHUNK_ELEMENTS, Formula, PerExample, Span, Use, add_products, spans
-from craik.environments import Environments, chunk_length
+from craik.agreement.onepass.layers.formula import (
+    CHUNK_ELEMENTS,
+    Formula,
+    PerExample,
+    Span,
+    Use,
+    add_products,
+    chunk_length,
+    spans,
+)
+from craik.environments import Environments
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.
 _BYTE_PRODUCT: Callable[..., Tensor] | None = getattr(torch, "_int_mm", None)
