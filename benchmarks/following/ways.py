@@ -14,7 +14,7 @@ from torch import Generator, Tensor, nn
 
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Greedy, Matched, match
-from craik.skips.ranking import Ranker
+from craik.skips.matchings.ranking import Ranker
 from craik.trajectories import Trajectories
 
 Found = list[list[int]]

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.skips.choices import Chosen
+from craik.skips.matchings.greedy import Chosen
 from craik.skips.tracks import Track, check_average
 
 

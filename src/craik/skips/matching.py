@@ -7,14 +7,14 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from craik.losses import Loss, evaluated
-from craik.skips.alignment import align
-from craik.skips.choices import Choice, FixedChoice, GreedyChoice
 from craik.skips.contexts import Actions, Context, Model
-from craik.skips.draws import Draw, draw
-from craik.skips.following import follow
-from craik.skips.problem import problem
-from craik.skips.ranking import Ranker
-from craik.skips.results import Matched
+from craik.skips.matched import Matched
+from craik.skips.matchings.aligned import align
+from craik.skips.matchings.draws import Draw, draw
+from craik.skips.matchings.following import follow
+from craik.skips.matchings.greedy import Choice, FixedChoice, GreedyChoice
+from craik.skips.matchings.ranking import Ranker
+from craik.skips.predicting import problem
 from craik.skips.settings import FixedStep, Greedy, Matching, OptimalAlignment, check_matching, check_probability
 from craik.skips.tracks import Average, check_average
 from craik.trajectories import Trajectories

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from craik.losses import Loss, frame_of
 from craik.skips.contexts import Model
-from craik.skips.results import Rollout
+from craik.skips.matched import Rollout
 from craik.trajectories import Trajectories
 
 Stop = Callable[[Float[Tensor, "n *frame"]], Bool[Tensor, " n"]]

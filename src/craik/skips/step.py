@@ -8,8 +8,8 @@ from torch.optim import Optimizer
 
 from craik.losses import Loss
 from craik.skips.contexts import Context, Model
+from craik.skips.matched import Matched
 from craik.skips.matching import match
-from craik.skips.results import Matched
 from craik.skips.settings import Matching
 from craik.skips.tracks import Average
 from craik.trajectories import Trajectories

@@ -6,8 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from craik.skips.choices import Chosen
-from craik.skips.results import Matched
+from craik.skips.matched import Matched
+from craik.skips.matchings.greedy import Chosen
 from craik.trajectories import Trajectories
 
 Average = Literal["trajectories", "steps"]

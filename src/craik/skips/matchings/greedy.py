@@ -5,8 +5,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
-from craik.skips.draws import Draw
-from craik.skips.ranking import Ranker
+from craik.skips.matchings.draws import Draw
+from craik.skips.matchings.ranking import Ranker
 from craik.skips.settings import FixedStep, Greedy
 
 

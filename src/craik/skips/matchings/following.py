@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from craik.skips.choices import Choice
-from craik.skips.draws import Draw
-from craik.skips.problem import Problem
+from craik.skips.matchings.draws import Draw
+from craik.skips.matchings.greedy import Choice
+from craik.skips.predicting import Problem
 from craik.skips.tracks import Track
 
 

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from craik.losses import evaluated
-from craik.skips.choices import Chosen
-from craik.skips.problem import Problem
+from craik.skips.matchings.greedy import Chosen
+from craik.skips.predicting import Problem
 from craik.skips.settings import OptimalAlignment
 from craik.skips.tracks import Track
 

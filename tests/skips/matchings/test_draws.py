@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from craik.skips import Greedy, match
-from craik.skips.draws import draw
+from craik.skips.matchings.draws import draw
 from craik.trajectories import Trajectories
 
 

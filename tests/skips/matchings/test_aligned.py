@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import skips_oracles as oracles
 from craik import losses
 from craik.skips import Greedy, OptimalAlignment, match
-from craik.skips.alignment import cheapest_path
+from craik.skips.matchings.aligned import cheapest_path
 from craik.trajectories import Trajectories
 
 inputs_and_cost = {"inputs": st.sampled_from(["frames", "predictions"]), "cost": st.sampled_from(["mean", "sum"])}

@@ -1,0 +1,1 @@
+"""Ways to match predictions with frames, one file each, and what they share."""
