@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from craik.trajectories import conversions, indexing
+from craik.trajectories import conversions, indexing, soundness
 
 
 @dataclass(frozen=True, eq=False, repr=False)
