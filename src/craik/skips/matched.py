@@ -1,11 +1,16 @@
-"""What matching and rolling out give back."""
+"""`Matched`, what matching gives back, and `Steps`, which adds it up step by step."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from craik.trajectories import Trajectories
+
+Average = Literal["trajectories", "steps"]
+"""How step losses become the batch's loss."""
 
 
 class Matched(NamedTuple):
@@ -38,15 +43,89 @@ class Matched(NamedTuple):
     predictions: Trajectories | None
 
 
-class Rollout(NamedTuple):
-    """What a model predicts from first frames on.
+class Chosen(NamedTuple):
+    """For each of n predictions the frame it is matched with, and whether that was drawn at random; None where none was."""
+
+    frames: Sequence[int]
+    explored: Sequence[bool] | None = None
+
+
+class Steps:
+    """The steps of a batch of trajectories, in the order in which they are added.
+
+    Args:
+        lengths: of the trajectories, in frames.
+        keep: whether to keep predictions.
 
     Attributes:
-        trajectories: the first frame and the predictions after it; the frame that stopped a trajectory is its last.
-        stopped: (batch,) True where a stopping rule ended the trajectory, False where `max_steps` did.
-        evaluations: how many frames the model was evaluated on, over the whole batch.
+        evaluations: how many frames the model was evaluated on; whoever evaluates it adds them.
     """
 
-    trajectories: Trajectories
-    stopped: Bool[Tensor, " batch"]
-    evaluations: int
+    def __init__(self, lengths: Sequence[int], keep: bool) -> None:
+        self._lengths, self._keep = lengths, keep
+        self._rows: list[int] = []
+        self._steps: list[int] = []
+        self._skips: list[int] = []
+        self._frames: list[int] = []
+        self._explored: list[bool] = []
+        self._losses: list[Tensor] = []
+        self._predictions: list[Tensor] = []
+        self.evaluations = 0
+
+    def add(
+        self,
+        rows: Sequence[int],
+        steps: Sequence[int],
+        times: Sequence[int],
+        chosen: Chosen,
+        losses: Float[Tensor, " n"],
+        predictions: Float[Tensor, "n *z"],
+    ) -> None:
+        """Add one step of each of some trajectories: step ``steps[i]`` of trajectory ``rows[i]``, made at ``times[i]``.
+
+        Raises:
+            ValueError: a frame that does not lie ahead of the one the prediction was made at, or behind the trajectory's end.
+        """
+        self._check(rows, times, chosen)
+        self._rows += rows
+        self._steps += steps
+        self._frames += chosen.frames
+        self._skips += [frame - time for frame, time in zip(chosen.frames, times, strict=True)]
+        self._explored += [False] * len(rows) if chosen.explored is None else chosen.explored
+        self._losses.append(losses)
+        if self._keep:
+            self._predictions.append(predictions.detach())
+
+    def matched(self, average: Average) -> Matched:
+        """Add the steps up."""
+        losses = torch.cat(self._losses)
+        rows = torch.tensor(self._rows)
+        steps = torch.bincount(rows, minlength=len(self._lengths))
+        sums = losses.new_zeros(len(self._lengths)).index_add(0, rows.to(losses.device), losses)
+        means = sums / steps.to(losses.device)
+        return Matched(
+            loss=means.mean() if average == "trajectories" else losses.mean(),
+            trajectory_losses=means,
+            step_losses=self._table(losses.detach().cpu(), 0),
+            steps=steps,
+            skips=self._table(torch.tensor(self._skips), 0),
+            matched=self._table(torch.tensor(self._frames), -1),
+            explored=self._table(torch.tensor(self._explored), 0),
+            evaluations=self.evaluations,
+            predictions=Trajectories(self._table(torch.cat(self._predictions), 0), steps) if self._keep else None,
+        )
+
+    def _check(self, rows: Sequence[int], times: Sequence[int], chosen: Chosen) -> None:
+        for b, time, frame in zip(rows, times, chosen.frames, strict=True):
+            if not time < frame < self._lengths[b]:
+                raise ValueError(
+                    f"A prediction made at frame {time} should be matched with one of the frames {time + 1} to "
+                    f"{self._lengths[b] - 1}, those that follow in its trajectory. Found frame {frame} in trajectory {b} of "
+                    "the batch. Mend the matching."
+                )
+
+    def _table(self, values: Tensor, padding: int) -> Tensor:
+        """Return values, one for each step, as (batch, steps, ...)."""
+        table = values.new_full((len(self._lengths), max(self._steps) + 1, *values.shape[1:]), padding)
+        table[torch.tensor(self._rows), torch.tensor(self._steps)] = values
+        return table

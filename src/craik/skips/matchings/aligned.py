@@ -1,89 +1,132 @@
-"""Aligning all predictions of a trajectory at once, by dynamic programming (see `OptimalAlignment`)."""
+"""`Aligned`: all predictions of a trajectory are matched at once, by dynamic programming."""
 
 import math
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 
 from craik.losses import evaluated
-from craik.skips.matchings.greedy import Chosen
-from craik.skips.predicting import Problem
-from craik.skips.settings import OptimalAlignment
-from craik.skips.tracks import Track
+from craik.skips.arguments import check_frames, check_word
+from craik.skips.contexts import Actions
+from craik.skips.matched import Chosen, Steps
+from craik.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
+from craik.skips.predicting import Predictor
 
-Costs = Float[np.ndarray, "made frames"]
 
+@dataclass(frozen=True)
+class Aligned:
+    """Align all predictions of a trajectory at once, by dynamic programming, instead of one after the other.
 
-def align(problem: Problem, settings: OptimalAlignment, keep: bool) -> Track:
-    """Predict along every trajectory, then align; predictions that the alignment leaves out have no part in the loss.
+    The thesis suggests it (section 2.2, "Instead of using a greedy matching algorithm", and section 2.5) and does not define
+    it. Here an alignment is a path of frames 0 = t_0 < t_1 < ... < t_U = T - 1 with t_u - t_{u-1} <= horizon, and of all
+    paths the one of least cost is taken. The step to t_u costs L(z_u, x_{t_u}), where the prediction z_u is
+
+    - with ``inputs="frames"``: f(x_{t_{u-1}}), the prediction from the true frame before (teacher forcing throughout);
+    - with ``inputs="predictions"``: f applied u times to x_0 (no teacher forcing). At most T - 1 predictions are made,
+      and those after the U-th have no part in the loss. `Actions` are refused: they belong to frames, and the frame that a
+      prediction stands for is not known when the next one is made.
 
     Args:
-        problem: what is predicted.
-        settings: horizon, inputs and cost.
-        keep: whether to keep predictions.
+        horizon: H, how many frames a step may skip ahead.
+        inputs: what a prediction is made from.
+        cost: of a path: the "mean" of its steps' losses, as algorithm 1 reports a trajectory's loss, or their "sum", which
+            prefers few steps. Of equally good paths the one with the fewest steps is taken, then the one whose frames are
+            earliest, compared from the end.
 
     Raises:
-        FloatingPointError: a loss that is NaN, or no path of finite loss.
+        TypeError: a horizon that is no whole number.
+        ValueError: a horizon below 1, or another word.
     """
-    lengths: list[int] = problem.trajectories.lengths.tolist()
-    track = Track(len(lengths), keep)
-    predictions = _from_frames(problem, lengths) if settings.inputs == "frames" else _from_predictions(problem, lengths)
-    track.evaluations = sum(lengths) - len(lengths)
-    for b, (length, made) in enumerate(zip(lengths, predictions, strict=True)):
-        seen = problem.compared(made, length - 1)
-        costs = _costs(problem, b, seen.detach(), settings)
-        path = cheapest_path(costs, settings)
-        times, frames = path[:-1], path[1:]
-        used = times if settings.inputs == "frames" else list(range(len(frames)))
-        _check_total(float(costs[used, frames].sum()), b)
-        losses = problem.losses(seen[used], [b] * len(frames), frames)
-        chosen = Chosen(frames, [False] * len(frames))
-        track.add([b] * len(frames), list(range(len(frames))), times, chosen, losses, made[used])
-    return track
+
+    horizon: int
+    inputs: Inputs = "frames"
+    cost: Cost = "mean"
+
+    def __post_init__(self) -> None:
+        check_frames("horizon", self.horizon)
+        check_word("inputs", self.inputs, get_args(Inputs))
+        check_word("cost", self.cost, get_args(Cost))
+
+    def along(self, predictor: Predictor) -> Steps:
+        """Predict along every trajectory, then align; predictions that the alignment leaves out have no part in the loss.
+
+        Raises:
+            ValueError: teacher forcing below 1, or actions where it is not known which frame they belong to.
+            FloatingPointError: a loss that is NaN, or no path of finite loss.
+        """
+        self._check(predictor)
+        found = predictor.steps()
+        predictions = _from_frames(predictor) if self.inputs == "frames" else _from_predictions(predictor)
+        found.evaluations = sum(predictor.lengths) - len(predictor.lengths)
+        for b, made in enumerate(predictions):
+            seen = predictor.compared(made, predictor.lengths[b] - 1)
+            costs = self._costs(predictor, b, seen.detach())
+            path = cheapest_path(costs, self.horizon, self.inputs, self.cost)
+            times, frames = path[:-1], path[1:]
+            used = times if self.inputs == "frames" else list(range(len(frames)))
+            _check_total(float(costs[used, frames].sum()), b)
+            losses = predictor.losses(seen[used], [b] * len(frames), frames)
+            found.add([b] * len(frames), list(range(len(frames))), times, Chosen(frames), losses, made[used])
+        return found
+
+    def _check(self, predictor: Predictor) -> None:
+        if predictor.teacher_forcing != 1:
+            raise ValueError(
+                "An optimal alignment needs all predictions before it knows a match, so that inputs cannot be mixed (thesis, "
+                f"section 2.2). Found teacher_forcing={predictor.teacher_forcing!r} with inputs={self.inputs!r}. Leave it out; "
+                "`inputs` says what predictions are made from."
+            )
+        if self.inputs == "predictions" and isinstance(predictor.dynamics.context, Actions):
+            raise ValueError(
+                "Actions belong to frames, and which frames predictions stand for is known only after an optimal alignment. "
+                "Found `Actions` with inputs='predictions'. Pass inputs='frames', or a static context."
+            )
+
+    @torch.no_grad()
+    def _costs(self, predictor: Predictor, b: int, seen: Tensor) -> Costs:
+        """Return the loss of each prediction, as they were made, against each frame that it may reach; else infinity."""
+        length = len(seen) + 1
+        costs = np.full((length - 1, length), np.inf)
+        for u, z in enumerate(seen):
+            # From frame u a step reaches u + 1 .. u + H; the prediction of step u lies between u + 1 and (u + 1) H.
+            reach = self.horizon if self.inputs == "frames" else u * (self.horizon - 1) + self.horizon
+            frames = range(u + 1, min(u + reach, length - 1) + 1)
+            targets = predictor.targets.at([b] * len(frames), list(frames))
+            losses = evaluated(predictor.dynamics.loss, z.expand(len(frames), *z.shape), targets)
+            costs[u, frames.start : frames.stop] = losses.double().cpu()
+        if np.isnan(costs).any():
+            raise FloatingPointError(
+                f"Every loss should be finite. Found NaN in trajectory {b} of the batch. Lower the learning rate or clip "
+                "gradients."
+            )
+        return costs
 
 
-def _from_frames(problem: Problem, lengths: list[int]) -> list[Tensor]:
+def _from_frames(predictor: Predictor) -> list[Tensor]:
     """Return for each trajectory the prediction made from each of its frames but the last."""
-    rows = [b for b, length in enumerate(lengths) for _ in range(length - 1)]
-    times = [t for length in lengths for t in range(length - 1)]
-    predictions = problem.predict(problem.trajectories.at(rows, times), rows, times)
-    return list(predictions.split([length - 1 for length in lengths]))
+    rows = [b for b, length in enumerate(predictor.lengths) for _ in range(length - 1)]
+    times = [t for length in predictor.lengths for t in range(length - 1)]
+    predictions = predictor.predict(predictor.trajectories.at(rows, times), rows, times)
+    return list(predictions.split([length - 1 for length in predictor.lengths]))
 
 
-def _from_predictions(problem: Problem, lengths: list[int]) -> list[Tensor]:
+def _from_predictions(predictor: Predictor) -> list[Tensor]:
     """Return for each trajectory as many predictions, each made from the one before, as it has transitions."""
-    rows = list(range(len(lengths)))
-    made: list[list[Tensor]] = [[] for _ in lengths]
-    inputs = problem.trajectories.first()
-    for u in range(max(lengths) - 1):
-        prediction = problem.predict(inputs, rows, [u] * len(rows))
+    rows = list(range(len(predictor.lengths)))
+    made: list[list[Tensor]] = [[] for _ in rows]
+    inputs = predictor.trajectories.first()
+    for u in range(max(predictor.lengths) - 1):
+        prediction = predictor.predict(inputs, rows, [u] * len(rows))
         for b, one in zip(rows, prediction, strict=True):
             made[b].append(one)
-        going = [i for i, b in enumerate(rows) if u + 2 < lengths[b]]
+        going = [i for i, b in enumerate(rows) if u + 2 < predictor.lengths[b]]
         rows = [rows[i] for i in going]
         if rows:
-            inputs = problem.fed(prediction[going])
+            inputs = predictor.fed(prediction[going])
     return [torch.stack(each) for each in made]
-
-
-@torch.no_grad()
-def _costs(problem: Problem, b: int, seen: Tensor, settings: OptimalAlignment) -> Costs:
-    """Return the loss of each prediction, in the order they were made, against each frame it may reach; else infinity."""
-    length = len(seen) + 1
-    costs = np.full((length - 1, length), np.inf)
-    for u, z in enumerate(seen):
-        # From frame u a step reaches u + 1 .. u + H; the prediction of step u lies between u + 1 and (u + 1) H.
-        reach = settings.horizon if settings.inputs == "frames" else u * (settings.horizon - 1) + settings.horizon
-        frames = range(u + 1, min(u + reach, length - 1) + 1)
-        targets = problem.targets.at([b] * len(frames), list(frames))
-        costs[u, frames.start : frames.stop] = evaluated(problem.loss, z.expand(len(frames), *z.shape), targets).double().cpu()
-    if np.isnan(costs).any():
-        raise FloatingPointError(
-            f"Every loss should be finite. Found NaN in trajectory {b} of the batch. Lower the learning rate or clip gradients."
-        )
-    return costs
 
 
 def _check_total(total: float, b: int) -> None:
@@ -93,46 +136,3 @@ def _check_total(total: float, b: int) -> None:
             f"The loss of the best alignment should be finite. Found {total} in trajectory {b} of the batch. Lower the "
             "learning rate or clip gradients."
         )
-
-
-def cheapest_path(costs: Costs, settings: OptimalAlignment) -> list[int]:
-    """Return the frames 0 = t_0 < ... < t_U = T - 1 of the path of least cost.
-
-    With D_k(t') the least sum of k steps that end at frame t', D_k(t') = min over t in t' - H .. t' - 1 of D_{k-1}(t) + the
-    cost of the k-th step; the path is the best of D_k(T - 1) over k, by its sum or by its mean.
-
-    Args:
-        costs: (T - 1, T) the cost of a step to each frame, by the frame it starts from (``inputs="frames"``) or by its number.
-        settings: horizon, inputs and cost.
-    """
-    length = costs.shape[1]
-    before = np.full(length, np.inf)
-    before[0] = 0.0
-    origins: list[Int[np.ndarray, " frames"]] = []
-    totals: list[float] = []
-    for k in range(length - 1):
-        before, origin = _one_more_step(before, costs if settings.inputs == "frames" else costs[k], settings.horizon)
-        origins.append(origin)
-        totals.append(before[-1] / (k + 1 if settings.cost == "mean" else 1))
-    steps = int(np.argmin(totals)) + 1
-    path = [length - 1]
-    for origin in reversed(origins[:steps]):
-        path.append(int(origin[path[-1]]))
-    return path[::-1]
-
-
-def _one_more_step(
-    before: Float[np.ndarray, " frames"], costs: Float[np.ndarray, "*made frames"], horizon: int
-) -> tuple[Float[np.ndarray, " frames"], Int[np.ndarray, " frames"]]:
-    """Return the least sums with one more step, and the frame that this step starts from; the earliest of the best."""
-    length = len(before)
-    least = np.full(length, np.inf)
-    origin = np.zeros(length, dtype=np.int64)
-    for skip in range(min(horizon, length - 1), 0, -1):  # the longest first: the earliest origin wins a tie
-        starts = np.arange(length - skip)
-        step = costs[starts, starts + skip] if costs.ndim == 2 else costs[skip:]
-        sums = before[starts] + step
-        better = sums < least[skip:]
-        least[skip:][better] = sums[better]
-        origin[skip:][better] = starts[better]
-    return least, origin
