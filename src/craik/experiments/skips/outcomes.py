@@ -11,8 +11,8 @@ from torch import Tensor
 from craik.experiments.skips.training import Method, Settings, Unit, World, make_model, make_world, train
 from craik.lab import Row
 from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import rollout
-from craik.skips.contexts import Model
+from craik.skips import Dynamics, rollout
+from craik.skips.dynamics import Model
 from craik.tasks.frames import funnel_board, room_runner
 from craik.tasks.frames.reading import NOTHING
 
@@ -56,7 +56,7 @@ def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
             break
         context = world.context_of(torch.from_numpy(rolling))
         before = frames
-        frames = rollout(model, before, max_steps=1, context=context, loss=loss).trajectories.last()
+        frames = rollout(Dynamics(model, loss, context), before, max_steps=1).trajectories.last()
         evaluations += rolling.size
         labels[rolling] = read_labels(frames, world, rolling)
         changed = (frames - before).flatten(1).abs().amax(dim=1) > STILL

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from craik.skips import Greedy, match
-from craik.skips.draws import draw
+from craik.skips import Dynamics, Greedy, match
+from craik.skips.matchings.draws import draw
 from craik.trajectories import Trajectories
 
 
@@ -24,7 +24,7 @@ def test_each_step_has_three_numbers_of_its_own():
 
 def test_exploration_is_uniform_over_the_window():
     x = Trajectories(torch.zeros(3000, 4, 1), torch.full((3000,), 4))
-    found = match(lambda frames: frames, x, lambda z, y: (z - y).abs()[:, 0], Greedy(3, 1.0), generator=seeded(0))
+    found = match(Dynamics(lambda frames: frames, lambda z, y: (z - y).abs()[:, 0]), x, Greedy(3, 1.0), generator=seeded(0))
     shares = torch.bincount(found.skips[:, 0], minlength=4)[1:] / 3000
     assert found.explored[:, 0].all()
     torch.testing.assert_close(shares, torch.full((3,), 1 / 3), rtol=0, atol=0.04)  # 4.6 standard deviations
@@ -32,7 +32,7 @@ def test_exploration_is_uniform_over_the_window():
 
 def test_exploration_happens_as_often_as_it_should():
     x = Trajectories(torch.zeros(3000, 2, 1), torch.full((3000,), 2))
-    found = match(lambda frames: frames, x, lambda z, y: (z - y).abs()[:, 0], Greedy(3, 0.3), generator=seeded(0))
+    found = match(Dynamics(lambda frames: frames, lambda z, y: (z - y).abs()[:, 0]), x, Greedy(3, 0.3), generator=seeded(0))
     assert abs(float(found.explored.float().mean()) - 0.3) < 0.04
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.losses import Loss, Rankable, Ranking, evaluated, largest_target
-from craik.skips.windows import Window
+from craik.skips.matchings.windows import Window
 from craik.trajectories import Trajectories
 
 _ROUNDING = 32.0

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from craik.skips import Actions, FixedStep, Greedy, OptimalAlignment
-from craik.skips.settings import check_probability
+from craik.skips import Actions, Aligned, Fixed, Greedy
+from craik.skips.arguments import check_probability
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from craik.skips.settings import check_probability
         (lambda: Greedy(0), "`horizon` should be at least 1.*Found 0"),
         (lambda: Greedy(3, -0.1), r"`exploration` should be a probability in \[0, 1\]. Found -0.1"),
         (lambda: Greedy(3, math.nan), "Found nan"),
-        (lambda: FixedStep(-1), "`dt` should be at least 1.*Found -1"),
+        (lambda: Fixed(-1), "`dt` should be at least 1.*Found -1"),
         (lambda: check_probability("teacher_forcing", 1.01), "`teacher_forcing` should be.*Found 1.01"),
     ],
 )
@@ -26,9 +26,7 @@ def test_the_ends_of_a_probability_are_allowed():
 
 
 @pytest.mark.parametrize("value", [2.5, 2.0, math.nan, True, "3"])
-@pytest.mark.parametrize(
-    ("kind", "name"), [(Greedy, "horizon"), (FixedStep, "dt"), (OptimalAlignment, "horizon"), (Actions, "window")]
-)
+@pytest.mark.parametrize(("kind", "name"), [(Greedy, "horizon"), (Fixed, "dt"), (Aligned, "horizon"), (Actions, "window")])
 def test_frames_are_counted_in_whole_numbers(kind, name, value):
     made = object.__new__(kind)  # without its annotations' checks, which only tests have
     object.__setattr__(made, name, value)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from craik import losses
-from craik.skips.ranking import Ranker
+from craik.skips.matchings.ranking import Ranker
 from craik.trajectories import Trajectories
 
 RANKABLE = {

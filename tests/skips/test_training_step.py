@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from craik.losses import SquaredError
-from craik.skips import FixedStep, Greedy, match, training_step
+from craik.skips import Dynamics, Fixed, Greedy, match, training_step
 from craik.trajectories import Trajectories
 
 
@@ -31,9 +31,9 @@ def test_it_is_the_four_lines():
         settings = {"teacher_forcing": 0.5, "average": "steps"}
         generators = [torch.Generator().manual_seed(step) for _ in range(2)]
         matched = training_step(
-            ours, optimizers[0], world(), SquaredError(), Greedy(3, 0.5), generator=generators[0], **settings
+            Dynamics(ours, SquaredError()), optimizers[0], world(), Greedy(3, 0.5), generator=generators[0], **settings
         )
-        expected = match(theirs, world(), SquaredError(), Greedy(3, 0.5), generator=generators[1], **settings)
+        expected = match(Dynamics(theirs, SquaredError()), world(), Greedy(3, 0.5), generator=generators[1], **settings)
         optimizers[1].zero_grad()
         expected.loss.backward()
         optimizers[1].step()
@@ -45,10 +45,10 @@ def test_it_is_the_four_lines():
 def test_training_learns_a_transition():
     model = linear()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-    before = match(model, world(), SquaredError(), FixedStep(1)).loss.item()
+    before = match(Dynamics(model, SquaredError()), world(), Fixed(1)).loss.item()
     for _ in range(60):
-        training_step(model, optimizer, world(), SquaredError(), Greedy(4))
-    found = match(model, world(), SquaredError(), Greedy(4))
+        training_step(Dynamics(model, SquaredError()), optimizer, world(), Greedy(4))
+    found = match(Dynamics(model, SquaredError()), world(), Greedy(4))
     assert found.loss.item() < before / 20
 
 
@@ -60,7 +60,7 @@ def test_a_loss_that_is_not_finite_changes_nothing():
         model.bias.fill_(1e38)
     before = [parameter.clone() for parameter in model.parameters()]
     with pytest.raises(FloatingPointError, match=r"The loss should be finite. Found inf, from trajectory 0"):
-        training_step(model, optimizer, world(), SquaredError(), FixedStep(1))
+        training_step(Dynamics(model, SquaredError()), optimizer, world(), Fixed(1))
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert torch.equal(model.weight.grad, torch.ones(2, 2))
     assert optimizer.state == {}

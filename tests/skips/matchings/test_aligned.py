@@ -1,6 +1,5 @@
 import itertools
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -8,25 +7,10 @@ from hypothesis import strategies as st
 
 import skips_oracles as oracles
 from craik import losses
-from craik.skips import Greedy, OptimalAlignment, match
-from craik.skips.alignment import cheapest_path
+from craik.skips import Aligned, Dynamics, Greedy, match
 from craik.trajectories import Trajectories
 
 inputs_and_cost = {"inputs": st.sampled_from(["frames", "predictions"]), "cost": st.sampled_from(["mean", "sum"])}
-
-
-@given(
-    length=st.integers(2, 8),
-    horizon=st.integers(1, 8),
-    levels=st.sampled_from([1, 2, 9]),
-    seed=st.integers(0, 999),
-    **inputs_and_cost,
-)
-def test_the_path_is_the_best_of_all(length, horizon, levels, seed, inputs, cost):
-    # Whole numbers, so that sums are exact and ties are ties.
-    costs = np.random.default_rng(seed).integers(0, levels, (length - 1, length)).astype(float)
-    found = cheapest_path(costs, OptimalAlignment(horizon, inputs, cost))
-    assert tuple(found) == oracles.best_path(costs.tolist(), horizon, inputs, cost)
 
 
 def net(frames):
@@ -59,7 +43,7 @@ def literal(x, horizon, inputs, cost):
 def test_loss_gradient_and_frames_are_those_of_the_enumeration(lengths, horizon, seed, inputs, cost):
     g = torch.Generator().manual_seed(seed)
     x = [torch.randn(n, 3, generator=g, dtype=torch.float64).cumsum(0) / 2 for n in lengths]
-    found = match(net, Trajectories.from_list(x), losses.SquaredError(), OptimalAlignment(horizon, inputs, cost))
+    found = match(Dynamics(net, losses.SquaredError()), Trajectories.from_list(x), Aligned(horizon, inputs, cost))
     expected = [literal(each, horizon, inputs, cost) for each in x]
     assert [row[row >= 0].tolist() for row in found.matched] == [frames for _, frames in expected]
     loss = sum(one for one, _ in expected) / len(expected)
@@ -74,8 +58,8 @@ def test_no_greedy_path_is_better(seed):
     x = Trajectories(
         torch.randn(5, 12, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64), torch.full((5,), 12)
     )
-    best = match(net, x, losses.SquaredError(), OptimalAlignment(5))
-    greedy = match(net, x, losses.SquaredError(), Greedy(5))
+    best = match(Dynamics(net, losses.SquaredError()), x, Aligned(5))
+    greedy = match(Dynamics(net, losses.SquaredError()), x, Greedy(5))
     assert (best.trajectory_losses <= greedy.trajectory_losses + 1e-12).all()
     assert (best.trajectory_losses < greedy.trajectory_losses - 1e-6).any()
 
@@ -83,14 +67,14 @@ def test_no_greedy_path_is_better(seed):
 def test_nan_is_refused():
     x = Trajectories.from_list([torch.rand(4, 3)])
     with pytest.raises(FloatingPointError, match="Found NaN in trajectory 0"):
-        match(lambda frames: frames * float("nan"), x, losses.SquaredError(), OptimalAlignment(2))
+        match(Dynamics(lambda frames: frames * float("nan"), losses.SquaredError()), x, Aligned(2))
 
 
 @pytest.mark.parametrize("inputs", ["frames", "predictions"])
 def test_losses_that_are_all_infinite_are_refused(inputs):
     x = Trajectories.from_list([torch.rand(10, 3), torch.rand(7, 3)])
     with pytest.raises(FloatingPointError, match=r"best alignment should be finite. Found inf in trajectory 0"):
-        match(lambda frames: frames * 0 + 1e30, x, losses.SquaredError(), OptimalAlignment(3, inputs))
+        match(Dynamics(lambda frames: frames * 0 + 1e30, losses.SquaredError()), x, Aligned(3, inputs))
 
 
 @pytest.mark.parametrize("inputs", ["frames", "predictions"])
@@ -99,7 +83,7 @@ def test_a_frame_of_infinite_loss_is_avoided(inputs):
         return torch.where(target[:, 0] == 2, torch.inf, (prediction - target).square().mean(1))
 
     x = Trajectories.from_list([torch.arange(5.0)[:, None]])
-    found = match(lambda frames: frames + 1, x, forbidding, OptimalAlignment(3, inputs))
+    found = match(Dynamics(lambda frames: frames + 1, forbidding), x, Aligned(3, inputs))
     assert found.loss.isfinite()
     assert 2 not in found.matched[0].tolist()
     assert found.skips.max() <= 3
