@@ -20,7 +20,8 @@ from craik.lab.claims import Row
 from craik.lab.columns import number
 from craik.lab.limits import at_least, between
 from craik.methods import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
-from craik.nn.perceptrons import Adversarial, mlp
+from craik.nn.adversarial import Adversarial
+from craik.nn.perceptrons import mlp
 from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 
 REPRODUCES = "a benchmark of domain generalisation beside thesis section 3.3: ColoredMNIST's construction on real digits"

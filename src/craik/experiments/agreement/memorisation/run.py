@@ -20,7 +20,7 @@ from craik.lab.claims import Claim, Measurement, Row, bootstrap
 from craik.lab.columns import OverSeeds, by_seed, curves, number, where
 from craik.lab.drawing import COLOURS, band, colour, panels
 from craik.lab.limits import at_least, between, not_empty, positive
-from craik.nn.perceptrons import Norm, fast_resnet
+from craik.nn.residual import Norm, fast_resnet
 from craik.tasks.pictures.cifar import cifar10
 from craik.tasks.pictures.digits import CLASSES, digits
 from craik.tasks.pictures.images import ImageData, Images, pixels, with_random_labels
