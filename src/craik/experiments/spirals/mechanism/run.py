@@ -21,7 +21,7 @@ from craik.lab.claims import Claim, Row
 from craik.lab.columns import OverSeeds, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import Init, mlp
-from craik.tasks.boards.spirals import SpiralsData, Split, spirals
+from craik.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 
 REPRODUCES = "thesis section 3.3.1, figures 3.6, B.4 and B.5; paper section 3.1, figures 6 and 14"
 
@@ -117,9 +117,8 @@ class Progress(NamedTuple):
 
 def make_data(config: Config) -> SpiralsData:
     """Draw the dataset of a config's seed."""
-    return spirals(
-        config.seed, config.environments, config.examples, config.shortcut_dims, shortcut_scale=config.shortcut_scale
-    )
+    shortcuts = Shortcuts(config.shortcut_dims, config.shortcut_scale)
+    return spirals(config.seed, config.environments, config.examples, shortcuts)
 
 
 def make_model(config: Config) -> nn.Sequential:
