@@ -19,6 +19,8 @@ from craik.skips import Dynamics, Fixed, Greedy, Matched, match
 from craik.tasks import caching
 from craik.tasks.frames import funnel_board, room_runner
 from craik.tasks.frames.episodes import Episodes
+from craik.tasks.frames.funnel_board import FunnelBoardSettings
+from craik.tasks.frames.room_runner import RoomRunnerSettings
 from craik.tasks.generation import progress_bar
 from craik.trajectories import Trajectories
 
@@ -118,7 +120,7 @@ class World(NamedTuple):
 
     frames: Trajectories
     context: Float[Tensor, "n channels height width"] | None
-    episodes: Episodes
+    episodes: Episodes[FunnelBoardSettings] | Episodes[RoomRunnerSettings]
 
     def __len__(self) -> int:
         return len(self.frames)

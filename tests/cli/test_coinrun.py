@@ -4,9 +4,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from craik.cli import collecting
+from craik.cli import coinrun
 from craik.lab.errors import UsageError
 from craik.tasks.pictures.cloning import Recording, States
+from craik.tasks.pictures.coinrun import collecting, interpreter, keeping
 from craik.tasks.pictures.coinrun.expert import Expert
 
 DEFAULTS = {"levels": 2, "states": 1, "validation": 1, "test": 1, "mode": "easy", "seed": 0}
@@ -38,14 +39,14 @@ def collected(tmp_path, monkeypatch):
         seen.kept.append(expert.policy)
 
     for name, function in {"train": train, "save": save, "load": lambda path: Expert(path.name, 100, 9.0, 4.0)}.items():
-        monkeypatch.setattr(collecting.experts, name, function)
+        monkeypatch.setattr(keeping, name, function)
     monkeypatch.setattr(collecting, "collect", collect)
-    monkeypatch.setattr(collecting, "interpreter", lambda cache, python: tmp_path / "python")
+    monkeypatch.setattr(interpreter, "interpreter", lambda cache, python: tmp_path / "python")
 
     def run(**options):
         paths = {"to": tmp_path / "recording", "cache": tmp_path, "python": None}
         training = {"expert": tmp_path / "expert.pt", "further": False, "steps": 10, "minutes": None}
-        collecting.collect_coinrun(Namespace(**DEFAULTS, **paths, **{**training, **options}))
+        coinrun.collect_coinrun(Namespace(**DEFAULTS, **paths, **{**training, **options}))
         return seen
 
     return run
