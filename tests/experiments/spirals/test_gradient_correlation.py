@@ -11,7 +11,7 @@ from craik.experiments.spirals.gradient_correlation import claims as measures
 from craik.experiments.spirals.gradient_correlation import run as correlations
 from craik.lab import Rows, judge
 from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import spirals
+from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
 
 TINY = replace(EXPERIMENT.presets["quick"].config, environments=4, batch=64, shortcut_dims=4, hidden=16, layers=2, steps=4)
 
@@ -31,7 +31,7 @@ def test_correlation_is_pearsons_over_what_is_left():
 
 @pytest.mark.parametrize("part", ["mechanism", "shortcuts"])
 def test_shuffling_permutes_one_part_and_leaves_the_other(part):
-    data = spirals(0, 3, 50, 4).train
+    data = spirals(0, 3, 50, Shortcuts(4)).train
     after = correlations.shuffled(data, part, torch.Generator().manual_seed(0))
     moved, kept = (slice(0, 2), slice(2, 6)) if part == "mechanism" else (slice(2, 6), slice(0, 2))
     assert torch.equal(after.x[:, kept], data.x[:, kept])
@@ -41,7 +41,7 @@ def test_shuffling_permutes_one_part_and_leaves_the_other(part):
 
 
 def test_threshold_0_is_the_ordinary_gradient():
-    data, model = spirals(0, 3, 50, 4).train, mlp(6, 1, torch.Generator().manual_seed(0), 8, 1)
+    data, model = spirals(0, 3, 50, Shortcuts(4)).train, mlp(6, 1, torch.Generator().manual_seed(0), 8, 1)
     found = correlations.statistics(model, data, AndMask.needs)
     cross_entropy(model(data.x)[:, 0], data.y).backward()
     expected = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
@@ -109,7 +109,7 @@ def test_masks_that_leave_few_components_say_nothing():
 def test_the_first_layer_is_measured_by_itself():
     tiny = replace(TINY, steps=1)
     row = next(correlations.run(tiny))
-    data = spirals(0, 4, 64, 4, shortcut_scale=0.1, unit_variance=False).train
+    data = spirals(0, 4, 64, Shortcuts(4), Mechanism(unit_variance=False)).train
     generator = torch.Generator().manual_seed(2**32)
     model = mlp(6, 1, generator, 16, 2, init="default")
     alone = correlations.statistics(model, correlations.shuffled(data, "mechanism", generator), Mean.needs)
@@ -127,7 +127,7 @@ def test_rows_count_what_is_left(rows):
 def test_the_published_codes_scaling_and_initial_weights_are_a_flag_away():
     """What the first version of the experiment had: spirals of unit variance, He-normal weights."""
     row = next(correlations.run(replace(TINY, steps=1, unit_variance=True, init="kaiming")))
-    data = spirals(0, 4, 64, 4, shortcut_scale=0.1).train
+    data = spirals(0, 4, 64, Shortcuts(4)).train
     generator = torch.Generator().manual_seed(2**32)
     model = mlp(6, 1, generator, 16, 2)
     alone = correlations.flat(

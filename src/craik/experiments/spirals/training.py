@@ -18,7 +18,7 @@ from torch.optim.lr_scheduler import MultiStepLR
 from craik.agreement import Agreement, Rule
 from craik.lab import Positive, Share, check_limits
 from craik.nn.perceptrons import Init, mlp
-from craik.tasks.boards.spirals import SpiralsData, Split, spirals
+from craik.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 
 CONVERGED = 0.1
 """A mean training loss above this at the end means that the run had not converged."""
@@ -99,9 +99,8 @@ class Progress(NamedTuple):
 
 def make_data(config: Training) -> SpiralsData:
     """Draw the dataset of a config's seed."""
-    return spirals(
-        config.seed, config.environments, config.examples, config.shortcut_dims, shortcut_scale=config.shortcut_scale
-    )
+    shortcuts = Shortcuts(config.shortcut_dims, config.shortcut_scale)
+    return spirals(config.seed, config.environments, config.examples, shortcuts)
 
 
 def make_model(config: Training) -> nn.Sequential:

@@ -14,11 +14,10 @@ from annotated_types import Ge
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.agreement import Audit, audit
-from craik.agreement.consistency import Choices
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import METHODS, rule_of
 from craik.lab import Preset, Row, check_limits
+from craik.surfaces import Audit, Choices, audit
 from craik.tasks.boards.spirals import SpiralsData
 
 

@@ -18,8 +18,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import rule_of
 from craik.lab import Preset, Row, Share, check_limits
-from craik.methods import irm_penalty
-from craik.nn.perceptrons import Adversarial, mlp
+from craik.methods.environments import irm_penalty
+from craik.nn.adversarial import Adversarial
+from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Split
 
 METHODS = ("dropout", "l1", "l2", "batch-norm", "dann", "irm", "and-mask")

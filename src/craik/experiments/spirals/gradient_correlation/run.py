@@ -16,11 +16,11 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
-from craik.agreement.environments import partition
-from craik.agreement.gradients import RunningSums, stream_environment_gradients
+from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
+from craik.environments import partition
 from craik.lab import Positive, Preset, Row, check_limits, number
 from craik.nn.perceptrons import Init, mlp
-from craik.tasks.boards.spirals import Split, spirals
+from craik.tasks.boards.spirals import Mechanism, Shortcuts, Split, spirals
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,8 @@ def run(config: Config) -> Iterator[Row]:
         config.seed,
         config.environments,
         config.batch,
-        config.shortcut_dims,
-        shortcut_scale=config.shortcut_scale,
-        unit_variance=config.unit_variance,
+        Shortcuts(config.shortcut_dims, config.shortcut_scale),
+        Mechanism(unit_variance=config.unit_variance),
     ).train
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     model = mlp(2 + config.shortcut_dims, 1, generator, config.hidden, config.layers, config.init)
