@@ -2,7 +2,7 @@
 
 import torch
 
-from craik.distill.data import Examples
+from craik.distill.examples import Examples
 from craik.tasks.bodies.mujoco import BINS
 from craik.tasks.bodies.rollouts import STEPS
 from craik.tasks.privileged import PrivilegedData

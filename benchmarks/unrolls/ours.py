@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.distill import SGD, Batches, GatedSquaredError, Labelled, Strategy, UnitsTeacher, meta_gradient
+from craik.distill.forward.students import student_function
 from craik.distill.meta import solve
-from craik.distill.problem import Point, Problem
-from craik.distill.strategies import strategy_of
-from craik.distill.student import student_function
+from craik.distill.strategies.choices import strategy_of
+from craik.distill.strategies.inner_problem import Point, Problem
 from craik.params import parameters_of
 
 

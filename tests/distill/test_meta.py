@@ -22,11 +22,11 @@ from craik.distill import (
     SquaredError,
     TimeMixture,
     Truncated,
-    compiled,
     finite_differences,
     meta_gradient,
 )
-from craik.distill.compiled import _compile
+from craik.distill.strategies import compiled
+from craik.distill.strategies.compiled import _compile
 
 RULES = {
     "sgd": (SGD(0.1), lambda *a: oracles.sgd(*a, lr=0.1)),

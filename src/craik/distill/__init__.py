@@ -7,19 +7,19 @@ activations h. It is trained by the student's validation loss, differentiated th
 Symbols are in docs/notation.md, choices that change a result in docs/deviations.md.
 """
 
-from craik.distill.data import Batches, Examples, Labelled, Split, split_rows
-from craik.distill.forecast import Forecast, forecast_memory
-from craik.distill.inner import SGD, Adam, Inner, InnerState, inner_from
+from craik.distill.differences import Difference, finite_differences
+from craik.distill.examples import Batches, Examples, Labelled, Split, split_rows
+from craik.distill.forward.students import OUTPUT
 from craik.distill.losses import GatedSquaredError, KullbackLeibler, LabelLoss, SquaredError, TeachingLoss
 from craik.distill.meta import MetaGradient, meta_gradient
+from craik.distill.optimisers.inner import SGD, Adam, Inner, InnerState, inner_from
+from craik.distill.optimisers.warm_start import state_from
 from craik.distill.records import MetaRecord, Record, StudentRecord
 from craik.distill.saving import load_student, save_student
 from craik.distill.step import Distillation
-from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
-from craik.distill.student import OUTPUT
-from craik.distill.targets import Target, TeacherOutput, TimeMixture, UnitsTeacher
-from craik.distill.verification import Difference, finite_differences
-from craik.distill.warm_start import state_from
+from craik.distill.strategies.choices import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
+from craik.distill.strategies.memory import Forecast, forecast_memory
+from craik.distill.teachers.targets import Target, TeacherOutput, TimeMixture, UnitsTeacher
 
 __all__ = [
     "OUTPUT",

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from craik.distill.targets import Targets
+from craik.distill.teachers.targets import Targets
 
 _RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)  # pyright: ignore[reportPrivateUsage]  # all dropouts
 _WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from craik.distill.targets import Targets
+from craik.distill.teachers.targets import Targets
 
 Hidden = Mapping[str, Tensor]
 """The supervised layers' outputs h by layer name, each (B, ...)."""

@@ -8,19 +8,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.distill import checks
-from craik.distill.adjoint import eager_steps, solve_adjoint
-from craik.distill.compiled import compiled_steps
-from craik.distill.data import Batches, Labelled
-from craik.distill.implicit import solve_implicitly
-from craik.distill.inner import Inner, InnerState, rule_of
+from craik.distill.examples import Batches, Labelled
+from craik.distill.forward.noise import check_repeats, no_draws
+from craik.distill.forward.students import student_function
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
-from craik.distill.noise import check_repeats, no_draws
-from craik.distill.problem import Point, Problem, Solved
+from craik.distill.optimisers.inner import Inner, InnerState, rule_of
 from craik.distill.ranges import positive
-from craik.distill.segments import segment_length, solve_in_segments
-from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
-from craik.distill.student import student_function
-from craik.distill.teaching import Teaching, unpack
+from craik.distill.strategies.adjoint import eager_steps, solve_adjoint
+from craik.distill.strategies.choices import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
+from craik.distill.strategies.compiled import compiled_steps
+from craik.distill.strategies.implicit import solve_implicitly
+from craik.distill.strategies.inner_problem import Point, Problem, Solved
+from craik.distill.strategies.segments import segment_length, solve_in_segments
+from craik.distill.teachers.hoisting import Teaching, unpack
 from craik.params import Params, parameters_of
 
 

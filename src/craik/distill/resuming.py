@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Generator
 
-from craik.distill.data import Split
+from craik.distill.examples import Split
 from craik.distill.settings import check_split
 
 

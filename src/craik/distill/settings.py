@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from craik.distill.data import Examples, Split
-from craik.distill.inner import Inner
+from craik.distill.examples import Examples, Split
+from craik.distill.optimisers.inner import Inner
 
 CHOICES = {
     "splitting": ("fixed", "redrawn"),

@@ -8,20 +8,20 @@ import torch
 from torch import Generator, Tensor, nn
 
 from craik.distill import checks, settings
-from craik.distill.data import Batches, Examples, Labelled, Split
-from craik.distill.inner import Inner, inner_from, rule_of
+from craik.distill.examples import Batches, Examples, Labelled, Split
+from craik.distill.forward.students import captured
 from craik.distill.losses import Hidden, LabelLoss, SquaredError, TeachingLoss
 from craik.distill.meta import check_clip, meta_gradient
+from craik.distill.optimisers.inner import Inner, inner_from, rule_of
+from craik.distill.optimisers.warm_start import check_pair, state_from
 from craik.distill.ranges import at_least_one
 from craik.distill.records import MetaRecord, Record, StudentRecord
 from craik.distill.resuming import check_state, load_parts
-from craik.distill.strategies import Strategy, strategy_of
-from craik.distill.stream import Stream
-from craik.distill.student import captured
-from craik.distill.targets import Targets
-from craik.distill.teacher_step import move_teacher
-from craik.distill.teaching import Teaching, unpack
-from craik.distill.warm_start import check_pair, state_from
+from craik.distill.splits import Stream
+from craik.distill.strategies.choices import Strategy, strategy_of
+from craik.distill.teachers.descent import move_teacher
+from craik.distill.teachers.hoisting import Teaching, unpack
+from craik.distill.teachers.targets import Targets
 from craik.params import dot
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from craik.distill.data import Examples
+from craik.distill.examples import Examples
 
 
 class PrivilegedData(NamedTuple):

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.distill.data import Examples
+from craik.distill.examples import Examples
 from craik.tasks.privileged import PrivilegedData, check_sizes
 
 CLASSES = 4

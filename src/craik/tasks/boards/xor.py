@@ -12,7 +12,7 @@ import math
 
 import torch
 
-from craik.distill.data import Examples
+from craik.distill.examples import Examples
 from craik.tasks.privileged import PrivilegedData, check_sizes
 
 HIDDEN = 2

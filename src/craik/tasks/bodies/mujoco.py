@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from craik.distill.data import Examples
+from craik.distill.examples import Examples
 from craik.tasks.bodies import rollouts as mujoco_rollouts
 from craik.tasks.bodies.rollouts import ENVIRONMENTS, VERSION, AliveBonus, Rollout, collect
 from craik.tasks.caching import cached, default_folder, key_of

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from craik.distill.data import Examples
+from craik.distill.examples import Examples
 from craik.tasks.privileged import PrivilegedData, check_sizes
 
 STEPS = 3

@@ -5,7 +5,7 @@ from torch import nn
 
 import distill_models as models
 from craik.distill import SGD, Batches, Labelled, Target, meta_gradient
-from craik.distill.student import student_function
+from craik.distill.forward.students import student_function
 from craik.params import parameters_of
 
 

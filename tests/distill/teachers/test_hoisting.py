@@ -4,7 +4,7 @@ from torch import nn
 
 import distill_models as models
 from craik.distill import Target
-from craik.distill.teaching import Teaching, pack
+from craik.distill.teachers.hoisting import Teaching, pack
 
 UNITS = {"a": (3,), "b": (2, 2)}
 

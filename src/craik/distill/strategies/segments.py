@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from craik.distill.problem import Point, Problem, Solved
-from craik.distill.teaching import Signals
+from craik.distill.strategies.inner_problem import Point, Problem, Solved
+from craik.distill.teachers.hoisting import Signals
 
 
 def solve_in_segments(problem: Problem, boundaries: Sequence[int]) -> Solved:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from craik.distill.problem import Point, Problem, Solved
-from craik.distill.teaching import Signals
+from craik.distill.strategies.inner_problem import Point, Problem, Solved
+from craik.distill.teachers.hoisting import Signals
 from craik.params import leaves
 
 Forward = Callable[[Point, int], tuple[Point, Tensor]]

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from craik.distill.batch_norm import BatchByBatch
 from craik.distill.checks import precision
-from craik.distill.targets import Target, TeacherOutput
+from craik.distill.forward.batch_norm import BatchByBatch
+from craik.distill.teachers.targets import Target, TeacherOutput
 from craik.params import Params, constants_of, leaves, map_params, parameters_of, zeros_like
 
 Statistics = Literal["per-batch", "pooled"]

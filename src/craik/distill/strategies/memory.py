@@ -8,14 +8,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.distill.data import Batches, Labelled
-from craik.distill.inner import Inner, InnerState, rule_of
+from craik.distill.examples import Batches, Labelled
+from craik.distill.forward.students import student_function
 from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
-from craik.distill.problem import Point, Problem
-from craik.distill.segments import segment_length
-from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
-from craik.distill.student import student_function
-from craik.distill.teaching import Teaching
+from craik.distill.optimisers.inner import Inner, InnerState, rule_of
+from craik.distill.strategies.choices import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
+from craik.distill.strategies.inner_problem import Point, Problem
+from craik.distill.strategies.segments import segment_length
+from craik.distill.teachers.hoisting import Teaching
 from craik.params import count_bytes, parameters_of
 
 

@@ -3,7 +3,7 @@ import torch
 
 import distill_models as models
 from craik.distill import split_rows
-from craik.distill.stream import Stream
+from craik.distill.splits import Stream
 
 
 def test_a_pass_repeats_nothing_and_drops_the_rest():

@@ -1,7 +1,7 @@
 import pytest
 
 from craik.distill import SGD, Adjoint, Checkpoint, Implicit, Truncated, Unroll
-from craik.distill.strategies import NAMES, strategy_of
+from craik.distill.strategies.choices import NAMES, strategy_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from torch import nn
 import distill_models as models
 import distill_oracles as oracles
 from craik.distill import TimeMixture, UnitsTeacher
-from craik.distill.teaching import Teaching
+from craik.distill.teachers.hoisting import Teaching
 
 UNITS = {"a": (3,), "b": (2, 2)}
 

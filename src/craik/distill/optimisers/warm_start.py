@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from craik.distill.inner import Inner, InnerState
+from craik.distill.optimisers.inner import Inner, InnerState
 from craik.params import Params, parameters_of
 
 _MOMENTS = {"momentum": "momentum_buffer", "mean": "exp_avg", "square": "exp_avg_sq"}

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from craik.distill.adjoint import Steps, step_product
-from craik.distill.inner import SGD, Adam, Inner, InnerState
-from craik.distill.problem import Point, Problem
-from craik.distill.teaching import Signals
+from craik.distill.optimisers.inner import SGD, Adam, Inner, InnerState
+from craik.distill.strategies.adjoint import Steps, step_product
+from craik.distill.strategies.inner_problem import Point, Problem
+from craik.distill.teachers.hoisting import Signals
 from craik.params import Params, constants_of
 
 Flat = list[Tensor]

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from craik.distill.problem import Point, Problem, Solved
-from craik.distill.strategies import Implicit
-from craik.distill.teaching import Signals
+from craik.distill.strategies.choices import Implicit
+from craik.distill.strategies.inner_problem import Point, Problem, Solved
+from craik.distill.teachers.hoisting import Signals
 from craik.params import Params, add_scaled, dot, leaves, zeros_like
 
 Operator = Callable[[Params], Params]

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from craik.distill.checks import check_finite_steps, check_finite_validation, check_losses
-from craik.distill.data import Batches, Labelled
-from craik.distill.inner import Inner, InnerState
+from craik.distill.examples import Batches, Labelled
+from craik.distill.forward.students import StudentFunction
 from craik.distill.losses import LabelLoss, TeachingLoss
-from craik.distill.student import StudentFunction
-from craik.distill.teaching import Layout, Signals, unpack
+from craik.distill.optimisers.inner import Inner, InnerState
+from craik.distill.teachers.hoisting import Layout, Signals, unpack
 from craik.params import Params, leaves
 
 

@@ -1,0 +1,1 @@
+"""How the unroll is differentiated: one file a way, and the inner problem that they share."""
