@@ -5,9 +5,8 @@ Index conventions: i an inner step of n, b an example of a batch, t a frame of a
 
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Shaped
-from torch import Generator, Tensor
+from torch import Tensor
 
 
 class Labelled(NamedTuple):
@@ -54,34 +53,40 @@ class Batches(NamedTuple):
     y: Shaped[Tensor, "n b ..."]
 
 
-class Split(NamedTuple):
-    """Row numbers of the two parts of the training data.
-
-    Attributes:
-        training: rows that the student's steps, inner and real, draw from.
-        validation: rows whose label loss the teacher lowers.
-    """
-
-    training: Tensor
-    validation: Tensor
-
-
-def split_rows(count: int, validation: float, generator: Generator) -> Split:
-    """Split `count` rows at random into a training and a validation part.
-
-    Args:
-        count: number of examples.
-        validation: the share, in (0, 1), of rows for validation (the paper's validation split).
-        generator: of the permutation.
-
-    Raises:
-        ValueError: a share that leaves one of the parts empty.
-    """
-    held_out = round(validation * count)
-    if not 0 < held_out < count:
+def check_batches(x: Tensor, privileged: Tensor, y: Tensor) -> None:
+    """Refuse batches that do not line up, and an unroll of no steps."""
+    if len(x) == 0:
+        raise ValueError("An unroll should take n >= 1 inner steps. Found n = 0 batches. Give batches of shape (n, B, ...).")
+    for what, tensor in (("privileged data", privileged), ("labels", y)):
+        if tensor.shape[:2] != x.shape[:2]:
+            raise ValueError(
+                f"Inputs, privileged data and labels should have the same n batches of B examples. Found {what} with (n, B) = "
+                f"{tuple(tensor.shape[:2])} beside inputs with {tuple(x.shape[:2])}. Give one row for each example to "
+                f"all three."
+            )
+    if x.dim() < 2 or x.shape[1] == 0:
         raise ValueError(
-            f"A validation split should leave examples on both sides. Found validation={validation} of {count} examples, that "
-            f"is {held_out} for validation. Choose a share in between, or take more examples."
+            f"Batches should have shape (n, B, ...) with B >= 1. Found inputs of shape {tuple(x.shape)}. Stack one "
+            f"batch for each "
+            "inner step."
         )
-    order = torch.randperm(count, generator=generator)
-    return Split(order[held_out:].sort().values, order[:held_out].sort().values)
+
+
+def check_labelled(what: str, x: Tensor, y: Tensor) -> None:
+    """Refuse validation data that is empty or does not line up."""
+    if len(x) == 0 or len(x) != len(y):
+        raise ValueError(
+            f"{what} should hold at least one example, and a label for each. Found {len(x)} inputs and {len(y)} labels. "
+            f"Choose a "
+            "split that leaves examples on both sides."
+        )
+
+
+def check_examples(examples: Examples) -> None:
+    """Refuse examples that do not line up."""
+    sizes = {name: len(part) for name, part in examples._asdict().items()}
+    if len(set(sizes.values())) != 1:
+        raise ValueError(
+            f"Inputs, privileged data and labels should have one row for each example. Found {sizes}. Drop the rows without a "
+            "counterpart."
+        )

@@ -8,6 +8,9 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+_RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.FractionalMaxPool2d, nn.FractionalMaxPool3d)  # pyright: ignore[reportPrivateUsage]  # all dropouts
+_WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
+
 _Source = tuple[Callable[[], Tensor], Callable[[Tensor], object]]
 """How to read and how to set a random generator's state."""
 
@@ -84,3 +87,14 @@ def _drawn(what: str, found: str) -> ValueError:
         f"The {what}'s forward pass should not draw random numbers: an unroll and its backward pass would see different ones. "
         f"Found that {found}. Look for functional dropout or noise, and turn it off."
     )
+
+
+def draws(layer: nn.Module) -> bool:
+    """Tell whether one of torch's layers draws random numbers in its present mode."""
+    if not layer.training:
+        return False
+    if isinstance(layer, nn.modules.dropout._DropoutNd):  # pyright: ignore[reportPrivateUsage]  # all dropouts
+        return layer.p > 0
+    if isinstance(layer, _WITH_DROPOUT):
+        return bool(layer.dropout)
+    return isinstance(layer, _RANDOM)

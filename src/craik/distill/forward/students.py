@@ -1,14 +1,13 @@
 """The student as a function of its parameters: prediction and supervised activations of any module, by forward hooks."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from craik.distill.checks import check_called, check_captured, check_layers, precision
+from craik.distill.forward.precision import precision
 from craik.params import Params, constants_of
 
 OUTPUT = ""
@@ -59,7 +58,6 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
     Raises:
         ValueError: a name that is no module of the student, a layer that is not called exactly once, random layers.
     """
-    check_layers(student, layers)
     constants = constants_of(student)
     buffers = {name for name, _ in student.named_buffers()}
     with captured(student, layers) as found:
@@ -75,11 +73,25 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
         yield call
 
 
-def batch_norms(module: nn.Module) -> list[str]:
-    """Return the names of the layers that normalise with the statistics of the batch at hand."""
-    return [
-        name
-        for name, layer in module.named_modules()
-        if isinstance(layer, torch.nn.modules.batchnorm._BatchNorm)  # pyright: ignore[reportPrivateUsage]  # all BatchNorms
-        and (layer.training or layer.running_mean is None)
-    ]
+def check_captured(name: str, output: Any, again: bool) -> None:  # noqa: ANN401  # a user's module may return anything
+    """Refuse a supervised layer whose output is no tensor, or that is called more than once in a pass."""
+    if not isinstance(output, Tensor):
+        raise ValueError(
+            f"A supervised layer should return a tensor. Found {type(output).__name__} from {name!r}. Supervise a layer inside "
+            "it, or one after it."
+        )
+    if again:
+        raise ValueError(
+            f"A supervised layer should be called once in a forward pass, so that its target is for one activation. Found a "
+            f"second call of {name!r}. Supervise another layer, or use two modules."
+        )
+
+
+def check_called(layers: Sequence[str], hidden: Mapping[str, Tensor]) -> None:
+    """Refuse supervised layers that a forward pass did not call."""
+    missing = [name for name in layers if name not in hidden]
+    if missing:
+        raise ValueError(
+            f"Every supervised layer should be called in a forward pass. Found that {missing[0]!r} was not. Name a "
+            "layer that the student's forward calls as a module."
+        )

@@ -1,89 +1,38 @@
-"""The adjoint recursion: the unroll's points are kept, its graph is not.
+"""The adjoint recursion as a choice, compiled or not."""
 
-lambda_n = dL_val/dtheta_n, and for i = n-1..0 one vector-Jacobian product of inner step i,
-(lambda_i, dL_val/dsignals_i) = (d(theta_{i+1}, moments_{i+1}) / d(theta_i, moments_i, signals_i))^T lambda_{i+1}.
-Inside it the training gradient is differentiated once more along one direction, which gives the Hessian-vector product and the
-mixed derivative by the signals together. It is formed by a second reverse pass: without a compiler that is several times
-faster than forward over reverse, compiled it is no slower, and it needs no operator to have forward-mode derivatives.
-"""
+from dataclasses import dataclass
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
-
-import torch
-from torch import Tensor
-
-from craik.distill.strategies.inner_problem import Point, Problem, Solved
-from craik.distill.teachers.hoisting import Signals
-from craik.params import leaves
-
-Forward = Callable[[Point, int], tuple[Point, Tensor]]
-"""From the point before inner step i, and i, to the point after it and its training loss."""
-
-Backward = Callable[[Point, int, Sequence[Tensor]], tuple[list[Tensor], Signals]]
-"""From the point before inner step i, i and lambda_{i+1} to lambda_i and the gradient by the step's signals."""
+from craik.distill.strategies.compiled import compiled_steps
+from craik.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
+from craik.distill.strategies.recursion import eager_steps, solve_adjoint
 
 
-class Steps(NamedTuple):
-    """An inner step and its vector-Jacobian product."""
+@dataclass(frozen=True)
+class Adjoint:
+    """The adjoint recursion: holds theta_i (with Adam, its moments too), no graph. Exact.
 
-    forward: Forward
-    backward: Backward
+    The backward pass goes from n to 0; at each step the training loss's gradient is differentiated along one direction, which
+    gives the Hessian-vector product and the gradient with respect to the signals together.
 
+    Source: Franceschi et al. 2017 (https://arxiv.org/abs/1703.01785), Reverse-HG, with theta_i stored.
 
-def solve_adjoint(problem: Problem, steps: Steps) -> Solved:
-    """Differentiate the validation loss with respect to the signals by the adjoint recursion."""
-    points: list[Point] = []
-    losses: list[Tensor] = []
-    point = problem.start
-    for i in range(problem.steps):
-        points.append(_needed(problem, point))
-        point, loss = steps.forward(point, i)
-        losses.append(loss)
-    validation_loss, weights = _outer_gradient(problem, point)
-    rows: list[Signals] = []
-    for i in reversed(range(problem.steps)):
-        weights, row = steps.backward(points.pop(), i, weights)
-        rows.append(row)
-    return problem.solved(rows[::-1], validation_loss, losses, point.params)
+    Attributes:
+        compile: compile the steps with `torch.compile`. Needs a C++ compiler; takes tens of seconds once for a student and a
+            batch size, and pays in long runs.
+        backend: of `torch.compile`; "eager" runs the traced graph as it is, for tests.
+    """
 
+    compile: bool = False
+    backend: str = "inductor"
 
-def _needed(problem: Problem, point: Point) -> Point:
-    """Return what the backward pass reads of a point: a linear rule's derivative does not depend on its moments."""
-    if not getattr(problem.inner, "linear", False):
-        return point
-    return Point(point.params, problem.start.state._replace(step=point.state.step))
+    def solve(self, problem: InnerProblem) -> Solved:
+        """Differentiate the validation loss with respect to the signals.
 
+        Raises:
+            RuntimeError: the steps cannot be compiled.
+        """
+        return solve_adjoint(problem, compiled_steps(problem, self.backend) if self.compile else eager_steps(problem))
 
-def _outer_gradient(problem: Problem, point: Point) -> tuple[Tensor, list[Tensor]]:
-    params = leaves(point.params)
-    loss = problem.validation_loss(params)
-    found = torch.autograd.grad(loss, list(params.values()), allow_unused=True, materialize_grads=True)
-    zeros = [torch.zeros_like(tensor) for tensor in point.tensors()[len(found) :]]
-    return loss.detach(), [*found, *zeros]
-
-
-def eager_steps(problem: Problem) -> Steps:
-    """Return the inner step and its product as they stand."""
-
-    def forward(point: Point, i: int) -> tuple[Point, Tensor]:
-        return problem.advance(point, problem.batch(i), problem.step_signals(i), graph=False)
-
-    def backward(point: Point, i: int, weights: Sequence[Tensor]) -> tuple[list[Tensor], Signals]:
-        return step_product(problem, point, problem.batch(i), problem.step_signals(i), weights)
-
-    return Steps(forward, backward)
-
-
-def step_product(
-    problem: Problem, point: Point, batch: tuple[Tensor, Tensor], signals: Signals, weights: Sequence[Tensor]
-) -> tuple[list[Tensor], Signals]:
-    """Return the vector-Jacobian product of one inner step with respect to its point and its signals."""
-    with torch.enable_grad():
-        start = point.filled([tensor.detach().requires_grad_() for tensor in point.tensors()])
-        given = tuple(signal.detach().requires_grad_() for signal in signals)
-        end, _ = problem.advance(start, batch, given, graph=True)
-        inputs = [*start.tensors(), *given]
-        found = torch.autograd.grad(end.tensors(), inputs, list(weights), allow_unused=True, materialize_grads=True)
-    count = len(inputs) - len(given)
-    return list(found[:count]), tuple(found[count:])
+    def held(self, n: int, sizes: Sizes) -> int:
+        """Return how many bytes n steps hold, without the working memory of a backward pass."""
+        return n * (sizes.params if sizes.linear else sizes.point)

@@ -15,10 +15,12 @@ import torch
 from torch import Tensor, nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from craik.distill.optimisers.inner import SGD, Adam, Inner, InnerState
-from craik.distill.strategies.adjoint import Steps, step_product
-from craik.distill.strategies.inner_problem import Point, Problem
-from craik.distill.teachers.hoisting import Signals
+from craik.distill.optimisers.adam import Adam
+from craik.distill.optimisers.inner import Inner, InnerState
+from craik.distill.optimisers.sgd import SGD
+from craik.distill.strategies.inner_problem import InnerProblem, Point
+from craik.distill.strategies.recursion import Steps, step_product
+from craik.distill.teachers.signals import Signals
 from craik.params import Params, constants_of
 
 Flat = list[Tensor]
@@ -35,31 +37,32 @@ class _Kept(NamedTuple):
 _kept: "WeakKeyDictionary[nn.Module, _Kept]" = WeakKeyDictionary()
 
 
-def compiled_steps(problem: Problem, student: nn.Module, backend: str) -> Steps:
+def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
     """Return the inner step and its product, compiled for this student, or those that were compiled before.
 
     Raises:
         RuntimeError: the steps cannot be compiled, for want of a C++ compiler for example.
     """
+    student = problem.lesson.student
     constants = constants_of(student)
-    key = (backend, *_key(problem, student, constants))
+    key = (backend, *_key(problem, constants))
     kept = _kept.get(student)
     if kept is None or kept.key != key or not _agrees(problem, _bound(problem, kept, constants)):
         kept = _kept[student] = _compile(problem, key, constants, backend)
     return _bound(problem, kept, constants)
 
 
-def _key(problem: Problem, student: nn.Module, constants: Params) -> tuple[Any, ...]:
+def _key(problem: InnerProblem, constants: Params) -> tuple[Any, ...]:
     tensors = [*problem.start.tensors(), *constants.values(), *problem.batch(0), *problem.step_signals(0)]
     return (
         tuple(problem.start.params),
         tuple((tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in tensors),
-        tuple((name, type(module), module.training) for name, module in student.named_modules()),
+        tuple((name, type(module), module.training) for name, module in problem.lesson.student.named_modules()),
         problem.layout,
         _at_rate(problem.inner, 0.0),
-        problem.alpha,
-        problem.teaching_loss,
-        problem.label_loss,
+        problem.lesson.alpha,
+        problem.lesson.teaching_loss,
+        problem.lesson.label_loss,
     )
 
 
@@ -68,17 +71,20 @@ def _at_rate(inner: Inner, rate: float | Tensor) -> Inner:
     return replace(inner, lr=rate) if isinstance(inner, SGD | Adam) else inner
 
 
-def _compile(problem: Problem, key: tuple[Any, ...], constants: Params, backend: str) -> _Kept:
+def _compile(problem: InnerProblem, key: tuple[Any, ...], constants: Params, backend: str) -> _Kept:
     point, names = problem.start, list(constants)
 
     def at(tensors: Flat, step: Tensor) -> Point:
         filled = point.filled(tensors)
         return Point(filled.params, InnerState(step, filled.state.moments))
 
-    def given(rate: Tensor, held: Flat) -> Problem:
+    def given(rate: Tensor, held: Flat) -> InnerProblem:
         fixed = dict(zip(names, held, strict=True))
-        function = problem.with_student(lambda params, x: problem.student(fixed | params, x))
-        return replace(function, inner=_at_rate(problem.inner, rate))
+
+        def student(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+            return problem.student(fixed | params, x)
+
+        return replace(problem, student=student, inner=_at_rate(problem.inner, rate))
 
     def forward(
         tensors: Flat, step: Tensor, rate: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals
@@ -115,14 +121,14 @@ def _compiled(function: Callable[..., Any], example: tuple[Any, ...], backend: s
     return torch.no_grad()(compiled)
 
 
-def _arguments(problem: Problem, point: Point, i: int, constants: Params) -> tuple[Any, ...]:
+def _arguments(problem: InnerProblem, point: Point, i: int, constants: Params) -> tuple[Any, ...]:
     inner = problem.inner
     numbers = float(point.state.step), float(inner.lr) if isinstance(inner, SGD | Adam) else 0.0
     step, rate = (torch.tensor(number, dtype=torch.float64) for number in numbers)
     return point.tensors(), step, rate, list(constants.values()), *problem.batch(i), problem.step_signals(i)
 
 
-def _bound(problem: Problem, kept: _Kept, constants: Params) -> Steps:
+def _bound(problem: InnerProblem, kept: _Kept, constants: Params) -> Steps:
     """Return the compiled steps with this problem's data."""
 
     def forward(point: Point, i: int) -> tuple[Point, Tensor]:
@@ -136,7 +142,7 @@ def _bound(problem: Problem, kept: _Kept, constants: Params) -> Steps:
     return Steps(forward, backward)
 
 
-def _agrees(problem: Problem, steps: Steps) -> bool:
+def _agrees(problem: InnerProblem, steps: Steps) -> bool:
     """Tell whether the compiled first step is the one that the student takes now."""
     expected, loss = problem.advance(problem.start, problem.batch(0), problem.step_signals(0), graph=False)
     found, compiled_loss = steps.forward(problem.start, 0)

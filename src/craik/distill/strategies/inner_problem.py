@@ -5,18 +5,17 @@ for i = 0..n-1 (algorithm 1, lines 2 to 9), and then L_val(theta_n) (lines 10 an
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from craik.distill.checks import check_finite_steps, check_finite_validation, check_losses
 from craik.distill.examples import Batches, Labelled
 from craik.distill.forward.students import StudentFunction
-from craik.distill.losses import LabelLoss, TeachingLoss
+from craik.distill.lesson import Lesson
 from craik.distill.optimisers.inner import Inner, InnerState
-from craik.distill.teachers.hoisting import Layout, Signals, unpack
+from craik.distill.teachers.signals import Layout, Signals, unpack
 from craik.params import Params, leaves
 
 
@@ -59,42 +58,57 @@ class Solved(NamedTuple):
     params: Params
 
 
+class Sizes(NamedTuple):
+    """Bytes that an unroll's parts take.
+
+    Attributes:
+        step: the graph of an inner step.
+        validation: the graph of the validation loss.
+        params: theta.
+        moments: beside theta, in the inner optimiser's state.
+        linear: whether the inner optimiser's step is linear, so that its moments need not be kept.
+    """
+
+    step: int
+    validation: int
+    params: int
+    moments: int
+    linear: bool
+
+    @property
+    def point(self) -> int:
+        """Bytes of theta with its moments."""
+        return self.params + self.moments
+
+
 @dataclass(frozen=True)
-class Problem:
+class InnerProblem:
     """An unroll with everything it depends on.
 
     Attributes:
         student: the student as a function.
+        lesson: its losses are read here, and the student that compiled steps are kept for.
         batches: x and y are read here; the privileged part has become signals.
         signals: each (n, B, ...), constants of the inner problem.
         layout: what the signals are.
         validation: the data of the outer loss.
         start: theta_0 and the state of the inner optimiser.
         inner: the inner optimiser.
-        alpha: the teaching coefficient.
-        teaching_loss: L_h.
-        label_loss: L_y.
     """
 
     student: StudentFunction
+    lesson: Lesson
     batches: Batches
     signals: Signals
     layout: Layout
     validation: Labelled
     start: Point
     inner: Inner
-    alpha: float
-    teaching_loss: TeachingLoss
-    label_loss: LabelLoss
 
     @property
     def steps(self) -> int:
         """The number n of inner steps."""
         return len(self.batches.x)
-
-    def with_student(self, student: StudentFunction) -> "Problem":
-        """Return the same problem for another student function."""
-        return replace(self, student=student)
 
     def step_signals(self, i: int) -> Signals:
         """Return the signals (B, ...) of inner step i."""
@@ -108,18 +122,14 @@ class Problem:
         """Return L_train = L_y + alpha L_h, both averaged over the batch's examples (algorithm 1, lines 4 to 8)."""
         x, y = batch
         prediction, hidden = self.student(params, x)
-        label_losses = self.label_loss(prediction, y)
-        check_losses("label", label_losses, len(x))
-        teaching_losses = self.teaching_loss(hidden, unpack(signals, self.layout))
-        check_losses("teaching", teaching_losses, len(x))
-        return label_losses.mean() + self.alpha * teaching_losses.mean()
+        label_losses = self.lesson.label_losses(prediction, y)
+        teaching_losses = self.lesson.teaching_losses(hidden, unpack(signals, self.layout), len(x))
+        return label_losses.mean() + self.lesson.alpha * teaching_losses.mean()
 
     def validation_loss(self, params: Params) -> Tensor:
         """Return L_val: the label loss alone (algorithm 1, line 11)."""
         prediction, _ = self.student(params, self.validation.x)
-        losses = self.label_loss(prediction, self.validation.y)
-        check_losses("label", losses, len(self.validation.x))
-        return losses.mean()
+        return self.lesson.label_losses(prediction, self.validation.y).mean()
 
     def advance(
         self, point: Point, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor], *, graph: bool
@@ -144,3 +154,23 @@ class Problem:
         columns = zip(*(zeros if row is None else row for row in rows), strict=True)
         detached = {name: tensor.detach() for name, tensor in params.items()}
         return Solved(tuple(torch.stack(column) for column in columns), loss.detach(), training_losses, detached)
+
+
+def check_finite_steps(losses: Tensor) -> None:
+    """Refuse an unroll that left the numbers; say at which inner step."""
+    bad = (~torch.isfinite(losses)).nonzero().flatten().tolist()
+    if bad:
+        raise FloatingPointError(
+            f"Every inner step's training loss should be finite. Found {losses[bad[0]].item()} at inner step {bad[0] + 1} of "
+            f"{len(losses)}. Lower the inner learning rate or alpha; nothing was changed."
+        )
+
+
+def check_finite_validation(loss: Tensor, steps: int) -> None:
+    """Refuse a validation loss that is no number."""
+    if not bool(torch.isfinite(loss)):
+        raise FloatingPointError(
+            f"The validation loss after the unroll should be finite. Found {loss.item()} after {steps} inner steps, "
+            f"whose losses "
+            "were finite. Lower the inner learning rate or alpha, or look at the validation data; nothing was changed."
+        )

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from math import ceil
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -10,11 +10,11 @@ from torch import Tensor, nn
 
 from craik.distill.examples import Batches, Labelled
 from craik.distill.forward.students import student_function
-from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
-from craik.distill.optimisers.inner import Inner, InnerState, rule_of
-from craik.distill.strategies.choices import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
-from craik.distill.strategies.inner_problem import Point, Problem
-from craik.distill.strategies.segments import segment_length
+from craik.distill.lesson import Lesson
+from craik.distill.optimisers.counterparts import rule_of
+from craik.distill.optimisers.inner import Inner, InnerState
+from craik.distill.strategies import Strategy, Unroll, check_strategy
+from craik.distill.strategies.inner_problem import InnerProblem, Point, Sizes
 from craik.distill.teachers.hoisting import Teaching
 from craik.params import count_bytes, parameters_of
 
@@ -35,31 +35,13 @@ class Forecast(NamedTuple):
     student: int
 
 
-class _Sizes(NamedTuple):
-    """Bytes of the parts: a graph of an inner step, of the validation loss; parameters, and moments beside them."""
-
-    step: int
-    validation: int
-    params: int
-    moments: int
-
-
 def forecast_memory(
-    student: nn.Module,
-    teacher: nn.Module,
+    lesson: Lesson,
     batches: Batches,
     validation: Labelled,
-    *,
-    layers: Sequence[str],
     inner: Inner | torch.optim.Optimizer,
-    label_loss: LabelLoss,
-    alpha: float,
-    teaching_loss: TeachingLoss = SquaredError(),  # noqa: B008  # a frozen dataclass
-    strategy: Strategy | str = "unroll",
+    strategy: Strategy = Unroll(),  # noqa: B008  # a frozen dataclass
     start: InnerState | None = None,
-    statistics: str = "per-batch",
-    chunk: int | None = None,
-    autocast: torch.dtype | None = None,
 ) -> Forecast:
     """Forecast the memory of `meta_gradient` with the same arguments, at the price of one inner step.
 
@@ -67,66 +49,43 @@ def forecast_memory(
     are alike. In our tests what is measured lies within a factor of two.
 
     Args:
-        student: as for `meta_gradient`, like all that follow.
-        teacher: of the targets.
+        lesson: as for `meta_gradient`, like all that follow.
         batches: of the unroll; the first is run.
         validation: of the outer loss.
-        layers: that are supervised.
         inner: the inner optimiser.
-        label_loss: L_y.
-        alpha: the teaching coefficient.
-        teaching_loss: L_h.
         strategy: whose memory is asked for.
         start: the inner optimiser's state.
-        statistics: of the teacher's BatchNorm.
-        chunk: batches in a chunk of the teacher.
-        autocast: the teacher's precision.
+
+    Raises:
+        TypeError: an optimiser or a strategy that is none.
     """
-    n = len(batches.x)
-    rule = rule_of(inner)
+    check_strategy(strategy)
+    n, chunk, rule = len(batches.x), lesson.hoisting.chunk, rule_of(inner)
     first = Batches(*(tensor[:1] for tensor in batches))
-    teaching = Teaching(teacher, layers, statistics=statistics, chunk=None, autocast=autocast)
+    teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, chunk=None))
     with _counting() as taught:
         hoisted = teaching.hoist(first.privileged)
-    params = parameters_of(student)
+    params = parameters_of(lesson.student)
     point = Point(params, start if start is not None else rule.init(params))
-    with student_function(student, layers) as function:
-        problem = Problem(
-            function, first, hoisted.signals, hoisted.layout, validation, point, rule, alpha, teaching_loss, label_loss
-        )
-        sizes = _measure(problem)
+    with student_function(lesson.student, lesson.layers) as function:
+        sizes = _measure(InnerProblem(function, lesson, first, hoisted.signals, hoisted.layout, validation, point, rule))
     signals = 3 * n * count_bytes(hoisted.signals)  # themselves, their gradients step by step, and these stacked
     held = (n if chunk is None else min(chunk, n)) * taught.total()
-    unroll = _student_bytes(strategy_of(strategy), n, sizes, linear=bool(getattr(rule, "linear", False)))
-    gradients = 2 * count_bytes(parameters_of(teacher).values())
+    unroll = strategy.held(n, sizes) + 2 * max(sizes.step, sizes.validation)  # a step's backward pass
+    gradients = 2 * count_bytes(parameters_of(lesson.teacher).values())
     peak = held + signals + unroll if chunk is None else signals + max(held + gradients, unroll)
     return Forecast(peak, held, signals, unroll)
 
 
-def _student_bytes(strategy: Strategy, n: int, sizes: _Sizes, *, linear: bool) -> int:
-    point, working = sizes.params + sizes.moments, 2 * max(sizes.step, sizes.validation)
-    match strategy:
-        case Unroll():
-            return n * sizes.step + working
-        case Checkpoint(segments=segments):
-            length = segment_length(n, segments)
-            return ceil(n / length) * point + length * sizes.step + working
-        case Truncated(last=last):
-            return point + min(n, last) * sizes.step + working
-        case Adjoint():
-            return n * (sizes.params if linear else point) + working
-        case Implicit():
-            return 4 * sizes.params + working
-
-
-def _measure(problem: Problem) -> _Sizes:
+def _measure(problem: InnerProblem) -> Sizes:
     start = problem.start.filled([tensor.detach().requires_grad_() for tensor in problem.start.tensors()])
     with _counting(start.tensors()) as step:
         reached, _ = problem.advance(start, problem.batch(0), problem.step_signals(0), graph=True)
     with _counting(reached.tensors()) as validation:
         problem.validation_loss({name: tensor.detach().requires_grad_() for name, tensor in start.params.items()})
     params = count_bytes(start.params.values())
-    return _Sizes(step.total(), validation.total(), params, count_bytes(start.tensors()) - params)
+    moments = count_bytes(start.tensors()) - params
+    return Sizes(step.total(), validation.total(), params, moments, linear=bool(getattr(problem.inner, "linear", False)))
 
 
 class _Count:

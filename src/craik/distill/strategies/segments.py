@@ -5,17 +5,16 @@ graph and the validation loss; the others follow from the last to the first, eac
 with respect to the point it starts from and its signals.
 """
 
-import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from craik.distill.strategies.inner_problem import Point, Problem, Solved
-from craik.distill.teachers.hoisting import Signals
+from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
+from craik.distill.teachers.signals import Signals
 
 
-def solve_in_segments(problem: Problem, boundaries: Sequence[int]) -> Solved:
+def solve_in_segments(problem: InnerProblem, boundaries: Sequence[int]) -> Solved:
     """Differentiate the validation loss with respect to the signals from the first boundary on.
 
     Args:
@@ -46,12 +45,7 @@ def solve_in_segments(problem: Problem, boundaries: Sequence[int]) -> Solved:
     return problem.solved(rows, loss, losses, last.params)
 
 
-def segment_length(n: int, segments: int | None) -> int:
-    """Return how many of n steps a segment has; without a number of segments about the square root of n."""
-    return math.ceil(n / min(n, segments or math.isqrt(n)))
-
-
-def _run(problem: Problem, boundaries: Sequence[int]) -> tuple[dict[int, Point], list[Tensor]]:
+def _run(problem: InnerProblem, boundaries: Sequence[int]) -> tuple[dict[int, Point], list[Tensor]]:
     """Take the steps before the last segment without a graph; return the points at the boundaries, and the losses."""
     points: dict[int, Point] = {}
     losses: list[Tensor] = []
@@ -69,7 +63,7 @@ def _leaf_point(point: Point) -> Point:
     return point.filled([tensor.detach().requires_grad_() for tensor in point.tensors()])
 
 
-def _with_graph(problem: Problem, point: Point, signals: Sequence[Signals], start: int) -> tuple[Point, list[Tensor]]:
+def _with_graph(problem: InnerProblem, point: Point, signals: Sequence[Signals], start: int) -> tuple[Point, list[Tensor]]:
     losses: list[Tensor] = []
     for i, row in enumerate(signals, start):
         point, loss = problem.advance(point, problem.batch(i), row, graph=True)

@@ -2,66 +2,54 @@
 
 Its parameters are constant while the student unrolls, so the targets of all n batches can be formed beforehand, the unroll
 differentiated with respect to them, and the result pulled back through the teacher once.
-
-Signals are tensors (n, B, ...): for every supervised layer its targets and, if there are any, its gates, in a fixed order
-(`Layout`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
-from craik.distill.checks import precision
 from craik.distill.forward.batch_norm import BatchByBatch
-from craik.distill.teachers.targets import Target, TeacherOutput
+from craik.distill.forward.precision import precision
+from craik.distill.teachers.signals import Layout, Signals, pack
+from craik.distill.teachers.targets import TeacherOutput
 from craik.params import Params, constants_of, leaves, map_params, parameters_of, zeros_like
 
-Statistics = Literal["per-batch", "pooled"]
-"""What a BatchNorm of the teacher in train mode normalises with: each inner batch (as the paper), or all n batches."""
-
-Signals = tuple[Tensor, ...]
-"""Targets and gates in the order of a `Layout`."""
-
-Layout = tuple[tuple[str, bool], ...]
-"""For every supervised layer, in order: its name, and whether it has gates."""
+STATISTICS = ("per-batch", "pooled")
 
 
-def pack(output: object, layers: Sequence[str]) -> tuple[Signals, Layout]:
-    """Return a teacher's output as signals in the order of `layers`.
+@dataclass(frozen=True)
+class Hoisting:
+    """How a teacher is run over the batches of an unroll.
+
+    Attributes:
+        statistics: what BatchNorm of the teacher in train mode normalises with: "per-batch" runs every inner batch by itself
+            (vectorised; the paper's), "pooled" all n batches as one (another gradient).
+        chunk: how many batches the teacher holds activations of at a time; the backward pass then runs it again, chunk by
+            chunk. None holds all n and runs it once.
+        autocast: the lower precision for `torch.autocast` of the teacher, such as torch.bfloat16 (an approximation); None
+            leaves it as it is. torch converts no float64, so that it changes nothing for a teacher in float64.
 
     Raises:
-        ValueError: a single signal for several layers, or names other than the supervised layers.
+        ValueError: unknown statistics; pooled statistics in chunks, which would be pooled over each chunk alone.
     """
-    if isinstance(output, Tensor | Target):
-        if len(layers) != 1:
+
+    statistics: str = "per-batch"
+    chunk: int | None = None
+    autocast: torch.dtype | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if self.statistics not in STATISTICS:
+            raise ValueError(f'`statistics` should be "per-batch" or "pooled". Found {self.statistics!r}.')
+        if self.chunk is not None and (self.chunk < 1 or self.statistics == "pooled"):
             raise ValueError(
-                f"A teacher of several layers should return a dictionary of targets by layer name. Found a single "
-                f"{type(output).__name__} for {len(layers)} layers. Return {{name: target}}, or see UnitsTeacher."
+                "`chunk` should be a number of batches >= 1, and None with pooled statistics, which need all batches at once. "
+                f"Found chunk={self.chunk} with statistics={self.statistics!r}."
             )
-        output = {layers[0]: output}
-    if not isinstance(output, Mapping) or set(output) != set(layers):
-        found = sorted(output) if isinstance(output, Mapping) else type(output).__name__
-        raise ValueError(
-            f"The teacher should return targets for the supervised layers {sorted(layers)}. Found {found}. Let both name the "
-            "same layers."
-        )
-    signals: list[Tensor] = []
-    layout: list[tuple[str, bool]] = []
-    for name in layers:
-        value: Tensor | Target = output[name]
-        target = value if isinstance(value, Target) else Target(value)
-        signals += [target.value] if target.gate is None else [target.value, target.gate]
-        layout.append((name, target.gate is not None))
-    return tuple(signals), tuple(layout)
-
-
-def unpack(signals: Sequence[Tensor], layout: Layout) -> dict[str, Target]:
-    """Return signals as targets by layer name."""
-    rest = iter(signals)
-    return {name: Target(next(rest), next(rest) if gated else None) for name, gated in layout}
 
 
 class Hoisted(NamedTuple):
@@ -86,42 +74,18 @@ class Teaching:
     Args:
         teacher: any module over privileged data. Its buffers are copied: running averages stay as they are.
         layers: the supervised layers' names.
-        statistics: "per-batch" runs every inner batch by itself (vectorised), "pooled" all n batches as one.
-        chunk: how many batches to hold activations of at a time; the backward pass then runs the teacher again, chunk by
-            chunk. None holds all n and runs it once.
-        autocast: the lower precision for `torch.autocast` of the teacher, such as torch.bfloat16; None leaves it as it is.
-            torch converts no float64, so that it changes nothing for a teacher in float64.
-
-    Raises:
-        ValueError: pooled statistics in chunks, which would be pooled over each chunk alone.
+        hoisting: in which pieces it is run.
     """
 
-    def __init__(
-        self,
-        teacher: nn.Module,
-        layers: Sequence[str],
-        *,
-        statistics: str,
-        chunk: int | None,
-        autocast: torch.dtype | None = None,
-    ) -> None:
-        if statistics not in ("per-batch", "pooled"):
-            raise ValueError(f'`statistics` should be "per-batch" or "pooled". Found {statistics!r}.')
-        if chunk is not None and (chunk < 1 or statistics == "pooled"):
-            raise ValueError(
-                "`chunk` should be a number of batches >= 1, and None with pooled statistics, which need all batches at once. "
-                f"Found chunk={chunk} with statistics={statistics!r}."
-            )
+    def __init__(self, teacher: nn.Module, layers: Sequence[str], hoisting: Hoisting) -> None:
         self.teacher = teacher
         self.layers = tuple(layers)
-        self.statistics = statistics
-        self.chunk = chunk
-        self.autocast = autocast
+        self.hoisting = hoisting
 
     def hoist(self, privileged: Tensor) -> Hoisted:
         """Run the teacher over (n, B, ...) privileged data."""
         params = leaves(parameters_of(self.teacher))
-        if self.chunk is None:
+        if self.hoisting.chunk is None:
             outputs, layout = self.forward(params, privileged)
             return Hoisted(tuple(output.detach() for output in outputs), layout, outputs, params)
         return Hoisted(*self.signals(privileged), None, params)
@@ -130,7 +94,7 @@ class Teaching:
     def signals(self, privileged: Tensor) -> tuple[Signals, Layout]:
         """Return the signals of (n, B, ...) privileged data without a graph, chunk by chunk."""
         params = parameters_of(self.teacher)
-        parts = [self.forward(params, part) for part in privileged.split(self.chunk or len(privileged))]
+        parts = [self.forward(params, part) for part in privileged.split(self.hoisting.chunk or len(privileged))]
         return tuple(torch.cat(pieces) for pieces in zip(*(found for found, _ in parts), strict=True)), parts[0][1]
 
     def pull_back(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Params:
@@ -154,7 +118,7 @@ class Teaching:
         if hoisted.outputs is not None:
             yield hoisted.outputs, cotangents
             return
-        size = self.chunk or len(privileged)
+        size = self.hoisting.chunk or len(privileged)
         for start in range(0, len(privileged), size):
             part = slice(start, start + size)
             yield self.forward(hoisted.params, privileged[part])[0], tuple(weight[part] for weight in cotangents)
@@ -167,14 +131,14 @@ class Teaching:
 
         def one(buffers: Params, batch: Tensor) -> Signals:
             tensors = frozen | buffers | params
-            lower = torch.autocast(batch.device.type, self.autocast, enabled=self.autocast is not None)
+            lower = torch.autocast(batch.device.type, self.hoisting.autocast, enabled=self.hoisting.autocast is not None)
             with lower, precision("teacher", batch, self.teacher):
                 output: TeacherOutput = functional_call(self.teacher, tensors, (batch,), tie_weights=True, strict=True)
             signals, layout = pack(output, self.layers)
             layouts.append(layout)
-            return signals if self.autocast is None else tuple(signal.to(batch.dtype) for signal in signals)
+            return signals if self.hoisting.autocast is None else tuple(signal.to(batch.dtype) for signal in signals)
 
-        if self.statistics == "pooled":
+        if self.hoisting.statistics == "pooled":
             flat = one(map_params(torch.clone, buffers), privileged.flatten(0, 1))
             return tuple(signal.unflatten(0, privileged.shape[:2]) for signal in flat), layouts[0]
         copies = {name: tensor.expand(len(privileged), *tensor.shape).clone() for name, tensor in buffers.items()}

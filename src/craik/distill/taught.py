@@ -1,5 +1,6 @@
-"""What the steps of `craik.distill.Distillation` report."""
+"""`Taught`: what the steps of `craik.distill.Distillation` report."""
 
+import math
 from typing import NamedTuple
 
 from jaxtyping import Float
@@ -38,8 +39,23 @@ class StudentRecord(NamedTuple):
     teaching_loss: float
 
 
-class Record(NamedTuple):
-    """What `Distillation.step` reports: the teacher's part and the student's."""
+class Taught(NamedTuple):
+    """What `Distillation.step` reports: the teacher's part and the student's.
+
+    Attributes:
+        meta: of the teacher's step.
+        student: of the student's ordinary steps with the new teacher.
+    """
 
     meta: MetaRecord
     student: StudentRecord
+
+
+def check_finite_step(label_loss: float, teaching_loss: float, step: int) -> None:
+    """Refuse a student step along a loss that is no number."""
+    if not (math.isfinite(label_loss) and math.isfinite(teaching_loss)):
+        raise FloatingPointError(
+            f"The student's losses should be finite. Found a label loss of {label_loss} and a teaching loss of "
+            f"{teaching_loss} at "
+            f"step {step + 1}. Lower the student's learning rate or alpha; that step was not taken."
+        )
