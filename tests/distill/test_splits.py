@@ -32,7 +32,7 @@ def test_a_resumed_stream_goes_on():
 def test_splits_cover_all_rows_once():
     split = split_rows(11, 0.3, models.generator())
     assert len(split.validation) == 3
-    assert sorted(torch.cat(split).tolist()) == list(range(11))
+    assert sorted(torch.cat([split.training, split.validation]).tolist()) == list(range(11))
     assert not torch.equal(split_rows(11, 0.3, models.generator(1)).validation, split.validation)
 
 

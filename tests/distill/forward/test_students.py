@@ -4,19 +4,31 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import SGD, Batches, Labelled, Target, meta_gradient
+from craik.distill import (
+    SGD,
+    Adjoint,
+    Batches,
+    Checkpoint,
+    Hoisting,
+    Implicit,
+    Labelled,
+    Target,
+    Truncated,
+    Unroll,
+    meta_gradient,
+)
 from craik.distill.forward.students import student_function
 from craik.params import parameters_of
 
+PLAIN = Unroll()
 
-def run(student=None, teacher=None, batches=None, validation=None, layers=("0",), label_loss=models.label_loss, **settings):
+
+def run(student=None, teacher=None, batches=None, validation=None, layers=("0",), strategy=PLAIN, **lesson):
     student = models.student("mlp") if student is None else student
     teacher = models.teacher({"0": (5,)}) if teacher is None else teacher
     given, held_out = models.data()
-    settings = {"inner": SGD(0.1), "alpha": 0.5, **settings}
-    return meta_gradient(
-        student, teacher, batches or given, validation or held_out, layers=layers, label_loss=label_loss, **settings
-    )
+    lesson = models.lesson(student, teacher, layers, **{"alpha": 0.5, **lesson})
+    return meta_gradient(lesson, batches or given, validation or held_out, SGD(0.1), strategy)
 
 
 def test_a_function_of_parameters_is_the_module():
@@ -87,7 +99,6 @@ BATCHES, VALIDATION = models.data()
         ({"teacher": models.teacher({"2": (5,)})}, r"layers \['0'\]\. Found \['2'\]"),
         ({"label_loss": lambda p, y: models.label_loss(p, y).mean()}, r"label loss should be unreduced.*Found shape \(\)"),
         ({"teaching_loss": lambda h, t: 1.0}, "teaching loss should be unreduced.*Found float"),
-        ({"strategy": "unrol"}, "`strategy` should be one of unroll"),
     ],
 )
 def test_bad_input_is_refused(changed, sentence):
@@ -112,7 +123,7 @@ def test_gates_must_fit_too():
 def test_losses_that_are_no_numbers_are_refused_at_their_step():
     bad = BATCHES.x.clone()
     bad[2, 1, 0] = float("nan")
-    for strategy in ("unroll", "checkpoint", "adjoint", "truncated", "implicit"):
+    for strategy in (Unroll(), Checkpoint(), Adjoint(), Truncated(), Implicit()):
         with pytest.raises(FloatingPointError, match="Found nan at inner step 3 of 4"):
             run(batches=cut(BATCHES, x=bad), strategy=strategy)
     with pytest.raises(FloatingPointError, match=r"validation loss after the unroll.*Found nan after 4"):
@@ -193,7 +204,7 @@ def test_noise_from_a_generator_of_its_own_is_found(hidden, chunk):
     with pytest.raises(ValueError, match="The student's forward pass should not draw"):
         run(student, models.filled(nn.Linear(4, 3), 1), layers=[""])
     with pytest.raises(ValueError, match="The teacher's forward pass should not draw"):
-        run(teacher=teacher, chunk=chunk)
+        run(teacher=teacher, hoisting=Hoisting(chunk=chunk))
     for module in (student, teacher):
         if not hidden:
             assert torch.equal(module.generator.get_state(), models.generator(7).get_state())

@@ -5,7 +5,7 @@ import torch
 
 import distill_models as models
 from craik.distill import SGD, Adam, inner_from, state_from
-from craik.distill.optimisers.inner import rule_of
+from craik.distill.optimisers.counterparts import rule_of
 from craik.params import parameters_of
 
 RULES = {

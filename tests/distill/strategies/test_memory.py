@@ -1,6 +1,7 @@
 import gc
 import inspect
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,23 @@ from torch import nn
 
 import distill_models as models
 from craik.cli.benches import folder, load_package
-from craik.distill import SGD, Adam, Adjoint, Batches, Checkpoint, Labelled, Truncated, forecast_memory, meta_gradient
+from craik.distill import (
+    SGD,
+    Adam,
+    Adjoint,
+    Batches,
+    Checkpoint,
+    Hoisting,
+    Implicit,
+    Labelled,
+    Truncated,
+    Unroll,
+    forecast_memory,
+    meta_gradient,
+)
 
 WIDTH, BATCH, STEPS = 256, 512, 8
+PLAIN, STEPPING = Unroll(), SGD(0.1)
 
 
 def problem():
@@ -21,12 +36,16 @@ def problem():
         teacher = nn.Sequential(nn.Linear(64, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH))
     batches = Batches(*(models.randn(k, STEPS, BATCH, 64).float() for k in (0, 1)), models.labels(2, STEPS, BATCH))
     validation = Labelled(models.randn(3, BATCH, 64).float(), models.labels(4, BATCH))
-    return (student, teacher, batches, validation), {"layers": ["0"], "label_loss": models.label_loss, "alpha": 1.0}
+    return models.lesson(student, teacher, ["0"], alpha=1.0), batches, validation
+
+
+def chunked(lesson, chunk):
+    return replace(lesson, hoisting=Hoisting(chunk=chunk))
 
 
 CASES = [
-    ("unroll", SGD(0.1), None),
-    ("unroll", Adam(), 2),
+    (Unroll(), SGD(0.1), None),
+    (Unroll(), Adam(), 2),
     (Checkpoint(2), SGD(0.1, 0.9), None),
     (Truncated(4), SGD(0.1), 2),
     (Adjoint(), Adam(), 2),
@@ -39,31 +58,30 @@ def test_the_forecast_is_within_a_factor_of_two_of_what_is_measured(strategy, in
     load_package(folder())
     from craik_benchmarks.measuring.memory import _settle, _status
 
-    arguments, settings = problem()
-    settings |= {"strategy": strategy, "inner": inner, "chunk": chunk}
-    student, teacher, batches, validation = arguments
+    lesson, batches, validation = problem()
+    lesson = chunked(lesson, chunk)
     rehearsal = Batches(*(part[:1, :4] for part in batches))  # loads what is loaded on first use
-    meta_gradient(student, teacher, rehearsal, Labelled(*(part[:4] for part in validation)), **settings)
-    forecast = forecast_memory(*arguments, **settings)
+    meta_gradient(lesson, rehearsal, Labelled(*(part[:4] for part in validation)), inner, strategy)
+    forecast = forecast_memory(lesson, batches, validation, inner, strategy)
     gc.collect()
     _settle()
     before = _status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")
-    meta_gradient(*arguments, **settings)
+    meta_gradient(lesson, batches, validation, inner, strategy)
     measured = _status("VmHWM") - before
     assert forecast.peak / 2 < measured < forecast.peak * 2
     assert forecast.peak <= forecast.teacher + forecast.signals + forecast.student + 2**21
 
 
 def test_strategies_trade_memory_as_they_say():
-    arguments, settings = problem()
+    lesson, *data = problem()
 
-    def peak(**chosen):
-        return forecast_memory(*arguments, **settings, **{"inner": SGD(0.1), **chosen}).peak
+    def peak(strategy=PLAIN, inner=STEPPING, chunk=None):
+        return forecast_memory(chunked(lesson, chunk), *data, inner, strategy).peak
 
-    assert peak(strategy="adjoint", chunk=2) < peak(strategy="checkpoint", chunk=2) < peak(chunk=2) < peak()
-    assert peak(strategy="adjoint", inner=Adam(), chunk=2) > peak(strategy="adjoint", inner=SGD(0.1, 0.9), chunk=2)
-    assert peak(strategy="implicit", chunk=2) < peak(chunk=2)
+    assert peak(Adjoint(), chunk=2) < peak(Checkpoint(), chunk=2) < peak(chunk=2) < peak()
+    assert peak(Adjoint(), Adam(), chunk=2) > peak(Adjoint(), SGD(0.1, 0.9), chunk=2)
+    assert peak(Implicit(), chunk=2) < peak(chunk=2)
 
 
 def shared(function):

@@ -4,7 +4,8 @@ from torch import nn
 
 import distill_models as models
 from craik.distill import Target
-from craik.distill.teachers.hoisting import Teaching, pack
+from craik.distill.teachers.hoisting import Hoisting, Teaching
+from craik.distill.teachers.signals import pack
 
 UNITS = {"a": (3,), "b": (2, 2)}
 
@@ -25,7 +26,7 @@ class Branching(nn.Module):
 
 def gradient(teacher, layers, chunk, statistics="per-batch"):
     privileged = models.randn(3, 5, 6, 4)
-    teaching = Teaching(teacher, layers, statistics=statistics, chunk=chunk)
+    teaching = Teaching(teacher, layers, Hoisting(statistics, chunk))
     hoisted = teaching.hoist(privileged)
     weights = tuple(models.randn(7 + k, *signal.shape) for k, signal in enumerate(hoisted.signals))
     return hoisted.signals, teaching.pull_back(hoisted, privileged, weights), weights
@@ -87,13 +88,13 @@ def test_outputs_are_told_apart():
 @pytest.mark.parametrize(("statistics", "chunk"), [("batch", None), ("pooled", 2), ("per-batch", 0)])
 def test_bad_choices_are_refused(statistics, chunk):
     with pytest.raises(ValueError, match="should be"):
-        Teaching(models.teacher(UNITS), ["a"], statistics=statistics, chunk=chunk)
+        Hoisting(statistics, chunk)
 
 
 def test_a_teacher_in_low_precision_is_close_and_stays_in_the_data_s_type():
     def found(autocast):
         teacher, privileged = models.teacher(UNITS, gated=True).float(), models.randn(3, 5, 6, 4).float()
-        teaching = Teaching(teacher, list(UNITS), statistics="per-batch", chunk=2, autocast=autocast)
+        teaching = Teaching(teacher, list(UNITS), Hoisting(chunk=2, autocast=autocast))
         hoisted = teaching.hoist(privileged)
         return hoisted.signals, teaching.pull_back(hoisted, privileged, tuple(map(torch.ones_like, hoisted.signals)))
 

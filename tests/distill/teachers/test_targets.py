@@ -5,7 +5,7 @@ from torch import nn
 import distill_models as models
 import distill_oracles as oracles
 from craik.distill import TimeMixture, UnitsTeacher
-from craik.distill.teachers.hoisting import Teaching
+from craik.distill.teachers.hoisting import Hoisting, Teaching
 
 UNITS = {"a": (3,), "b": (2, 2)}
 
@@ -41,7 +41,7 @@ def test_the_mixture_is_the_texts_formula():
 def test_the_mixture_goes_through_the_engine():
     teacher = TimeMixture(3, {"0": 2}, scale=0.7, generator=models.generator()).double()
     frames = models.randn(1, 4, 5, 3, 6, 7)
-    teaching = Teaching(teacher, ["0"], statistics="per-batch", chunk=None)
+    teaching = Teaching(teacher, ["0"], Hoisting())
     (signal,) = teaching.hoist(frames).signals
     assert signal.shape == (4, 5, 2, 6, 7)
     assert torch.equal(signal[2], teacher(frames[2])["0"].value)

@@ -1,7 +1,7 @@
 import pytest
 
 from craik.distill import SGD, Adjoint, Checkpoint, Implicit, Truncated, Unroll
-from craik.distill.strategies.choices import NAMES, strategy_of
+from craik.distill.strategies import check_strategy
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,12 @@ def test_settings_that_cannot_be_are_refused(make, sentence):
         make()
 
 
-def test_a_strategy_is_a_name_or_an_instance():
-    assert all(strategy_of(name) is strategy for name, strategy in NAMES.items())
-    assert strategy_of(Truncated(last=3)) == Truncated(last=3)
-    with pytest.raises(ValueError, match=r"one of unroll, .*Found 'unrol'"):
-        strategy_of("unrol")
+@pytest.mark.parametrize("strategy", [Unroll(), Checkpoint(2), Truncated(last=3), Adjoint(), Implicit()])
+def test_a_strategy_is_an_instance(strategy):
+    check_strategy(strategy)
 
 
-@pytest.mark.parametrize("given", [Adjoint, Unroll, None, SGD(0.1)])
+@pytest.mark.parametrize("given", [Adjoint, Unroll, None, SGD(0.1), "unroll"])
 def test_what_is_no_strategy_is_refused(given):
-    with pytest.raises(TypeError, match=r"`strategy` should be one of unroll, .* or an instance with settings. Found"):
-        strategy_of(given)
+    with pytest.raises(TypeError, match=r"`strategy` should be one of Unroll\(\), .* with their settings\. Found"):
+        check_strategy(given)
