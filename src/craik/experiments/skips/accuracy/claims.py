@@ -6,7 +6,7 @@ import numpy as np
 
 from craik.experiments.skips.outcomes import LABELS
 from craik.experiments.skips.training import Task
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
+from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap, number
 from craik.lab.conditions import at_least, low_above
 
 Measure = Callable[[Rows], Measurement | None]
@@ -40,11 +40,6 @@ def _of(task: Task, measure: Measure) -> Measure:
 
 def _at_equal_evaluations(measure: Measure) -> Measure:
     return lambda rows: measure(rows.where(lambda row: row.get("unit", "evaluations") == "evaluations"))
-
-
-def _median(rows: Rows, method: str) -> Measurement | None:
-    found = rows.where(kind="final", method=method)["test_accuracy"]
-    return bootstrap(found) if found else None
 
 
 def _least(found: Sequence[Measurement | None]) -> Measurement | None:
@@ -86,7 +81,7 @@ CLAIMS = (
         text="Funnel board: ASI with exploration reaches the accuracy that the curves show.",
         source="thesis figure 2.9",
         printed="about 0.9",
-        measure=_of("funnel-board", lambda rows: _median(rows, "asi")),
+        measure=_of("funnel-board", OverSeeds("test_accuracy", {"kind": "final", "method": "asi"})),
         condition=at_least(0.9, of="median test accuracy over seeds").at("quick", "epochs", "paper"),
         tried=_TRIED,
     ),

@@ -1,6 +1,6 @@
 """What is claimed of the frames that are skipped, and how it is measured."""
 
-from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
+from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
 from craik.lab.conditions import high_below, low_above
 
 
@@ -11,11 +11,6 @@ def share_matched(row: Row, kind: str) -> float:
 
 def _ratio(rows: Rows) -> Measurement | None:
     found = [share_matched(row, "slow") / max(1e-9, share_matched(row, "fast")) for row in rows.where(kind="skips")]
-    return bootstrap(found) if found else None
-
-
-def _mean_skip(rows: Rows) -> Measurement | None:
-    found = rows.where(kind="skips")["mean_skip"]
     return bootstrap(found) if found else None
 
 
@@ -31,7 +26,7 @@ CLAIMS = (
         id="skips-timeline.variable",
         text="It skips a variable number of frames, more than one on average.",
         source="thesis figure 2.8 and section 2.3.3",
-        measure=_mean_skip,
+        measure=OverSeeds("mean_skip", {"kind": "skips"}),
         condition=low_above(1.5, of="mean frames a prediction skips ahead, median over seeds,"),
     ),
 )
