@@ -19,6 +19,8 @@ from craik.experiments.agreement.coloured_digits.figures import CLAIMS, methods
 from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between
 from craik.methods import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
+from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
+from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import Adversarial, mlp
 from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 

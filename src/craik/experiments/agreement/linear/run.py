@@ -15,8 +15,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule
-from craik.experiments.agreement.stacked import combined
+from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
 from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.lab.limits import at_least, positive
@@ -80,7 +79,7 @@ def descend(rule: Rule, theta: Float[Tensor, " d"], x: Float[Tensor, "e d"], con
     for _ in range(config.steps):
         rate *= config.decay
         gradients = (x @ theta - 1)[:, None] * x
-        theta = theta - rate * combined(rule, gradients)
+        theta = theta - rate * combine(rule, gradients).gradient
         theta = theta - config.weight_decay * rate * theta
         yield theta
 

@@ -19,7 +19,7 @@ from craik.agreement import Agreement, AndMask, Mean, Rule
 from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, colour, panels
 from craik.lab.limits import at_least, between, not_empty, positive
-from craik.nn.perceptrons import Norm, fast_resnet
+from craik.nn.residual import Norm, fast_resnet
 from craik.tasks.pictures.cifar import cifar10
 from craik.tasks.pictures.digits import CLASSES, digits
 from craik.tasks.pictures.images import ImageData, Images, pixels, with_random_labels

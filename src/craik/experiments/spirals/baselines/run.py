@@ -21,6 +21,8 @@ from craik.experiments.spirals.mechanism import run as spirals
 from craik.lab import Row, Rows
 from craik.lab.limits import at_least, between, not_empty
 from craik.methods import irm_penalty
+from craik.methods.environments import irm_penalty
+from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import Adversarial, mlp
 from craik.tasks.boards.spirals import Split
 

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.agreement.consistency import karcher_mean
 from craik.lab import Rows
 from craik.lab.drawing import COLOURS, panels
+from craik.surfaces import karcher_mean
 
 
 def draw(rows: Rows, pairs: Mapping[float, tuple[Tensor, Tensor]]) -> Figure:

@@ -14,10 +14,10 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Generator, Tensor
 
-from craik.agreement.consistency import karcher_mean, proposition_3_bound, proposition_3_inconsistency
 from craik.experiments.surfaces.hessians.figures import draw
 from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.limits import at_least, not_empty, positive
+from craik.surfaces import karcher_mean, proposition_3_bound, proposition_3_inconsistency
 
 REPRODUCES = "thesis section 3.2.2, figures 3.3 and B.3, proposition 3; paper section 2.2, figures 3 and 12"
 

@@ -15,8 +15,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule
-from craik.experiments.agreement.stacked import combined
+from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
 from craik.experiments.surfaces.landscapes.figures import Surfaces, descents, fading
 from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
 from craik.lab.limits import at_least, between, not_empty, positive
@@ -92,7 +91,7 @@ def direction(method: str, found: Float[Tensor, "2 starts 2"]) -> Float[Tensor, 
     """Return what a method follows, given both environments' gradients."""
     rules: dict[str, Rule] = {"mean": Mean(), "AND-mask": AndMask(1.0), "geometric mean": GeometricMean(1.0)}
     alone = {"A alone": found[0], "B alone": found[1]}
-    return alone[method] if method in alone else combined(rules[method], found)
+    return alone[method] if method in alone else combine(rules[method], found).gradient
 
 
 def descend(method: str, starts: Float[Tensor, "starts 2"], config: Config) -> Iterator[Float[Tensor, "starts 2"]]:
@@ -109,7 +108,8 @@ def faded(inconsistency: float, points: Float[Tensor, "points 2"]) -> float:
     k = inconsistency
     curvatures = points.new_tensor([[1 + k, 1 - k], [1 - k, 1 + k]])
     found = curvatures[:, None, :] * points
-    return float((combined(GeometricMean(1.0), found).norm(dim=1) / combined(Mean(), found).norm(dim=1)).mean())
+    geometric, arithmetic = (combine(rule, found).gradient.norm(dim=1) for rule in (GeometricMean(1.0), Mean()))
+    return float((geometric / arithmetic).mean())
 
 
 def run(config: Config) -> Iterator[Row]:
