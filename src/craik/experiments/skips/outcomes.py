@@ -14,7 +14,6 @@ from craik.experiments.skips.training import PUBLISHED, Method, Settings, Unit, 
 from craik.lab import Row, Rows
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Dynamics, rollout
-from craik.skips.contexts import Model
 from craik.skips.dynamics import Model
 from craik.tasks.frames.reading import NOTHING
 
