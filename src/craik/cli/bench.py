@@ -1,4 +1,4 @@
-"""Finding and running benchmarks.
+"""`craik bench`: finding and running benchmarks.
 
 Benchmarks are no part of the installed package. They lie in the folder `benchmarks/` of craik's repository, which is imported
 as the package `craik_benchmarks`; its listing is the index. What a benchmark defines is said in its `__init__.py`.
@@ -6,6 +6,7 @@ as the package `craik_benchmarks`; its listing is the index. What a benchmark de
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import importlib.util
@@ -17,18 +18,48 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from craik.cli.benchrows import write_results
+from craik.cli.answers import fields_help, print_json
+from craik.cli.options import helped
 from craik.lab.errors import LabError, UsageError, suggestion
 from craik.lab.fields import build, parse_overrides, settings_of
-from craik.lab.running.provenance import provenance
-from craik.lab.running.rowfiles import Row
-from craik.lab.running.storage import ensure_file
+from craik.lab.rows import Row
 
 PACKAGE = "craik_benchmarks"
 """The name under which the folder is imported."""
 
 OPTIONS = ("quick", "out", "json", "help", "traceback")
 """Options of `craik bench` itself."""
+
+SENTENCE = "measure time and memory beside plain backpropagation and other packages"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik bench NAME [options] [--field value ...]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a file of the folder benchmarks/, such as agreement")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: tries the benchmark out, its ratios mean nothing")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows as JSON lines too")
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Measures, and shows the rows."""
+    if options.name is None:
+        if helped(options):
+            return 0
+        raise UsageError(f"craik bench needs the name of a benchmark, but found none; {suggestion('', names(folder()))}")
+    bench = load(options.name, folder())
+    if helped(options):
+        print(fields_help(bench.name, bench.title, bench.config, bench.presets))
+        return 0
+    from craik.cli.benchrows import print_rows, summary  # noqa: PLC0415  # slower to import than to list commands
+
+    rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
+    if options.json:
+        print_json(summary(bench.name, rows))
+    else:
+        print_rows(rows)
+    return 0
 
 
 @dataclass(frozen=True)
@@ -115,11 +146,14 @@ def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = 
     Raises:
         UsageError: a setting that cannot be, or a file that cannot be written.
     """
+    from craik.cli.benchrows import measured_here, write_results  # noqa: PLC0415
+    from craik.lab.running.storage import ensure_file  # noqa: PLC0415
+
     overrides = parse_overrides(settings_of(bench.config), words, bench.name, OPTIONS)
     config = build(bench.presets[preset], overrides)
     if out is not None:
         ensure_file(out)
-    made = provenance()
+    made = measured_here()
     rows: list[Row] = []
     with contextlib.redirect_stdout(sys.stderr):  # stdout is for the result alone, whatever a peer prints
         for row in bench.run(config, _announce):
