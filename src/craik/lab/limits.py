@@ -44,7 +44,7 @@ def check_limits(config: object) -> None:
         config: a dataclass.
 
     Raises:
-        ValueError: a value lies outside its field's limits, is none of a `Literal`'s, is infinite or not a number.
+        ValueError: a value lies outside its field's limits, is infinite or not a number.
         TypeError: a value is not of its field's type.
     """
     for name, hint in _hints(type(config)).items():
@@ -64,8 +64,7 @@ def _check(name: str, value: object, hint: object, limits: tuple[object, ...]) -
     if get_origin(hint) in (Union, types.UnionType):
         return _check_union(name, value, hint, limits)
     if not _fits(value, hint):
-        error = ValueError if get_origin(hint) is Literal else TypeError  # a word outside its list is as a number out of range
-        raise error(f"{name} should be {kind(hint)}. Found {value!r}.")
+        raise TypeError(f"{name} should be {kind(hint)}. Found {value!r}.")
     _check_limits(name, value, limits)
     for element in value if isinstance(value, tuple) else ():  # pyright: ignore[reportUnknownVariableType] # any items
         _check(name, element, get_args(hint)[0], tuple(limit for limit in limits if not isinstance(limit, MinLen)))
