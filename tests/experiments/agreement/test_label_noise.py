@@ -5,7 +5,8 @@ import pytest
 from craik.experiments.agreement.label_noise import EXPERIMENT
 from craik.experiments.agreement.label_noise import run as label_noise
 from craik.experiments.agreement.label_noise.claims import decline, selected
-from craik.lab import Rows, judge
+from craik.lab import Rows, UsageError, judge
+from craik.lab.fields import parse_value, settings_of
 
 TINY = replace(EXPERIMENT.presets["quick"].config, examples=80, epochs=3, thresholds=(0.2, 0.3), learning_rates=(1e-3, 5e-3))
 
@@ -58,9 +59,14 @@ def test_claims_and_figure(rows):
     assert EXPERIMENT.progress(TINY, rows[-1])[0] == 1
 
 
-@pytest.mark.parametrize(
-    "changes", [{"noise": 0.0}, {"training": "huge"}, {"data": "mnist"}, {"learning_rates": ()}, {"thresholds": (2.0,)}]
-)
+@pytest.mark.parametrize("changes", [{"noise": 0.0}, {"learning_rates": ()}, {"thresholds": (2.0,)}, {"examples": 79}])
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match=r"should|must"):
         replace(TINY, **changes)
+
+
+@pytest.mark.parametrize(("name", "word"), [("training", "huge"), ("data", "mnist")])
+def test_a_word_that_is_no_choice_is_refused(name, word):
+    setting = next(setting for setting in settings_of(EXPERIMENT.config) if setting.name == name)
+    with pytest.raises(UsageError, match=rf"must be one of .*{word}"):
+        parse_value(setting, word)
