@@ -20,7 +20,7 @@ from craik.cli.answers import complain, fields_help, print_json, recorded_json, 
 from craik.cli.benches import folder, measure, names
 from craik.cli.benches import load as load_bench
 from craik.cli.benchrows import print_rows, summary
-from craik.cli.collecting_options import declare_coinrun
+from craik.cli.coinrun import collect_coinrun, declare_coinrun
 from craik.lab.errors import UsageError, suggestion
 from craik.lab.experiment import PACKAGE, listing, load
 from craik.lab.fields import parse_overrides, settings_of
@@ -211,8 +211,6 @@ def _coinrun(options: argparse.Namespace, rest: list[str], package: str) -> int:
         raise UsageError(f"craik coinrun knows the action collect, but found {found}; craik coinrun collect --to FILE")
     if options.to is None:
         raise UsageError("craik coinrun collect needs a file to write, but found none; add --to FILE")
-    from craik.cli.collecting import collect_coinrun  # noqa: PLC0415  # torch, needed from here on only
-
     about = collect_coinrun(options)
     if options.json:
         print_json({"recording": shown(options.to), **about})

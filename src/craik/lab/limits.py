@@ -118,8 +118,7 @@ def _rules(limit: object) -> Iterable[tuple[str, Callable[[Any], bool]]]:
         case Interval(gt=None, ge=low, lt=None, le=high) if low is not None and high is not None:
             yield f"between {low} and {high}", lambda value: low <= value <= high  # pyright: ignore[reportOperatorIssue] # comparable
         case Interval():
-            bounds: tuple[tuple[Any, Any], ...] = ((Gt, limit.gt), (Ge, limit.ge), (Lt, limit.lt), (Le, limit.le))
-            for single in (make(bound) for make, bound in bounds if bound is not None):
+            for single in limit:
                 yield from _rules(single)
         case Gt(gt):
             yield ("positive" if gt == 0 else f"above {gt}"), lambda value: value > gt

@@ -9,7 +9,7 @@ from craik.experiments.skips import training as _skips
 from craik.experiments.skips.accuracy import run as skips_accuracy
 from craik.experiments.skips.networks import frame_network
 from craik.lab import judge
-from craik.skips import FixedStep, Greedy
+from craik.skips import Fixed, Greedy
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_the_same_seed_gives_the_same_rows(tiny, rows):
 
 
 def test_methods_differ_in_their_matching_alone(tiny):
-    assert _skips.matching_of(tiny, "fixed-2", 5) == FixedStep(2)
+    assert _skips.matching_of(tiny, "fixed-2", 5) == Fixed(2)
     assert _skips.matching_of(tiny, "asi", 0) == Greedy(20, 1.0)
     assert _skips.matching_of(tiny, "asi", 300) == Greedy(20, 0.5)
     assert _skips.matching_of(tiny, "asi", 600) == Greedy(20, 0.0)

@@ -10,7 +10,7 @@ from craik.experiments.spirals.gradient_correlation import figures as measures
 from craik.experiments.spirals.gradient_correlation import run as experiment
 from craik.lab import judge
 from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import spirals
+from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
 
 TINY = replace(experiment.PRESETS["quick"], environments=4, batch=64, shortcut_dims=4, hidden=16, layers=2, steps=4)
 
@@ -30,7 +30,7 @@ def test_correlation_is_pearsons_over_what_is_left():
 
 @pytest.mark.parametrize("part", ["mechanism", "shortcuts"])
 def test_shuffling_permutes_one_part_and_leaves_the_other(part):
-    data = spirals(0, 3, 50, 4).train
+    data = spirals(0, 3, 50, Shortcuts(4)).train
     after = experiment.shuffled(data, part, torch.Generator().manual_seed(0))
     moved, kept = (slice(0, 2), slice(2, 6)) if part == "mechanism" else (slice(2, 6), slice(0, 2))
     assert torch.equal(after.x[:, kept], data.x[:, kept])
@@ -40,7 +40,7 @@ def test_shuffling_permutes_one_part_and_leaves_the_other(part):
 
 
 def test_threshold_0_is_the_ordinary_gradient():
-    data, model = spirals(0, 3, 50, 4).train, mlp(6, 1, torch.Generator().manual_seed(0), 8, 1)
+    data, model = spirals(0, 3, 50, Shortcuts(4)).train, mlp(6, 1, torch.Generator().manual_seed(0), 8, 1)
     found = experiment.statistics(model, data, AndMask.needs)
     cross_entropy(model(data.x)[:, 0], data.y).backward()
     expected = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
@@ -102,7 +102,7 @@ def test_masks_that_leave_few_components_say_nothing():
 def test_the_first_layer_is_measured_by_itself():
     tiny = replace(TINY, steps=1)
     row = next(experiment.run(tiny))
-    data = spirals(0, 4, 64, 4, shortcut_scale=0.1, unit_variance=False).train
+    data = spirals(0, 4, 64, Shortcuts(4), Mechanism(unit_variance=False)).train
     generator = torch.Generator().manual_seed(2**32)
     model = mlp(6, 1, generator, 16, 2, init="default")
     alone = experiment.statistics(model, experiment.shuffled(data, "mechanism", generator), Mean.needs)
@@ -120,7 +120,7 @@ def test_rows_count_what_is_left(rows):
 def test_the_published_codes_scaling_and_initial_weights_are_a_flag_away():
     """What the first version of the experiment had: spirals of unit variance, He-normal weights."""
     row = next(experiment.run(replace(TINY, steps=1, unit_variance=True, init="kaiming")))
-    data = spirals(0, 4, 64, 4, shortcut_scale=0.1).train
+    data = spirals(0, 4, 64, Shortcuts(4)).train
     generator = torch.Generator().manual_seed(2**32)
     model = mlp(6, 1, generator, 16, 2)
     alone = experiment.flat(Mean(), experiment.statistics(model, experiment.shuffled(data, "mechanism", generator), Mean.needs))

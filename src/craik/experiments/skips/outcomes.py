@@ -11,9 +11,9 @@ from torch import Tensor
 from craik.experiments.skips.training import Method, Settings, Unit, World, make_model, make_world, train
 from craik.lab import Row
 from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import rollout
+from craik.skips import Dynamics, rollout
 from craik.skips.contexts import Model
-from craik.tasks.frames import funnel_board, room_runner
+from craik.skips.dynamics import Model
 from craik.tasks.frames.reading import NOTHING
 
 STILL = 1e-3
@@ -30,15 +30,8 @@ class Accuracy(NamedTuple):
 
 def read_labels(frames: Tensor, world: World, rows: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
     """Read the label of each frame (n, channels, height, width) of the given episodes, -1 where it shows none."""
-    shown = frames.cpu().numpy()
-    episodes = world.episodes
-    moving = world.context is not None
-    if isinstance(episodes, funnel_board.FunnelBoards):
-        ball = shown[:, 0] if moving else funnel_board.ball_in_pixels(shown)
-        return funnel_board.read_frames(ball, episodes.settings)
-    assert isinstance(episodes, room_runner.RoomRuns)  # there are two worlds
-    runner = shown[:, 0] if moving else room_runner.runner_in_pixels(shown)
-    return room_runner.read_frames(runner, episodes.images[rows], episodes.settings)
+    read = world.episodes.read_pixels if world.context is None else world.episodes.read_moving
+    return read(frames.cpu().numpy(), rows)
 
 
 def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
@@ -56,7 +49,7 @@ def label_accuracy(model: Model, world: World, max_steps: int) -> Accuracy:
             break
         context = world.context_of(torch.from_numpy(rolling))
         before = frames
-        frames = rollout(model, before, max_steps=1, context=context, loss=loss).trajectories.last()
+        frames = rollout(Dynamics(model, loss, context), before, max_steps=1).trajectories.last()
         evaluations += rolling.size
         labels[rolling] = read_labels(frames, world, rolling)
         changed = (frames - before).flatten(1).abs().amax(dim=1) > STILL

@@ -15,10 +15,12 @@ from craik.experiments.skips.networks import Architecture, frame_network
 from craik.lab.limits import at_least, between, positive
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.schedules import Linear, StepDecay
-from craik.skips import FixedStep, Greedy, Matched, match
+from craik.skips import Dynamics, Fixed, Greedy, Matched, match
 from craik.tasks import caching
 from craik.tasks.frames import funnel_board, room_runner
 from craik.tasks.frames.episodes import Episodes
+from craik.tasks.frames.funnel_board import FunnelBoardSettings
+from craik.tasks.frames.room_runner import RoomRunnerSettings
 from craik.tasks.generation import progress_bar
 from craik.trajectories import Trajectories
 
@@ -118,7 +120,7 @@ class World(NamedTuple):
 
     frames: Trajectories
     context: Float[Tensor, "n channels height width"] | None
-    episodes: Episodes
+    episodes: Episodes[FunnelBoardSettings] | Episodes[RoomRunnerSettings]
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -176,10 +178,10 @@ def make_model(settings: Settings, world: World) -> nn.Module:
     return network.to(settings.device)
 
 
-def matching_of(settings: Settings, method: Method, step: int) -> Greedy | FixedStep:
+def matching_of(settings: Settings, method: Method, step: int) -> Greedy | Fixed:
     """Return how a method matches predictions at a training step."""
     if method.startswith("fixed"):
-        return FixedStep(int(method[-1]))
+        return Fixed(int(method[-1]))
     explores = method == "asi" and settings.exploration_steps > 0
     return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0)
 
@@ -222,13 +224,11 @@ def train(
         optimizer.param_groups[0]["lr"] = learning_rate_of(settings, step, spent)
         optimizer.zero_grad()
         matched = match(
-            model,
+            Dynamics(model, loss, world.context_of(rows)),
             world.frames[rows],
-            loss,
             matching_of(settings, method, step),
             teacher_forcing=teacher_forcing(step),
             generator=generator,
-            context=world.context_of(rows),
         )
         matched.loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), settings.clip)

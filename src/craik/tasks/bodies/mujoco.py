@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from craik.distill.data import Examples
-from craik.tasks.bodies import rollouts as mujoco_rollouts
-from craik.tasks.bodies.rollouts import ENVIRONMENTS, VERSION, AliveBonus, Rollout, collect
+from craik.tasks.bodies.rollouts import ENVIRONMENTS, SUITE, VERSION, AliveBonus, Rollout, collect
 from craik.tasks.caching import cached, default_folder, key_of
 from craik.tasks.generation import OnProgress
 from craik.tasks.privileged import PrivilegedData, check_sizes
-from craik.tasks.simulators import version_of
 
 BINS = 32
 """Classes that the return's quantile falls into."""
@@ -73,11 +71,10 @@ def mujoco(
         raise ValueError(f"`environment` should be one of {', '.join(ENVIRONMENTS)}. Found {environment!r}.")
     sizes = {"train": train, "selection": selection, "test": test}
     check_sizes(**sizes)
-    versions = (VERSION, version_of("gymnasium"), version_of("mujoco"))
 
     def raw(stream: int, count: int) -> Rollout:
-        parts = (environment, alive_bonus, seed, stream, count, *versions)
-        name = f"mujoco-{environment}-{key_of(parts, [Path(mujoco_rollouts.__file__)])}"
+        arguments = (f"{environment}-{SUITE}", alive_bonus, seed, stream, count)
+        name = f"mujoco-{environment}-{key_of(VERSION, arguments, ('gymnasium', 'mujoco', 'numpy'))}"
 
         def make() -> dict[str, NDArray[np.float64]]:
             stream_seed = int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])

@@ -8,8 +8,9 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.agreement import Agreement
-from craik.methods import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
-from craik.nn.perceptrons import Adversarial, mlp
+from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
+from craik.nn.adversarial import Adversarial
+from craik.nn.perceptrons import mlp
 from craik.tasks.pictures.coloured_digits import Split
 
 METHODS = ("erm", "irm", "vrex", "fishr", "iga", "dann", "sand-mask", "and-mask")

@@ -14,8 +14,7 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule
-from craik.experiments.agreement.stacked import combined
+from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
 from craik.lab import Positive, Preset, Row, check_limits, number
 
 RULES: dict[str, Rule] = {"mean": Mean(), "and-mask": AndMask(1.0), "geometric-mean": GeometricMean(1.0)}
@@ -70,7 +69,7 @@ def descend(rule: Rule, theta: Float[Tensor, " d"], x: Float[Tensor, "e d"], con
     for _ in range(config.steps):
         rate *= config.decay
         gradients = (x @ theta - 1)[:, None] * x
-        theta = theta - rate * combined(rule, gradients)
+        theta = theta - rate * combine(rule, gradients).gradient
         theta = theta - config.weight_decay * rate * theta
         yield theta
 

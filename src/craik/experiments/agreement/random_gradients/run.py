@@ -10,9 +10,9 @@ import torch
 from annotated_types import Ge, Interval, MinLen
 
 from craik.agreement import AndMask, Mean, Rule
-from craik.agreement.consistency import proposition_2_bound
-from craik.agreement.gradients import RunningSums
+from craik.agreement.onepass.gradients import RunningSums
 from craik.lab import Preset, Row, check_limits, number
+from craik.surfaces import proposition_2_bound
 
 
 @dataclass(frozen=True)

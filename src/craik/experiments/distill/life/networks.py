@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.distill import Examples, TimeMixture
-from craik.nn.perceptrons import scaled_convolutions
+from craik.experiments.distill.life.convolutions import scaled_convolutions
 from craik.tasks.pictures.life import STEPS, LifeData, oracle_logits
 
 Method = Literal["meta", "random", "oracle", "none"]

@@ -24,7 +24,8 @@ from craik.experiments.distill.splits import check_split
 from craik.experiments.distill.steps import ordinary_steps, rounds_of, shuffled
 from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, one_of, positive
-from craik.nn.perceptrons import relu_mlp, trajectory_network
+from craik.nn.convolutions import trajectory_network
+from craik.nn.perceptrons import relu_mlp
 from craik.tasks.bodies.mujoco import BINS, mujoco
 from craik.tasks.bodies.rollouts import STEPS, AliveBonus, Environment
 from craik.tasks.generation import progress_bar

@@ -24,7 +24,8 @@ from craik.lab.limits import at_least, not_empty, one_of, positive
 from craik.nn.perceptrons import mlp
 from craik.tasks import caching
 from craik.tasks.frames import funnel_board
-from craik.tasks.frames.funnel_board import FunnelBoards
+from craik.tasks.frames.episodes import Episodes
+from craik.tasks.frames.funnel_board import FunnelBoardSettings
 
 REPRODUCES = "thesis figure 2.1, a hypothesis there, and section 2.3.1"
 
@@ -88,7 +89,7 @@ def run(config: Config) -> Iterator[Row]:
             yield row | {"step_rate": float(once[state].mean()) / skip}
 
 
-def errors(step: Step, boards: FunnelBoards, skip: int, times: int) -> dict[str, Float[Tensor, " starts"]]:
+def errors(step: Step, boards: Episodes[FunnelBoardSettings], skip: int, times: int) -> dict[str, Float[Tensor, " starts"]]:
     """Return how far off a ball is predicted after some steps, in world units, by the state that it starts from."""
     settings = boards.settings
     start, end = transitions(boards, skip * times)
@@ -100,7 +101,7 @@ def errors(step: Step, boards: FunnelBoards, skip: int, times: int) -> dict[str,
     return {"slow": error[slow], "fast": error[~slow]}
 
 
-def train(config: Config, boards: FunnelBoards, skip: int) -> Step:
+def train(config: Config, boards: Episodes[FunnelBoardSettings], skip: int) -> Step:
     """Train a network to predict a ball's motion a step later."""
     generator = torch.Generator().manual_seed(config.seed + 1000 * skip)
     before, after = transitions(boards, skip)

@@ -16,12 +16,12 @@ from matplotlib.figure import Figure
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.agreement import AndMask, Audit, Mean, audit
-from craik.agreement.consistency import Choices
+from craik.agreement import AndMask, Mean
 from craik.experiments.spirals.mechanism import run as spirals
 from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, panels
 from craik.lab.limits import between
+from craik.surfaces import Audit, Choices, audit
 from craik.tasks.boards.spirals import SpiralsData
 
 REPRODUCES = "definition (2) of the paper, (3.1) and (3.2) of the thesis, on the networks of figure 3.6"

@@ -21,7 +21,9 @@ from craik.experiments.spirals.mechanism import run as spirals
 from craik.lab import Row, Rows
 from craik.lab.limits import at_least, between, not_empty
 from craik.methods import irm_penalty
-from craik.nn.perceptrons import Adversarial, mlp
+from craik.methods.environments import irm_penalty
+from craik.nn.adversarial import Adversarial
+from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Split
 
 REPRODUCES = "thesis section 3.3.1, figure 3.6 and tables B.1 and B.2; paper section 3.1, figure 6 and tables 1 and 2"

@@ -15,13 +15,13 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
-from craik.agreement.environments import partition
-from craik.agreement.gradients import RunningSums, stream_environment_gradients
+from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
+from craik.environments import partition
 from craik.experiments.spirals.gradient_correlation.figures import CLAIMS, correlations
 from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, positive
 from craik.nn.perceptrons import Init, mlp
-from craik.tasks.boards.spirals import Split, spirals
+from craik.tasks.boards.spirals import Mechanism, Shortcuts, Split, spirals
 
 REPRODUCES = "thesis section 3.3.1 and appendix B.2.3.5, figure 3.7; paper section 3.1, figure 7"
 
@@ -100,9 +100,8 @@ def run(config: Config) -> Iterator[Row]:
         config.seed,
         config.environments,
         config.batch,
-        config.shortcut_dims,
-        shortcut_scale=config.shortcut_scale,
-        unit_variance=config.unit_variance,
+        Shortcuts(config.shortcut_dims, config.shortcut_scale),
+        Mechanism(unit_variance=config.unit_variance),
     ).train
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     model = mlp(2 + config.shortcut_dims, 1, generator, config.hidden, config.layers, config.init)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from craik.lab import Row, Rows, number
 from craik.lab.drawing import COLOURS, band, panels
-from craik.tasks.boards.spirals import spirals
+from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
 
 _ROLES: dict[str, str] = {"mean": "baseline", "and-mask": "ours"}
 _LABELS: dict[str, str] = {"mean": "averaging", "and-mask": "AND-mask"}
@@ -71,8 +71,7 @@ def _draw_plane(axes: Axes, grid: str, half: float) -> None:
         alpha=0.75,
         interpolation="none",
     )
-    drawn = spirals(0, environments=1, examples=300, shortcut_dims=0, validation_environments=1, test_examples=1)
-    sample = drawn.train
+    sample = spirals(0, 1, 300, Shortcuts(dims=0), held_out=HeldOut(1, test_examples=1)).train
     for label, colour in ((0, "#8c1d2f"), (1, "#123f66")):
         points = sample.x[sample.y == label].numpy()
         axes.plot(points[:, 0], points[:, 1], ".", color=colour, markersize=3)

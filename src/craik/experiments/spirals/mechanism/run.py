@@ -20,7 +20,7 @@ from craik.experiments.spirals.mechanism.figures import decision_boundaries, lea
 from craik.lab import Claim, OverSeeds, Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import Init, mlp
-from craik.tasks.boards.spirals import SpiralsData, Split, spirals
+from craik.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 
 REPRODUCES = "thesis section 3.3.1, figures 3.6, B.4 and B.5; paper section 3.1, figures 6 and 14"
 
@@ -116,9 +116,8 @@ class Progress(NamedTuple):
 
 def make_data(config: Config) -> SpiralsData:
     """Draw the dataset of a config's seed."""
-    return spirals(
-        config.seed, config.environments, config.examples, config.shortcut_dims, shortcut_scale=config.shortcut_scale
-    )
+    shortcuts = Shortcuts(config.shortcut_dims, config.shortcut_scale)
+    return spirals(config.seed, config.environments, config.examples, shortcuts)
 
 
 def make_model(config: Config) -> nn.Sequential:

@@ -6,10 +6,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.agreement.consistency import karcher_mean
 from craik.experiments.surfaces.hessians.run import caption
 from craik.lab import Rows
 from craik.lab.drawing import COLOURS, panels
+from craik.surfaces import karcher_mean
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

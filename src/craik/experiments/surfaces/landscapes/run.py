@@ -15,8 +15,7 @@ from annotated_types import Ge, Interval, MinLen
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule
-from craik.experiments.agreement.stacked import combined
+from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
 from craik.lab import Positive, Preset, Row, check_limits
 
 CONSISTENT = (-0.5, -0.5)
@@ -87,7 +86,7 @@ def direction(method: str, found: Float[Tensor, "2 starts 2"]) -> Float[Tensor, 
     """Return what a method follows, given both environments' gradients."""
     rules: dict[str, Rule] = {"mean": Mean(), "AND-mask": AndMask(1.0), "geometric mean": GeometricMean(1.0)}
     alone = {"A alone": found[0], "B alone": found[1]}
-    return alone[method] if method in alone else combined(rules[method], found)
+    return alone[method] if method in alone else combine(rules[method], found).gradient
 
 
 def descend(method: str, starts: Float[Tensor, "starts 2"], config: Config) -> Iterator[Float[Tensor, "starts 2"]]:
@@ -104,7 +103,8 @@ def faded(inconsistency: float, points: Float[Tensor, "points 2"]) -> float:
     k = inconsistency
     curvatures = points.new_tensor([[1 + k, 1 - k], [1 - k, 1 + k]])
     found = curvatures[:, None, :] * points
-    return float((combined(GeometricMean(1.0), found).norm(dim=1) / combined(Mean(), found).norm(dim=1)).mean())
+    geometric, arithmetic = (combine(rule, found).gradient.norm(dim=1) for rule in (GeometricMean(1.0), Mean()))
+    return float((geometric / arithmetic).mean())
 
 
 def run(config: Config) -> Iterator[Row]:
