@@ -22,7 +22,7 @@ from craik.lab.claims import Claim, Measurement, Row, bootstrap
 from craik.lab.columns import by_seed, number, numbers, where
 from craik.lab.drawing import COLOURS, panels
 from craik.lab.limits import between
-from craik.surfaces import Audit, Choices, audit
+from craik.surfaces import Audit, Consistency, Subspace, audit
 from craik.tasks.boards.spirals import SpiralsData
 
 REPRODUCES = "definition (2) of the paper, (3.1) and (3.2) of the thesis, on the networks of figure 3.6"
@@ -61,7 +61,7 @@ class Config:
         between(self, 2, self.environments, "scored", why="pairs of the environments are compared")
         between(self, 1, spirals.PRESETS["quick"].examples, "examples", why="they are training examples of one environment")
         training(self)
-        choices(self)
+        definition(self)
 
 
 def training(config: Config) -> spirals.Config:
@@ -70,15 +70,13 @@ def training(config: Config) -> spirals.Config:
     return replace(quick, seed=config.seed, environments=config.environments, epochs=config.epochs, hidden=config.hidden)
 
 
-def choices(config: Config) -> Choices:
+def definition(config: Config) -> Consistency:
     """Return how the score is computed."""
-    return Choices(
+    return Consistency(
         epsilon=config.epsilon,
         ridge=config.ridge,
         curvature="gauss-newton",
-        method="subspace",
-        iterations=config.iterations,
-        tolerance=config.tolerance,
+        search=Subspace(config.iterations, config.tolerance),
         not_minimum="ignore",  # the rows have the gradient's norm
     )
 
@@ -94,7 +92,7 @@ def audited(config: Config, model: nn.Module, data: SpiralsData) -> Audit:
     batch = (data.train.x[rows], data.train.y[rows], data.train.environments[rows])
     generator = torch.Generator().manual_seed(config.seed)
     ids = tuple(range(config.scored))
-    return audit(model.eval(), _loss, [batch], choices(config), generator, ids)
+    return audit(model.eval(), _loss, [batch], definition(config), generator, ids)
 
 
 def _loss(output: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -111,7 +109,7 @@ def run(config: Config) -> Iterator[Row]:
         found = audited(config, model, data)
         score = found.score
         if score is None:
-            raise RuntimeError("an audit with choices has a score")
+            raise RuntimeError("an audit with a definition of consistency has a score")
         for pair in score.pairs:
             walked = None if pair.walk is None else pair.walk.largest
             row: Row = {"kind": "pair", "method": method, "stays": pair.stays, "other": pair.other, "value": pair.value}
