@@ -324,7 +324,7 @@ class TestBadInput:
     def test_a_search_of_another_type(self):
         found = Consistency(epsilon=0.1)
         object.__setattr__(found, "search", "subspace")
-        with pytest.raises(TypeError, match="`search` should be an Exact.*Found 'subspace'"):
+        with pytest.raises(TypeError, match=r"`search` should be an Exact.*Found 'subspace'"):
             found.__post_init__()
 
     @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from craik.arguments import check_not_negative, check_one_of, check_positive
-from craik.surfaces.consistency.searches import Exact, Search
+from craik.surfaces.consistency.searches import EXACT, Search
 from craik.surfaces.landscape import Curvature
 
 Neighbourhood = Literal["at-most", "within"]
@@ -32,7 +32,7 @@ class Consistency:
     """Second derivatives, or their Gauss-Newton part."""
     ridge: float = 0.0
     """A multiple of the identity added to every environment's Hessian (footnote of the paper)."""
-    search: Search = Exact()
+    search: Search = EXACT
     """How the worst point of N_e is found: `Exact`, `Ascent` with the true losses, or `Subspace` for large models."""
     walk: bool = True
     """Check directly: walk to each point that was found and evaluate the true losses on the way."""

@@ -1,5 +1,6 @@
 """The direct check of a score: walk to the point that was found and evaluate the true losses on the way."""
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -60,9 +61,8 @@ def walk(
         return landscape.loss(e, landscape.point + scale * displacement.to(landscape.point))
 
     def inside(loss: float) -> bool:
-        return loss <= start + consistency.epsilon and (
-            consistency.neighbourhood == "at-most" or loss >= start - consistency.epsilon
-        )
+        low = -math.inf if consistency.neighbourhood == "at-most" else start - consistency.epsilon
+        return low <= loss <= start + consistency.epsilon
 
     def compare(scale: float, stays: float) -> tuple[float, float]:
         there = landscape.loss(other, landscape.point + scale * displacement.to(landscape.point))

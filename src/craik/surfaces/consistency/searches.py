@@ -75,4 +75,5 @@ class Subspace:
             raise ValueError(f"`tolerance` should lie below 1. Found {self.tolerance!r}. A hundredth is the default.")
 
 
+EXACT = Exact()
 Search = Exact | Ascent | Subspace
