@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from craik.agreement import AndMask, Mean, Rule
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement import AndMask, Mean, Rule, combine
 from craik.lab.claims import Claim, Measurement, Row, bootstrap
 from craik.lab.columns import by_seed, curves, number, numbers, where
 from craik.lab.drawing import COLOURS, band, panels
@@ -58,9 +57,8 @@ def mean_square(rule: Rule, d: int, config: Config, generator: torch.Generator) 
     """Return the combined gradient's mean square a component, over all repeats."""
     total = 0.0
     for _ in range(config.repeats):
-        sums = RunningSums(torch.zeros(config.components, dtype=torch.float64), rule.needs)
-        sums.add(torch.randn(d, config.components, dtype=torch.float64, generator=generator))
-        total += float(rule(sums.statistics()).gradient.square().mean())
+        noise = torch.randn(d, config.components, dtype=torch.float64, generator=generator)
+        total += float(combine(rule, noise).gradient.square().mean())
     return total / config.repeats
 
 

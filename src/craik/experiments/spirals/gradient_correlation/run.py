@@ -15,7 +15,8 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
-from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
+from craik.agreement.onepass.streaming import stream_environment_gradients
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import partition
 from craik.experiments.spirals.gradient_correlation.figures import CLAIMS, correlations
 from craik.lab.claims import Row
