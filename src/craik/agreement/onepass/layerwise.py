@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 
 from craik.agreement.onepass.capture import Capture
-from craik.agreement.onepass.gradients import RunningSums
 from craik.agreement.onepass.graph import Reads
 from craik.agreement.onepass.layers import Formula, Use, add_all, formulas_of
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
 

@@ -15,6 +15,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from craik.arguments import check_share
+
 
 class Statistics(NamedTuple):
     """What a stream of environment gradients of one parameter adds up to; every tensor has the parameter's shape.
@@ -183,9 +185,7 @@ def check_threshold(threshold: float) -> None:
     """Refuse a threshold outside [0, 1].
 
     Raises:
+        TypeError: no number.
         ValueError: says so.
     """
-    if not 0.0 <= threshold <= 1.0:
-        raise ValueError(
-            f"`threshold` should lie in [0, 1]: 0 is plain averaging, 1 asks for full sign agreement. Found {threshold!r}."
-        )
+    check_share("threshold", threshold, way_out="0 is plain averaging, 1 asks for full sign agreement.")
