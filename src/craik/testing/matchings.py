@@ -61,7 +61,7 @@ def _is_steps(found: object) -> bool:
 def _check_repeated(trial: Trial) -> None:
     """The same generator gives the same; the matching holds no state and leaves global generators alone."""
     before = _global_states()
-    found = [trial.run(trial.all()) for _ in range(2)]
+    found = [trial.whole, trial.run(trial.all())]
     _rule(
         before == _global_states(),
         "Random numbers should come from the given generator alone",
@@ -72,7 +72,7 @@ def _check_repeated(trial: Trial) -> None:
 
 def _check_frames(trial: Trial) -> None:
     """Every trajectory takes steps, each from the frame that the last was matched with."""
-    found = trial.run(trial.all())
+    found = trial.whole
     for b, frames in enumerate(trial.frames):
         count = int(found.steps[b])
         _rule(count >= 1, "Every trajectory should take a step", f"none in trajectory {b} {trial.where}")
@@ -88,7 +88,7 @@ def _check_frames(trial: Trial) -> None:
 
 def _check_loss(trial: Trial) -> None:
     """The loss reaches every parameter."""
-    found = trial.run(trial.all())
+    found = trial.whole
     named = dict(trial.model.named_parameters())
     if found.loss.requires_grad:
         found.loss.backward()
@@ -110,14 +110,17 @@ def _check_evaluations(trial: Trial) -> None:
 
 def _check_padding(trial: Trial) -> None:
     """Nothing depends on what lies behind a trajectory's end."""
-    found = [trial.run(trial.all(), padding) for padding in (0.0, 1e3)]
-    _rule(same(*found), "Padding should be neither matched nor looked at", f"that other padding changes {trial.where}")
+    _rule(
+        same(trial.whole, trial.run(trial.all(), padding=1e3)),
+        "Padding should be neither matched nor looked at",
+        f"that other padding changes {trial.where}",
+    )
 
 
 def _check_company(trial: Trial) -> None:
     """A trajectory with a generator of its own is matched the same alone, in a batch, and in another order."""
     orders = {"alone": [[b] for b in trial.all()], "in another order": [trial.all()[::-1]]}
-    whole = each(trial.run(trial.all()), trial.all())
+    whole = each(trial.whole, trial.all())
     for what, batches in orders.items():
         parts = {b: one for rows in batches for b, one in each(trial.run(rows), rows).items()}
         _rule(

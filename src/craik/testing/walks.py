@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +52,11 @@ class Trial:
                 f"A matching should match trajectories of lengths {batch.lengths.tolist()} {self.where}. "
                 f"Found {type(error).__name__}: {error}"
             ) from error
+
+    @cached_property
+    def whole(self) -> Matched:
+        """All trajectories matched in one batch."""
+        return self.run(self.all())
 
     def all(self) -> list[int]:
         """Return the positions of all trajectories."""
