@@ -18,6 +18,7 @@ from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import METHODS, rule_of
 from craik.lab import Preset, Row, check_limits
 from craik.surfaces import Audit, Consistency, Subspace, audit
+from craik.tasks.boards.spirals import SpiralsData
 
 
 @dataclass(frozen=True)
