@@ -51,6 +51,7 @@ class Agreement:
             compilers unasked surprises; where no compiler works a warning says so and torch's operators serve.
 
     Raises:
+        TypeError: no rule, or a rule's class.
         ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics or
             of kernel.
 
@@ -76,6 +77,8 @@ class Agreement:
         kernel: str = "torch",
     ) -> None:
         check_model(model)
+        if isinstance(rule, type) or not callable(rule) or not hasattr(rule, "needs"):
+            raise TypeError(f"`rule` should be a rule such as AndMask(). Found {rule!r}. Pass an instance of one.")
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
         self.model = model

@@ -21,4 +21,4 @@ from craik.surfaces.consistency.searches import Exact as Exact
 from craik.surfaces.consistency.searches import Subspace as Subspace
 from craik.surfaces.landscape import Landscape as Landscape
 from craik.surfaces.landscape import landscape_of_functions as landscape_of_functions
-from craik.surfaces.landscape import landscape_of_model as landscape_of_model
+from craik.surfaces.model_landscape import landscape_of_model as landscape_of_model

@@ -9,7 +9,8 @@ from torch import Generator, Tensor, nn
 
 from craik.surfaces.consistency.definition import Consistency
 from craik.surfaces.consistency.score import Score, inconsistency
-from craik.surfaces.landscape import Batches, Landscape, Loss, landscape_of_model
+from craik.surfaces.landscape import Landscape
+from craik.surfaces.model_landscape import Batches, Loss, landscape_of_model
 
 Cell = int | float | str | None
 

@@ -9,6 +9,7 @@ The rules are the files beside this one; here is what they share.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -144,6 +145,17 @@ class Consuming(ABC):
     @abstractmethod
     def consume(self, statistics: Statistics) -> Combined:
         """Do the same and overwrite the statistics' tensors, which may become the result's."""
+
+
+@dataclass(frozen=True)
+class Thresholded(Consuming):
+    """A rule that asks for a share of agreement, and may make up for what it masks."""
+
+    threshold: float = 1.0
+    rescale: bool = False
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
 
 
 def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
