@@ -11,7 +11,7 @@ from craik.distill import Examples
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.steps import now_and_then
 from craik.lab.claims import Row
-from craik.tasks.bodies.mujoco import bin_errors
+from craik.tasks.bodies.quantiles import bin_errors
 from craik.tasks.privileged import PrivilegedData
 
 
