@@ -35,8 +35,10 @@ from craik.experiments.agreement.coinrun.optimisers import (
 from craik.lab.claims import Row
 from craik.lab.columns import number
 from craik.lab.limits import at_least, between, positive
-from craik.tasks.pictures import cloning, textured_grid
+from craik.tasks.pictures import cloning
 from craik.tasks.pictures.cloning import Recording
+from craik.tasks.pictures.textured_grid.levels import World
+from craik.tasks.pictures.textured_grid.recording import record
 
 REPRODUCES = "thesis section 3.3.3, figures 3.11 and 3.12, algorithm and table of appendix B.2.6; paper section 3.3, figure 18"
 
@@ -127,7 +129,7 @@ def load(config: Config) -> Recording:
             )
         return data
     counts = (config.levels, config.states, config.validation, config.test)
-    return textured_grid.recording(config.seed, textured_grid.World(), *counts)
+    return record(config.seed, World(), *counts)
 
 
 def train(config: Config, settings: Settings, data: Recording, seed: int, measure_test: bool) -> Iterator[Epoch]:
