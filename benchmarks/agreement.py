@@ -23,8 +23,8 @@ from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supp
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
 from torch import Generator
 
+from craik.lab import Row, Rows
 from craik.lab.errors import LabError, suggestion
-from craik.lab.rows import Row
 
 Announce = Callable[[str], None]
 
@@ -129,7 +129,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             refused[key] = f"failed: {type(error).__name__}: {error}".splitlines()[0]
     _time(entries, config, announce, name)
     levels = {key: _level(name, key, entry, config, announce) for key, entry in entries.items()}
-    rows: list[Row] = []
+    rows: Rows = []
     for key, method in chosen.items():
         found = _measured(entries, levels, key, expected) if key in entries else _unmeasured(refused[key])
         rows.append({"workload": name, "method": method.name, **found, **_setting(config, method)})

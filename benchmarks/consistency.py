@@ -19,9 +19,9 @@ from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from craik.agreement.consistency import Choices, Landscape, Score, inconsistency, landscape_of_model
-from craik.lab.rows import Row
+from craik.lab import Row
 from craik.nn.perceptrons import mlp
+from craik.surfaces import Choices, Landscape, Score, inconsistency, landscape_of_model
 
 Announce = Callable[[str], None]
 

@@ -22,8 +22,8 @@ from craik_benchmarks.unrolls.methods import PLAIN, Compute, Method, NotRunError
 from craik_benchmarks.unrolls.problem import Unrolling, unrolling
 from torch import Generator, Tensor
 
+from craik.lab import Row
 from craik.lab.errors import LabError, suggestion
-from craik.lab.rows import Row
 
 Announce = Callable[[str], None]
 

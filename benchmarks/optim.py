@@ -16,8 +16,8 @@ from craik_benchmarks.optimisers.methods import FUSED, Method, NotRunError, meth
 from craik_benchmarks.optimisers.workloads import WORKLOADS, parameters
 from torch import Generator, Tensor
 
+from craik.lab import Row
 from craik.lab.errors import suggestion
-from craik.lab.rows import Row
 
 Announce = Callable[[str], None]
 

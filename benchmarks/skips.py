@@ -20,8 +20,8 @@ from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supp
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads
 from torch import Generator
 
+from craik.lab import Row
 from craik.lab.errors import LabError, suggestion
-from craik.lab.rows import Row
 
 Announce = Callable[[str], None]
 

@@ -1,9 +1,8 @@
 """What the masks may cost, and whether a measured row keeps to it."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from craik.lab.rows import Row
+from craik.lab import Row, Rows
 from craik.lab.showing.wording import number
 
 DENOMINATOR = "plain backprop"
@@ -31,7 +30,7 @@ TARGETS = {
 """By workload; a workload without an entry is measured and not judged."""
 
 
-def judged(rows: Sequence[Row]) -> list[Row]:
+def judged(rows: Rows) -> Rows:
     """Return a workload's rows with a verdict in each of ours: `meets_time`, `meets_memory`, `fastest` and a remark.
 
     `fastest` says that no peer measured in the same run is faster; None where none was. What was not measured is not judged.

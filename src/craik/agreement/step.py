@@ -9,17 +9,25 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement import checks
-from craik.agreement.capture import Recorder, forget
-from craik.agreement.collected import Collected, Record
-from craik.agreement.combining import combine
-from craik.agreement.environments import EnvironmentIds, Environments, partition
-from craik.agreement.gradients import RunningSums, stream_environment_gradients
-from craik.agreement.graph import Reads, walk
 from craik.agreement.kernels.compiled import BuildError, Compiled, load
-from craik.agreement.layerwise import Calls, covered_calls, has_formulas, layer_pass
+from craik.agreement.onepass.capture import Recorder, check_model, forget
+from craik.agreement.onepass.collected import Collected, Record
+from craik.agreement.onepass.combining import combine_sums
+from craik.agreement.onepass.coupling import check_batch_norm, check_uncoupled
+from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
+from craik.agreement.onepass.graph import Reads, check_reached, walk
+from craik.agreement.onepass.layerwise import Calls, covered_calls, has_formulas, layer_pass
+from craik.agreement.onepass.verification import Check, check_against_autograd
 from craik.agreement.rules import Rule, Statistics
-from craik.agreement.verification import Check, check_against_autograd
+from craik.arguments import check_one_of
+from craik.environments import (
+    EnvironmentIds,
+    Environments,
+    check_differentiable,
+    check_finite_losses,
+    check_unreduced,
+    partition,
+)
 
 
 class Agreement:
@@ -27,8 +35,8 @@ class Agreement:
 
     Use it where ``loss.backward()`` stood, with one unreduced loss for each example and its environment's id.
 
-    Layers with formulas (`craik.agreement.layers`) take the layer-by-layer path inside one backward pass. Whatever has none, or
-    reads a parameter outside its layer's call, takes one backward pass for each environment; `Record.paths` says which.
+    Layers with formulas (`craik.agreement.onepass.layers`) take the layer-by-layer path inside one backward pass. Whatever has
+    none, or reads a parameter outside its layer's call, takes one backward pass an environment; `Record.paths` says which.
     The first call on a model checks the layer path against autograd, and so do the first on a graph of another kind and ever
     rarer ones after that (calls 11, 101, ... on a graph of one kind). A check takes two further backward passes and about
     the memory of an ordinary step. Run the model as a whole: the captures of layers that are called by themselves are
@@ -79,9 +87,9 @@ class Agreement:
         refuse_nonfinite: bool = True,
         kernel: str = "torch",
     ) -> None:
-        checks.check_model(model)
-        checks.check_statistics(statistics)
-        checks.check_kernel(kernel)
+        check_model(model)
+        check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
+        check_one_of("kernel", kernel, ("torch", "compiled"))
         self.model = model
         self.rule = rule
         self.statistics = statistics
@@ -114,7 +122,7 @@ class Agreement:
         shares: dict[str, Tensor] = {}
 
         def finish(name: str, sums: RunningSums) -> None:
-            gradients[name], survivors = combine(self.rule, name, sums, self.refuse_nonfinite)
+            gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
             shares[name] = survivors / gradients[name].numel()
 
         if self._accumulated is None:
@@ -171,15 +179,16 @@ class Agreement:
     def _add(self, losses: Tensor, environments: EnvironmentIds, complete: Callable[[str, RunningSums], None]) -> Collected:
         """Form every reached parameter's running sums and hand them over one by one."""
         with self._forward_pass_used():
-            checks.check_losses(losses)
+            check_unreduced(losses)
+            check_differentiable(losses)
             groups = partition(environments, len(losses), losses.device)
             weighted = losses * groups.mean_weights(losses)
             found = Collected(groups.ids, groups.sums(weighted.detach()))
-            checks.check_finite(found.losses, groups)
-            assert losses.grad_fn is not None  # checked by check_losses
+            check_finite_losses(found.losses, groups)
+            assert losses.grad_fn is not None  # check_differentiable has asked
             reads = walk(losses.grad_fn)
             parameters = found.parameters = {n: p for n, p in self.model.named_parameters() if id(p) in reads.leaves}
-            checks.check_reached(parameters)
+            check_reached(parameters)
             outside = _outside(reads, parameters)
             calls = self._verified_calls(losses, groups, reads, parameters, outside)
             rest = {name: p for name, p in parameters.items() if name not in calls}
@@ -218,7 +227,7 @@ class Agreement:
         # As they were in the forward pass: a switch to eval() before the backward pass changes nothing about its graph.
         batch_norms, modes = self._recorder.batch_norms, self._recorder.modes
         if batch_norms:
-            checks.check_batch_norm(batch_norms[0], self.statistics, groups.count)
+            check_batch_norm(batch_norms[0], self.statistics, groups.count)
         if (batch_norms and self.statistics == "pooled") or not self.rule.needs:
             return {}
         calls = covered_calls(self._recorder.captures, reads, parameters, len(losses))
@@ -229,7 +238,7 @@ class Agreement:
         if not check.final or (check.age >= 10 and str(check.age).strip("0") == "1"):
             check = check_against_autograd(losses, calls, parameters, groups, outside, self._blank, check.age)
         self._checks[seen] = check._replace(age=check.age + 1)
-        checks.check_uncoupled(check.coupled, self.statistics)
+        check_uncoupled(check.coupled, self.statistics)
         return {name: uses for name, uses in calls.items() if name in check.verified}
 
     @contextmanager

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from craik.lab.conditions import Condition
 from craik.lab.errors import LabError
-from craik.lab.rows import Row
+from craik.lab.rows import Row, Rows, Scalar
 
-__all__ = ["Claim", "JudgedClaim", "Measurement", "Row", "Verdict", "bootstrap", "judge"]
+Kind = Literal["claim", "hypothesis", "control", "erratum", "ours"]
+"""Whose sentence it is and what for: a text's claim or hypothesis, a control, an erratum of ours to a text, a claim of ours."""
 
-Verdict = Literal["holds", "does not hold", "not measured"]
+Verdict = Literal["holds", "does not hold", "holds so far", "does not hold so far", "not measured", "not measurable here"]
+"""A verdict on fewer than five seeds is one "so far"."""
+
+FEW = 5
+"""Below so many seeds a verdict is one "so far"."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,26 @@ def bootstrap(
 
 
 @dataclass(frozen=True)
+class OverSeeds:
+    """A measure for `Claim`: a statistic over seeds of one number in the rows that hold some values.
+
+    Args:
+        key: the number.
+        values: what the rows must hold; one row a seed.
+        statistic: of the seeds' numbers; called with ``axis=-1``.
+    """
+
+    key: str
+    values: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
+    statistic: Callable[..., Any] = np.median
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """The statistic with its bootstrap interval, or None where no row holds the values."""
+        found = rows.where(**self.values)[self.key]
+        return bootstrap(found, self.statistic) if found else None
+
+
+@dataclass(frozen=True)
 class Claim:
     """A sentence of a paper that a run can refute.
 
@@ -91,22 +117,20 @@ class Claim:
         id: `<experiment>.<what>`, such as `spirals.and-mask-accuracy`.
         text: the sentence.
         source: the figure, table or proposition it stands in.
-        printed: the printed number as it is printed ("about 1.00"), None where there is none.
         measure: from recorded rows to the measured number; None where the rows cannot say.
-        holds: whether the measured number bears the claim out.
-        condition: the sentence for `holds`.
-        presets: the presets at which the claim is meant to be measured; "not measured" at any other.
-        tried: what was tried; shown when the claim does not hold.
+        condition: what must be measured for the claim to hold.
+        printed: the printed number as it is printed ("about 1.00"), None where there is none.
+        kind: whose sentence it is.
+        tried: what was tried.
     """
 
     id: str
     text: str
     source: str
-    printed: str | None
-    measure: Callable[[Sequence[Row]], Measurement | None]
-    holds: Callable[[Measurement], bool]
-    condition: str
-    presets: tuple[str, ...] = ("quick", "paper")
+    measure: Callable[[Rows], Measurement | None]
+    condition: Condition
+    printed: str | None = None
+    kind: Kind = "claim"
     tried: str = ""
 
 
@@ -115,40 +139,54 @@ class JudgedClaim:
     """A claim beside what was measured; all JSON scalars, as `claims.json` keeps it. `n` counts seeds."""
 
     id: str
+    kind: Kind
     text: str
     source: str
     printed: str | None
     condition: str
-    measured: float | int | None
-    low: float | int | None
-    high: float | int | None
-    n: int
-    verdict: Verdict
     tried: str
+    measured: float | int | None = None
+    low: float | int | None = None
+    high: float | int | None = None
+    n: int = 0
+    verdict: Verdict = "not measured"
 
 
 def judge(claim: Claim, rows: Sequence[Row], preset: str) -> JudgedClaim:
     """Measures a claim on recorded rows and computes its verdict.
 
     Args:
-        claim: the sentence and its two functions.
+        claim: the sentence, its measure and its condition.
         rows: everything that was recorded; with no rows the claim is "not measured".
         preset: at which preset the rows were made.
 
     Raises:
         LabError: the claim's own functions failed, which is a fault in the experiment.
     """
-    measured, verdict = None, "not measured"
-    if rows and preset in claim.presets:
-        try:
-            measured = claim.measure(rows)
-            if measured is not None:
-                verdict = "holds" if claim.holds(measured) else "does not hold"
-        except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError) as error:
-            found = f"{type(error).__name__}: {error}"
-            raise LabError(
-                f"the claim {claim.id} must be measurable on the recorded rows, but found {found}; mend its measure or holds"
-            ) from error
-    value, low, high, n = (measured.value, measured.low, measured.high, measured.n) if measured else (None, None, None, 0)
-    texts = (claim.id, claim.text, claim.source, claim.printed, claim.condition)
-    return JudgedClaim(*texts, measured=value, low=low, high=high, n=n, verdict=verdict, tried=claim.tried)
+    sentence = JudgedClaim(claim.id, claim.kind, claim.text, claim.source, claim.printed, claim.condition.words, claim.tried)
+    if not rows or preset not in claim.condition.presets:
+        return sentence
+    try:
+        measured = claim.measure(Rows(rows))
+        if measured is None:
+            return sentence
+        holds = claim.condition.test(measured)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError) as error:
+        found = f"{type(error).__name__}: {error}"
+        raise LabError(
+            f"the claim {claim.id} must be measurable on the recorded rows, but found {found}; mend its measure or condition"
+        ) from error
+    return replace(
+        sentence,
+        measured=measured.value,
+        low=measured.low,
+        high=measured.high,
+        n=measured.n,
+        verdict=_verdict(holds, measured.n),
+    )
+
+
+def _verdict(holds: bool, seeds: int) -> Verdict:
+    if seeds < FEW:
+        return "holds so far" if holds else "does not hold so far"
+    return "holds" if holds else "does not hold"

@@ -6,11 +6,8 @@ drawn alone: no date, and identifiers from a fixed salt.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -19,11 +16,6 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
-
-from craik.lab.errors import LabError
-from craik.lab.experiment import Experiment
-from craik.lab.rows import Row
-from craik.lab.running.storage import write_atomically
 
 COLOURS = {
     "ours": "#0b6e9e",  # the thesis's method
@@ -139,59 +131,21 @@ def band(
     axes.fill_between(positions, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
-def save_svg(figure: Figure, path: Path) -> None:
-    """Writes a figure atomically as SVG; the same figure gives the same bytes on any day."""
-    buffer = io.BytesIO()
-    with house_style():
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "craik"})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, buffer.getvalue())
-
-
 @dataclass(frozen=True)
-class Picture:
-    """A saved figure: its name, its file relative to the run's folder, its caption."""
+class Animation:
+    """A moving picture that an experiment draws, beside its figures.
 
-    name: str
-    file: str
-    caption: str
-
-
-def draw(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Picture]:
-    """Draws an experiment's figures and animations into `figures/` of a run's folder and removes those it no longer draws.
+    Args:
+        caption: a sentence that the report prints below it.
+        gif: the file's bytes.
 
     Raises:
-        LabError: `figures` gave something else than figures by name, or `animations` something else than captions and GIFs.
+        ValueError: the bytes are no GIF.
     """
-    with house_style():
-        drawn = experiment.figures(rows)
-    pictures: list[Picture] = []
-    for name, figure in drawn.items():
-        if not isinstance(figure, Figure):
-            found = type(figure).__name__
-            raise LabError(f"figures of {experiment.name} must give a matplotlib Figure, but {name!r} is a {found}")
-        pictures.append(Picture(name, f"figures/{name}.svg", str(figure.get_label()) or name.replace("-", " ")))
-        save_svg(figure, folder / pictures[-1].file)
-    pictures += _animate(experiment, rows, folder)
-    for stale in {*folder.glob("figures/*.svg"), *folder.glob("figures/*.gif")} - {folder / one.file for one in pictures}:
-        stale.unlink()
-    return pictures
 
+    caption: str
+    gif: bytes
 
-def _animate(experiment: Experiment, rows: Sequence[Row], folder: Path) -> list[Picture]:
-    pictures: list[Picture] = []
-    for name, animation in (experiment.animations(rows) if experiment.animations else {}).items():
-        caption, content = _captioned_gif(experiment, name, animation)
-        pictures.append(Picture(name, f"figures/{name}.gif", caption))
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / pictures[-1].file, content)
-    return pictures
-
-
-def _captioned_gif(experiment: Experiment, name: str, animation: object) -> tuple[str, bytes]:
-    match animation:
-        case (str() as caption, bytes() as content) if caption and content.startswith(b"GIF8"):
-            return caption, content
-        case _:
-            rule = f"animations of {experiment.name} must give a caption and a GIF as bytes"
-            raise LabError(f"{rule}, but {name!r} is {type(animation).__name__}; return (caption, bytes) for each name")
+    def __post_init__(self) -> None:
+        if not self.gif.startswith(b"GIF8"):
+            raise ValueError(f"an animation must be a GIF as bytes, but found {self.gif[:8]!r}; save it as one")

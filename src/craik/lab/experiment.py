@@ -1,38 +1,97 @@
-"""Finding experiments: the folder's listing is the index.
+"""Experiments: what one is, and how they are found.
 
-An experiment `spirals-of-doom` is the module `spirals_of_doom` of the package `craik.experiments`. Listing reads each
-module's docstring from its source and imports none of them, so that it is fast.
+An experiment is a folder, a package `FAMILY.NAME` below a package of experiments (`craik.experiments`, or anybody's own), whose
+`__init__.py` defines `EXPERIMENT`. The folder's listing is the index: there is no registry. Listing reads the sources and
+imports none of them, so that it is fast.
 """
 
 from __future__ import annotations
 
 import ast
-import dataclasses
 import importlib
-import inspect
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from craik.lab.claims import Claim
 from craik.lab.errors import LabError, UsageError, suggestion
+from craik.lab.rows import Row, Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from craik.lab.drawing import Animation
 
 PACKAGE = "craik.experiments"
 """The package that is searched unless told otherwise."""
 
-CONTRACT = {
-    "REPRODUCES": "a sentence: what of which paper",
-    "Config": "a frozen dataclass of settings with a field `seed: int = 0`",
-    "PRESETS": 'a dict from preset name to Config, with "quick" and "paper"',
-    "SEEDS": "a dict from preset name to its default number of seeds",
-    "run": "from a Config to an iterator of rows",
-    "figures": "from rows to a dict of figures",
-    "CLAIMS": "a tuple of claims",
-}
-"""What an experiment module must define."""
+C = TypeVar("C")
+
+
+@dataclass(frozen=True)
+class Preset(Generic[C]):
+    """An experiment's settings at one scale.
+
+    Args:
+        config: for the first seed: a frozen dataclass with a field `seed: int`.
+        seeds: how many seeds are run unless told otherwise.
+        tolerance: how far a number of a row may lie from the recorded one, as a share of it, when a witness makes the row again
+            on another kind of processor; on the same kind rows must be equal.
+
+    Raises:
+        ValueError: fewer than one seed, or a negative tolerance.
+    """
+
+    config: C
+    seeds: int
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise ValueError(f"a preset needs at least one seed, but found {self.seeds}; 3 are usual")
+        if self.tolerance < 0:
+            raise ValueError(f"a preset's tolerance must not be negative, but found {self.tolerance}; 0 asks for equality")
+
+
+@dataclass(frozen=True)
+class Experiment(Generic[C]):
+    """An experiment: one typed object, so that the type checker is its contract.
+
+    Args:
+        name: as the command line writes it.
+        title: what it finds out, in a sentence.
+        reproduces: what of which text.
+        presets: by name; "quick" (minutes on two cores) and "paper" (the papers' scale) are usual.
+        run: from a config to the rows of its seed, one at a time.
+        claims: what the rows are to bear out.
+        figures: from rows to figures and animations by name.
+        progress: from a config and its latest row to the share that is done and a few words.
+
+    Raises:
+        ValueError: no preset, or presets whose configs are of different classes.
+    """
+
+    name: str
+    title: str
+    reproduces: str
+    presets: Mapping[str, Preset[C]]
+    run: Callable[[C], Iterator[Row]]
+    claims: Sequence[Claim] = ()
+    figures: Callable[[Rows], Mapping[str, Figure | Animation]] = lambda rows: {}
+    progress: Callable[[C, Row], tuple[float, str]] | None = None
+
+    def __post_init__(self) -> None:
+        classes = {type(preset.config) for preset in self.presets.values()}
+        if len(classes) != 1:
+            found = ", ".join(sorted(one.__name__ for one in classes)) or "no preset"
+            raise ValueError(f"the presets of {self.name} must hold configs of one class, but found {found}; mend them")
+
+    @property
+    def config(self) -> type[C]:
+        """The class of its configs."""
+        return type(next(iter(self.presets.values())).config)
 
 
 @dataclass(frozen=True)
@@ -42,40 +101,39 @@ class Listing:
     name: str
     title: str
     reproduces: str
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """An imported experiment: its module's contract under typed names (see `CONTRACT`)."""
-
-    name: str
     module: str
-    title: str
-    reproduces: str
-    config: type[Any]
-    presets: Mapping[str, Any]
-    seeds: Mapping[str, int]
-    run: Callable[[Any], Iterator[Mapping[str, object]]]
-    figures: Callable[[Sequence[Any]], Mapping[str, Any]]
-    claims: Sequence[Claim]
-    animations: Callable[[Sequence[Any]], Mapping[str, tuple[str, bytes]]] | None = None
-    """Optional in a module: from rows to a dict of captions and GIFs."""
 
 
 def listing(package: str = PACKAGE) -> list[Listing]:
-    """All experiments of a package by name, from their sources alone."""
-    return [_describe(name, package) for name in names(package)]
+    """All experiments of a package by name, from their sources alone.
+
+    Raises:
+        UsageError: there is no such package.
+        LabError: two experiments have one name.
+    """
+    try:
+        spec = find_spec(package)
+    except ImportError:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        raise UsageError(f"experiments must lie in an importable package, but found none named {package!r}; name another")
+    found = [
+        one
+        for folder in spec.submodule_search_locations
+        for path in sorted(Path(folder).glob("*/*/__init__.py"))
+        if (one := _described(path, f"{package}.{path.parts[-3]}.{path.parts[-2]}"))
+    ]
+    modules: dict[str, str] = {}
+    for one in found:
+        if one.name in modules:
+            clash = f"{modules[one.name]} and {one.module} are both {one.name!r}"
+            raise LabError(f"an experiment's name must be its own, but {clash}; rename one")
+        modules[one.name] = one.module
+    return sorted(found, key=lambda one: one.name)
 
 
-def names(package: str = PACKAGE) -> list[str]:
-    """The names of a package's experiments as the command line writes them; a module `_helper` is none."""
-    folders = importlib.import_module(package).__path__
-    modules = (module.name for module in pkgutil.iter_modules(folders))
-    return sorted(name.replace("_", "-") for name in modules if not name.startswith("_"))
-
-
-def load(name: str, package: str = PACKAGE) -> Experiment:
-    """Imports an experiment and checks that it keeps the contract.
+def load(name: str, package: str = PACKAGE) -> Experiment[Any]:
+    """Imports an experiment.
 
     Args:
         name: as the command line writes it; underscores do as well.
@@ -83,59 +141,40 @@ def load(name: str, package: str = PACKAGE) -> Experiment:
 
     Raises:
         UsageError: there is no such experiment.
-        LabError: the module cannot be imported or lacks part of the contract.
+        LabError: it cannot be imported, or its `EXPERIMENT` is none.
     """
-    wanted, known = name.replace("_", "-"), names(package)
+    wanted, known = name.replace("_", "-"), {one.name: one.module for one in listing(package)}
     if wanted not in known:
         raise UsageError(f"an experiment must be one of those listed, but found {name!r}; {suggestion(wanted, known)}")
-    module_name = _module_name(wanted, package)
+    return load_module(known[wanted])
+
+
+def load_module(module: str) -> Experiment[Any]:
+    """The experiment that a module defines.
+
+    Raises:
+        LabError: it cannot be imported, or its `EXPERIMENT` is none.
+    """
     try:
-        module = importlib.import_module(module_name)
+        found = getattr(importlib.import_module(module), "EXPERIMENT", None)
     except ImportError as error:
         raise LabError(
-            f"{wanted} must be importable, but found {error}; mend it or pip install 'craik[experiments]'"
+            f"{module} must be importable, but found {error}; mend it or pip install 'craik[experiments]'"
         ) from error
-    parts = _contract(wanted, vars(module))
-    title = _first_line(inspect.getdoc(module))
-    reproduces, config, presets, seeds, run, figures, claims = parts
-    animations = getattr(module, "animations", None)
-    return Experiment(wanted, module_name, title, reproduces, config, presets, seeds, run, figures, claims, animations)
+    if not isinstance(found, Experiment):
+        raise LabError(f"{module} must define EXPERIMENT = Experiment(...), but found {found!r}; define it")
+    return found  # pyright: ignore[reportUnknownVariableType] # of whichever Config
 
 
-def _contract(name: str, found: Mapping[str, Any]) -> list[Any]:
-    for part, meaning in CONTRACT.items():
-        if part not in found:
-            raise LabError(f"the experiment {name} must define {part} ({meaning}), but it does not; add it")
-    config, presets, seeds = found["Config"], found["PRESETS"], found["SEEDS"]
-    if not dataclasses.is_dataclass(config) or "seed" not in {field.name for field in dataclasses.fields(config)}:
-        raise LabError(f"the Config of {name} must be {CONTRACT['Config']}, but found {config!r}; add the field")
-    if set(presets) != set(seeds):
-        raise LabError(
-            f"PRESETS and SEEDS of {name} must name the same presets, but found {sorted(presets)} and {sorted(seeds)}; "
-            "add the missing ones"
-        )
-    return [found[part] for part in CONTRACT]
+def _described(path: Path, module: str) -> Listing | None:
+    """What an `__init__.py` says in its call of `Experiment`; None where it has none."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Experiment":
+            words = {keyword.arg: keyword.value for keyword in node.keywords}
+            name, title, reproduces = (_text(words.get(key)) for key in ("name", "title", "reproduces"))
+            return Listing(name, title, reproduces, module)
+    return None
 
 
-def _describe(name: str, package: str) -> Listing:
-    spec = find_spec(_module_name(name, package))
-    tree = ast.parse(Path(spec.origin).read_bytes()) if spec and spec.origin else ast.Module([], [])
-    return Listing(name, _first_line(ast.get_docstring(tree)), _constant(tree, "REPRODUCES"))
-
-
-def _constant(tree: ast.Module, name: str) -> str:
-    """A top-level string by its name, empty where it is computed instead of written out."""
-    for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-            return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
-    return ""
-
-
-def _module_name(name: str, package: str) -> str:
-    return f"{package}.{name.replace('-', '_')}"
-
-
-def _first_line(docstring: str | None) -> str:
-    return docstring.strip().splitlines()[0] if docstring and docstring.strip() else ""
+def _text(node: ast.expr | None) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

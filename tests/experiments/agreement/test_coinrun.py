@@ -7,8 +7,7 @@ from craik.experiments.agreement.coinrun import run as coinrun
 from craik.experiments.agreement.coinrun.figures import Reduction
 from craik.experiments.agreement.coinrun.networks import make_network
 from craik.experiments.agreement.coinrun.optimisers import Settings, make_optimizer
-from craik.lab.claims import judge
-from craik.lab.columns import numbers, where
+from craik.lab import judge
 from craik.tasks.pictures import cloning
 
 SMALL = replace(coinrun.PRESETS["quick"], levels=4, states=8, validation=6, test=6, epochs=2, trials=3, finalists=2, batch=8)
@@ -22,31 +21,31 @@ def rows():
 def test_both_methods_have_equal_budgets_and_finalists_are_the_best_of_their_search(rows):
     for method in coinrun.METHODS:
         for seed in (0, 1):
-            trials = where(rows, kind="trial", method=method, seed=seed)
-            finalists = where(rows, kind="finalist", method=method, seed=seed)
+            trials = rows.where(kind="trial", method=method, seed=seed)
+            finalists = rows.where(kind="finalist", method=method, seed=seed)
             assert (len(trials), len(finalists)) == (3, 2)
             best = sorted(trials, key=lambda row: row["validation"])[:2]
             assert [row["lr"] for row in best] == [row["lr"] for row in finalists]
 
 
 def test_the_selected_epoch_has_the_least_held_out_divergence(rows):
-    for finalist in where(rows, kind="finalist"):
-        curve = where(rows, kind="curve", method=finalist["method"], rank=finalist["rank"], seed=finalist["seed"])
+    for finalist in rows.where(kind="finalist"):
+        curve = rows.where(kind="curve", method=finalist["method"], rank=finalist["rank"], seed=finalist["seed"])
         chosen = min(curve, key=lambda row: row["validation"])
         assert (chosen["epoch"], chosen["test"]) == (finalist["selected_epoch"], finalist["test"])
-        assert finalist["least_test"] == min(numbers(curve, "test"))
+        assert finalist["least_test"] == min(curve["test"])
 
 
 def test_both_searches_start_from_the_same_trial(rows):
     shared = ("lr", "beta1", "weight_decay", "decoupled")
-    firsts = [tuple(row[key] for key in shared) for row in where(rows, kind="trial", trial=1)]
+    firsts = [tuple(row[key] for key in shared) for row in rows.where(kind="trial", trial=1)]
     assert len(firsts) == 4
     assert all(first == pytest.approx((3e-6**0.5, 0.475, 1e-3, True)) for first in firsts)
-    assert {row["lr"] for row in where(rows, kind="trial", trial=2)} != {firsts[0][0]}
+    assert {row["lr"] for row in rows.where(kind="trial", trial=2)} != {firsts[0][0]}
 
 
 def test_learning_rates_are_drawn_from_their_range(rows):
-    assert all(3e-4 <= row["lr"] <= 1e-2 for row in where(rows, kind="trial"))
+    assert all(3e-4 <= row["lr"] <= 1e-2 for row in rows.where(kind="trial"))
     settings = [
         settings for settings, _ in coinrun.search(replace(SMALL, learning_rates=(1e-5, 2e-5)), "adam", coinrun.load(SMALL))
     ]

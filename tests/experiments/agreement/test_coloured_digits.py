@@ -6,7 +6,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.experiments.agreement.coloured_digits import run as experiment
 from craik.experiments.agreement.coloured_digits.figures import SELECTIONS, selected
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.tasks.pictures.coloured_digits import coloured_digits
 
 TINY = replace(experiment.PRESETS["quick"], trials=2, steps=3, hidden=8)

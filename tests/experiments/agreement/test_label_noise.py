@@ -4,7 +4,7 @@ import pytest
 
 from craik.experiments.agreement.label_noise import run as label_noise
 from craik.experiments.agreement.memorisation import run as memorisation
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(label_noise.PRESETS["quick"], examples=80, epochs=3, thresholds=(0.2, 0.3), learning_rates=(1e-3, 5e-3))
 

@@ -6,7 +6,7 @@ import torch
 
 from craik.agreement import AndMask, Mean
 from craik.experiments.agreement.linear import run as linear
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.tasks.boards.linear_units import linear_units
 
 CONFIG = linear.PRESETS["quick"]

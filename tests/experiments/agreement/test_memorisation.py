@@ -5,7 +5,7 @@ import torch
 
 from craik.agreement import AndMask, Mean
 from craik.experiments.agreement.memorisation import run as memorisation
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(memorisation.PRESETS["quick"], examples=16, batch=8, epochs=2, reports=2, thresholds=(0.0, 0.2))
 

@@ -7,7 +7,7 @@ from craik.experiments.distill.ablations import methods as _ablation_methods
 from craik.experiments.distill.ablations import run as distill_ablations
 from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
 from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 

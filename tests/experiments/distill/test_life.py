@@ -8,7 +8,7 @@ from craik.experiments.distill.life import networks as _life_networks
 from craik.experiments.distill.life import run as distill_life
 from craik.experiments.distill.life.convolutions import scaled_convolutions
 from craik.experiments.distill.life.networks import Setting
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.tasks.pictures.life import life
 
 pytest.importorskip("optuna")

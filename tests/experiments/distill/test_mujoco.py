@@ -8,7 +8,7 @@ from craik.experiments.distill.measured import Measured
 from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.experiments.distill.mujoco import settings as _mujoco_settings
 from craik.experiments.distill.mujoco.figures import TABLE
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data

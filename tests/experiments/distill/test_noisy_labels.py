@@ -6,7 +6,7 @@ from torch import nn
 
 from craik.experiments.distill.noisy_labels import calibration as _calibration
 from craik.experiments.distill.noisy_labels import run as distill_noisy_labels
-from craik.lab.claims import judge
+from craik.lab import judge
 from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
 
 TINY = replace(

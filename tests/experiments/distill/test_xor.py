@@ -6,7 +6,7 @@ import torch
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.steps import shuffled
 from craik.experiments.distill.xor import run as distill_xor
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(
     distill_xor.PRESETS["quick"],

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from craik.experiments.surfaces.hessians import run as hessians
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(hessians.PRESETS["quick"], pairs=60, dimensions=(1, 3))
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from craik.experiments.surfaces.landscapes import run as landscapes
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(landscapes.PRESETS["quick"], starts=50, steps=300, learning_rate=0.2, shown=2)
 

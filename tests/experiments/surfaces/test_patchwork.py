@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from craik.experiments.surfaces.patchwork import run as patchwork
-from craik.lab.claims import judge
+from craik.lab import judge
 
 TINY = replace(patchwork.PRESETS["quick"], examples=400)
 

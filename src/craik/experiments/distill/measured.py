@@ -7,7 +7,7 @@ value at the time that was best on held-out data: "as printed" and "selected".
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from craik.lab.claims import Row
+from craik.lab import Row
 
 
 class Measured(NamedTuple):

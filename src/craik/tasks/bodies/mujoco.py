@@ -13,12 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from craik.distill.data import Examples
 from craik.tasks.bodies.quantiles import BINS, quantiles
-from craik.tasks.bodies.rollouts import ENVIRONMENTS, SUITE, VERSION, AliveBonus, Rollout, collect
+from craik.tasks.bodies.rollouts import ENVIRONMENTS, SUITE, VERSION, AliveBonus, Environment, Rollout, collect
 from craik.tasks.caching import cached, default_folder, key_of
 from craik.tasks.generation import OnProgress
-from craik.tasks.privileged import PrivilegedData, check_sizes
+from craik.tasks.privileged import Part, PrivilegedData, check_sizes
 
 
 @dataclass(frozen=True)
@@ -79,19 +78,29 @@ def mujoco(
     if environment not in ENVIRONMENTS:
         raise ValueError(f"`environment` should be one of {', '.join(ENVIRONMENTS)}. Found {environment!r}.")
 
-    def raw(stream: int, count: int) -> Rollout:
-        arguments = (f"{environment}-{SUITE}", alive_bonus, seed, stream, count)
-        name = f"mujoco-{environment}-{key_of(VERSION, arguments, ('gymnasium', 'mujoco', 'numpy'))}"
-
-        def make() -> dict[str, NDArray[np.float64]]:
-            stream_seed = int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
-            return collect(environment, alive_bonus, stream_seed, count, processes, on_progress)._asdict()
-
-        return Rollout(**cached(cache or default_folder(), name, make))
-
-    rollouts = [raw(stream, count) for stream, count in enumerate((sizes.train, sizes.selection, sizes.test))]
+    rollouts = [
+        _raw((environment, alive_bonus, seed, stream, count), cache or default_folder(), processes, on_progress)
+        for stream, count in enumerate((sizes.train, sizes.selection, sizes.test))
+    ]
     scales = measure_scales(rollouts[0])
     return PrivilegedData(*(to_split(rollout, scales) for rollout in rollouts))
+
+
+def _raw(
+    made_from: tuple[Environment, AliveBonus, int, int, int],
+    cache: Path,
+    processes: int | None,
+    on_progress: OnProgress | None,
+) -> Rollout:
+    """Return a split's rollouts in their own units; it is made from body, bonus, seed, number of the split, and its size."""
+    environment, alive_bonus, seed, stream, count = made_from
+    key = key_of(VERSION, (SUITE, *made_from), ("gymnasium", "mujoco", "numpy"))
+
+    def make() -> dict[str, NDArray[np.float64]]:
+        stream_seed = int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
+        return collect(environment, alive_bonus, stream_seed, count, processes, on_progress)._asdict()
+
+    return Rollout(**cached(cache, f"mujoco-{environment}-{key}", make))
 
 
 def measure_scales(raw: Rollout) -> Scales:
@@ -111,7 +120,7 @@ def flat_inputs(raw: Rollout) -> NDArray[np.float64]:
     return np.concatenate([raw.state, raw.actions.reshape(len(raw.actions), -1)], axis=1)
 
 
-def to_split(raw: Rollout, scales: Scales) -> Examples:
+def to_split(raw: Rollout, scales: Scales) -> Part:
     """Return raw examples in the units of the training set, labels as bins of equal width in psi."""
     mean, deviation = scales.x
     x = (flat_inputs(raw) - mean) / deviation
@@ -121,4 +130,4 @@ def to_split(raw: Rollout, scales: Scales) -> Examples:
     privileged = np.concatenate([states, rewards[..., None]], axis=2)
     psi = quantiles(raw.rewards.sum(axis=1), scales.returns)
     y = np.minimum((psi * BINS).astype(np.int64), BINS - 1)
-    return Examples(torch.from_numpy(x).float(), torch.from_numpy(privileged).float(), torch.from_numpy(y))
+    return Part(torch.from_numpy(x).float(), torch.from_numpy(privileged).float(), torch.from_numpy(y))

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.agreement.coinrun.optimisers import Method
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, numbers, where
+from craik.lab import Claim, Measurement, Rows, bootstrap
 from craik.lab.drawing import COLOURS, panels
 
 _METHODS: tuple[Method, ...] = ("adam", "and-mask")
 
 
-def best(rows: Sequence[Row], method: Method, key: str) -> list[float]:
+def best(rows: Rows, method: Method, key: str) -> list[float]:
     """Return for each seed the mean over a method's finalists, as figure 3.12 has it over runs."""
-    return [float(np.mean(numbers(where(group, kind="finalist", method=method), key))) for group in by_seed(rows).values()]
+    return [float(np.mean(group.where(kind="finalist", method=method)[key])) for group in rows.by("seed").values()]
 
 
 @dataclass(frozen=True)
@@ -27,9 +25,9 @@ class Reduction:
 
     key: str
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the median over seeds with its bootstrap interval."""
-        if not where(rows, kind="finalist", method="and-mask"):
+        if not rows.where(kind="finalist", method="and-mask"):
             return None
         pairs = zip(best(rows, "adam", self.key), best(rows, "and-mask", self.key), strict=True)
         return bootstrap([1 - masked / adam for adam, masked in pairs])
@@ -64,7 +62,7 @@ CLAIMS = (
 )
 
 
-def learning_curves(rows: Sequence[Row]) -> Figure:
+def learning_curves(rows: Rows) -> Figure:
     """Draw figures 3.11 (learning curves of the finalists) and 3.12 (their divergences on test levels)."""
     data = rows[0]["data"]
     caption = f"Finalists of both searches on {data}. Left, middle: learning curves (line: mean, band: range over finalists). "
@@ -73,13 +71,13 @@ def learning_curves(rows: Sequence[Row]) -> Figure:
     )
     for index, method in enumerate(_METHODS):
         colour = COLOURS["baseline" if method == "adam" else "ours"]
-        found = where(rows, kind="curve", method=method)
-        epochs = sorted(set(numbers(found, "epoch")))
+        found = rows.where(kind="curve", method=method)
+        epochs = sorted(set(found["epoch"]))
         for axes, key in ((train_axes, "train"), (test_axes, "test")):
-            values = np.array([numbers(where(found, epoch=epoch), key) for epoch in epochs])
+            values = np.array([found.where(epoch=epoch)[key] for epoch in epochs])
             axes.plot(epochs, values.mean(axis=1), color=colour, label=method)
             axes.fill_between(epochs, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.18, linewidth=0)
-        points = numbers(where(rows, kind="finalist", method=method), "test")
+        points = rows.where(kind="finalist", method=method)["test"]
         jitter = np.random.default_rng(0).uniform(-0.1, 0.1, len(points))
         bar_axes.scatter(index + jitter, points, color=colour, s=18)
         bar_axes.hlines(float(np.mean(points)), index - 0.25, index + 0.25, color=colour)

@@ -11,7 +11,7 @@ world with textures, `craik.tasks.pictures.textured_grid`: real computation on a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -32,8 +32,7 @@ from craik.experiments.agreement.coinrun.optimisers import (
     middle,
     suggest,
 )
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, positive
 from craik.tasks.pictures import cloning
 from craik.tasks.pictures.cloning import Recording
@@ -208,6 +207,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return share, f"{row['method']} {row['kind']}, held-out KL {number(row, 'validation'):.3f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw figures 3.11 (learning curves of the finalists) and 3.12 (their divergences on test levels)."""
     return {"learning-curves": learning_curves(rows)}

@@ -1,24 +1,21 @@
 """The figure of `coloured_digits`, and what is claimed of it."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, number, numbers, where
+from craik.lab import Claim, Measurement, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, panels
 
 SELECTIONS = ("training-domain", "leave-one-out", "oracle")
 
 
-def selected(rows: Sequence[Row], method: str, selection: str) -> list[float]:
+def selected(rows: Rows, method: str, selection: str) -> list[float]:
     """Return, seed by seed, the test accuracy of the trial that a rule selects."""
-    groups = by_seed(where(rows, method=method)).values()
+    groups = rows.where(method=method).by("seed").values()
     return [number(max(group, key=lambda row: number(row, selection)), "test_accuracy") for group in groups]
 
 
-def methods(rows: Sequence[Row]) -> Figure:
+def methods(rows: Rows) -> Figure:
     """Draw test accuracy of every method under each selection rule."""
     names = list(dict.fromkeys(str(row["method"]) for row in rows))
     figure, all_axes = panels(
@@ -41,23 +38,23 @@ def methods(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def over(method: str, selection: str, rows: Sequence[Row]) -> Measurement | None:
+def over(method: str, selection: str, rows: Rows) -> Measurement | None:
     """Return a method's test accuracy less that of plain training, both selected by a rule; median over seeds."""
     ours, plain = selected(rows, method, selection), selected(rows, "erm", selection)
     return bootstrap([a - b for a, b in zip(ours, plain, strict=True)]) if ours and plain else None
 
 
-def plain(rows: Sequence[Row]) -> Measurement | None:
+def plain(rows: Rows) -> Measurement | None:
     """Return plain training's test accuracy under training-domain selection."""
     found = selected(rows, "erm", "training-domain")
     return bootstrap(found) if found else None
 
 
-def agreeing_colour(rows: Sequence[Row]) -> Measurement | None:
+def agreeing_colour(rows: Rows) -> Measurement | None:
     """Return the AND-mask's training accuracy under training-domain selection: above 0.75 it uses the colour."""
-    groups = by_seed(where(rows, method="and-mask")).values()
+    groups = rows.where(method="and-mask").by("seed").values()
     best = [max(group, key=lambda row: number(row, "training-domain")) for group in groups]
-    return bootstrap(numbers(best, "training-domain")) if best else None
+    return bootstrap(best["training-domain"]) if best else None
 
 
 _TRIED = (

@@ -5,7 +5,7 @@ environment. Both environments' gradients agree that the colour helps; they disa
 a mask of signs, and which settings are selected matters as much as the method.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -16,12 +16,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.agreement import Agreement, AndMask, Mean, Rule, SandMask
 from craik.experiments.agreement.coloured_digits.figures import CLAIMS, methods
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between
 from craik.methods import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
+from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
 from craik.nn.adversarial import Adversarial
-from craik.nn.perceptrons import mlp
+from craik.nn.perceptrons import Adversarial, mlp
 from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 
 REPRODUCES = "a benchmark of domain generalisation beside thesis section 3.3: ColoredMNIST's construction on real digits"
@@ -226,6 +226,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / (len(METHODS) * config.trials), f"{row['method']}, trial {row['trial']}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw test accuracy of every method under each selection rule."""
     return {"methods": methods(rows)}

@@ -4,7 +4,7 @@ Wrong labels pull the network in directions that other examples do not share. Wi
 takes these pulls out, so that the network goes on predicting the right class where the label is wrong.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 
 from craik.agreement import AndMask, Mean, Rule
 from craik.experiments.agreement.memorisation import run as memorisation
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, curves, number, numbers, where
+from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.lab.limits import not_empty, one_of, positive
 from craik.tasks.pictures.digits import CLASSES
@@ -126,15 +125,15 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done, f"{row['method']}, threshold {row['threshold']}, learning rate {row['learning_rate']}"
 
 
-def selected(rows: Sequence[Row], method: str) -> list[Row]:
+def selected(rows: Rows, method: str) -> Rows:
     """Return a method's rows of the trial with the best mean final accuracy on validation images, over all seeds."""
-    some = where(rows, method=method)
+    some = rows.where(method=method)
     trials = {(number(row, "threshold"), number(row, "learning_rate")): row for row in some}
-    chosen = [where(some, threshold=threshold, learning_rate=rate) for threshold, rate in sorted(trials)]
-    return max(chosen, key=lambda group: np.mean(numbers(where(group, kind="final"), "validation_accuracy")), default=[])
+    chosen = [some.where(threshold=threshold, learning_rate=rate) for threshold, rate in sorted(trials)]
+    return max(chosen, key=lambda group: np.mean(group.where(kind="final")["validation_accuracy"]), default=[])
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw accuracy on the wrong labels and on the test set while training (figure 3.9)."""
     figure, (left, right) = panels(
         2,
@@ -149,7 +148,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
         mask = f" {some[0]['threshold']:g}" if method == "and-mask" else ""
         label = f"{_LABELS[method]}{mask}, lr {some[0]['learning_rate']:g}"
         for axes, key in ((left, "fitted_wrong"), (right, "test_accuracy")):
-            band(axes, *curves(some, "epoch", key), label, COLOURS[_ROLES[method]])
+            band(axes, *some.curves("epoch", key), label, COLOURS[_ROLES[method]])
     left.axhline(1 / CLASSES, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
     left.set(title="Wrong labels fitted", xlabel="epoch", ylim=(0, 1.03))
     right.set(title="Test accuracy", xlabel="epoch", ylim=(0.5, 1.01))
@@ -157,16 +156,16 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     return {"label-noise": figure}
 
 
-def final(method: str, key: str, rows: Sequence[Row]) -> Measurement | None:
+def final(method: str, key: str, rows: Rows) -> Measurement | None:
     """Return a final accuracy at a method's selected learning rate."""
-    found = numbers(where(selected(rows, method), kind="final"), key)
+    found = selected(rows, method).where(kind="final")[key]
     return bootstrap(found) if found else None
 
 
-def decline(method: str, rows: Sequence[Row]) -> Measurement | None:
+def decline(method: str, rows: Rows) -> Measurement | None:
     """Return by how much test accuracy at the end lies below its peak while training; median over seeds."""
-    groups = by_seed(selected(rows, method)).values()
-    ends = [(numbers(group, "test_accuracy"), numbers(where(group, kind="final"), "test_accuracy")) for group in groups]
+    groups = selected(rows, method).by("seed").values()
+    ends = [(group["test_accuracy"], group.where(kind="final")["test_accuracy"]) for group in groups]
     falls = [max(while_training) - end for while_training, (end,) in ends]
     return bootstrap(falls) if falls else None
 

@@ -15,10 +15,8 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule
-from craik.experiments.agreement.stacked import combined
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, curves, number, where
+from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
+from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.lab.limits import at_least, positive
 from craik.tasks.boards.linear_units import linear_units
@@ -75,7 +73,7 @@ def descend(rule: Rule, theta: Float[Tensor, " d"], x: Float[Tensor, "e d"], con
     for _ in range(config.steps):
         rate *= config.decay
         gradients = (x @ theta - 1)[:, None] * x
-        theta = theta - rate * combined(rule, gradients)
+        theta = theta - rate * combine(rule, gradients).gradient
         theta = theta - config.weight_decay * rate * theta
         yield theta
 
@@ -110,7 +108,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / (len(RULES) * len(SUBSETS)), f"{row['method']}, {row['trained_on']}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw every weight's way for every rule and choice of environments, as the notebook does."""
     figure, all_axes = panels(
         5,
@@ -122,7 +120,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     roles = {"all": "ours", "first two": "baseline", "last two": "fourth"}
     for (method, weight), axes in zip(((m, w) for m in RULES for w in range(1, 6)), all_axes, strict=True):
         for subset, role in roles.items():
-            steps, lines = curves(where(rows, method=method, trained_on=subset), "step", f"theta_{weight}")
+            steps, lines = rows.where(method=method, trained_on=subset).curves("step", f"theta_{weight}")
             band(axes, steps, lines, subset, COLOURS[role])
             axes.collections[-1].set_rasterized(True)  # 45 bands of some hundred corners each
         axes.set_ylim((-0.3, 3.4) if weight == 5 else (-0.3, 0.6))
@@ -137,29 +135,29 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
 
 
 def _thetas(group: Sequence[Row], method: str) -> dict[str, np.ndarray]:
-    finals = where(group, kind="final", method=method)
+    finals = group.where(kind="final", method=method)
     return {str(row["trained_on"]): np.array([number(row, f"theta_{i}") for i in range(1, 6)]) for row in finals}
 
 
-def nearest_pair(rows: Sequence[Row]) -> Measurement | None:
+def nearest_pair(rows: Rows) -> Measurement | None:
     """Return the least distance between averaging's three solutions, median over seeds."""
     distances: list[float] = []
-    for group in by_seed(where(rows, kind="final", method="mean")).values():
+    for group in rows.where(kind="final", method="mean").by("seed").values():
         pairs = combinations(_thetas(group, "mean").values(), 2)
         distances.append(min(float(np.linalg.norm(a - b)) for a, b in pairs))
     return bootstrap(distances) if distances else None
 
 
-def off_invariant(method: str, rows: Sequence[Row]) -> Measurement | None:
+def off_invariant(method: str, rows: Rows) -> Measurement | None:
     """Return the largest deviation of any weight from the invariant solution over the three choices of environments."""
-    groups = by_seed(where(rows, kind="final", method=method)).values()
+    groups = rows.where(kind="final", method=method).by("seed").values()
     largest = [max(float(abs(theta - INVARIANT).max()) for theta in _thetas(group, method).values()) for group in groups]
     return bootstrap(largest) if largest else None
 
 
-def held_out_loss(method: str, rows: Sequence[Row], pick: str) -> Measurement | None:
+def held_out_loss(method: str, rows: Rows, pick: str) -> Measurement | None:
     """Return the least or the largest loss on held-out environments, over training on the first and the last two."""
-    groups = by_seed([row for row in where(rows, kind="final", method=method) if row["test_loss"] is not None]).values()
+    groups = Rows([row for row in rows.where(kind="final", method=method) if row["test_loss"] is not None]).by("seed").values()
     found = [(min if pick == "min" else max)(number(row, "test_loss") for row in group) for group in groups]
     return bootstrap(found) if found else None
 

@@ -5,7 +5,7 @@ a mask that asks even a little agreement should stop that, and leave true labels
 scikit-learn stand in for CIFAR-10, which is read from an archive where the user has one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.agreement import Agreement, AndMask, Mean, Rule
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import OverSeeds, by_seed, curves, number, where
+from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, colour, panels
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.residual import Norm, fast_resnet
@@ -180,14 +179,14 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done, f"{labels} labels, threshold {threshold:g}: training accuracy {number(row, 'train_accuracy'):.2f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw accuracy against the threshold (figures 3.8 and B.7), and the learning curves."""
     return {"thresholds": by_threshold(rows), "learning-curves": learning_curves(rows)}
 
 
-def by_threshold(rows: Sequence[Row]) -> Figure:
+def by_threshold(rows: Rows) -> Figure:
     """Draw final accuracies against the AND-mask's threshold."""
-    finals = where(rows, kind="final")
+    finals = rows.where(kind="final")
     figure, (axes,) = panels(
         caption=f"Accuracy after training against the AND-mask's threshold, every example an environment; median over seeds "
         f"with their range. Data: {finals[0]['data']}. Dotted: chance.",
@@ -195,7 +194,7 @@ def by_threshold(rows: Sequence[Row]) -> Figure:
     )
     for labels, role in (("true", "ours"), ("random", "baseline")):
         for key, style, name in (("train_accuracy", "-", "training"), ("test_accuracy", "--", "test")):
-            thresholds, lines = curves(where(finals, labels=labels), "threshold", key)
+            thresholds, lines = finals.where(labels=labels).curves("threshold", key)
             if thresholds and not (labels == "random" and key == "test_accuracy"):
                 band(axes, thresholds, lines, f"{labels} labels, {name}", COLOURS[role])
                 axes.lines[-1].set(linestyle=style, marker=".")
@@ -205,7 +204,7 @@ def by_threshold(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def learning_curves(rows: Sequence[Row]) -> Figure:
+def learning_curves(rows: Rows) -> Figure:
     """Draw training accuracy over epochs for every threshold."""
     figure, all_axes = panels(
         2, caption="Training accuracy while training, for every threshold of the AND-mask: median over seeds.", height=2.8
@@ -213,7 +212,7 @@ def learning_curves(rows: Sequence[Row]) -> Figure:
     thresholds = sorted({number(row, "threshold") for row in rows})
     for axes, labels in zip(all_axes, ("true", "random"), strict=True):
         for index, threshold in enumerate(thresholds):
-            epochs, lines = curves(where(rows, labels=labels, threshold=threshold), "epoch", "train_accuracy")
+            epochs, lines = rows.where(labels=labels, threshold=threshold).curves("epoch", "train_accuracy")
             middle = torch.tensor(lines).nanmedian(dim=0).values.tolist() if lines else []
             axes.plot(epochs, middle, color=colour(index), label=f"{threshold:g}")
         axes.set(title=f"{labels} labels", xlabel="epoch", ylim=(0, 1.03))
@@ -227,10 +226,10 @@ def final(labels: Labels, threshold: float, key: str) -> OverSeeds:
     return OverSeeds(key, (("kind", "final"), ("labels", labels), ("threshold", threshold)))
 
 
-def cost_on_test(rows: Sequence[Row]) -> Measurement | None:
+def cost_on_test(rows: Rows) -> Measurement | None:
     """Return by how much threshold 0.2 lowers test accuracy with true labels; median over seeds."""
     found: list[float] = []
-    for group in by_seed(where(rows, kind="final", labels="true")).values():
+    for group in rows.where(kind="final", labels="true").by("seed").values():
         accuracies = {number(row, "threshold"): number(row, "test_accuracy") for row in group}
         if {0.0, 0.2} <= accuracies.keys():
             found.append(accuracies[0.0] - accuracies[0.2])
@@ -241,13 +240,13 @@ LEARNT = 0.3
 """With a training accuracy below this nothing is learnt, of ten classes, and there is no gap to speak of."""
 
 
-def closing(rows: Sequence[Row]) -> Measurement | None:
+def closing(rows: Rows) -> Measurement | None:
     """Return by how much the gap of training over test accuracy shrinks from threshold 0 to the largest that still learns.
 
     With true labels; the median over seeds.
     """
     found: list[float] = []
-    for group in by_seed(where(rows, kind="final", labels="true")).values():
+    for group in rows.where(kind="final", labels="true").by("seed").values():
         learnt = [row for row in group if number(row, "train_accuracy") >= LEARNT]
         gaps = {number(row, "threshold"): number(row, "train_accuracy") - number(row, "test_accuracy") for row in learnt}
         if 0.0 in gaps and len(gaps) > 1:

@@ -1,24 +1,22 @@
 """What is read from the rows of `distill_ablations`: figure 4.9, every seed's outcome, the claims."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.distill.ablations.variants import LABELS, OTHERS, noise_frames
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, curves, number, numbers, where
+from craik.lab import Claim, Measurement, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, colour, panels
 
 
-def best_finals(rows: Sequence[Row], variant: str) -> list[Row]:
+def best_finals(rows: Rows, variant: str) -> Rows:
     """Return for each seed the final row of a variant's setting that is best on held-out examples."""
-    groups = by_seed(where(rows, kind="final", variant=variant)).values()
+    groups = rows.where(kind="final", variant=variant).by("seed").values()
     return [min(group, key=lambda row: number(row, "selection")) for group in groups]
 
 
-def draw_errors(rows: Sequence[Row]) -> Figure:
+def draw_errors(rows: Rows) -> Figure:
     """Draw test error against ordinary steps, LDT and no teacher in both panels."""
     figure, (left, right) = panels(
         2,
@@ -32,11 +30,11 @@ def draw_errors(rows: Sequence[Row]) -> Figure:
         (right, "Other uses", [variant for variant in shown if variant in OTHERS]),
     ):
         for place, variant in enumerate(["ldt", "no-teacher", *some]):
-            lines: list[Row] = []
+            lines: Rows = []
             for final in best_finals(rows, variant):
-                lines += where(rows, kind="curve", place=final["place"], seed=final["seed"])
+                lines += rows.where(kind="curve", place=final["place"], seed=final["seed"])
             if lines:
-                steps, found = curves(lines, "step", "test")
+                steps, found = lines.curves("step", "test")
                 band(axes, steps, found, _label(variant), colour(place))
         axes.set(title=title, xlabel="ordinary steps of the student", yscale="log")
         axes.legend(fontsize=7)
@@ -44,7 +42,7 @@ def draw_errors(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def draw_outcomes(rows: Sequence[Row]) -> Figure:
+def draw_outcomes(rows: Rows) -> Figure:
     """Draw every seed's test error at the selected time, one line a variant."""
     variants = _variants(rows)
     figure, (axes,) = panels(
@@ -52,7 +50,7 @@ def draw_outcomes(rows: Sequence[Row]) -> Figure:
         height=0.8 + 0.32 * len(variants),
     )
     for place, variant in enumerate(reversed(variants)):
-        found = numbers(best_finals(rows, variant), "selected")
+        found = best_finals(rows, variant)["selected"]
         role = {"ldt": "ours", "no-teacher": "baseline"}.get(variant, "reference")
         axes.plot(found, [place] * len(found), "o", color=COLOURS[role], markersize=5)
         axes.plot([np.median(found)] * 2, [place - 0.3, place + 0.3], color=COLOURS[role])
@@ -67,8 +65,8 @@ def _label(variant: str) -> str:
     return LABELS.get(variant, f"RT-{noise_frames(variant)}: last {noise_frames(variant)} frames noise")
 
 
-def _variants(rows: Sequence[Row]) -> list[str]:
-    found = {str(row["variant"]) for row in where(rows, kind="final")}
+def _variants(rows: Rows) -> list[str]:
+    found = {str(row["variant"]) for row in rows.where(kind="final")}
     order = list(LABELS)
     return sorted(found, key=lambda variant: (order.index(variant) if variant in order else len(order), variant))
 
@@ -80,7 +78,7 @@ class Ratio:
     variant: str
     over: str
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the ratio, or None where a variant was not trained."""
         ours, theirs = best_finals(rows, self.variant), best_finals(rows, self.over)
         if not ours or not theirs:

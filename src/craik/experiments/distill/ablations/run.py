@@ -5,7 +5,7 @@ set that is drawn anew at every step. Beside them: generalised distillation (Lop
 predict the label from the privileged data, and a fixed random teacher with a coefficient of its own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -16,8 +16,7 @@ from craik.experiments.distill.ablations.methods import train_ablated, train_oth
 from craik.experiments.distill.ablations.variants import ABLATED, LABELS, OTHERS, Trial, noise_frames
 from craik.experiments.distill.bodies import Look, rows_of, watch
 from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, one_of, positive
 from craik.tasks.bodies.rollouts import Environment
 from craik.tasks.privileged import PrivilegedData
@@ -119,6 +118,6 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (sum(costs[:place]) + part * costs[place]) / sum(costs), f"{row['variant']}  error {number(row, 'selection'):.4f}"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the test errors while training, ablations and other uses apart (figure 4.9), and every seed's outcome."""
     return {"test-errors": draw_errors(rows), "outcomes": draw_outcomes(rows)}

@@ -1,26 +1,24 @@
 """The Game of Life's figure, test accuracy against the number of boards, and what is claimed of it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, number, numbers, where
+from craik.lab import Claim, Measurement, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 
 LABELS = {"meta": "LDT", "random": "fixed random teacher", "oracle": "fixed oracle teacher", "none": "no teacher"}
 ROLES = {"meta": "ours", "random": "fourth", "oracle": "third", "none": "baseline"}
 
 
-def best_trials(rows: Sequence[Row], method: str, count: int) -> list[Row]:
+def best_trials(rows: Rows, method: str, count: int) -> Rows:
     """Return for each seed the trial that is best on held-out boards."""
-    groups = by_seed(where(rows, method=method, examples=count)).values()
+    groups = rows.where(method=method, examples=count).by("seed").values()
     return [max(group, key=lambda row: number(row, "selection")) for group in groups]
 
 
-def draw_accuracy(rows: Sequence[Row]) -> Figure:
+def draw_accuracy(rows: Rows) -> Figure:
     """Draw test accuracy against the number of boards (figure 4.6)."""
     counts = sorted({int(number(row, "examples")) for row in rows})
     figure, (axes,) = panels(
@@ -28,13 +26,13 @@ def draw_accuracy(rows: Sequence[Row]) -> Figure:
         "are best on held-out boards; median over seeds with the range. Dotted: always the more frequent answer.",
         height=3.2,
     )
-    methods = [method for method in LABELS if where(rows, method=method)]
+    methods = [method for method in LABELS if rows.where(method=method)]
     for place, method in enumerate(methods):
-        lines = np.array([numbers(best_trials(rows, method, count), "selected") for count in counts]).T
+        lines = np.array([best_trials(rows, method, count)["selected"] for count in counts]).T
         aside = np.array(counts) * 1.03 ** (place - (len(methods) - 1) / 2)  # seeds of different methods side by side
         band(axes, aside, lines, LABELS[method], COLOURS[ROLES[method]])
         axes.plot(np.broadcast_to(aside, lines.shape).T, lines.T, "o", color=COLOURS[ROLES[method]], markersize=5, alpha=0.8)
-    majority = float(np.median(numbers(rows, "majority")))
+    majority = float(np.median(rows["majority"]))
     axes.axhline(majority, color=COLOURS["reference"], linestyle=":")
     axes.set(xlabel="training boards", ylabel="test accuracy", xscale="log", xticks=counts, ylim=(0.45, 1.02))
     axes.set_xlim(counts[0] / 1.2, counts[-1] * 1.2)
@@ -51,13 +49,13 @@ class Advantage:
     method: str
     over: str
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the difference, median over seeds, or None where a method was not run."""
-        if not where(rows, method=self.method) or not (self.over == "majority" or where(rows, method=self.over)):
+        if not rows.where(method=self.method) or not (self.over == "majority" or rows.where(method=self.over)):
             return None
-        return bootstrap([self._of(group) for group in by_seed(rows).values()])
+        return bootstrap([self._of(group) for group in rows.by("seed").values()])
 
-    def _of(self, rows: Sequence[Row]) -> float:
+    def _of(self, rows: Rows) -> float:
         found: list[float] = []
         for count in sorted({int(number(row, "examples")) for row in rows}):
             mine = best_trials(rows, self.method, count)[0]

@@ -1,6 +1,5 @@
 """Table 7 and figures 4.7 and 4.8: what is read from the rows of `distill_mujoco`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, curves, number, where
+from craik.lab import Claim, Measurement, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 
 LABELS = {"no-teacher": "no teacher", "auxiliary": "auxiliary head", "ldt": "LDT"}
@@ -26,7 +24,7 @@ TABLE = {
 """Table C.7 (table 7 of the paper): minimum mean squared errors over eight seeds' runs, simulated with -v2."""
 
 
-def best_finals(rows: Sequence[Row], environment: str, method: str, by: str) -> list[Row]:
+def best_finals(rows: Rows, environment: str, method: str, by: str) -> Rows:
     """Return for each seed the final row of the method's best setting.
 
     Args:
@@ -36,7 +34,7 @@ def best_finals(rows: Sequence[Row], environment: str, method: str, by: str) -> 
         by: the column that is least: "selection" for choosing on held-out examples, "as_printed" for choosing as the
             papers do, on test error at the best time.
     """
-    groups = by_seed(where(rows, kind="final", environment=environment, method=method)).values()
+    groups = rows.where(kind="final", environment=environment, method=method).by("seed").values()
     return [min(group, key=lambda row: number(row, by)) for group in groups]
 
 
@@ -57,7 +55,7 @@ class Ratio:
     over: str
     key: Measure
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the ratio, or None where a method was not run."""
         by = "selection" if self.key == "selected" else "as_printed"
         ours, theirs = (best_finals(rows, self.environment, method, by) for method in ("ldt", self.over))
@@ -73,7 +71,7 @@ class Least:
     environment: str
     method: str
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the least error, its interval over seeds, or None where the method was not run."""
         found = best_finals(rows, self.environment, self.method, "as_printed")
         return bootstrap([number(row, "as_printed") for row in found], np.min) if found else None
@@ -85,7 +83,7 @@ class GapDifference:
 
     environment: str
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the difference of test minus training errors, each at the time selected on held-out examples."""
         ours, theirs = (best_finals(rows, self.environment, method, "selection") for method in ("ldt", "no-teacher"))
         if not ours or not theirs:
@@ -146,7 +144,7 @@ def _claims(environment: str) -> list[Claim]:
 CLAIMS: tuple[Claim, ...] = tuple(claim for environment in TABLE for claim in _claims(environment))
 
 
-def draw_errors(rows: Sequence[Row]) -> Figure:
+def draw_errors(rows: Rows) -> Figure:
     """Draw the test error of each method's selected setting over ordinary steps (figure 4.7)."""
     figure = _per_environment(rows, "test", "mean squared error", log=True)
     figure.set_label(
@@ -156,15 +154,15 @@ def draw_errors(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def draw_gaps(rows: Sequence[Row]) -> Figure:
+def draw_gaps(rows: Rows) -> Figure:
     """Draw test error minus training error over ordinary steps (figure 4.8)."""
     figure = _per_environment(rows, "gap", "test - training error", log=False)
     figure.set_label("Generalisation gap while training (figure 4.8): test error minus training error, median and range.")
     return figure
 
 
-def _per_environment(rows: Sequence[Row], key: str, label: str, log: bool) -> Figure:
-    environments = [name for name in TABLE if where(rows, kind="final", environment=name)]
+def _per_environment(rows: Rows, key: str, label: str, log: bool) -> Figure:
+    environments = [name for name in TABLE if rows.where(kind="final", environment=name)]
     columns = 1 if len(environments) == 1 else 2
     figure, all_axes = panels(columns, -(-len(environments) // columns))
     for axes in all_axes[len(environments) :]:
@@ -172,7 +170,7 @@ def _per_environment(rows: Sequence[Row], key: str, label: str, log: bool) -> Fi
     for axes, environment in zip(all_axes, environments, strict=False):
         for method in LABELS:
             _draw_method(axes, rows, environment, method, key)
-            if log and where(rows, kind="final", environment=environment, method=method):
+            if log and rows.where(kind="final", environment=environment, method=method):
                 printed = TABLE[environment][method]
                 axes.axhline(printed, color=COLOURS[ROLES[method]], linestyle=":", linewidth=1.0)
         axes.set(title=environment, xlabel="ordinary steps of the student", ylabel=label)
@@ -185,11 +183,11 @@ def _per_environment(rows: Sequence[Row], key: str, label: str, log: bool) -> Fi
     return figure
 
 
-def _draw_method(axes: Axes, rows: Sequence[Row], environment: str, method: str, key: str) -> None:
-    lines: list[Row] = []
+def _draw_method(axes: Axes, rows: Rows, environment: str, method: str, key: str) -> None:
+    lines: Rows = []
     for final in best_finals(rows, environment, method, "selection"):
-        points = where(rows, kind="curve", environment=environment, method=method, place=final["place"], seed=final["seed"])
+        points = rows.where(kind="curve", environment=environment, method=method, place=final["place"], seed=final["seed"])
         lines += [{**row, "gap": number(row, "test") - number(row, "training")} for row in points]
     if lines:
-        steps, found = curves(lines, "step", key)
+        steps, found = lines.curves("step", key)
         band(axes, steps, found, LABELS[method], COLOURS[ROLES[method]])

@@ -9,16 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from craik.experiments.distill.noisy_labels.calibration import CONFIDENCES
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, curves, number, numbers, where
+from craik.lab import Claim, Measurement, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, colour, panels
 
 LEAST_SHARE = 0.002
 """Bins that hold less of the test set are not drawn: their frequency is chance."""
 
 
-def _labels(rows: Sequence[Row]) -> list[str]:
-    finals = where(rows, kind="final")
+def _labels(rows: Rows) -> list[str]:
+    finals = rows.where(kind="final")
     order = sorted(finals, key=lambda row: (row["method"] != "no-teacher", number(row, "beta"), str(row["label"])))
     return list(dict.fromkeys(str(row["label"]) for row in order))
 
@@ -36,7 +35,7 @@ def set_of(labels: Sequence[str], without: Sequence[str]) -> list[str]:
     return [label for label in labels if label not in without]
 
 
-def draw_losses(rows: Sequence[Row]) -> Figure:
+def draw_losses(rows: Rows) -> Figure:
     """Draw test loss against ordinary steps for every student, with the Bayes loss."""
     figure, (axes,) = panels(
         caption="Test loss while training (figure 4.4b): median over seeds, with the range. Red: no teacher, from light to "
@@ -45,16 +44,16 @@ def draw_losses(rows: Sequence[Row]) -> Figure:
     )
     labels = _labels(rows)
     for label in labels:
-        steps, lines = curves(where(rows, kind="curve", label=label), "step", "test")
+        steps, lines = rows.where(kind="curve", label=label).curves("step", "test")
         band(axes, steps, lines, label, _colours(labels)[label])
-    bayes = float(np.median(numbers(where(rows, kind="final"), "bayes")))
+    bayes = float(np.median(rows.where(kind="final")["bayes"]))
     axes.axhline(bayes, color=COLOURS["reference"], linestyle=":", label="Bayes")
     axes.set(xlabel="ordinary steps of the student", ylabel="test loss (nats)", ylim=(bayes - 0.03, bayes + 0.6))
     axes.legend(ncols=2, loc="upper right")
     return figure
 
 
-def draw_calibration(rows: Sequence[Row]) -> Figure:
+def draw_calibration(rows: Rows) -> Figure:
     """Draw for every student how often a class was drawn against the probability given to it."""
     labels = _labels(rows)
     plain = [label for label in labels if not label.startswith("LDT")]
@@ -68,18 +67,18 @@ def draw_calibration(rows: Sequence[Row]) -> Figure:
     for axes, title, some in ((left, "No teacher", plain), (right, "LDT", set_of(labels, plain))):
         axes.plot([0, 1], [0, 1], ":", color=COLOURS["reference"])
         for label in some:
-            _draw_curve(axes, where(rows, kind="calibration", label=label), label, _colours(labels)[label])
+            _draw_curve(axes, rows.where(kind="calibration", label=label), label, _colours(labels)[label])
         axes.set(title=title, xlabel="probability given", xlim=(0, 1), ylim=(0, 1), aspect="equal")
         axes.legend(loc="upper left")
     left.set_ylabel("frequency")
     return figure
 
 
-def _draw_curve(axes: Axes, rows: Sequence[Row], label: str, shade: str) -> None:
+def _draw_curve(axes: Axes, rows: Rows, label: str, shade: str) -> None:
     """Draw one student's calibration, the seeds of the rows pooled."""
-    places = (np.array(numbers(rows, "confidence")) * CONFIDENCES).astype(int).clip(max=CONFIDENCES - 1)
-    share, given, frequency = (np.array(numbers(rows, key)) for key in ("share", "confidence", "frequency"))
-    seeds = len(by_seed(rows))
+    places = (np.array(rows["confidence"]) * CONFIDENCES).astype(int).clip(max=CONFIDENCES - 1)
+    share, given, frequency = (np.array(rows[key]) for key in ("share", "confidence", "frequency"))
+    seeds = len(rows.by("seed"))
     found = [place for place in sorted(set(places.tolist())) if share[places == place].sum() / seeds >= LEAST_SHARE]
     x = [np.average(given[places == place], weights=share[places == place]) for place in found]
     y = [np.average(frequency[places == place], weights=share[places == place]) for place in found]
@@ -100,18 +99,18 @@ class Excess:
     key: str
     over: Literal["no-teacher", "bayes"]
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the difference, or None where a student was not trained."""
-        finals = where(rows, kind="final")
-        ours = where(finals, label=self.label) if self.label else where(finals, method="no-teacher")
-        if not ours or not where(finals, method="no-teacher"):
+        finals = rows.where(kind="final")
+        ours = finals.where(label=self.label) if self.label else finals.where(method="no-teacher")
+        if not ours or not finals.where(method="no-teacher"):
             return None
-        return bootstrap([self._of(group) for group in by_seed(finals).values()])
+        return bootstrap([self._of(group) for group in finals.by("seed").values()])
 
-    def _of(self, rows: Sequence[Row]) -> float:
-        plain = where(rows, method="no-teacher")
-        mine = min(numbers(where(rows, label=self.label) if self.label else plain, self.key))
-        return mine - (number(rows[0], "bayes") if self.over == "bayes" else min(numbers(plain, self.key)))
+    def _of(self, rows: Rows) -> float:
+        plain = rows.where(method="no-teacher")
+        mine = min((rows.where(label=self.label) if self.label else plain)[self.key])
+        return mine - (number(rows[0], "bayes") if self.over == "bayes" else min(plain[self.key]))
 
 
 FIGURE = "thesis figure 4.4b; paper figure 3d"

@@ -1,21 +1,19 @@
 """Task A's heat maps over dimensions and numbers of examples, and what is claimed of them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, number, numbers, where
+from craik.lab import Claim, Measurement, Rows, bootstrap, number
 from craik.lab.drawing import panels
 
 LABELS = {"no-teacher": "no teacher", "ldt-fixed": "LDT, fixed split", "ldt-redrawn": "LDT, redrawn split"}
 
 
-def heat_maps(rows: Sequence[Row], key: str, what: str) -> Figure:
+def heat_maps(rows: Rows, key: str, what: str) -> Figure:
     """Draw one map a method: dimensions across, numbers of examples upwards, the mean over seeds as colour and number."""
-    methods = [method for method in LABELS if where(rows, method=method)]
+    methods = [method for method in LABELS if rows.where(method=method)]
     across, up = (sorted({int(number(row, name)) for row in rows}) for name in ("inputs", "examples"))
     figure, all_axes = panels(
         len(methods), caption=f"{what}: mean over seeds. Chance is 0.50.", height=1.4 + 0.36 * max(4, len(up))
@@ -37,8 +35,8 @@ def heat_maps(rows: Sequence[Row], key: str, what: str) -> Figure:
     return figure
 
 
-def _mean(rows: Sequence[Row], key: str, **values: str | int) -> float:
-    return float(np.mean(numbers(where(rows, **values), key)))
+def _mean(rows: Rows, key: str, **values: str | int) -> float:
+    return float(np.mean(rows.where(**values)[key]))
 
 
 @dataclass(frozen=True)
@@ -57,21 +55,21 @@ class Advantage:
     method: str
     least: bool = False
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
+    def __call__(self, rows: Rows) -> Measurement | None:
         """Return the difference, or None where a method was not run."""
-        if not where(rows, method=self.over) or not where(rows, method=self.method):
+        if not rows.where(method=self.over) or not rows.where(method=self.method):
             return None
-        table = [self._cells(group) for group in by_seed(rows).values()]
+        table = [self._cells(group) for group in rows.by("seed").values()]
         if not self.least:
             return bootstrap([float(np.mean(cells)) for cells in table], np.mean)
         means = np.mean(table, axis=0)
         return bootstrap(np.array(table)[:, int(means.argmin())], np.mean)
 
-    def _cells(self, rows: Sequence[Row]) -> list[float]:
+    def _cells(self, rows: Rows) -> list[float]:
         cells = sorted({(int(number(row, "inputs")), int(number(row, "examples"))) for row in rows})
         return [
-            numbers(where(rows, method=self.method, inputs=d, examples=n), self.key)[0]
-            - numbers(where(rows, method=self.over, inputs=d, examples=n), self.key)[0]
+            rows.where(method=self.method, inputs=d, examples=n)[self.key][0]
+            - rows.where(method=self.over, inputs=d, examples=n)[self.key][0]
             for d, n in cells
         ]
 

@@ -4,7 +4,7 @@ Two hidden numbers decide the label by XOR. The privileged data show them behind
 privileged data teaches nothing; a teacher that is trained by the student's validation loss learns to undo the signs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,17 +13,16 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import Distillation, Examples, SquaredError, Target, split_rows
+from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.splits import check_split
 from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
 from craik.experiments.distill.xor.figures import CLAIMS, heat_maps
-from craik.lab.claims import Row
-from craik.lab.columns import number
+from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
-from craik.tasks.privileged import PrivilegedData
+from craik.tasks.privileged import Part, PrivilegedData
 
 REPRODUCES = "thesis section 4.4.1 (task A), figure 4.3b; paper section 4.1, figure 3b"
 
@@ -118,7 +117,7 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(prediction[:, 0], y, reduction="none")
 
 
-def train(config: Config, method: Method, student: nn.Module, examples: Examples) -> Iterator[int]:
+def train(config: Config, method: Method, student: nn.Module, examples: Part) -> Iterator[int]:
     """Train a student in place; yield the number of its ordinary steps after every round."""
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
@@ -132,29 +131,20 @@ def train(config: Config, method: Method, student: nn.Module, examples: Examples
         yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
         return
     teacher = Teacher(config, torch.Generator().manual_seed(config.seed + 2**33))
+    splitting = "redrawn" if method == "ldt-redrawn" else "fixed"
     distillation = Distillation(
-        student,
-        teacher,
-        examples,
-        split_rows(len(examples.y), config.validation, generator),
-        layers=["0"],
-        student_optimizer=optimizer,
-        meta_optimizer=torch.optim.Adam(teacher.parameters(), config.meta_lr),
-        inner="student",
-        label_loss=label_loss,
-        alpha=config.alpha,
-        inner_steps=config.inner_steps,
-        student_steps=config.student_steps,
-        batch_size=config.batch,
-        generator=generator,
-        teaching_loss=SquaredError("mean"),
-        splitting="redrawn" if method == "ldt-redrawn" else "fixed",
-        moments=config.moments,
+        Lesson(student, teacher, ["0"], label_loss, config.alpha),
+        Examples(*examples),
+        split_rows(len(examples.y), config.validation, generator, splitting),
+        Unrolling("student", config.inner_steps, config.batch, config.moments),
+        optimizer,
+        torch.optim.Adam(teacher.parameters(), config.meta_lr),
+        generator,
     )
     yield from rounds_of(distillation.step, config.rounds, config.student_steps)
 
 
-def accuracy(student: nn.Module, examples: Examples) -> float:
+def accuracy(student: nn.Module, examples: Part) -> float:
     """Return a student's accuracy."""
     with torch.no_grad():
         return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())
@@ -187,7 +177,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / (len(config.inputs) * len(config.examples) * len(methods)), text
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the heat maps as printed (maximum over training) and by selection on held-out examples."""
     return {
         "heat-maps": heat_maps(rows, "as_printed", "Maximum test accuracy while training, as printed (figure 4.3b)"),

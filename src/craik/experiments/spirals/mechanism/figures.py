@@ -1,4 +1,4 @@
-"""The figures of `spirals`, drawn from its rows."""
+"""Learning curves, the decision boundaries on the spiral plane, and every seed's outcome."""
 
 import math
 from collections.abc import Sequence
@@ -7,16 +7,24 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from craik.lab.claims import Row
-from craik.lab.columns import curves, number, numbers, where
+from craik.experiments.spirals.mechanism.run import BOUNDARY_EXTENT
+from craik.experiments.spirals.methods import LABELS, ROLES, Method
+from craik.experiments.spirals.training import CONVERGED
+from craik.lab import Row, Rows, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
 
-_ROLES: dict[str, str] = {"mean": "baseline", "and-mask": "ours"}
-_LABELS: dict[str, str] = {"mean": "averaging", "and-mask": "AND-mask"}
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw learning curves, the decision boundaries on the spiral plane, and every seed's outcome."""
+    return {
+        "learning-curves": learning_curves(rows),
+        "decision-boundary": decision_boundaries(rows, BOUNDARY_EXTENT),
+        "outcomes": outcomes(rows, CONVERGED),
+    }
 
 
-def learning_curves(rows: Sequence[Row]) -> Figure:
+def learning_curves(rows: Rows) -> Figure:
     """Draw training accuracy and accuracy on held-out environments over steps (after figure B.5)."""
     figure, (left, right) = panels(
         2,
@@ -26,18 +34,18 @@ def learning_curves(rows: Sequence[Row]) -> Figure:
     )
     for axes, key, title in ((left, "train_accuracy", "Training"), (right, "validation_accuracy", "Held-out environments")):
         for method in _methods(rows):
-            steps, lines = curves(where(rows, kind="curve", method=method), "step", key)
-            band(axes, steps, lines, _LABELS[method], COLOURS[_ROLES[method]])
+            steps, lines = rows.where(kind="curve", method=method).curves("step", key)
+            band(axes, steps, lines, LABELS[method], COLOURS[ROLES[method]])
         axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
         axes.set(title=title, xlabel="step", ylabel="accuracy", ylim=(0.4, 1.03))
     right.legend(loc="center right")
     return figure
 
 
-def decision_boundaries(rows: Sequence[Row], extent: float) -> Figure:
+def decision_boundaries(rows: Rows, extent: float) -> Figure:
     """Draw the probability of label 1 over the spiral plane for each method, for the median seed, with the spirals on top."""
     methods = _methods(rows)
-    seed = _median_seed(where(rows, kind="final", method=methods[-1]))
+    seed = _median_seed(rows.where(kind="final", method=methods[-1]))
     figure, all_axes = panels(
         len(methods),
         caption=f"The spiral plane as each network sees it (seed {seed}, the median by test accuracy): probability of the "
@@ -46,9 +54,9 @@ def decision_boundaries(rows: Sequence[Row], extent: float) -> Figure:
         height=3.6,
     )
     for axes, method in zip(all_axes, methods, strict=True):
-        grid = str(where(rows, kind="boundary", method=method, seed=seed)[0]["grid"])
+        grid = str(rows.where(kind="boundary", method=method, seed=seed)[0]["grid"])
         _draw_plane(axes, grid, extent)
-        axes.set(title=_LABELS[method], xlabel="spiral plane, x", aspect="equal")
+        axes.set(title=LABELS[method], xlabel="spiral plane, x", aspect="equal")
     all_axes[0].set_ylabel("spiral plane, y")
     return figure
 
@@ -79,7 +87,7 @@ def _draw_plane(axes: Axes, grid: str, half: float) -> None:
     axes.grid(visible=False)
 
 
-def outcomes(rows: Sequence[Row], loss_of_converged: float) -> Figure:
+def outcomes(rows: Rows, loss_of_converged: float) -> Figure:
     """Draw every seed's test accuracy against its final training loss: a run that fails says so in the training loss."""
     figure, (axes,) = panels(
         caption=f"Every seed: test accuracy against final training loss. Hollow: training loss above {loss_of_converged}, not "
@@ -88,12 +96,12 @@ def outcomes(rows: Sequence[Row], loss_of_converged: float) -> Figure:
     )
     for method in _methods(rows):
         for converged in (True, False):
-            some = where(rows, kind="final", method=method, converged=converged)
-            colour = COLOURS[_ROLES[method]]
-            label = _LABELS[method] if converged or not where(rows, kind="final", method=method, converged=True) else None
+            some = rows.where(kind="final", method=method, converged=converged)
+            colour = COLOURS[ROLES[method]]
+            label = LABELS[method] if converged or not rows.where(kind="final", method=method, converged=True) else None
             axes.plot(
-                [max(loss, 1e-6) for loss in numbers(some, "train_loss")],
-                numbers(some, "test_accuracy"),
+                [max(loss, 1e-6) for loss in some["train_loss"]],
+                some["test_accuracy"],
                 "o",
                 color=colour,
                 markerfacecolor=colour if converged else "white",
@@ -105,5 +113,5 @@ def outcomes(rows: Sequence[Row], loss_of_converged: float) -> Figure:
     return figure
 
 
-def _methods(rows: Sequence[Row]) -> list[str]:
-    return [method for method in _LABELS if where(rows, kind="final", method=method)]
+def _methods(rows: Rows) -> list[Method]:
+    return [method for method in LABELS if rows.where(kind="final", method=method)]

@@ -1,6 +1,6 @@
 """The figure of `hessians`, drawn from its rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -8,13 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.agreement.consistency import karcher_mean
-from craik.lab.claims import Row
-from craik.lab.columns import curves, numbers, where
+from craik.lab import Rows
 from craik.lab.drawing import COLOURS, panels
+from craik.surfaces import karcher_mean
 
 
-def draw(rows: Sequence[Row], pairs: Mapping[float, tuple[Tensor, Tensor]]) -> Figure:
+def draw(rows: Rows, pairs: Mapping[float, tuple[Tensor, Tensor]]) -> Figure:
     """Draw the contour lines (figures 3.3 and B.3), and inconsistency beside both bounds in one dimension.
 
     Args:
@@ -31,11 +30,11 @@ def draw(rows: Sequence[Row], pairs: Mapping[float, tuple[Tensor, Tensor]]) -> F
     )
     for axes, curvature, printed in ((left, 0.05, "printed 5"), (middle, 0.01, "printed 25, 100")):
         _ellipses(axes, *pairs[curvature])
-        ratio = numbers(where(rows, kind="caption", curvature=curvature), "volume_ratio")[0]
+        ratio = rows.where(kind="caption", curvature=curvature)["volume_ratio"][0]
         axes.set_title(f"c = {curvature:g}: {ratio:.2f}\n({printed})")
-    some = where(rows, kind="one-dimension")
+    some = rows.where(kind="one-dimension")
     for key, role, style in (("inconsistency", "ink", "-"), ("printed", "baseline", "--"), ("corrected", "ours", "--")):
-        x, lines = curves(some, "ratio", key)
+        x, lines = some.curves("ratio", key)
         axes_label = key if key == "inconsistency" else f"bound, {key}"
         right.plot(x, lines[0], style, color=COLOURS[role], label=axes_label)
     right.set(xscale="log", yscale="log", xlabel="r", xlim=(1, 1e3), ylim=(0.8, 2e3), title="in units of epsilon\n")

@@ -6,7 +6,7 @@ measured as printed and as we find them.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -14,11 +14,10 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Generator, Tensor
 
-from craik.agreement.consistency import karcher_mean, proposition_3_bound, proposition_3_inconsistency
 from craik.experiments.surfaces.hessians.figures import draw
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import by_seed, number, numbers, where
+from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
 from craik.lab.limits import at_least, not_empty, positive
+from craik.surfaces import karcher_mean, proposition_3_bound, proposition_3_inconsistency
 
 REPRODUCES = "thesis section 3.2.2, figures 3.3 and B.3, proposition 3; paper section 2.2, figures 3 and 12"
 
@@ -148,7 +147,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return done / (2 * len(config.dimensions)), f"{row['n']} parameters"
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the contour lines (figures 3.3 and B.3), and inconsistency beside both bounds in one dimension."""
     return {"hessians": draw(rows, {curvature: caption(curvature) for curvature in CURVATURES})}
 
@@ -164,13 +163,13 @@ class _Measure:
     values: tuple[tuple[str, str | int | float | bool], ...]
     key: str
 
-    def __call__(self, rows: Sequence[Row]) -> Measurement | None:
-        groups = by_seed(where(rows, **dict(self.values)))
-        return bootstrap([max(numbers(group, self.key)) for group in groups.values()]) if groups else None
+    def __call__(self, rows: Rows) -> Measurement | None:
+        groups = rows.where(**dict(self.values)).by("seed")
+        return bootstrap([max(group[self.key]) for group in groups.values()]) if groups else None
 
 
-def _tightness(rows: Sequence[Row]) -> Measurement | None:
-    some = where(rows, kind="one-dimension", ratio=RATIOS[-1])
+def _tightness(rows: Rows) -> Measurement | None:
+    some = rows.where(kind="one-dimension", ratio=RATIOS[-1])
     return bootstrap([number(row, "inconsistency") / number(row, "corrected") for row in some]) if some else None
 
 

@@ -9,8 +9,7 @@ from jaxtyping import Float64
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from craik.lab.claims import Row
-from craik.lab.columns import by_seed, number, where
+from craik.lab import Rows, number
 from craik.lab.drawing import COLOURS, panels
 
 
@@ -23,9 +22,9 @@ class Surfaces(NamedTuple):
     patchwork: tuple[float, float]
 
 
-def descents(rows: Sequence[Row], surfaces: Surfaces, methods: Sequence[str]) -> Figure:
+def descents(rows: Rows, surfaces: Surfaces, methods: Sequence[str]) -> Figure:
     """Draw paths from the same starts on every surface."""
-    first = next(iter(by_seed(rows)))
+    first = next(iter(rows.by("seed")))
     figure, (top, *below, spare) = panels(
         3,
         2,
@@ -39,7 +38,7 @@ def descents(rows: Sequence[Row], surfaces: Surfaces, methods: Sequence[str]) ->
     box = (surfaces.line[0], surfaces.line[-1])
     for axes, method in zip((top, *below), ("mean", "A alone", "B alone", "AND-mask", "geometric mean"), strict=True):
         _surface(axes, surfaces, environments.get(method))
-        for row in where(rows, kind="path", method=method, seed=first):
+        for row in rows.where(kind="path", method=method, seed=first):
             x, y = np.array([point.split(",") for point in str(row["line"]).split()], dtype=float).T
             axes.plot(x, y, color="#fdfdfd", linewidth=0.9)
             axes.plot(x[:1], y[:1], "o", markerfacecolor="white", markeredgecolor=COLOURS["ink"], markersize=4)
@@ -58,10 +57,10 @@ def _surface(axes: Axes, surfaces: Surfaces, environment: int | None) -> None:
     axes.grid(visible=False)
 
 
-def _shares(axes: Axes, rows: Sequence[Row], methods: Sequence[str]) -> None:
+def _shares(axes: Axes, rows: Rows, methods: Sequence[str]) -> None:
     """Draw the share of starts that each method carries to either minimum."""
     for offset, key, role in ((0.2, "consistent", "ours"), (-0.2, "patchwork", "baseline")):
-        values = [np.median([number(row, key) for row in where(rows, kind="outcome", method=method)]) for method in methods]
+        values = [np.median([number(row, key) for row in rows.where(kind="outcome", method=method)]) for method in methods]
         axes.barh(np.arange(len(methods)) + offset, values, height=0.36, color=COLOURS[role], label=key)
     axes.set_yticks(range(len(methods)), methods)
     axes.set(title="share that reaches", xlim=(0, 1.1), ylim=(-0.6, len(methods) + 0.9))
@@ -69,7 +68,7 @@ def _shares(axes: Axes, rows: Sequence[Row], methods: Sequence[str]) -> None:
     axes.grid(visible=False)
 
 
-def fading(rows: Sequence[Row]) -> Figure:
+def fading(rows: Rows) -> Figure:
     """Draw three pairs of quadratics with one and the same mean, and the length of the geometric mean's gradient."""
     figure, axes = panels(
         4,
@@ -88,7 +87,7 @@ def fading(rows: Sequence[Row]) -> Figure:
             panel.annotate("", (1.4 + step, 1.4 + step), (1.4, 1.4), arrowprops={"arrowstyle": "->", "color": COLOURS[role]})
         panel.set(title=f"k = {k:g}", xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xticks=[], yticks=[])
         panel.grid(visible=False)
-    some = where(rows, kind="fading", seed=next(iter(by_seed(rows))))
+    some = rows.where(kind="fading", seed=next(iter(rows.by("seed"))))
     ks = [number(row, "k") for row in some]
     axes[3].plot(ks, [number(row, "ratio") for row in some], "o", color=COLOURS["ink"], markersize=4)
     axes[3].plot(np.linspace(0, 1, 100), np.sqrt(1 - np.linspace(0, 1, 100) ** 2), ":", color=COLOURS["reference"])

@@ -6,7 +6,7 @@ cannot tell the two minima apart; the environments' gradients can.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,9 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.agreement import AndMask, GeometricMean, Mean, Rule
-from craik.experiments.agreement.stacked import combined
+from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
 from craik.experiments.surfaces.landscapes.figures import Surfaces, descents, fading
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import OverSeeds, by_seed, number, where
+from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
 from craik.lab.limits import at_least, between, not_empty, positive
 
 REPRODUCES = "thesis section 3.1, figures 3.1 and B.2; paper section 1, figure 1"
@@ -93,7 +91,7 @@ def direction(method: str, found: Float[Tensor, "2 starts 2"]) -> Float[Tensor, 
     """Return what a method follows, given both environments' gradients."""
     rules: dict[str, Rule] = {"mean": Mean(), "AND-mask": AndMask(1.0), "geometric mean": GeometricMean(1.0)}
     alone = {"A alone": found[0], "B alone": found[1]}
-    return alone[method] if method in alone else combined(rules[method], found)
+    return alone[method] if method in alone else combine(rules[method], found).gradient
 
 
 def descend(method: str, starts: Float[Tensor, "starts 2"], config: Config) -> Iterator[Float[Tensor, "starts 2"]]:
@@ -110,7 +108,8 @@ def faded(inconsistency: float, points: Float[Tensor, "points 2"]) -> float:
     k = inconsistency
     curvatures = points.new_tensor([[1 + k, 1 - k], [1 - k, 1 + k]])
     found = curvatures[:, None, :] * points
-    return float((combined(GeometricMean(1.0), found).norm(dim=1) / combined(Mean(), found).norm(dim=1)).mean())
+    geometric, arithmetic = (combine(rule, found).gradient.norm(dim=1) for rule in (GeometricMean(1.0), Mean()))
+    return float((geometric / arithmetic).mean())
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -144,7 +143,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     return (METHODS.index(str(row["method"])) + 1) / (len(METHODS) + 1), str(row["method"])
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the surfaces with descent paths (figure 3.1), and quadratics whose gradients fade (figure B.2)."""
     return {"descent": descents(rows, surfaces(), METHODS), "fading": fading(rows)}
 
@@ -156,14 +155,14 @@ def surfaces() -> Surfaces:
     return Surfaces(line.numpy(), both.numpy(), CONSISTENT, PATCHWORK)
 
 
-def either_alone(rows: Sequence[Row]) -> Measurement | None:
+def either_alone(rows: Rows) -> Measurement | None:
     """Return the larger share of starts, of A alone and B alone, that ends in the patchwork minimum; median over seeds."""
-    groups = by_seed([*where(rows, method="A alone", kind="outcome"), *where(rows, method="B alone", kind="outcome")])
+    groups = Rows([*rows.where(method="A alone", kind="outcome"), *rows.where(method="B alone", kind="outcome")]).by("seed")
     return bootstrap([max(number(row, "patchwork") for row in group) for group in groups.values()]) if groups else None
 
 
-def _fade(rows: Sequence[Row]) -> Measurement | None:
-    groups = by_seed(where(rows, kind="fading"))
+def _fade(rows: Rows) -> Measurement | None:
+    groups = rows.where(kind="fading").by("seed")
     steps = [
         np.diff([number(row, "ratio") for row in sorted(group, key=lambda row: number(row, "k"))]) for group in groups.values()
     ]

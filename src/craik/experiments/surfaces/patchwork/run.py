@@ -13,8 +13,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.lab.claims import Claim, Measurement, Row, bootstrap
-from craik.lab.columns import OverSeeds, by_seed, curves, number, where
+from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.lab.limits import at_least
 
@@ -90,7 +89,7 @@ def run(config: Config) -> Iterator[Row]:
         yield {"kind": "function", "name": name, "values": " ".join(f"{value:.4f}" for value in values.tolist())}
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Figure]:
+def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the fit and the changed fit (figure B.1), and both losses against theta_6."""
     figure, (left, middle, right) = panels(
         3,
@@ -102,7 +101,7 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     x = np.linspace(0, 1, GRID)
 
     def values(name: str) -> list[float]:
-        return [float(value) for value in str(where(rows, kind="function", name=name)[0]["values"]).split()]
+        return [float(value) for value in str(rows.where(kind="function", name=name)[0]["values"]).split()]
 
     for axes, shown in ((left, ("printed 1", "centred 1")), (middle, ("printed -0.5",))):
         axes.axvspan(0, 0.5, color="#eef3f6", linewidth=0)
@@ -113,23 +112,23 @@ def figures(rows: Sequence[Row]) -> dict[str, Figure]:
     left.set_title("theta*")
     left.legend()
     middle.set_title("theta_6 = -0.5")
-    some = where(rows, kind="loss", version="printed")
+    some = rows.where(kind="loss", version="printed")
     for key, role, label in (("loss_a", "ours", "A"), ("loss_b", "baseline", "B")):
-        band(right, *curves(some, "theta_6", key), label, COLOURS[role])
+        band(right, *some.curves("theta_6", key), label, COLOURS[role])
     right.set(title="loss", xlabel="theta_6", yscale="log")
     right.legend()
     return {"patchwork": figure}
 
 
-def inconsistency(rows: Sequence[Row]) -> Measurement | None:
+def inconsistency(rows: Rows) -> Measurement | None:
     """Return abs(L_B - L_A) at theta_6 = -0.5, a lower bound of J: that point lies in A's set for a tiny epsilon."""
-    found = where(rows, kind="loss", version="printed", theta_6=-0.5)
+    found = rows.where(kind="loss", version="printed", theta_6=-0.5)
     return bootstrap([abs(number(row, "loss_b") - number(row, "loss_a")) for row in found]) if found else None
 
 
-def change_in_a(rows: Sequence[Row]) -> Measurement | None:
+def change_in_a(rows: Rows) -> Measurement | None:
     """Return the largest change of A's loss over all values of theta_6, median over seeds."""
-    groups = by_seed(where(rows, kind="loss", version="printed"))
+    groups = rows.where(kind="loss", version="printed").by("seed")
     losses = [[number(row, "loss_a") for row in group] for group in groups.values()]
     return bootstrap([max(group) - min(group) for group in losses]) if losses else None
 

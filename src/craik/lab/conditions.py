@@ -1,0 +1,126 @@
+"""Conditions: what must be measured for a claim to hold. The words are derived from the test, so that nothing is typed twice.
+
+A condition speaks of the measured value, or of an end of its interval: `low_above(0)` asks the whole interval to lie above 0.
+`of` says in words what the measured number is.
+
+>>> low_above(0.05, of="difference in test accuracy").words
+'difference in test accuracy above 0.05 with its whole interval'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+
+class Measured(Protocol):
+    """A number with its interval, as `Measurement` is."""
+
+    @property
+    def value(self) -> float | int:
+        """The number."""
+        ...
+
+    @property
+    def low(self) -> float | int:
+        """The lower end of its interval."""
+        ...
+
+    @property
+    def high(self) -> float | int:
+        """The upper end of its interval."""
+        ...
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must be measured for a claim to hold.
+
+    Args:
+        words: the condition as a sentence.
+        test: the same as a function of what was measured.
+        presets: the presets at which the claim is meant to be measured.
+    """
+
+    words: str
+    test: Callable[[Measured], bool]
+    presets: tuple[str, ...] = ("quick", "paper")
+
+    def at(self, *presets: str) -> Condition:
+        """The same condition, meant for these presets instead of quick and paper."""
+        return replace(self, presets=presets)
+
+    def __and__(self, other: Condition) -> Condition:
+        """Both conditions, on one measured number."""
+        return Condition(f"{self.words}, and {other.words}", lambda m: self.test(m) and other.test(m), self.presets)
+
+
+def above(bound: float | int, of: str = "") -> Condition:
+    """The value exceeds the bound."""
+    return Condition(_words(of, f"above {bound:g}"), lambda m: m.value > bound)
+
+
+def at_least(bound: float | int, of: str = "") -> Condition:
+    """The value is the bound or more."""
+    return Condition(_words(of, f"at least {bound:g}"), lambda m: m.value >= bound)
+
+
+def below(bound: float | int, of: str = "") -> Condition:
+    """The value is less than the bound."""
+    return Condition(_words(of, f"below {bound:g}"), lambda m: m.value < bound)
+
+
+def at_most(bound: float | int, of: str = "") -> Condition:
+    """The value is the bound or less."""
+    return Condition(_words(of, f"at most {bound:g}"), lambda m: m.value <= bound)
+
+
+def equal(number: float | int, of: str = "") -> Condition:
+    """The value is the number, exactly."""
+    return Condition(_words(of, f"exactly {number:g}"), lambda m: m.value == number)
+
+
+def between(low: float | int, high: float | int, of: str = "") -> Condition:
+    """The value lies between the bounds, both included."""
+    return Condition(_words(of, f"between {low:g} and {high:g}"), lambda m: low <= m.value <= high)
+
+
+def within(distance: float | int, target: float | int, of: str = "") -> Condition:
+    """The value is no further than the distance from the target."""
+    return Condition(_words(of, f"within {distance:g} of {target:g}"), lambda m: abs(m.value - target) <= distance)
+
+
+def within_share(share: float, target: float | int, of: str = "") -> Condition:
+    """The value is no further from the target than a share of it."""
+    return Condition(_words(of, f"within {100 * share:g} % of {target:g}"), lambda m: abs(m.value / target - 1) <= share)
+
+
+def within_factor(factor: float, target: float, of: str = "") -> Condition:
+    """The value lies between the target over the factor and the target times it."""
+    words = _words(of, f"within a factor of {factor:g} of {target:g}")
+    return Condition(words, lambda m: target / factor <= m.value <= factor * target)
+
+
+def low_above(bound: float | int, of: str = "") -> Condition:
+    """The whole interval exceeds the bound."""
+    return Condition(_words(of, f"above {bound:g} with its whole interval"), lambda m: m.low > bound)
+
+
+def low_at_least(bound: float | int, of: str = "") -> Condition:
+    """No part of the interval is less than the bound."""
+    return Condition(_words(of, f"at least {bound:g} with its whole interval"), lambda m: m.low >= bound)
+
+
+def high_below(bound: float | int, of: str = "") -> Condition:
+    """The whole interval is less than the bound."""
+    return Condition(_words(of, f"below {bound:g} with its whole interval"), lambda m: m.high < bound)
+
+
+def high_at_most(bound: float | int, of: str = "") -> Condition:
+    """No part of the interval exceeds the bound."""
+    return Condition(_words(of, f"at most {bound:g} with its whole interval"), lambda m: m.high <= bound)
+
+
+def _words(of: str, rule: str) -> str:
+    return f"{of} {rule}".strip()

@@ -1,0 +1,3 @@
+"""Checks of other people's choice objects by the theorems that hold for every one, as scikit-learn's ``check_estimator``."""
+
+from craik.testing.rules import check_rule as check_rule
