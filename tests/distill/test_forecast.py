@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.cli.benches import folder, load_package
+from craik.cli.bench import folder, load_package
 from craik.distill import SGD, Adam, Adjoint, Batches, Checkpoint, Labelled, Truncated, forecast_memory, meta_gradient
 
 WIDTH, BATCH, STEPS = 256, 512, 8
