@@ -10,7 +10,7 @@ from craik_benchmarks.unrolls.problem import unrolling
 from torch import nn
 
 from craik import cli
-from craik.cli.benches import folder, load
+from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS
 from craik.nn.convolutions import trajectory_network
 

@@ -52,12 +52,12 @@ def made_here(seeds: Iterable[int], package: str, code: Code | None = None) -> M
         code: where that is known already, so that git is not asked for each seed.
     """
     top = package.partition(".")[0]
-    distributions = required(top) | required("craik")
+    foreign = {"craik", *loaded(required(top) | required("craik"))} - {top}  # an editable craik is not seen to be loaded
     return Made(
         seeds=tuple(seeds),
         code=code or code_of(package),
         machine=machine(),
-        versions=versions(name for name in loaded(distributions) if name != top),
+        versions=versions(sorted(foreign)),
         data=_stated("DATA_DIGESTS", top),
         implementation=_stated("IMPLEMENTATION", top),
         time=now(),

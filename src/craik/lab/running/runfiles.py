@@ -94,10 +94,11 @@ def _nested(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(content: dict[str, Any]) -> tuple[Recipe, tuple[Made, ...], float, tuple[Witness, ...]]:
-    recipe = Recipe(**{one.name: content[one.name] for one in dataclasses.fields(Recipe)})
+    facts = {one.name: content[one.name] for one in dataclasses.fields(Recipe)}
+    recipe = Recipe(**{**facts, "settings": tuple(facts["settings"])})
     made = tuple(Made(**_nested(entry)) for entry in content["made"])
     confirmed = tuple(Witness(**_nested({**one, "rows": tuple(one["rows"])})) for one in content["confirmed"])
-    return dataclasses.replace(recipe, settings=tuple(recipe.settings)), made, content["wall_seconds"], confirmed
+    return recipe, made, content["wall_seconds"], confirmed
 
 
 def _judged(content: dict[str, Any]) -> Judged:

@@ -40,7 +40,7 @@ def witness_words(witness: Witness, seeds: int) -> str:
 
 def older_words(run: Run) -> str:
     """Which of the judged seeds another source made than the one that judged, empty where none."""
-    return f"seeds {numerals(run.older)} by an older source" if run.older else ""
+    return f"seed{'s' * (len(run.older) != 1)} {numerals(run.older)} by an older source" if run.older else ""
 
 
 def made_commits(run: Run) -> list[str]:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from craik.cli import benches
+from craik.cli import bench as benches
 from craik.lab.errors import LabError, UsageError
 
 BENCH = '''"""A bench: of nothing."""
@@ -73,7 +73,7 @@ def test_what_cannot_be_loaded_is_a_sentence(bench, name, kind, sentence):
 
 def test_the_folder_is_beside_the_sources_else_here_else_asked_for(monkeypatch, tmp_path):
     assert benches.folder() == Path(benches.__file__).parents[3] / "benchmarks"
-    monkeypatch.setattr(benches, "__file__", str(tmp_path / "site" / "craik" / "harness" / "benches.py"))
+    monkeypatch.setattr(benches, "__file__", str(tmp_path / "site" / "craik" / "cli" / "bench.py"))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="clone the repository"):
         benches.folder()
