@@ -1,31 +1,52 @@
 # Two commands do everything on a machine with Python 3.11 and make:
 #   make demo   install, run the main experiment, leave a report
-#   make test   install, then linters, types, tests and the documentation's snippets
+#   make test   install, then linters, types, import floors, tests and the documentation's snippets
 PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+CORES  ?= 2
 
-.PHONY: demo test lint docs clean
+.PHONY: demo test lint docs pages wheel verify clean
 
 demo: $(STAMP)
 	$(BIN)/craik run spirals --preset quick --seeds 5 --out runs
 	$(BIN)/craik report runs
 
+# Tests that start processes of their own share one worker (`loadgroup`), so that they do not starve each other.
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(CORES) --dist loadgroup --durations 20
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-cache
 
-# docs/claims.md is generated: what the recorded rows under results/ say today.
+# The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.
 docs: $(STAMP)
-	$(BIN)/craik report results --markdown docs/claims.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# What is generated from the recorded rows under results/: docs/claims.md and the verdicts in the experiments' READMEs.
+pages: $(STAMP)
+	$(BIN)/craik report results --pages --out runs/results.html
+
+# A wheel installed in an empty environment, where no file of the checkout is at hand, runs the main experiment.
+wheel: $(STAMP)
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/pip install --quiet --constraint constraints.txt "$$(ls build/wheel/*.whl)[experiments]"
+	cd build/wheel && venv/bin/craik run spirals --seeds 1 --epochs 2 --examples 128 --environments 4 --out runs
+	cd build/wheel && venv/bin/craik report runs
+	cd build/wheel && venv/bin/python -c "import craik; craik.agreement.kernels.compiled"
+
+# Makes the first seed of every record again and says whether it still gives the recorded rows. Hours; it goes on where it was.
+verify: $(STAMP)
+	$(BIN)/craik verify results --minutes 20
 
 clean:
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) runs build site
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

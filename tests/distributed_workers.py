@@ -12,7 +12,7 @@ from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, SandMask
-from craik.agreement.distributed import HookState, agreement_hook, combine_across_ranks, of_one
+from craik.agreement.machines.ddp import HookState, agreement_hook, combine_across_ranks, of_one
 from craik.agreement.rules import SignalToNoiseMask
 
 TIMEOUT = 60
@@ -102,7 +102,7 @@ def hooked(rank, world):
 def sharded(rank, world):
     from torch.distributed.fsdp import fully_shard
 
-    from craik.agreement.sharded import combine_shards
+    from craik.agreement.machines.sharded import combine_shards
 
     found = {}
     for key in (key for key in RULES if key != "rescaled"):
@@ -121,7 +121,7 @@ def many_environments(rank, world):
     count = 200
     sign = torch.tensor([count, -count, count // 2, 0, 7 * (rank + 1)], dtype=torch.float32)
     from craik.agreement import Statistics
-    from craik.agreement.distributed import all_reduce_statistics
+    from craik.agreement.machines.ddp import all_reduce_statistics
 
     total = all_reduce_statistics(Statistics(count, parameter.detach() + rank, sign), count * world)
     return total.environments, total.sign, total.gradient
@@ -214,7 +214,7 @@ def sharded_dies(rank, world):
     """The last rank is killed between the forward and the backward pass, so that it is missed where gradients are reduced."""
     from torch.distributed.fsdp import fully_shard
 
-    from craik.agreement.sharded import combine_shards
+    from craik.agreement.machines.sharded import combine_shards
 
     model = make()
     fully_shard(model)
@@ -247,7 +247,7 @@ def _enter(work, rank, world, folder):
 def run(work, world, folder, timeout=120):
     """Run work(rank, world) in as many processes; what each returned, None for one that died."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "torch.distributed", "torch.distributed.fsdp", "craik.agreement.distributed"])
+    context.set_forkserver_preload(["torch", "torch.distributed", "torch.distributed.fsdp", "craik.agreement.machines.ddp"])
     processes = [context.Process(target=_enter, args=(work, rank, world, str(folder)), daemon=True) for rank in range(world)]
     for process in processes:
         process.start()

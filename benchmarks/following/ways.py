@@ -13,8 +13,8 @@ from craik_benchmarks.measuring.timing import Step
 from torch import Generator, Tensor, nn
 
 from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Greedy, Matched, match
-from craik.skips.ranking import Ranker
+from craik.skips import Dynamics, Greedy, Matched, match
+from craik.skips.matchings.ranking import Ranker
 from craik.trajectories import Trajectories
 
 Found = list[list[int]]
@@ -42,7 +42,7 @@ def matching(size: Size, batch: int, horizon: int, seed: int) -> dict[str, Way]:
     floats = with_floats(in_bytes)
     lengths: list[int] = floats.lengths.tolist()
     with torch.no_grad():
-        track = match(_model(size, seed), floats, LOSS, Greedy(horizon), keep_predictions=True)
+        track = match(Dynamics(_model(size, seed), LOSS), floats, Greedy(horizon), keep_predictions=True)
     asked = _steps(track)
 
     def ranked(x: Trajectories) -> Found:
@@ -89,7 +89,7 @@ def stepping(size: Size, batch: int, horizon: int, seed: int) -> dict[str, Way]:
 def _network_alone(size: Size, x: Trajectories, horizon: int, seed: int) -> Callable[[], Found]:
     model = _model(size, seed)
     with torch.no_grad():
-        asked = _steps(match(model, x, LOSS, Greedy(horizon), keep_predictions=True))
+        asked = _steps(match(Dynamics(model, LOSS), x, Greedy(horizon), keep_predictions=True))
     inputs = [x.at(rows, times) for _, rows, times in asked]
 
     def step() -> Found:
@@ -105,7 +105,7 @@ def one_step(method: str, size: Size, x: Trajectories, horizon: int, seed: int) 
     lengths: list[int] = x.lengths.tolist()
 
     def ours() -> Found:
-        matched = match(model, x, LOSS, Greedy(horizon))
+        matched = match(Dynamics(model, LOSS), x, Greedy(horizon))
         _backward(model, matched.loss)
         return [row[row >= 0].tolist() for row in matched.matched]
 

@@ -9,6 +9,8 @@ from itertools import pairwise
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
 from torch import Generator, Tensor, nn
 
+from craik.nn.residual import Residual, Scale
+
 GROUPS = 8
 """Groups of every GroupNorm: divides all widths."""
 
@@ -62,44 +64,23 @@ def resnet(blocks: int = 3, width: int = 16, classes: int = 10) -> nn.Sequential
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, classes))
 
 
-class Identity(nn.Module):
-    """Two convolutions with ReLU after each, added to what went in."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.body = nn.Sequential(conv(channels, channels), nn.ReLU(), conv(channels, channels), nn.ReLU())
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the sum."""
-        return x + self.body(x)
-
-
-class Scale(nn.Module):
-    """A constant factor."""
-
-    def __init__(self, factor: float) -> None:
-        super().__init__()
-        self.factor = factor
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the product."""
-        return self.factor * x
-
-
 def fastresnet(width: int = 64, classes: int = 10) -> nn.Sequential:
     """Return the nine-layer residual network of Page (2018) that the papers' CIFAR experiments use: 6.6 million parameters."""
 
     def down(inputs: int, outputs: int) -> list[nn.Module]:
         return [conv(inputs, outputs), nn.ReLU(), nn.MaxPool2d(2)]
 
+    def same(channels: int) -> Residual:
+        return Residual(conv(channels, channels), nn.ReLU(), conv(channels, channels), nn.ReLU())
+
     return nn.Sequential(
         conv(3, width),
         nn.ReLU(),
         *down(width, 2 * width),
-        Identity(2 * width),
+        same(2 * width),
         *down(2 * width, 4 * width),
         *down(4 * width, 8 * width),
-        Identity(8 * width),
+        same(8 * width),
         nn.AdaptiveMaxPool2d(1),
         nn.Flatten(),
         nn.Linear(8 * width, classes, bias=False),

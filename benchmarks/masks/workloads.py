@@ -9,7 +9,7 @@ from craik_benchmarks.masks.problem import Problem, single_examples
 from torch import Generator, Tensor, nn
 
 from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import spirals
+from craik.tasks.boards.spirals import HeldOut, spirals
 
 THRESHOLD = 0.2
 """The threshold of the papers' CIFAR experiments; the spirals ask for full agreement."""
@@ -18,7 +18,7 @@ THRESHOLD = 0.2
 def mlp_34(quick: bool, seed: int) -> Problem:
     """Return the thesis' spirals: 34-256x3-1, LeakyReLU, 32 environments of 128 examples."""
     environments, examples, hidden, layers = (4, 8, 32, 2) if quick else (32, 128, 256, 3)
-    data = spirals(seed, environments, examples, validation_environments=1, test_examples=1).train
+    data = spirals(seed, environments, examples, held_out=HeldOut(1, test_examples=1)).train
     model = mlp(34, 1, Generator().manual_seed(seed), hidden, layers)
     return Problem(model, _binary_cross_entropy, data.x, data.y, data.environments, 1.0)
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import oracles
-from craik.agreement import AndMask, GeometricMean, SandMask, torchjd
+from craik.agreement import AndMask, GeometricMean, SandMask, combine, torchjd
 from small_models import batch, make, squared
 
 
@@ -11,7 +11,7 @@ def test_an_aggregator_of_the_environments_gradients():
     x, y, ids = batch(0, [0, 1, 1, 2])
     stacks = oracles.stacked_gradients(model, squared, x, y, ids)
     for _ in range(2):  # gradients are added to what is there
-        torchjd.aggregate(model, squared(model(x), y), ids, lambda matrix: torchjd.combine(AndMask(0.3), matrix))
+        torchjd.aggregate(model, squared(model(x), y), ids, lambda matrix: combine(AndMask(0.3), matrix).gradient)
     for name, parameter in model.named_parameters():
         gradient, _ = oracles.combine("and-mask", stacks[name], "0.3")
         torch.testing.assert_close(parameter.grad, 2 * gradient, rtol=1e-12, atol=1e-15)
@@ -34,7 +34,7 @@ def test_a_rule_is_a_torchjd_aggregator(rule):
     assert isinstance(aggregator, aggregation.Aggregator)
     matrix = torch.randn(5, 7, generator=torch.Generator().manual_seed(0)) + 0.5
     before = matrix.clone()
-    assert torch.equal(aggregator(matrix), torchjd.combine(rule, matrix))
+    assert torch.equal(aggregator(matrix), combine(rule, matrix).gradient)
     assert torch.equal(matrix, before)
     assert type(rule).__name__ in repr(aggregator)
 

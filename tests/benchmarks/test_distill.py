@@ -12,7 +12,7 @@ from torch import nn
 from craik import cli
 from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS
-from craik.nn.perceptrons import trajectory_network
+from craik.nn.convolutions import trajectory_network
 
 COMPILED = {"craik", "craik_whole", "craik_bf16"}
 """What a test has no time to compile; their graphs are tested in tests/distill."""

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from craik.losses import SquaredError
-from craik.skips import Greedy, encoded, match
+from craik.skips import Dynamics, Greedy, encoded, match
 from craik.trajectories import Trajectories
 
 
@@ -38,9 +38,8 @@ def test_a_detached_target_sends_no_gradient():
     x, encoder, f = parts()
 
     def gradient(detach):
-        found = match(
-            f, encoded(x, encoder, detach=False), SquaredError(), Greedy(3), targets=encoded(x, encoder, detach=detach)
-        )
+        dynamics = Dynamics(f, SquaredError(), targets=encoded(x, encoder, detach=detach))
+        found = match(dynamics, encoded(x, encoder, detach=False), Greedy(3))
         inputs = [encoder(x[b][[0, *found.matched[b, : found.steps[b] - 1].tolist()]]) for b in range(2)]
         targets = [encoder(x[b][found.matched[b, : found.steps[b]]]) for b in range(2)]
         losses = [((f(z) - (y.detach() if detach else y)) ** 2).mean() for z, y in zip(inputs, targets, strict=True)]
@@ -56,9 +55,8 @@ def test_a_detached_target_sends_no_gradient():
 def test_a_model_of_frames_may_be_compared_in_latent_space():
     x, encoder, _ = parts()
     f = nn.Linear(6, 6, dtype=torch.float64)
-    found = match(
-        f, x, SquaredError(), Greedy(3), targets=encoded(x, encoder, detach=True), compare=encoder, teacher_forcing=0.0
-    )
+    dynamics = Dynamics(f, SquaredError(), targets=encoded(x, encoder, detach=True), compare=encoder)
+    found = match(dynamics, x, Greedy(3), teacher_forcing=0.0)
     z = f(x.first())
     first = ((encoder(z)[0] - encoder(x[0][1:4])) ** 2).mean(1)
     assert int(found.skips[0, 0]) == int(first.argmin()) + 1

@@ -1,5 +1,6 @@
 import inspect
 import math
+from dataclasses import fields
 from typing import NamedTuple
 
 import pytest
@@ -11,7 +12,7 @@ from torch import nn
 import skips_oracles as oracles
 from craik import losses
 from craik.schedules import Linear
-from craik.skips import Actions, FixedStep, Greedy, OptimalAlignment, candidate_losses, match
+from craik.skips import Actions, Aligned, Dynamics, Fixed, Greedy, candidate_losses, match
 from craik.trajectories import Trajectories
 
 FRAME = (2, 3)
@@ -111,9 +112,8 @@ def test_batched_equals_algorithm_1_trajectory_by_trajectory(lengths, horizon, m
         for x, n in zip(trajectories.values(), lengths, strict=True)
     ]
     found = match(
-        net,
+        Dynamics(net, kind.ours),
         trajectories,
-        kind.ours,
         Greedy(horizon, mu),
         teacher_forcing=epsilon,
         generator=g,
@@ -147,13 +147,13 @@ def test_fixed_steps_equal_the_literal_loop(lengths, dt, last, name):
     trajectories = random_walks(lengths, 3, in_bytes=None)
     if last == "drop" and min(lengths) <= dt:
         with pytest.raises(ValueError, match="more than dt"):
-            match(net, trajectories, kind.ours, FixedStep(dt, last))
+            match(Dynamics(net, kind.ours), trajectories, Fixed(dt, last))
         return
     expected = [
         oracles.fixed(lambda frame, _: net(frame[None])[0], x[:n], kind.literal, dt, last)
         for x, n in zip(trajectories.values(), lengths, strict=True)
     ]
-    found = match(net, trajectories, kind.ours, FixedStep(dt, last))
+    found = match(Dynamics(net, kind.ours), trajectories, Fixed(dt, last))
     assert [[skip for skip in row if skip] for row in found.skips.tolist()] == [one.skips for one in expected]
     loss = sum(one.loss for one in expected) / len(expected)
     torch.testing.assert_close(found.loss, loss, rtol=1e-12, atol=1e-14)
@@ -167,7 +167,7 @@ def test_bytes_match_as_floats_do(lengths, seed, name):
     net = net_for(kind).float()
     in_bytes = random_walks(lengths, seed, in_bytes=True)
     found, expected = (
-        match(net, x, kind.ours, Greedy(6, 0.2), teacher_forcing=0.5, generator=torch.Generator().manual_seed(seed))
+        match(Dynamics(net, kind.ours), x, Greedy(6, 0.2), teacher_forcing=0.5, generator=torch.Generator().manual_seed(seed))
         for x in (in_bytes, Trajectories(in_bytes.values(), in_bytes.lengths))
     )
     assert torch.equal(found.skips, expected.skips)
@@ -182,7 +182,8 @@ def test_two_batches_give_what_one_gives(lengths, seed, cut):
 
     def run(generator, *parts):
         found = [
-            match(net, part, losses.SquaredError(), Greedy(5, 0.4), teacher_forcing=0.6, generator=generator) for part in parts
+            match(Dynamics(net, losses.SquaredError()), part, Greedy(5, 0.4), teacher_forcing=0.6, generator=generator)
+            for part in parts
         ]
         skips = [[skip for skip in row if skip] for one in found for row in one.skips.tolist()]
         return skips, torch.cat([one.trajectory_losses for one in found])
@@ -198,7 +199,7 @@ def test_with_a_generator_each_neither_order_nor_company_matters():
 
     def skips(order):
         generators = [torch.Generator().manual_seed(b) for b in order]
-        found = match(net, x[order], losses.SquaredError(), Greedy(5, 0.5), teacher_forcing=0.5, generator=generators)
+        found = match(Dynamics(net, losses.SquaredError()), x[order], Greedy(5, 0.5), teacher_forcing=0.5, generator=generators)
         return {b: row[row > 0].tolist() for b, row in zip(order, found.skips, strict=True)}
 
     assert skips([0, 1, 2]) == skips([2, 0, 1])
@@ -208,7 +209,13 @@ def test_with_a_generator_each_neither_order_nor_company_matters():
 def test_the_global_generator_is_left_alone():
     before = torch.get_rng_state()
     x = random_walks([9, 4], 1, in_bytes=None)
-    match(Net(), x, losses.SquaredError(), Greedy(5, 0.5), teacher_forcing=0.5, generator=torch.Generator().manual_seed(0))
+    match(
+        Dynamics(Net(), losses.SquaredError()),
+        x,
+        Greedy(5, 0.5),
+        teacher_forcing=0.5,
+        generator=torch.Generator().manual_seed(0),
+    )
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -219,7 +226,7 @@ def test_a_trajectory_that_has_ended_is_not_evaluated():
         sizes.append(len(frames))
         return frames
 
-    found = match(model, random_walks([3, 6, 2], 0, in_bytes=None), losses.SquaredError(), FixedStep(1))
+    found = match(Dynamics(model, losses.SquaredError()), random_walks([3, 6, 2], 0, in_bytes=None), Fixed(1))
     assert sizes == [3, 2, 1, 1, 1]
     assert found.evaluations == sum(sizes) == 8
 
@@ -228,7 +235,7 @@ def test_a_static_context_stays_with_its_trajectory():
     context = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
     x = random_walks([7, 3, 5], 2, in_bytes=None)
     net = Net(context=1)
-    found = match(net, x, losses.SquaredError(), Greedy(4), context=context)
+    found = match(Dynamics(net, losses.SquaredError(), context), x, Greedy(4))
     expected = [
         oracles.algorithm_1(
             lambda frame, _, b=b: net(frame[None], context[b : b + 1])[0],
@@ -252,7 +259,9 @@ def test_a_model_sees_the_actions_from_its_frame_on(window):
     padded = torch.cat([actions, torch.zeros(3, 3, 1, dtype=torch.float64)], dim=1)
     net = Net(context=window or 1)
     g = torch.Generator().manual_seed(0)
-    found = match(net, x, losses.SquaredError(), Greedy(4), teacher_forcing=0.5, generator=g, context=Actions(actions, window))
+    found = match(
+        Dynamics(net, losses.SquaredError(), Actions(actions, window)), x, Greedy(4), teacher_forcing=0.5, generator=g
+    )
     literal_g = torch.Generator().manual_seed(0)
     expected = [
         oracles.algorithm_1(
@@ -274,7 +283,7 @@ def test_a_model_sees_the_actions_from_its_frame_on(window):
 def test_candidate_losses_are_those_of_the_window():
     x = random_walks([6, 3], 4, in_bytes=None)
     net = Net()
-    found = match(net, x, losses.SquaredError(), Greedy(3), keep_predictions=True)
+    found = match(Dynamics(net, losses.SquaredError()), x, Greedy(3), keep_predictions=True)
     table = candidate_losses(found, x, losses.SquaredError(), 3)
     assert table.shape == (*found.skips.shape, 3)
     for b in range(2):
@@ -293,24 +302,24 @@ def test_predictions_under_autocast_are_compared_in_full():
     net = nn.Sequential(nn.Flatten(), nn.Linear(6, 6), nn.Unflatten(1, FRAME))
     x = random_walks([9, 5], 4, in_bytes=True)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = match(net, x, losses.SquaredError(), Greedy(3), teacher_forcing=0.0)
+        found = match(Dynamics(net, losses.SquaredError()), x, Greedy(3), teacher_forcing=0.0)
     assert found.loss.dtype == torch.float32
     found.loss.backward()
     assert net[1].weight.grad.isfinite().all()
 
 
 SETTINGS = {
-    "net": Net(),
-    "trajectories": random_walks([5, 4], 0, in_bytes=None),
+    "model": Net(),
     "loss": losses.SquaredError(),
+    "trajectories": random_walks([5, 4], 0, in_bytes=None),
     "matching": Greedy(3),
 }
 
 
 def refused(**changes):
     settings = SETTINGS | changes
-    positional = [settings.pop(name) for name in ("net", "trajectories", "loss", "matching")]
-    return match(*positional, **settings)
+    parts = {field.name: settings.pop(field.name) for field in fields(Dynamics) if field.name in settings}
+    return match(Dynamics(**parts), settings.pop("trajectories"), settings.pop("matching"), **settings)
 
 
 @pytest.mark.parametrize(
@@ -321,25 +330,25 @@ def refused(**changes):
         ({"teacher_forcing": math.nan}, ValueError, "Found nan"),
         ({"teacher_forcing": 0.5}, TypeError, "`generator` should be given"),
         ({"matching": Greedy(3, 0.1)}, TypeError, "`generator` should be given"),
-        ({"net": lambda x: x[:, :1]}, ValueError, r"The model should return .*\(2, 2, 3\).*Found \(2, 1, 3\)"),
-        ({"net": lambda x: x[:1]}, ValueError, r"Found \(1, 2, 3\)"),
-        ({"net": lambda x: (x, x)}, TypeError, "one tensor of floats. Found tuple"),
-        ({"net": lambda x: x.int()}, TypeError, "Found a tensor of torch.int32"),
-        ({"net": lambda x: x * math.nan}, FloatingPointError, "Found one that is not.*trajectory 0"),
-        ({"net": lambda x: x * math.nan, "loss": absolute_error}, FloatingPointError, "Found nan in trajectory 0"),
+        ({"model": lambda x: x[:, :1]}, ValueError, r"The model should return .*\(2, 2, 3\).*Found \(2, 1, 3\)"),
+        ({"model": lambda x: x[:1]}, ValueError, r"Found \(1, 2, 3\)"),
+        ({"model": lambda x: (x, x)}, TypeError, "one tensor of floats. Found tuple"),
+        ({"model": lambda x: x.int()}, TypeError, "Found a tensor of torch.int32"),
+        ({"model": lambda x: x * math.nan}, FloatingPointError, "Found one that is not.*trajectory 0"),
+        ({"model": lambda x: x * math.nan, "loss": absolute_error}, FloatingPointError, "Found nan in trajectory 0"),
         ({"loss": lambda z, x: (z - x).square().mean()}, ValueError, r"one value for each example, shape .*Found shape \(\)"),
         ({"context": torch.zeros(3, 1)}, ValueError, "one entry for each of the 2 trajectories"),
         ({"context": Actions(torch.zeros(2, 3, 1))}, ValueError, "an action for each of the first 4 frames"),
         ({"targets": random_walks([5, 5], 0, None)}, ValueError, r"`targets` should have the trajectories' lengths, \[5, 4\]"),
         ({"compare": lambda z: z.flatten(1)}, ValueError, "`compare` should return"),
         ({"feedback": lambda z: z.flatten(1), "teacher_forcing": 0.0}, ValueError, "should have the shape of a frame"),
-        ({"matching": OptimalAlignment(3), "teacher_forcing": 0.0}, ValueError, "Leave it out"),
+        ({"matching": Aligned(3), "teacher_forcing": 0.0}, ValueError, "Leave it out"),
         (
-            {"matching": OptimalAlignment(3, "predictions"), "context": Actions(torch.zeros(2, 4, 1))},
+            {"matching": Aligned(3, "predictions"), "context": Actions(torch.zeros(2, 4, 1))},
             ValueError,
             "Found `Actions` with inputs='predictions'. Pass inputs='frames'",
         ),
-        ({"matching": FixedStep(4, last="drop")}, ValueError, "more than dt = 4 frames. Found 4 in trajectory 1"),
+        ({"matching": Fixed(4, last="drop")}, ValueError, "more than dt = 4 frames. Found 4 in trajectory 1"),
         ({"matching": Greedy(3, 0.1), "generator": [torch.Generator()]}, ValueError, "one for each of the 2"),
     ],
 )
@@ -359,10 +368,10 @@ def test_bytes_under_a_loss_of_shares_need_a_scale(kind):
     net = nn.Sequential(nn.Flatten(), nn.Linear(6, 6), nn.Sigmoid(), nn.Unflatten(1, FRAME))
     sentence = rf"{kind.__name__} .* at most 1. Found 7 stored in torch.uint8 with scale=1.*1/255"
     with pytest.raises(ValueError, match=sentence):
-        match(net, in_bytes(7, 1.0), kind(), Greedy(3))
+        match(Dynamics(net, kind()), in_bytes(7, 1.0), Greedy(3))
     for fine in (in_bytes(1, 1.0), in_bytes(255, 1 / 255), in_bytes(255, 1 / 256)):
-        assert match(net, fine, kind(), Greedy(3)).loss.isfinite()
-    assert match(net, in_bytes(7, 1.0), losses.SquaredError(), Greedy(3)).loss.isfinite()
+        assert match(Dynamics(net, kind()), fine, Greedy(3)).loss.isfinite()
+    assert match(Dynamics(net, losses.SquaredError()), in_bytes(7, 1.0), Greedy(3)).loss.isfinite()
 
 
 def test_candidates_need_predictions():
@@ -373,5 +382,5 @@ def test_candidates_need_predictions():
 @pytest.mark.parametrize("matching", ["greedy", 3, Greedy])
 def test_another_matching_is_refused(matching):
     unchecked = inspect.unwrap(match)  # without its annotations' checks, which only tests have
-    with pytest.raises(TypeError, match=r"Greedy\(...\), FixedStep\(...\) or OptimalAlignment\(...\).*Found "):
-        unchecked(SETTINGS["net"], SETTINGS["trajectories"], SETTINGS["loss"], matching)
+    with pytest.raises(TypeError, match=r"Greedy\(...\), Fixed\(...\) or Aligned\(...\) of craik.skips.*Found "):
+        unchecked(Dynamics(SETTINGS["model"], SETTINGS["loss"]), SETTINGS["trajectories"], matching)

@@ -1,10 +1,8 @@
-import inspect
-
 import pytest
 import torch
 
-from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL
-from craik.skips import Actions, rollout
+from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, SquaredError
+from craik.skips import Actions, Dynamics, rollout
 
 FIRST = torch.tensor([[0.0, 10.0], [3.0, 30.0], [7.0, 70.0]])
 
@@ -23,7 +21,7 @@ class Counter:
 
 def test_it_stops_where_the_rule_says_and_asks_no_more():
     model = Counter()
-    found = rollout(model, FIRST, max_steps=6, stop=lambda frames: frames[:, 0] >= 5)
+    found = rollout(Dynamics(model, SquaredError()), FIRST, max_steps=6, stop=lambda frames: frames[:, 0] >= 5)
     assert found.trajectories.lengths.tolist() == [6, 3, 2]
     assert [each[-1, 0].item() for each in found.trajectories] == [5.0, 5.0, 8.0]
     assert found.trajectories[1].tolist() == [[3.0, 30.0], [4.0, 30.0], [5.0, 30.0]]
@@ -33,13 +31,13 @@ def test_it_stops_where_the_rule_says_and_asks_no_more():
 
 
 def test_without_a_rule_it_takes_all_steps():
-    found = rollout(Counter(), FIRST, max_steps=3)
+    found = rollout(Dynamics(Counter(), SquaredError()), FIRST, max_steps=3)
     assert found.trajectories.lengths.tolist() == [4, 4, 4]
     assert found.stopped.tolist() == [False] * 3
 
 
 def test_a_fixed_point_stops():
-    found = rollout(lambda frames: frames / 2, FIRST, max_steps=50, fixed_point=1.0)
+    found = rollout(Dynamics(lambda frames: frames / 2, SquaredError()), FIRST, max_steps=50, fixed_point=1.0)
     for trajectory in found.trajectories:
         change = trajectory.diff(dim=0).abs().amax(1)
         assert change[-1] <= 1.0
@@ -48,17 +46,17 @@ def test_a_fixed_point_stops():
 
 
 def test_the_loss_makes_frames_of_predictions():
-    found = rollout(lambda frames: frames * 0, FIRST, max_steps=1, loss=BinaryCrossEntropyWithLogits())
+    found = rollout(Dynamics(lambda frames: frames * 0, BinaryCrossEntropyWithLogits()), FIRST, max_steps=1)
     assert (found.trajectories.frames[:, 1] == 0.5).all()
-    gaussian = rollout(lambda frames: torch.stack([frames + 1, frames], dim=1), FIRST, max_steps=2, loss=GaussianNLL())
+    gaussian = rollout(Dynamics(lambda frames: torch.stack([frames + 1, frames], dim=1), GaussianNLL()), FIRST, max_steps=2)
     assert torch.equal(gaussian.trajectories.frames[:, 2], FIRST + 2)
-    doubled = rollout(lambda frames: frames, FIRST, max_steps=1, loss=GaussianNLL(), feedback=lambda z: 2 * z)
+    doubled = rollout(Dynamics(lambda frames: frames, GaussianNLL(), feedback=lambda z: 2 * z), FIRST, max_steps=1)
     assert torch.equal(doubled.trajectories.frames[:, 1], 2 * FIRST)
 
 
 def test_a_static_context_stays_with_its_trajectory():
     context = torch.tensor([[1.0], [2.0], [3.0]])
-    found = rollout(Counter(), FIRST, max_steps=6, context=context, stop=lambda frames: frames[:, 0] >= 5)
+    found = rollout(Dynamics(Counter(), SquaredError(), context), FIRST, max_steps=6, stop=lambda frames: frames[:, 0] >= 5)
     assert [each[-1, 0].item() for each in found.trajectories] == [5.0, 5.0, 10.0]
 
 
@@ -69,13 +67,14 @@ def test_a_policy_sees_frames_positions_and_step():
         seen.append((frames[:, 0].tolist(), rows.tolist(), step))
         return torch.full((len(frames), 1), 2.0)
 
-    rollout(Counter(), FIRST, max_steps=3, context=policy, stop=lambda frames: frames[:, 0] > 8)
+    dynamics = Dynamics(Counter(), SquaredError())
+    rollout(dynamics, FIRST, max_steps=3, policy=policy, stop=lambda frames: frames[:, 0] > 8)
     assert seen == [([0.0, 3.0, 7.0], [0, 1, 2], 0), ([2.0, 5.0], [0, 1], 1), ([4.0, 7.0], [0, 1], 2)]
 
 
 def test_no_graph_is_kept():
     layer = torch.nn.Linear(2, 2)
-    assert not rollout(layer, FIRST, max_steps=2).trajectories.frames.requires_grad
+    assert not rollout(Dynamics(layer, SquaredError()), FIRST, max_steps=2).trajectories.frames.requires_grad
 
 
 @pytest.mark.parametrize(
@@ -94,8 +93,9 @@ def test_no_graph_is_kept():
 )
 def test_bad_input_is_refused_with_a_sentence(changes, sentence):
     settings = {"model": lambda frames: frames, "first": FIRST, "max_steps": 2} | changes
+    dynamics = Dynamics(settings.pop("model"), SquaredError(), settings.pop("context", None))
     with pytest.raises(ValueError, match=sentence):
-        rollout(settings.pop("model"), settings.pop("first"), **settings)
+        rollout(dynamics, settings.pop("first"), **settings)
 
 
 def test_a_roll_out_that_diverges_says_where_and_what_to_do():
@@ -104,11 +104,13 @@ def test_a_roll_out_that_diverges_says_where_and_what_to_do():
 
     sentence = "trajectory 2, frame 3 .*the roll-out diverges. Train longer or with a lower learning rate.*`stop`"
     with pytest.raises(FloatingPointError, match=sentence):
-        rollout(model, FIRST, max_steps=5)
-    assert not rollout(model, FIRST, max_steps=5, stop=lambda frames: frames[:, 0] == 9).stopped[0]
+        rollout(Dynamics(model, SquaredError()), FIRST, max_steps=5)
+    assert not rollout(Dynamics(model, SquaredError()), FIRST, max_steps=5, stop=lambda frames: frames[:, 0] == 9).stopped[0]
 
 
 def test_actions_are_no_context_of_a_roll_out():
-    unchecked = inspect.unwrap(rollout)  # without its annotations' checks, which only tests have
+    dynamics = Dynamics(Counter(), SquaredError(), Actions(torch.zeros(3, 5, 1)))
     with pytest.raises(TypeError, match=r"a policy \(frames, rows, step\).*Found Actions"):
-        unchecked(Counter(), FIRST, max_steps=2, context=Actions(torch.zeros(3, 5, 1)))
+        rollout(dynamics, FIRST, max_steps=2)
+    policed = rollout(dynamics, FIRST, max_steps=2, policy=lambda frames, rows, step: dynamics.context.values[rows, step])
+    assert policed.trajectories.lengths.tolist() == [3, 3, 3]

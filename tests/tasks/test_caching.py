@@ -79,14 +79,13 @@ def test_a_second_process_waits_for_the_first(tmp_path):
     assert len(list(tmp_path.glob("made-*"))) == 1
 
 
-def test_a_key_changes_with_settings_and_source(tmp_path):
-    source = tmp_path / "physics.py"
-    source.write_text("a = 1")
-    first = caching.key_of(("board", 3), [source])
-    assert first == caching.key_of(("board", 3), [source])
-    assert first != caching.key_of(("board", 4), [source])
-    source.write_text("a = 2")
-    assert first != caching.key_of(("board", 3), [source])
+def test_a_key_changes_with_version_arguments_and_the_simulators_version(monkeypatch):
+    first = caching.key_of(1, ("board", 3), ["numpy"])
+    assert first == caching.key_of(1, ("board", 3), ["numpy"])
+    assert first != caching.key_of(1, ("board", 4), ["numpy"])
+    assert first != caching.key_of(2, ("board", 3), ["numpy"])
+    monkeypatch.setattr(caching, "version_of", lambda package: f"another {package}")
+    assert first != caching.key_of(1, ("board", 3), ["numpy"])
 
 
 def test_the_default_folder_follows_xdg(monkeypatch, tmp_path):

@@ -1,8 +1,5 @@
 """Agreement: combine the gradients of several environments by what they agree on (thesis chapter 3)."""
 
-from craik.agreement.auditing import Audit as Audit
-from craik.agreement.auditing import audit as audit
-from craik.agreement.optim import TemporalAndMaskAdam as TemporalAndMaskAdam
 from craik.agreement.rules import AndMask as AndMask
 from craik.agreement.rules import Combined as Combined
 from craik.agreement.rules import GeometricMean as GeometricMean
@@ -13,6 +10,9 @@ from craik.agreement.rules import SandMask as SandMask
 from craik.agreement.rules import SignalToNoiseMask as SignalToNoiseMask
 from craik.agreement.rules import Statistics as Statistics
 from craik.agreement.rules import XorMask as XorMask
+from craik.agreement.stacked import combine as combine
 from craik.agreement.step import Agreement as Agreement
 from craik.agreement.step import Record as Record
-from craik.agreement.temporal_mask import TemporalMask as TemporalMask
+from craik.agreement.temporal import AdamForm as AdamForm
+from craik.agreement.temporal import TemporalAndMaskAdam as TemporalAndMaskAdam
+from craik.agreement.temporal import TemporalMask as TemporalMask

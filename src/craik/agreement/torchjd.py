@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement import checks
-from craik.agreement.environments import EnvironmentIds, partition
-from craik.agreement.gradients import RunningSums, environment_gradients
+from craik.agreement.onepass.streaming import environment_gradients
 from craik.agreement.rules import Rule
+from craik.agreement.stacked import combine
+from craik.environments import EnvironmentIds, check_differentiable, check_unreduced, partition
 
 if TYPE_CHECKING:
     Aggregator = Callable[[Tensor], Tensor]
@@ -46,19 +46,12 @@ def as_aggregator(rule: Rule) -> Any:  # noqa: ANN401  # TorchJD's class, which 
 
         def forward(self, matrix: Tensor, /) -> Tensor:
             """Combine the rows."""
-            return combine(rule, matrix)
+            return combine(rule, matrix).gradient
 
         def __repr__(self) -> str:
             return f"RuleAggregator({rule!r})"
 
     return RuleAggregator()
-
-
-def combine(rule: Rule, matrix: Float[Tensor, "m n"]) -> Float[Tensor, " n"]:
-    """Apply a rule to the rows of a matrix, each an environment's gradient."""
-    sums = RunningSums(matrix[0], rule.needs)
-    sums.add(matrix.clone())
-    return rule(sums.statistics()).gradient
 
 
 def aggregate(
@@ -85,7 +78,8 @@ def aggregate(
         ValueError: losses or ids that do not fit, a matrix above the limit, an aggregate of another shape. No gradient is
             touched then.
     """
-    checks.check_losses(losses)
+    check_unreduced(losses)
+    check_differentiable(losses)
     groups = partition(environments, len(losses), losses.device)
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     components = sum(parameter.numel() for parameter in parameters)

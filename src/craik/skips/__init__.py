@@ -1,14 +1,20 @@
 """Adaptive skip intervals: a dynamics model learns the transitions that are easy to predict (thesis chapter 2)."""
 
+from craik.skips.candidates import candidate_losses as candidate_losses
 from craik.skips.contexts import Actions as Actions
+from craik.skips.dynamics import Dynamics as Dynamics
 from craik.skips.latent import encoded as encoded
-from craik.skips.matching import candidate_losses as candidate_losses
+from craik.skips.matched import Chosen as Chosen
+from craik.skips.matched import Matched as Matched
+from craik.skips.matched import Steps as Steps
+from craik.skips.matching import Matching as Matching
 from craik.skips.matching import match as match
-from craik.skips.results import Matched as Matched
-from craik.skips.results import Rollout as Rollout
+from craik.skips.matching import training_step as training_step
+from craik.skips.matchings import Aligned as Aligned
+from craik.skips.matchings import Fixed as Fixed
+from craik.skips.matchings import Greedy as Greedy
+from craik.skips.matchings import Predicted as Predicted
+from craik.skips.matchings import follow as follow
+from craik.skips.predicting import Predictor as Predictor
+from craik.skips.rollout import Rollout as Rollout
 from craik.skips.rollout import rollout as rollout
-from craik.skips.settings import FixedStep as FixedStep
-from craik.skips.settings import Greedy as Greedy
-from craik.skips.settings import Matching as Matching
-from craik.skips.settings import OptimalAlignment as OptimalAlignment
-from craik.skips.step import training_step as training_step

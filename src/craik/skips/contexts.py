@@ -1,18 +1,13 @@
 """What a model is given beside a frame: nothing, something static for each trajectory, or the coming actions."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from craik.skips.settings import check_whole
+from craik.skips.arguments import whole
 from craik.trajectories import Trajectories
-
-Model = Callable[..., Tensor]
-"""A dynamics model: ``f(frames)`` or ``f(frames, context)`` from (n, *frame) to predictions of n frames."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +33,7 @@ class Actions:
     def __post_init__(self) -> None:
         if self.window is None:
             return
-        check_whole("window", self.window)
-        if self.window < 1:
+        if whole("window", self.window) < 1:
             raise ValueError(f"`window` should be at least 1, or None for the action at the frame alone. Found {self.window}.")
 
     def at(self, rows: Shaped[Tensor, " n"], times: Shaped[Tensor, " n"]) -> Shaped[Tensor, "n *action"]:
@@ -69,13 +63,3 @@ def check_context(context: Context | None, trajectories: Trajectories) -> None:
     least = int(trajectories.lengths.max()) - 1  # nothing is predicted from a last frame
     if isinstance(context, Actions) and (values.dim() < 2 or values.shape[1] < least):
         raise ValueError(f"`Actions` should hold an action for each of the first {least} frames. Found {tuple(values.shape)}.")
-
-
-def evaluate(
-    model: Model, inputs: Tensor, context: Context | None, rows: Sequence[int] | Tensor, times: Sequence[int] | Tensor
-) -> Any:  # noqa: ANN401  # a user's model may return anything
-    """Return a model's predictions from inputs that stand at the given frames of the given trajectories."""
-    if context is None:
-        return model(inputs)
-    b, t = (torch.as_tensor(index, device=inputs.device) for index in (rows, times))
-    return model(inputs, context.at(b, t) if isinstance(context, Actions) else context[b])

@@ -13,9 +13,10 @@ def encoded(
 ) -> Trajectories:
     """Encode every frame of a batch.
 
-    Matching in latent space is matching of encoded trajectories: ``match(f, encoded(x, encoder, detach=False), loss, ...,
-    targets=encoded(x, encoder, detach=True))``. A target encoder, such as a moving average of the encoder, takes the second's
-    place. Without a detached target an encoder can satisfy the loss by mapping every frame to the same point.
+    Matching in latent space is matching of encoded trajectories with encoded targets: ``match(Dynamics(f, loss, targets=
+    encoded(x, encoder, detach=True)), encoded(x, encoder, detach=False), matching)``. A target encoder, such as a moving
+    average of the encoder, stands in for the first. Without a detached target an encoder can satisfy the loss by mapping
+    every frame to the same point.
 
     Args:
         trajectories: the frames.

@@ -1,37 +1,38 @@
 """`match`: run a dynamics model along trajectories and match what it predicts with later frames (thesis algorithm 1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol, get_args, runtime_checkable
 
 import torch
-from jaxtyping import Float
-from torch import Generator, Tensor
+from torch import Generator
+from torch.optim import Optimizer
 
-from craik.losses import Loss, evaluated
-from craik.skips.alignment import align
-from craik.skips.choices import Choice, FixedChoice, GreedyChoice
-from craik.skips.contexts import Actions, Context, Model
-from craik.skips.draws import Draw, draw
-from craik.skips.following import follow
-from craik.skips.problem import problem
-from craik.skips.ranking import Ranker
-from craik.skips.results import Matched
-from craik.skips.settings import FixedStep, Greedy, Matching, OptimalAlignment, check_matching, check_probability
-from craik.skips.tracks import Average, check_average
+from craik.skips.arguments import check_word
+from craik.skips.dynamics import Dynamics
+from craik.skips.matched import Average, Matched, Steps
+from craik.skips.predicting import Predictor
 from craik.trajectories import Trajectories
 
 
+@runtime_checkable
+class Matching(Protocol):
+    """A way to match predictions with frames: `Greedy`, `Fixed`, `Aligned`, or one of your own.
+
+    It is a choice and holds no state. `craik.testing.check_matching` tries one of your own on what every matching owes.
+    """
+
+    def along(self, predictor: Predictor) -> Steps:
+        """Predict along every trajectory of a batch and match; `craik.skips.follow` does it step by step."""
+        ...
+
+
 def match(
-    model: Model,
+    dynamics: Dynamics,
     trajectories: Trajectories,
-    loss: Loss,
     matching: Matching,
     *,
     teacher_forcing: float = 1.0,
     generator: Generator | Sequence[Generator] | None = None,
-    context: Context | None = None,
-    targets: Trajectories | None = None,
-    compare: Callable[[Tensor], Tensor] | None = None,
-    feedback: Callable[[Tensor], Tensor] | None = None,
     average: Average = "trajectories",
     keep_predictions: bool = False,
 ) -> Matched:
@@ -48,110 +49,84 @@ def match(
     `teacher_forcing` lies strictly between 0 and 1 (or exploration is 1), and only there.
 
     Args:
-        model: f, from frames (n, *frame), and their context where there is one, to predictions of n frames. It should treat
-            its examples one by one: BatchNorm in train mode makes results depend on the batch.
+        dynamics: the model, its loss, and what the model sees beside frames.
         trajectories: at least two frames each.
-        loss: from predictions and frames to one value for each, see `craik.losses`.
-        matching: `Greedy`, `FixedStep` or `OptimalAlignment`.
+        matching: `Greedy`, `Fixed`, `Aligned`, or one of your own.
         teacher_forcing: epsilon, the probability that the next input is the matched true frame and not the prediction
             (scheduled sampling, thesis algorithm 1, line 13).
         generator: of random numbers, on the CPU: one, or one for each trajectory.
-        context: what the model sees beside a frame: one tensor (batch, *context), static, or `Actions`.
-        targets: what predictions are compared with, frame by frame, in the place of the trajectories' own frames: latents,
-            for instance (see `encoded`).
-        compare: applied to predictions before they are compared: an encoder, where f predicts frames that are compared in
-            latent space.
-        feedback: what turns a prediction into the next input. None: the loss's method `frame`, such as the sigmoid of logits,
-            or nothing where it has none.
         average: "trajectories": the mean of a trajectory's step losses, then over the batch (the thesis); "steps": the mean of
             all steps of the batch (the published code).
         keep_predictions: return the predictions, too.
 
     Raises:
-        TypeError: another matching, or random numbers are needed and no generator is given.
+        TypeError: what is no matching, or random numbers are needed and no generator is given.
         ValueError: a trajectory without a transition, a probability outside [0, 1], a context or targets that do not fit, a
-            prediction whose shape the loss does not expect, or an optimal alignment with what it cannot know in time:
-            teacher forcing below 1, or `Actions` with ``inputs="predictions"``.
+            prediction whose shape the loss does not expect, or an alignment with what it cannot know in time: teacher forcing
+            below 1, or `Actions` with ``inputs="predictions"``.
         FloatingPointError: a prediction that is not finite where it had to be ranked, or no alignment of finite loss.
     """
-    check_matching(matching)
-    check_probability("teacher_forcing", teacher_forcing)
-    check_average(average)
-    asked = problem(model, trajectories, loss, context, targets, compare, feedback)
-    if isinstance(matching, OptimalAlignment):
-        _check_alignment(matching, teacher_forcing, context)
-        return align(asked, matching, keep_predictions).result(average)
-    draws = _draws(matching, teacher_forcing, generator, trajectories)
-    choice = _choice(matching, loss, asked.targets, draws)
-    return follow(asked, choice, teacher_forcing, draws, keep_predictions).result(average)
-
-
-def _draws(
-    matching: Greedy | FixedStep, teacher_forcing: float, generator: Generator | Sequence[Generator] | None, among: Trajectories
-) -> list[list[Draw]] | None:
-    explores = isinstance(matching, Greedy) and matching.exploration > 0
-    return draw(generator, among.lengths.tolist()) if explores or 0 < teacher_forcing < 1 else None
-
-
-def _choice(matching: Greedy | FixedStep, loss: Loss, targets: Trajectories, draws: list[list[Draw]] | None) -> Choice:
-    lengths: list[int] = targets.lengths.tolist()
-    if isinstance(matching, Greedy):
-        return GreedyChoice(matching, Ranker(loss, targets, matching.horizon), lengths, draws)
-    _check_steps(matching, lengths)
-    return FixedChoice(matching, lengths)
-
-
-def _check_steps(matching: FixedStep, lengths: Sequence[int]) -> None:
-    short = [b for b, length in enumerate(lengths) if length <= matching.dt]
-    if matching.last == "drop" and short:
-        raise ValueError(
-            f"With last='drop' every trajectory should have more than dt = {matching.dt} frames. Found {lengths[short[0]]} in "
-            f"trajectory {short[0]}. Leave it out, or pass last='clamp'."
+    if isinstance(matching, type) or not isinstance(matching, Matching):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            "`matching` should be Greedy(...), Fixed(...) or Aligned(...) of craik.skips, or have a method `along`. Found "
+            f"{matching!r}."
         )
+    check_word("average", average, get_args(Average))
+    predictor = Predictor(dynamics, trajectories, teacher_forcing, generator, keep_predictions)
+    return matching.along(predictor).matched(average)
 
 
-def _check_alignment(matching: OptimalAlignment, teacher_forcing: float, context: Context | None) -> None:
-    if teacher_forcing != 1:
-        raise ValueError(
-            "An optimal alignment needs all predictions before it knows a match, so that inputs cannot be mixed (thesis, "
-            f"section 2.2). Found teacher_forcing={teacher_forcing!r} with inputs={matching.inputs!r}. Leave it out; "
-            "`inputs` says what predictions are made from."
-        )
-    if matching.inputs == "predictions" and isinstance(context, Actions):
-        raise ValueError(
-            "Actions belong to frames, and which frames predictions stand for is known only after an optimal alignment. Found "
-            "`Actions` with inputs='predictions'. Pass inputs='frames', or a static context."
-        )
+def training_step(
+    dynamics: Dynamics,
+    trajectories: Trajectories,
+    matching: Matching,
+    optimizer: Optimizer,
+    *,
+    teacher_forcing: float = 1.0,
+    generator: Generator | Sequence[Generator] | None = None,
+    average: Average = "trajectories",
+    keep_predictions: bool = False,
+) -> Matched:
+    """Match a batch, differentiate its loss and let the optimiser take its step (thesis algorithm 1, with line 16).
 
-
-@torch.no_grad()
-def candidate_losses(
-    matched: Matched, targets: Trajectories, loss: Loss, horizon: int, compare: Callable[[Tensor], Tensor] | None = None
-) -> Float[Tensor, "batch steps horizon"]:
-    """Return each kept prediction's loss against every frame of its window, for timelines (thesis figures 2.7 and 2.8).
-
-    Entry [b, u, k] belongs to the frame k + 1 after the one that prediction u of trajectory b was made at; infinity where the
-    trajectory has no such frame or step.
+    For loops that need nothing between matching and the optimiser: it is `match`, zero_grad, backward and step, in this order.
+    Clip gradients, accumulate or scale by writing these four lines in your own loop.
 
     Args:
-        matched: the result of `match` with ``keep_predictions=True``.
-        targets: what was matched with: the trajectories, or the targets given to `match`.
-        loss: as given to `match`.
-        horizon: how many frames ahead to look.
-        compare: as given to `match`.
+        dynamics: the model, its loss, and what the model sees beside frames.
+        trajectories: the batch.
+        matching: `Greedy`, `Fixed`, `Aligned`, or one of your own.
+        optimizer: of the model's parameters.
+        teacher_forcing: epsilon, the probability that the next input is the matched true frame.
+        generator: of random numbers, on the CPU: one, or one for each trajectory.
+        average: "trajectories" (the thesis) or "steps" (the published code).
+        keep_predictions: return the predictions, too.
 
     Raises:
-        ValueError: the predictions were not kept.
+        TypeError, ValueError: those of `match`.
+        FloatingPointError: the loss is not finite; parameters and optimiser are as they were.
     """
-    if matched.predictions is None:
-        raise ValueError("`matched` should hold the predictions. Found None. Call match(..., keep_predictions=True).")
-    found = torch.full((*matched.skips.shape, horizon), torch.inf, dtype=targets.value_dtype)
-    for b, steps in enumerate(matched.steps.tolist()):
-        for u in range(steps):
-            first = int(matched.matched[b, u] - matched.skips[b, u]) + 1
-            frames = range(first, min(first + horizon, int(targets.lengths[b])))
-            z = matched.predictions.frames[b, u : u + 1]
-            z = (z if compare is None else compare(z)).to(targets.value_dtype)
-            losses = evaluated(loss, z.expand(len(frames), *z.shape[1:]), targets.at([b] * len(frames), list(frames)))
-            found[b, u, : len(frames)] = losses.cpu()
-    return found
+    matched = match(
+        dynamics,
+        trajectories,
+        matching,
+        teacher_forcing=teacher_forcing,
+        generator=generator,
+        average=average,
+        keep_predictions=keep_predictions,
+    )
+    _check_loss(matched)
+    optimizer.zero_grad()
+    matched.loss.backward()
+    optimizer.step()
+    return matched
+
+
+def _check_loss(matched: Matched) -> None:
+    if not torch.isfinite(matched.loss):
+        bad = (~matched.trajectory_losses.detach().isfinite()).nonzero().flatten().tolist()
+        where = f", from trajectory {bad[0]} of the batch" if bad else ""
+        raise FloatingPointError(
+            f"The loss should be finite. Found {float(matched.loss.detach())}{where}. Lower the learning rate or clip "
+            "gradients; nothing was changed."
+        )

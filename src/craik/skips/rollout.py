@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from craik.losses import Loss, frame_of
-from craik.skips.contexts import Model
-from craik.skips.results import Rollout
+from craik.skips.contexts import Actions, Context
+from craik.skips.dynamics import Dynamics
 from craik.trajectories import Trajectories
 
 Stop = Callable[[Float[Tensor, "n *frame"]], Bool[Tensor, " n"]]
@@ -20,17 +20,29 @@ Policy = Callable[[Float[Tensor, "n *frame"], Int[Tensor, " n"], int], Tensor]
 """From the newest frames, their positions in the batch and the step to what the model is given beside the frames."""
 
 
+class Rollout(NamedTuple):
+    """What a model predicts from first frames on.
+
+    Attributes:
+        trajectories: the first frame and the predictions after it; the frame that stopped a trajectory is its last.
+        stopped: (batch,) True where a stopping rule ended the trajectory, False where `max_steps` did.
+        evaluations: how many frames the model was evaluated on, over the whole batch.
+    """
+
+    trajectories: Trajectories
+    stopped: Bool[Tensor, " batch"]
+    evaluations: int
+
+
 @torch.no_grad()
 def rollout(
-    model: Model,
+    dynamics: Dynamics,
     first: Shaped[Tensor, "batch *frame"],
     *,
     max_steps: int,
     stop: Stop | None = None,
     fixed_point: float | None = None,
-    context: Tensor | Policy | None = None,
-    loss: Loss | None = None,
-    feedback: Callable[[Tensor], Tensor] | None = None,
+    policy: Policy | None = None,
 ) -> Rollout:
     """Apply a model to its own predictions, without a graph; trajectories that have stopped cost nothing more.
 
@@ -40,29 +52,30 @@ def rollout(
     would: give `stop`, or `fixed_point` where the worlds come to rest.
 
     Args:
-        model: f, from frames (n, *frame) and their context, where there is one, to predictions.
+        dynamics: the model; what turns its predictions into frames, `feedback` or the loss's method `frame`; and a static
+            context, where there is one. Targets have no part in it.
         first: the frames to start from.
         max_steps: how many times f is applied at most.
         stop: looks at the newest frames, (n, *frame), and says which end their trajectory; the first frames are not shown.
         fixed_point: stop where no number of a frame changes by more than this; None for never.
-        context: static, (batch, *context), or a policy ``(frames, rows, step) -> (n, *context)``, called with the newest frames
-            of the trajectories that still roll, their positions in the batch, and the step from 0.
-        loss: whose method `frame` turns predictions into frames, such as the sigmoid of logits; None leaves them as they are.
-        feedback: what turns predictions into the next input, in the place of the loss's `frame`.
+        policy: what the model sees beside frames, in the place of the dynamics' context: ``(frames, rows, step) -> (n,
+            *context)``, called with the newest frames of the trajectories that still roll, their positions in the batch, and
+            the step from 0.
 
     Raises:
-        TypeError: a context that is neither a tensor nor a policy, such as `Actions`.
+        TypeError: dynamics with `Actions` and no policy.
         ValueError: max_steps below 1, a negative fixed point, first frames that are not finite floats, or a prediction of
             another shape than the frame's.
         FloatingPointError: a prediction that is not finite.
     """
-    _check(first, max_steps, fixed_point, context)
-    frame = feedback or (torch.nn.Identity() if loss is None else frame_of(loss))
+    _check(first, max_steps, fixed_point)
+    if policy is None:
+        _check_context(dynamics.context, len(first))
     frames = [[one] for one in first]
     stopped = torch.zeros(len(first), dtype=torch.bool)
     rows, newest, evaluations = torch.arange(len(first)), first, 0
     for step in range(max_steps):
-        before, newest = newest, _predict(model, frame, newest, context, rows, step)
+        before, newest = newest, _predict(dynamics, newest, policy, rows, step)
         evaluations += len(rows)
         for b, one in zip(rows.tolist(), newest, strict=True):
             frames[b].append(one)
@@ -74,22 +87,10 @@ def rollout(
     return Rollout(Trajectories.from_list(torch.stack(each) for each in frames), stopped, evaluations)
 
 
-def _predict(
-    model: Model, frame: Callable[[Tensor], Tensor], newest: Tensor, context: Tensor | Policy | None, rows: Tensor, step: int
-) -> Tensor:
-    if context is None:
-        prediction = model(newest)
-    elif isinstance(context, Tensor):
-        prediction = model(newest, context[rows.to(context.device)])
-    else:
-        prediction = model(newest, context(newest, rows, step))
-    found = frame(prediction)
-    if found.shape != newest.shape:
-        raise ValueError(
-            f"A prediction should have the shape of a frame to be fed back, {tuple(newest.shape)}. Found {tuple(found.shape)}. "
-            "Pass loss=... or feedback=... to turn the model's output into its input."
-        )
-    found = found.to(newest.dtype)
+def _predict(dynamics: Dynamics, newest: Tensor, policy: Policy | None, rows: Tensor, step: int) -> Tensor:
+    times = torch.full_like(rows, step)
+    given = dynamics.given(rows, times, newest.device) if policy is None else policy(newest, rows, step)
+    found = dynamics.fed(dynamics.predict(newest, given), newest.shape[1:]).to(newest.dtype)
     _check_prediction(found, rows, step)
     return found
 
@@ -117,7 +118,7 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
     return ends
 
 
-def _check(first: Tensor, max_steps: int, fixed_point: float | None, context: object) -> None:
+def _check(first: Tensor, max_steps: int, fixed_point: float | None) -> None:
     if max_steps < 1:
         raise ValueError(f"`max_steps` should be at least 1. Found {max_steps}.")
     if fixed_point is not None and not 0 <= fixed_point < math.inf:
@@ -130,16 +131,15 @@ def _check(first: Tensor, max_steps: int, fixed_point: float | None, context: ob
     if not first.isfinite().all():
         bad = int(first.isfinite().flatten(1).all(1).logical_not().nonzero()[0])
         raise ValueError(f"`first` should be finite. Found NaN or infinity in frame {bad} of the batch. Leave it out.")
-    _check_context(context, len(first))
 
 
-def _check_context(context: object, count: int) -> None:
+def _check_context(context: Context | None, count: int) -> None:
     if isinstance(context, Tensor) and (context.dim() == 0 or len(context) != count):
         raise ValueError(f"`context` should hold one entry for each of {count} frames. Found {tuple(context.shape)}.")
-    if not (context is None or isinstance(context, Tensor) or callable(context)):
+    if isinstance(context, Actions):
         raise TypeError(
-            "`context` should be a tensor (batch, *context) or a policy (frames, rows, step) -> (n, *context): a roll-out does "
-            f"not know how many frames a prediction skipped. Found {type(context).__name__}. Pass such a function."
+            "A roll-out does not know how many frames a prediction skipped, so actions come from a policy (frames, rows, step) "
+            "-> (n, *context). Found Actions as the dynamics' context. Pass policy=... to `rollout`."
         )
 
 

@@ -1,19 +1,21 @@
 """Arrays that are made once and kept on disk, under a name that says what they were made from.
 
-A file's name holds a hash of its settings, of the source that makes it and of the simulator's version: when any of
-them changes the old file is not found. A file that cannot be read back whole is made anew.
+A file's name holds a hash of its generator's version, of its settings and of the simulator's version: when any of them
+changes the old file is not found. A generator states its version where it is defined, and whoever changes what it draws
+raises it (the tests pin a digest of what each version draws). A file that cannot be read back whole is made anew.
 """
 
-import contextlib
-import fcntl  # Linux and macOS; the lock must vanish with its process, which only the kernel can promise
 import hashlib
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
+
+from craik.tasks.simulators import version_of
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -24,12 +26,16 @@ def default_folder() -> Path:
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "craik"
 
 
-def key_of(parts: Sequence[object], sources: Sequence[Path]) -> str:
-    """Return sixteen hex digits from settings (by their repr) and from the bytes of source files."""
-    digest = hashlib.sha256(repr(tuple(parts)).encode())
-    for path in sorted(sources):
-        digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+def key_of(version: int, arguments: Sequence[object], packages: Sequence[str]) -> str:
+    """Return sixteen hex digits that change with what the data are made from.
+
+    Args:
+        version: of the generator.
+        arguments: that it was called with; two with the same repr are the same.
+        packages: names of the installed ones that simulate or draw, whose versions matter.
+    """
+    made_from = (version, *arguments, *map(version_of, packages))
+    return hashlib.sha256(repr(made_from).encode()).hexdigest()[:16]
 
 
 def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[str, np.ndarray]:
@@ -46,7 +52,7 @@ def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[s
         return dict(make())
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.npz"
-    with _locked(folder / f"{name}.lock"):
+    with FileLock(folder / f"{name}.lock"):
         found = _read(path)
         if found is None:
             found = dict(make())
@@ -73,10 +79,3 @@ def _write(path: Path, arrays: Arrays) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Generator[None]:
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or its process ends
-        yield

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from craik.trajectories import checks, conversions, indexing
+from craik.trajectories import conversions, indexing, soundness
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,11 +38,11 @@ class Trajectories:
     """The largest magnitude of a stored number, or more."""
 
     def __post_init__(self) -> None:
-        checks.check_tensors(self.frames, self.lengths)
-        checks.check_scale(self.scale)
+        soundness.check_tensors(self.frames, self.lengths)
+        soundness.check_scale(self.scale)
         object.__setattr__(self, "lengths", self.lengths.detach().to("cpu", torch.int64))
-        checks.check_lengths(self.frames, self.lengths)
-        object.__setattr__(self, "peak", checks.check_finite(self.frames, self.lengths))
+        soundness.check_lengths(self.frames, self.lengths)
+        object.__setattr__(self, "peak", soundness.check_finite(self.frames, self.lengths))
 
     def __repr__(self) -> str:
         frame = "x".join(map(str, self.frame_shape)) or "one number"
@@ -147,7 +147,7 @@ class Trajectories:
             TypeError, ValueError: a complex type, or a number too large for the type.
         """
         frames = self.frames.to(device=device, dtype=dtype)
-        checks.check_converted(frames, self.lengths, self.peak)
+        soundness.check_converted(frames, self.lengths, self.peak)
         return self._like(frames, self.lengths)
 
     def padded(self, time: int) -> "Trajectories":
@@ -165,7 +165,7 @@ class Trajectories:
         Raises:
             ValueError: no parts, or parts that differ in these.
         """
-        checks.check_alike(parts)
+        soundness.check_alike(parts)
         time = max(part.time for part in parts)
         frames = torch.cat([part.padded(time).frames for part in parts])
         return cls(frames, torch.cat([part.lengths for part in parts]), parts[0].scale)

@@ -12,7 +12,8 @@ from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask
-from craik.agreement.kernels import gpu, triton_tiles
+from craik.agreement.kernels import triton_tiles
+from craik.agreement.onepass.layers import gpu
 
 
 def integers(generator, *shape):

@@ -8,15 +8,15 @@ import torch
 from craik.agreement.kernels import compiled
 from craik.agreement.kernels import steps as module
 from craik.agreement.kernels.steps import DTYPES, NUMBERS, steps
-from craik.agreement.temporal import Scalars, Tensors, loop_step
-from craik.agreement.temporal_compiled import _numbers_in_c
+from craik.agreement.temporal.compiled import _numbers_in_c
+from craik.agreement.temporal.steps import Scalars, Tensors, loop_step
 
 pytestmark = pytest.mark.skipif(
     not any(shutil.which(name) for name in ("cc", "gcc", "clang")), reason="there is no C compiler on the path"
 )
 
 SIZES = [1, 0, 31, 64, 1000, 3, 2]
-NUMBERS_OF = Scalars(0.1, 0.5, 0.25, 0.75, 0.4, 1e-3, 0.99, 0.5, True)
+NUMBERS_OF = Scalars(0.1, (0.5, 0.25, 0.75), 0.4, 1e-3, 0.99, 0.5, True)
 
 
 @pytest.fixture

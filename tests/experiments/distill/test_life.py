@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -5,6 +6,7 @@ import torch
 
 from craik.experiments.distill.life import networks as _life_networks
 from craik.experiments.distill.life import run as distill_life
+from craik.experiments.distill.life.convolutions import scaled_convolutions
 from craik.experiments.distill.life.networks import Setting
 from craik.lab import judge
 from craik.tasks.pictures.life import life
@@ -126,3 +128,17 @@ def test_figures_and_progress(rows):
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="Found"):
         replace(TINY, **changes)
+
+
+def test_the_multiplier_scales_the_initial_weights_of_convolutions():
+    one, two = (scaled_convolutions((1, 4, 4), factor, torch.Generator().manual_seed(0)) for factor in (1.0, 2.0))
+    for a, b in zip(one.parameters(), two.parameters(), strict=True):
+        torch.testing.assert_close(2 * a, b)
+    assert float(one[2].weight.detach().abs().max()) <= 1 / math.sqrt(4 * 9)
+    assert one(torch.ones(2, 1, 7, 7)).shape == (2, 4, 7, 7)
+
+
+def test_scaled_convolutions_do_not_touch_the_global_generator():
+    before = torch.random.get_rng_state()
+    scaled_convolutions((1, 2), 1.0, torch.Generator().manual_seed(0))
+    assert torch.equal(torch.random.get_rng_state(), before)

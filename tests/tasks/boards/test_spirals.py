@@ -3,9 +3,9 @@ import math
 import pytest
 import torch
 
-from craik.tasks.boards.spirals import spiral_points, spirals
+from craik.tasks.boards.spirals import HeldOut, Mechanism, Shortcuts, spiral_points, spirals
 
-SMALL = {"environments": 3, "examples": 40, "shortcut_dims": 4, "validation_environments": 5, "test_examples": 50}
+SMALL = {"environments": 3, "examples": 40, "shortcuts": Shortcuts(4), "held_out": HeldOut(5, test_examples=50)}
 
 
 def test_shapes_and_environments():
@@ -45,14 +45,14 @@ def test_noise_moves_the_radius_alone_and_no_further_than_it_says():
 
 
 def test_the_mechanism_has_unit_variance_and_the_shortcuts_their_scale():
-    data = spirals(0, environments=200, examples=20, shortcut_dims=30, shortcut_scale=0.1)
+    data = spirals(0, environments=200, examples=20, shortcuts=Shortcuts(30, 0.1))
     torch.testing.assert_close(data.train.x[:, :2].std(0), torch.ones(2), rtol=1e-5, atol=0)
     assert float(data.train.x[:, 2:].std()) == pytest.approx(0.1, rel=0.02)
     assert float(data.test.x[:, 2:].std()) == pytest.approx(0.1, rel=0.02)
 
 
 def test_raw_spirals_keep_their_printed_radii_and_differ_by_nothing_but_the_scale():
-    scaled, raw = spirals(0, **SMALL), spirals(0, **SMALL, unit_variance=False)
+    scaled, raw = spirals(0, **SMALL), spirals(0, **SMALL, mechanism=Mechanism(unit_variance=False))
     for ours, theirs in zip(raw[:3], scaled[:3], strict=True):
         torch.testing.assert_close(ours.x[:, :2], theirs.x[:, :2] * scaled.plane_scale)
         assert torch.equal(ours.x[:, 2:], theirs.x[:, 2:])
@@ -71,20 +71,29 @@ def test_a_shortcut_is_one_vector_an_environment_with_the_labels_sign():
 
 
 def test_validation_environments_are_new_and_test_shortcuts_say_nothing_of_the_label():
-    data = spirals(0, environments=50, examples=20, shortcut_dims=8, test_examples=20_000)
+    data = spirals(0, environments=50, examples=20, shortcuts=Shortcuts(8), held_out=HeldOut(test_examples=20_000))
     seen = {tuple(row) for row in data.train.x[:, 2:].abs().tolist()}
     assert not seen & {tuple(row) for row in data.validation.x[:, 2:].abs().tolist()}
     correlation = (data.test.x[:, 2:] / 0.1 * (2 * data.test.y - 1)[:, None]).mean(0)
     assert float(correlation.abs().max()) < 0.03
 
 
-@pytest.mark.parametrize("name", ["environments", "examples", "revolutions", "test_examples"])
-def test_sizes_below_one_are_refused(name):
+@pytest.mark.parametrize("name", ["environments", "examples"])
+def test_training_sizes_below_one_are_refused(name):
     with pytest.raises(ValueError, match=rf"`{name}` should be at least 1\. Found 0"):
         spirals(0, **{**SMALL, name: 0})
 
 
-@pytest.mark.parametrize("name", ["shortcut_scale", "noise"])
-def test_negative_scales_are_refused(name):
+@pytest.mark.parametrize(
+    ("bundle", "name"),
+    [(Mechanism, "revolutions"), (HeldOut, "validation_environments"), (HeldOut, "test_examples")],
+)
+def test_sizes_below_one_are_refused(bundle, name):
+    with pytest.raises(ValueError, match=rf"`{name}` should be at least 1\. Found 0"):
+        bundle(**{name: 0})
+
+
+@pytest.mark.parametrize(("bundle", "name"), [(Shortcuts, "dims"), (Shortcuts, "scale"), (Mechanism, "noise")])
+def test_negative_scales_are_refused(bundle, name):
     with pytest.raises(ValueError, match=rf"`{name}` should not be negative\. Found -1"):
-        spirals(0, **{**SMALL, name: -1.0})
+        bundle(**{name: -1 if name == "dims" else -1.0})

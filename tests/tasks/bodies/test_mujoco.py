@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 import distill_worlds_oracles as oracles
 from craik.tasks.bodies import rollouts as mujoco_rollouts
 from craik.tasks.bodies.mujoco import BINS, bin_errors, measure_scales, mujoco, quantiles, to_split
-from craik.tasks.bodies.rollouts import STEPS, Rollout, collect
+from craik.tasks.bodies.rollouts import STEPS, VERSION, Rollout, collect
+from pinned import assert_pinned
 
 SIMULATED = all(find_spec(name) for name in ("gymnasium", "mujoco", "imageio"))
 needs_simulator = pytest.mark.skipif(not SIMULATED, reason="gymnasium, mujoco or imageio is not installed")
@@ -127,3 +128,9 @@ def test_a_small_dataset_comes_out_of_the_cache_the_second_time(tmp_path, monkey
     monkeypatch.setattr("craik.tasks.bodies.mujoco.collect", None)
     again = mujoco("Swimmer", **sizes)
     assert torch.equal(first.test.x, again.test.x)
+
+
+@needs_simulator
+def test_who_changes_the_draws_raises_the_version():
+    first = collect("Swimmer", "always", seed=0, count=2, processes=1)
+    assert_pinned(VERSION, first, (1, "03b475b1"), gymnasium="1.4.0", mujoco="4.0.0")

@@ -5,11 +5,12 @@ remaining inputs (the shortcuts) are one fixed vector for each environment, with
 with a large margin, also when all environments are pooled, and worthless elsewhere.
 
 Source: thesis section 3.3.1, figures 3.5 and B.4, appendix B.2; paper section 3.1. The texts print shortcuts from N(0, 0.1)
-beside spirals of radius up to 1, the published code has N(0, 1) beside spirals of unit variance: ``shortcut_scale`` is the
-shortcuts' standard deviation, ``unit_variance`` says whether the spirals are scaled.
+beside spirals of radius up to 1, the published code has N(0, 1) beside spirals of unit variance: `Shortcuts.scale` is the
+shortcuts' standard deviation, `Mechanism.unit_variance` says whether the spirals are scaled.
 """
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -41,6 +42,65 @@ class SpiralsData(NamedTuple):
     plane_scale: Float[Tensor, " 2"]
 
 
+def _at_least_one(name: str, size: int) -> None:
+    if size < 1:
+        raise ValueError(f"`{name}` should be at least 1. Found {size}.")
+
+
+def _not_negative(name: str, value: int | float) -> None:
+    if value < 0:
+        raise ValueError(f"`{name}` should not be negative. Found {value}.")
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """The two spirals.
+
+    Args:
+        revolutions: turns of each spiral (the texts' n; the published code uses 3).
+        noise: half-width of the uniform noise on the radius, before scaling.
+        unit_variance: divide the spirals by the training data's standard deviation, coordinate by coordinate; False leaves
+            them as the texts print them, with a standard deviation of about 0.43.
+    """
+
+    revolutions: int = 3
+    noise: float = 0.02
+    unit_variance: bool = True
+
+    def __post_init__(self) -> None:
+        _at_least_one("revolutions", self.revolutions)
+        _not_negative("noise", self.noise)
+
+
+@dataclass(frozen=True)
+class Shortcuts:
+    """The inputs that say the label in one environment alone: how many, 0 for none, and their standard deviation."""
+
+    dims: int = 32
+    scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        _not_negative("dims", self.dims)
+        _not_negative("scale", self.scale)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What is not trained on: held-out environments, examples in each of them, and test examples with random shortcuts."""
+
+    validation_environments: int = 200
+    validation_examples: int = 10
+    test_examples: int = 2000
+
+    def __post_init__(self) -> None:
+        for name, size in vars(self).items():
+            _at_least_one(name, size)
+
+
+MECHANISM, SHORTCUTS, HELD_OUT = Mechanism(), Shortcuts(), HeldOut()
+"""Three revolutions; 32 shortcuts of scale 0.1; 200 held-out environments of 10 examples and 2000 test examples."""
+
+
 def spiral_points(
     count: int, revolutions: int, noise: float, generator: Generator
 ) -> tuple[Float[Tensor, "b 2"], Int[Tensor, " b"]]:
@@ -59,14 +119,9 @@ def spirals(
     seed: int,
     environments: int = 32,
     examples: int = 1280,
-    shortcut_dims: int = 32,
-    shortcut_scale: float = 0.1,
-    revolutions: int = 3,
-    noise: float = 0.02,
-    validation_environments: int = 200,
-    validation_examples: int = 10,
-    test_examples: int = 2000,
-    unit_variance: bool = True,
+    shortcuts: Shortcuts = SHORTCUTS,
+    mechanism: Mechanism = MECHANISM,
+    held_out: HeldOut = HELD_OUT,
 ) -> SpiralsData:
     """Draw training environments, held-out validation environments and the test set.
 
@@ -74,49 +129,30 @@ def spirals(
         seed: of the one generator behind every draw.
         environments: number of training environments.
         examples: examples in each training environment.
-        shortcut_dims: number of shortcut inputs.
-        shortcut_scale: standard deviation of the shortcut components.
-        revolutions: turns of each spiral (the texts' n; the published code uses 3).
-        noise: half-width of the uniform noise on the radius, before scaling.
-        validation_environments: number of held-out environments.
-        validation_examples: examples in each of them.
-        test_examples: examples with random shortcuts.
-        unit_variance: divide the spirals by the training data's standard deviation, coordinate by coordinate; False leaves
-            them as the texts print them, with a standard deviation of about 0.43.
+        shortcuts: of every environment.
+        mechanism: the spirals.
+        held_out: how much there is beside the training data.
 
     Raises:
-        ValueError: a size below 1 (0 for shortcut_dims), or a negative scale or noise.
+        ValueError: a size below 1.
     """
-    sizes = {
-        "environments": environments,
-        "examples": examples,
-        "revolutions": revolutions,
-        "validation_environments": validation_environments,
-        "validation_examples": validation_examples,
-        "test_examples": test_examples,
-    }
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"`{name}` should be at least 1. Found {size}.")
-    for name, value in {"shortcut_dims": shortcut_dims, "shortcut_scale": shortcut_scale, "noise": noise}.items():
-        if value < 0:
-            raise ValueError(f"`{name}` should not be negative. Found {value}.")
-
+    for name, size in {"environments": environments, "examples": examples}.items():
+        _at_least_one(name, size)
     generator = torch.Generator().manual_seed(seed)
 
     def draw(groups: int, count: int, shortcut_of_label: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        plane, labels = spiral_points(groups * count, revolutions, noise, generator)
+        plane, labels = spiral_points(groups * count, mechanism.revolutions, mechanism.noise, generator)
         ids = torch.arange(groups).repeat_interleave(count)
-        shortcuts = shortcut_scale * torch.randn(groups, shortcut_dims, dtype=torch.float64, generator=generator)
+        vectors = shortcuts.scale * torch.randn(groups, shortcuts.dims, dtype=torch.float64, generator=generator)
         signs = (2 * labels - 1)[:, None] if shortcut_of_label else 1
-        return plane, shortcuts[ids] * signs, labels, ids
+        return plane, vectors[ids] * signs, labels, ids
 
     train = draw(environments, examples, shortcut_of_label=True)
-    validation = draw(validation_environments, validation_examples, shortcut_of_label=True)
-    test = draw(test_examples, 1, shortcut_of_label=False)
-    plane_scale = train[0].std(dim=0) if unit_variance else torch.ones(2, dtype=torch.float64)
+    validation = draw(held_out.validation_environments, held_out.validation_examples, shortcut_of_label=True)
+    test = draw(held_out.test_examples, 1, shortcut_of_label=False)
+    plane_scale = train[0].std(dim=0) if mechanism.unit_variance else torch.ones(2, dtype=torch.float64)
 
-    def split(plane: Tensor, shortcuts: Tensor, labels: Tensor, ids: Tensor) -> Split:
-        return Split(torch.cat([plane / plane_scale, shortcuts], dim=1).float(), labels.float(), ids)
+    def split(plane: Tensor, vectors: Tensor, labels: Tensor, ids: Tensor) -> Split:
+        return Split(torch.cat([plane / plane_scale, vectors], dim=1).float(), labels.float(), ids)
 
     return SpiralsData(split(*train), split(*validation), split(*test), plane_scale.float())

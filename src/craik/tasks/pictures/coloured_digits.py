@@ -70,12 +70,8 @@ def coloured_digits(
     kept = count - round(held_out_share * count)
     if not 0 < kept < count:
         raise ValueError(f"`held_out_share` should leave some of {count} digits on both sides. Found {held_out_share}.")
-    parts = [
-        _coloured(x[rows], y[rows], share, label_noise, environment, generator)
-        for environment, (rows, share) in enumerate(
-            zip(torch.arange(len(x)).split(count), (*agreement, test_agreement), strict=False)
-        )
-    ]
+    places = enumerate(zip(torch.arange(len(x)).split(count), (*agreement, test_agreement), strict=False))
+    parts = [_coloured(x[rows], y[rows], share, label_noise, number, generator) for number, (rows, share) in places]
     *training, test = [(_rows(part, slice(0, kept)), _rows(part, slice(kept, None))) for part in parts]
     train, held_out = (_joined(some) for some in zip(*training, strict=True))
     return ColouredDigits(train, held_out, oracle=test[1], test=test[0])

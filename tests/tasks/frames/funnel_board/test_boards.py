@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from craik.tasks.frames.funnel_board import SMALL, ball_in_pixels, generate, read_frames
+from craik.tasks.frames.funnel_board.boards import VERSION
 from craik.tasks.frames.funnel_board.labels import platform_masses
 from craik.tasks.frames.funnel_board.rendering import to_pixels
 from craik.tasks.frames.reading import NOTHING, read_sequence
+from pinned import assert_pinned, assert_same_episodes
 
 
 @pytest.fixture(scope="module")
@@ -108,16 +110,21 @@ def test_the_cache_gives_the_same_boards(tmp_path):
     told = []
     made, read = (generate(3, 1, SMALL, cache=tmp_path, on_progress=lambda *state: told.append(state)) for _ in range(2))
     assert told == [(1, 3), (2, 3), (3, 3)]
-    assert made.arrays().keys() == read.arrays().keys()
-    assert all(np.array_equal(made.arrays()[name], read.arrays()[name]) for name in made.arrays())
+    assert_same_episodes(made, read)
     other = generate(3, 1, SMALL.perturbed(), cache=tmp_path)
     assert len(list(tmp_path.glob("funnel-board-3-*.npz"))) == 2
     assert np.array_equal(other.images, made.images)  # the same boards, other falls
 
 
+def test_who_changes_the_draws_raises_the_version():
+    first = generate(2, 0, SMALL)
+    arrays = (first.images // 16, first.layouts, first.paths[0][:12], first.paths[1][:12], first.labels)
+    assert_pinned(VERSION, arrays, (1, "a0aac769"), pymunk="7.3.1")
+
+
 def test_processes_change_nothing():
     alone, together = (generate(4, 9, SMALL, processes=processes) for processes in (1, 2))
-    assert all(np.array_equal(alone.arrays()[name], together.arrays()[name]) for name in alone.arrays())
+    assert_same_episodes(alone, together)
 
 
 def test_rejections_are_counted_and_too_many_are_an_error():

@@ -6,6 +6,8 @@ import pytest
 from craik.tasks.frames.reading import NOTHING, read_sequence
 from craik.tasks.frames.room_runner import PUBLISHED, SMALL, generate, read_frames, runner_in_pixels
 from craik.tasks.frames.room_runner.labels import room_masses
+from craik.tasks.frames.room_runner.runs import VERSION
+from pinned import assert_pinned, assert_same_episodes
 
 
 @pytest.fixture(scope="module")
@@ -69,5 +71,11 @@ def test_runners_that_noise_throws_out_are_counted():
 
 def test_the_cache_gives_the_same_runs(tmp_path):
     made, read = (generate(3, 1, SMALL, cache=tmp_path) for _ in range(2))
-    assert all(np.array_equal(made.arrays()[name], read.arrays()[name]) for name in made.arrays())
+    assert_same_episodes(made, read)
     assert len(list(tmp_path.glob("room-runner-3-*.npz"))) == 1
+
+
+def test_who_changes_the_draws_raises_the_version():
+    first = generate(2, 0, SMALL)
+    arrays = (first.images // 16, first.layouts, first.paths[0], first.paths[1], first.labels)
+    assert_pinned(VERSION, arrays, (1, "346dfe5a"), pymunk="7.3.1")

@@ -1,7 +1,6 @@
 """The collector against a simulator that is easy to predict; the real one needs Python 3.10 and an installation."""
 
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,15 +12,6 @@ from craik.tasks.pictures.coinrun.collecting import Collection, collect
 from craik.tasks.pictures.coinrun.errors import CollectorError
 from craik.tasks.pictures.coinrun.expert import Expert
 from craik.tasks.pictures.coinrun.levels import Levels
-
-
-@pytest.fixture
-def python(tmp_path):
-    """An "interpreter" that runs the fake whatever script it is given."""
-    fake = tmp_path / "python"
-    fake.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name("fake_simulator.py")} "$@"\n')
-    fake.chmod(0o755)
-    return fake
 
 
 class Uniform:

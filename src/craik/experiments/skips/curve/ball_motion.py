@@ -11,8 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from craik.tasks.frames.funnel_board import FunnelBoards
+from craik.tasks.frames.episodes import Episodes
+from craik.tasks.frames.funnel_board import FunnelBoardSettings
 from craik.tasks.frames.funnel_board.rendering import to_pixels
+
+STATES = {"slow": "bouncing and rolling", "fast": "falling"}
+"""The ball's states, by how far it moved in the last frame: less than its radius, or more."""
 
 VIEW = (6, 14, 8)
 """Pixels of the board that a network sees above, below and to either side of the ball."""
@@ -40,7 +44,7 @@ class Step:
         return Motion(motion.boards, motion.position + predicted[:, :2], predicted[:, 2:])
 
 
-def padded_obstacles(boards: FunnelBoards) -> Float[Tensor, "boards height width"]:
+def padded_obstacles(boards: Episodes[FunnelBoardSettings]) -> Float[Tensor, "boards height width"]:
     """Return how dark each pixel of the boards is, with as much white around them as a view may reach."""
     dark = 1 - torch.from_numpy(boards.images).float().mean(dim=1) / 255
     above, below, beside = VIEW
@@ -63,7 +67,7 @@ def inputs(
     return torch.cat([seen, within, change / 2], dim=1)
 
 
-def transitions(boards: FunnelBoards, skip: int) -> tuple[Motion, Motion]:
+def transitions(boards: Episodes[FunnelBoardSettings], skip: int) -> tuple[Motion, Motion]:
     """Return the motions before and after a step, for every frame but the first that has a frame so far ahead."""
     before, after = [list[tuple[np.ndarray, ...]](), list[tuple[np.ndarray, ...]]()]
     for index, path in enumerate(boards.paths):

@@ -12,21 +12,14 @@ from craik.experiments.skips.timeline import pictures
 from craik.experiments.skips.training import Settings, World
 from craik.lab import Row
 from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Greedy, Matched, candidate_losses, match
+from craik.skips import Dynamics, Greedy, Matched, candidate_losses, match
 
 
 @torch.no_grad()
 def predict(config: Settings, model: nn.Module, world: World) -> Matched:
     """Match a model's predictions from its own predictions, as roll-outs go, with true frames."""
-    return match(
-        model,
-        world.frames,
-        BinaryCrossEntropyWithLogits(),
-        Greedy(config.horizon),
-        teacher_forcing=0.0,
-        context=world.context,
-        keep_predictions=True,
-    )
+    dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), world.context)
+    return match(dynamics, world.frames, Greedy(config.horizon), teacher_forcing=0.0, keep_predictions=True)
 
 
 def is_slow(world: World, index: int) -> Bool[np.ndarray, " time"]:

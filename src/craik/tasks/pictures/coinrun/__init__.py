@@ -6,6 +6,7 @@ saw and how it would act is recorded on few levels for training and on many othe
 The simulator, Procgen, has wheels for Python 3.10 only. It therefore runs in a process of its own with an interpreter of its
 own (`interpreter`, `simulator`), and everything else here, where Python is newer, talks to it through a pipe (`levels`):
 
-- `expert` trains the policy that is to be cloned, by PPO (stable-baselines3), which plays through `games`;
+- `expert` trains the policy that is to be cloned, by PPO (`ppo`: stable-baselines3), which plays through `games`; `keeping`
+  writes and reads it;
 - `collecting` lets it play and records states and action probabilities, as `craik.tasks.pictures.cloning.Recording`.
 """

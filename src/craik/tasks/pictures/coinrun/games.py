@@ -9,6 +9,9 @@ import numpy as np
 
 from craik.tasks.pictures.coinrun.levels import ACTIONS, FRAME, Levels
 
+Step = tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]
+"""Frames (channels first), rewards, whether an episode ended, and what there is to say about each game."""
+
 
 def spaces() -> tuple[Any, Any]:
     """Gymnasium's spaces of frames, channels first, and of actions."""
@@ -27,47 +30,55 @@ def make_games(sb3: Any, levels: Levels, discount: float | None = None) -> Any: 
             Episodes' returns (`info["episode"]["r"]`) are the game's own in any case.
     """
 
-    class Games(sb3.common.vec_env.VecEnv):
+    class Games(_Played, sb3.common.vec_env.VecEnv):  # made here, as the package is optional
         def __init__(self) -> None:
-            super().__init__(levels.games, *spaces())
-            self.returns, self.lengths = np.zeros(levels.games), np.zeros(levels.games, dtype=np.int64)
-            self.actions = np.zeros(levels.games, dtype=np.int32)
-
-        def reset(self) -> np.ndarray:
-            return levels.observe().frames.transpose(0, 3, 1, 2).copy()  # torch warns of arrays it may not write
-
-        def step_async(self, actions: np.ndarray) -> None:
-            self.actions = actions.astype(np.int32)
-
-        def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-            seen = levels.step(self.actions)
-            self.returns += seen.rewards
-            self.lengths += 1
-            infos: list[dict[str, Any]] = [{} for _ in range(levels.games)]
-            for game in np.flatnonzero(seen.begins):
-                infos[game] = {"episode": {"r": self.returns[game], "l": self.lengths[game]}}
-            self.returns[seen.begins] = 0
-            self.lengths[seen.begins] = 0
-            return seen.frames.transpose(0, 3, 1, 2).copy(), seen.rewards, seen.begins, infos
-
-        def close(self) -> None:
-            """The levels belong to whoever opened them."""
-
-        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ANN401
-            return [None] * self._count(indices)
-
-        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ANN401
-            raise NotImplementedError(f"the simulator's games have no settable attributes, but found {attr_name}")
-
-        def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> list[Any]:  # noqa: ANN401
-            raise NotImplementedError(f"the simulator's games have no methods to call, but found {method_name}")
-
-        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ANN401
-            return [False] * self._count(indices)
-
-        def _count(self, indices: Any) -> int:  # noqa: ANN401
-            return len(list(self._get_indices(indices)))
+            _Played.__init__(self, levels)
+            sb3.common.vec_env.VecEnv.__init__(self, levels.games, *spaces())
 
     if discount is None:
         return Games()
     return sb3.common.vec_env.VecNormalize(Games(), norm_obs=False, gamma=discount)
+
+
+class _Played:
+    """What stable-baselines3's `VecEnv` leaves open."""
+
+    def __init__(self, levels: Levels) -> None:
+        self.levels = levels
+        self.returns, self.lengths = np.zeros(levels.games), np.zeros(levels.games, dtype=np.int64)
+        self.actions = np.zeros(levels.games, dtype=np.int32)
+
+    def reset(self) -> np.ndarray:
+        return self.levels.observe().frames.transpose(0, 3, 1, 2).copy()  # torch warns of arrays it may not write
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self.actions = actions.astype(np.int32)
+
+    def step_wait(self) -> Step:
+        seen = self.levels.step(self.actions)
+        self.returns += seen.rewards
+        self.lengths += 1
+        infos: list[dict[str, Any]] = [{} for _ in range(self.levels.games)]
+        for game in np.flatnonzero(seen.begins):
+            infos[game] = {"episode": {"r": self.returns[game], "l": self.lengths[game]}}
+        self.returns[seen.begins] = 0
+        self.lengths[seen.begins] = 0
+        return seen.frames.transpose(0, 3, 1, 2).copy(), seen.rewards, seen.begins, infos
+
+    def close(self) -> None:
+        """The levels belong to whoever opened them."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:  # noqa: ANN401
+        return [None] * self._count(indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:  # noqa: ANN401
+        raise NotImplementedError(f"the simulator's games have no settable attributes, but found {attr_name}")
+
+    def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> list[Any]:  # noqa: ANN401
+        raise NotImplementedError(f"the simulator's games have no methods to call, but found {method_name}")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:  # noqa: ANN401
+        return [False] * self._count(indices)
+
+    def _count(self, indices: Any) -> int:  # noqa: ANN401
+        return len(np.atleast_1d(range(self.levels.games) if indices is None else indices))

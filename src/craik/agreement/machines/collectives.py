@@ -1,0 +1,141 @@
+"""Collective operations that end in a sentence where a rank is gone, and the ranks' agreement on what they exchange."""
+
+import hashlib
+import warnings
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import is_dataclass
+
+import torch
+from torch import Tensor, distributed
+from torch.distributed import ProcessGroup
+
+from craik.agreement.rules import Rule, Statistics
+
+
+@contextmanager
+def answering() -> Generator[None]:
+    """Turn a backend's failure in a collective operation into one sentence.
+
+    Raises:
+        RuntimeError: a rank is gone, or did not answer within the group's timeout.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise RuntimeError(
+            "Every rank should take part in combining gradients. Found one that is gone or did not answer within the group's "
+            f"timeout. No gradient was combined: restart the job from its last checkpoint. The backend says: {reason}"
+        ) from None
+
+
+def all_reduce(tensor: Tensor, group: ProcessGroup | None) -> Tensor:
+    """Overwrite a tensor by its sum over the ranks and return it."""
+    with answering():
+        distributed.all_reduce(tensor, group=group)
+    return tensor
+
+
+def all_reduce_later(tensor: Tensor, group: ProcessGroup | None) -> distributed.Work:
+    """Start to overwrite a tensor by its sum over the ranks."""
+    with answering():
+        work = distributed.all_reduce(tensor, group=group, async_op=True)
+    if work is None:
+        raise RuntimeError("Only ranks of the group should combine gradients. Found a process outside it. Pass its own group.")
+    return work
+
+
+def all_gather(tensor: Tensor, group: ProcessGroup | None) -> list[Tensor]:
+    """Return every rank's tensor, in the order of the ranks."""
+    rows = [torch.empty_like(tensor) for _ in range(distributed.get_world_size(group))]
+    with answering():
+        distributed.all_gather(rows, tensor, group=group)
+    return rows
+
+
+def shake_hands(
+    parameters: Mapping[str, Tensor],
+    statistics: Mapping[str, Statistics],
+    rule: Rule,
+    expected: int | None,
+    group: ProcessGroup | None,
+) -> int:
+    """Return the number of environments over all ranks, after making sure that the ranks talk about the same thing.
+
+    Raises:
+        ValueError: they do not; every rank raises the same.
+        RuntimeError: a rank is gone.
+    """
+    counts = {found.environments for found in statistics.values()}
+    layout = [(name, tuple(parameter.shape), str(parameter.dtype)) for name, parameter in parameters.items()]
+    sizes = sum(parameter.numel() for parameter in parameters.values())
+    unknown = len(set(statistics) - set(parameters))
+    # What is wrong on one rank alone travels, too, so that all ranks end alike.
+    mine = [
+        len(layout),
+        sizes,
+        _number(layout),
+        _number(_settings(rule)),
+        -1 if expected is None else expected,
+        max(counts, default=0),
+    ]
+    device = next((parameter.device for parameter in parameters.values()), torch.device("cpu"))
+    header = torch.tensor([*mine, len(counts) > 1, unknown], dtype=torch.int64, device=device)
+    rows = torch.stack(all_gather(header, group)).tolist()
+    _check_alike(rows)
+    total = sum(row[5] for row in rows)
+    if expected is not None and total != expected:
+        raise ValueError(
+            f"All ranks together should have {expected} environments. Found {[row[5] for row in rows]}, {total} in all. Give "
+            "every environment to one rank."
+        )
+    if total == 0:
+        raise ValueError("At least one rank should have an environment. Found none. Skip the step on all ranks.")
+    if total == 1 and expected is None:
+        warnings.warn(
+            "All ranks together have one environment. With a single environment there is nothing to agree on: start more "
+            "ranks, or pass environments=1 if that is meant.",
+            stacklevel=4,
+        )
+    return total
+
+
+def _check_alike(rows: list[list[int]]) -> None:
+    """Refuse ranks that differ in what they combine, or whose statistics do not belong together; a row is a rank's header."""
+    words = ("parameters", "components of parameters", "names, shapes or types of parameters", "rules", "expected environments")
+    for column, word in enumerate(words):
+        found = [row[column] for row in rows]
+        if len(set(found)) > 1:
+            shown = "" if column in (2, 3) else f": {found} on ranks 0 to {len(rows) - 1}"
+            raise ValueError(
+                f"All ranks should agree about what they combine. Found different {word}{shown}. Build them alike."
+            )
+    for rank, row in enumerate(rows):
+        if row[6] or row[7]:
+            raise ValueError(
+                "`statistics` should hold the same environments for every parameter, by the parameter's name. Found other "
+                f"{'numbers of environments' if row[6] else 'names'} on rank {rank}. Pass what one Agreement has collected."
+            )
+
+
+def reached_anywhere(
+    parameters: Mapping[str, Tensor], statistics: Mapping[str, Statistics], group: ProcessGroup | None
+) -> set[str]:
+    """Return the names of the parameters that some rank's losses reach."""
+    flags = torch.tensor([name in statistics for name in parameters], dtype=torch.int32, device=_device(parameters))
+    return {name for name, count in zip(parameters, all_reduce(flags, group).tolist(), strict=True) if count}
+
+
+def _device(parameters: Mapping[str, Tensor]) -> torch.device:
+    return next((parameter.device for parameter in parameters.values()), torch.device("cpu"))
+
+
+def _settings(rule: Rule) -> str:
+    """What tells one rule from another on every machine alike; the printed form of other objects has an address in it."""
+    return repr(rule) if is_dataclass(rule) else type(rule).__qualname__
+
+
+def _number(value: object) -> int:
+    """A number that differs where a value's printed form does."""
+    return int.from_bytes(hashlib.sha256(repr(value).encode()).digest()[:7], "big")

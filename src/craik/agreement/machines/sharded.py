@@ -1,0 +1,89 @@
+"""Agreement with FSDP2: what `torch.distributed.fsdp.fully_shard` scatters is what the ranks' environments agree on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.distributed.fsdp import FSDPModule
+from torch.distributed.fsdp._fully_shard._fsdp_api import (  # the type that the public set_custom_reduce_scatter takes
+    ReduceScatter,
+)
+
+from craik.agreement.machines.collectives import answering
+from craik.agreement.machines.ddp import of_one
+from craik.agreement.rules import Rule, Statistics
+
+_BYTE = 127
+
+
+class AgreementReduceScatter(ReduceScatter):
+    """Reduces by a rule instead of a sum, each rank its own shard.
+
+    Args:
+        rule: one that treats every component by itself, since shards of several parameters come as one vector.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+
+    def allocate(self, size: Sequence[int | torch.SymInt], *, dtype: torch.dtype, device: torch.device) -> Tensor:
+        """Return memory for a message."""
+        return torch.empty(*size, dtype=dtype, device=device)
+
+    def __call__(
+        self,
+        output_tensor: Tensor,
+        input_tensor: Tensor,
+        group: distributed.ProcessGroup,
+        op: Any,  # noqa: ANN401 # a sum, whatever is said: the rule divides
+        async_op: bool = False,
+    ) -> None:
+        """Write this rank's shard of the combined gradient to the output.
+
+        Raises:
+            RuntimeError: a rank is gone, or does not answer within the group's timeout.
+        """
+        mine = of_one(input_tensor, self.rule)
+        world = distributed.get_world_size(group)
+        sign = None if mine.sign is None else _scatter(mine.sign if world <= _BYTE else mine.sign.int(), group)
+        rest = (None if tensor is None else _scatter(tensor, group) for tensor in (mine.log_magnitude, mine.square))
+        total = Statistics(world, _scatter(input_tensor, group), sign, *rest)
+        output_tensor.copy_(self.rule(total).gradient)
+
+
+def _scatter(tensor: Tensor, group: distributed.ProcessGroup) -> Tensor:
+    """Return this rank's shard of the sum over ranks."""
+    shard = tensor.new_empty(len(tensor) // distributed.get_world_size(group))
+    # torch 2.13 has renamed it and warns of the old name.
+    name = "reduce_scatter_single" if hasattr(distributed, "reduce_scatter_single") else "reduce_scatter_tensor"
+    with answering():
+        getattr(distributed, name)(shard, tensor.contiguous(), group=group)
+    return shard
+
+
+def combine_shards(model: nn.Module, rule: Rule) -> None:
+    """Make a model that `torch.distributed.fsdp.fully_shard` has sharded reduce gradients by a rule, one environment a rank.
+
+    ``loss.backward()`` on each rank's mean loss then leaves each rank its shard of the combined gradient. Uses FSDP2's public
+    setters on every sharded module of the model; setting them again restores its own.
+
+    Args:
+        model: with parameters sharded over one group; a second, replicating mesh dimension is not supported.
+        rule: the same on every rank; without rescaling, which counts survivors of whole parameters.
+
+    Raises:
+        ValueError: nothing is sharded, or a rule that rescales.
+    """
+    modules = [module for module in model.modules() if isinstance(module, FSDPModule)]
+    if not modules:
+        raise ValueError("`model` should be sharded by fully_shard. Found no sharded module. Call fully_shard(model) first.")
+    if getattr(rule, "rescale", False):
+        raise ValueError(
+            "Rescaling counts the survivors of a whole parameter, of which a rank sees a shard. Found rescale=True. Turn it "
+            "off, or use combine_across_ranks on unsharded gradients."
+        )
+    for module in modules:
+        module.set_custom_reduce_scatter(AgreementReduceScatter(rule))
+        module.set_gradient_divide_factor(1.0)
+        module.set_force_sum_reduction_for_comms(True)

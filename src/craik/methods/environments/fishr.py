@@ -1,0 +1,44 @@
+"""Fishr: the same variance of gradients in every environment (Rame et al. 2022, https://arxiv.org/abs/2109.02934)."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.environments import EnvironmentIds, group
+from craik.methods.paper import Paper
+
+PAPER = Paper("Fishr", 2022, "Rame et al.", "https://arxiv.org/abs/2109.02934", "E products at the last layer")
+
+
+def fishr_penalty(
+    losses: Float[Tensor, "..."],
+    environments: EnvironmentIds,
+    features: Float[Tensor, "b i"],
+    logits: Float[Tensor, "b o"],
+) -> Float[Tensor, ""]:
+    """Return mean_e ||v_e - mean_e v_e||^2, where v_e is the variance of the classifier's gradients within environment e.
+
+    The classifier is a linear layer, logits = W features + bias, whose per-example gradients are delta a^T and delta; their
+    squares' means are one product, so none of them is stored. As in the paper v_e is over the classifier alone and centred;
+    DomainBed takes the mean over components where the paper has the norm, and smooths v_e over steps, which is not offered.
+
+    Args:
+        losses: (B,) unreduced, computed from the logits.
+        environments: B integers, the environment of each example.
+        features: what the last linear layer was given.
+        logits: what it returned, with its graph.
+
+    Raises:
+        TypeError: ids that are not integers.
+        ValueError: reduced losses, ids that do not fit, fewer than two environments.
+    """
+    groups = group(losses, environments, least=2)
+    (delta,) = torch.autograd.grad(losses.sum(), logits, create_graph=True)
+    # A bias is a weight of a feature that is always 1.
+    features = torch.cat([features, torch.ones_like(features[:, :1])], dim=1)
+    variances: list[Tensor] = []
+    for e, size in enumerate(groups.sizes):
+        d, a = delta[groups.index == e], features[groups.index == e]
+        variances.append(d.square().T @ a.square() / size - (d.T @ a / size).square())
+    v = torch.stack(variances).flatten(1)
+    return (v - v.mean(0)).square().sum(1).mean()

@@ -1,0 +1,45 @@
+"""IRMv1: how far a fixed scaling of the outputs is from optimal in each environment (Arjovsky et al. 2019, section 3.1)."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from craik.environments import EnvironmentIds, group
+from craik.methods.paper import Paper
+
+PAPER = Paper("IRM", 2019, "Arjovsky et al., equation IRMv1", "https://arxiv.org/abs/1907.02893", "one further pass")
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""From outputs and targets of B examples to B unreduced losses."""
+
+
+def irm_penalty(
+    outputs: Float[Tensor, "b *outputs"],
+    targets: Shaped[Tensor, "b *targets"],
+    environments: EnvironmentIds,
+    loss: Loss,
+) -> Float[Tensor, ""]:
+    """Return mean_e (d L_e(w f) / dw at w = 1)^2, the penalty of equation IRMv1, to be weighted and added to the mean loss.
+
+    (https://arxiv.org/abs/1907.02893; equation 7 of the paper on explanations that are hard to vary.) The mean over
+    environments stands where the texts have their sum, as in DomainBed. The square is of the whole sample's derivative;
+    the product over two halves of each environment, which the authors' appendix takes for being unbiased, is not offered.
+
+    Args:
+        outputs: f(x), the network's outputs before the loss (logits), with their graph.
+        targets: what ``loss`` compares them with.
+        environments: B integers, the environment of each example.
+        loss: from outputs and targets to (B,) unreduced losses.
+
+    Raises:
+        TypeError: ids that are not integers.
+        ValueError: a loss that reduces, or ids that do not fit.
+    """
+    # One w for each example's environment: all E derivatives come from one backward pass.
+    scale = outputs.new_ones(len(outputs), requires_grad=True)
+    losses = loss(outputs * scale.view(-1, *[1] * (outputs.dim() - 1)), targets)
+    groups = group(losses, environments)
+    (by_example,) = torch.autograd.grad(losses.sum(), scale, create_graph=True)
+    return groups.means(by_example).square().mean()

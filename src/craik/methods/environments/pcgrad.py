@@ -1,0 +1,63 @@
+"""PCGrad: gradients that conflict are projected onto each other's normal plane (Yu et al. 2020)."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from craik.environments import EnvironmentIds, group
+from craik.methods.environments.gradients import environment_gradients
+from craik.methods.paper import Paper
+
+PAPER = Paper("PCGrad", 2020, "Yu et al., algorithm 1", "https://arxiv.org/abs/2001.06782", "E passes, E gradients held")
+
+
+def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tensor, " p"]:
+    """Return the sum of the projected gradients: algorithm 1 of https://arxiv.org/abs/2001.06782.
+
+    Each gradient goes through the others in a random order; wherever its product with one is negative, what it has along that
+    one is removed. The result depends on the order, and so on the generator, from three environments on. Counting
+    environments twice changes it too. Divide by E to compare learning rates with averaging.
+
+    Args:
+        gradients: (E, P), one environment's gradient a row.
+        generator: of the orders, on the CPU.
+
+    Raises:
+        ValueError: not a matrix, or without rows.
+    """
+    if gradients.dim() != 2 or len(gradients) == 0:
+        raise ValueError(f"`gradients` should be a matrix, one row an environment. Found shape {tuple(gradients.shape)}.")
+    # All vectors stay combinations of the rows, so that products of rows are all that the algorithm needs.
+    gram = (gradients @ gradients.T).to("cpu", torch.float64)
+    count = len(gradients)
+    weights = torch.eye(count, dtype=torch.float64)
+    for i in range(count):
+        for j in torch.randperm(count, generator=generator).tolist():
+            product = weights[i] @ gram[j]
+            if j != i and product < 0:
+                weights[i, j] -= product / gram[j, j]
+    return weights.sum(0).to(gradients) @ gradients
+
+
+def pcgrad_gradients(
+    losses: Float[Tensor, "..."], environments: EnvironmentIds, parameters: Sequence[Tensor], generator: Generator
+) -> list[Tensor]:
+    """Return PCGrad's gradient for each parameter, to be put into ``.grad``: E backward passes, E stacked gradients.
+
+    Source: `pcgrad`, algorithm 1 of https://arxiv.org/abs/2001.06782, on all parameters as one vector.
+
+    Args:
+        losses: (B,) unreduced, with their graph, which is kept.
+        environments: B integers, the environment of each example.
+        parameters: what to differentiate with respect to.
+        generator: of the orders, on the CPU.
+
+    Raises:
+        TypeError: ids that are not integers.
+        ValueError: reduced losses, or ids that do not fit.
+    """
+    flat = pcgrad(environment_gradients(losses, group(losses, environments), parameters, create_graph=False), generator)
+    pieces = flat.split([parameter.numel() for parameter in parameters])
+    return [piece.view(parameter.shape) for piece, parameter in zip(pieces, parameters, strict=True)]

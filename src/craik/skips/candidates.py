@@ -1,0 +1,44 @@
+"""What else a prediction might have been matched with: its loss against every frame ahead."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.losses import Loss, evaluated
+from craik.skips.matched import Matched
+from craik.trajectories import Trajectories
+
+
+@torch.no_grad()
+def candidate_losses(
+    matched: Matched, targets: Trajectories, loss: Loss, horizon: int, compare: Callable[[Tensor], Tensor] | None = None
+) -> Float[Tensor, "batch steps horizon"]:
+    """Return each kept prediction's loss against every frame of its window, for timelines (thesis figures 2.7 and 2.8).
+
+    Entry [b, u, k] belongs to the frame k + 1 after the one that prediction u of trajectory b was made at; infinity where the
+    trajectory has no such frame or step.
+
+    Args:
+        matched: the result of `match` with ``keep_predictions=True``.
+        targets: what was matched with: the trajectories, or the dynamics' targets.
+        loss: the dynamics' own, or another that takes its predictions.
+        horizon: how many frames ahead to look.
+        compare: the dynamics' own.
+
+    Raises:
+        ValueError: the predictions were not kept.
+    """
+    if matched.predictions is None:
+        raise ValueError("`matched` should hold the predictions. Found None. Call match(..., keep_predictions=True).")
+    found = torch.full((*matched.skips.shape, horizon), torch.inf, dtype=targets.value_dtype)
+    for b, steps in enumerate(matched.steps.tolist()):
+        for u in range(steps):
+            first = int(matched.matched[b, u] - matched.skips[b, u]) + 1
+            frames = range(first, min(first + horizon, int(targets.lengths[b])))
+            z = matched.predictions.frames[b, u : u + 1]
+            z = (z if compare is None else compare(z)).to(targets.value_dtype)
+            losses = evaluated(loss, z.expand(len(frames), *z.shape[1:]), targets.at([b] * len(frames), list(frames)))
+            found[b, u, : len(frames)] = losses.cpu()
+    return found

@@ -1,0 +1,146 @@
+"""`Dynamics`: a dynamics model with all that says what it predicts and what that is compared with."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.losses import Loss, frame_of, largest_target
+from craik.skips.contexts import Actions, Context, check_context
+from craik.trajectories import Trajectories
+
+Model = Callable[..., Tensor]
+"""A dynamics model: ``f(frames)`` or ``f(frames, context)`` from (n, *frame) to predictions of n frames."""
+
+_SLACK = 1 + 1e-6
+"""For the rounding of a scale such as 1/255."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamics:
+    """A dynamics model f and its loss, with what the model sees beside frames and what its predictions stand for.
+
+    Source: f and L of thesis section 2.2. A context and targets are those of one batch of trajectories.
+
+    Args:
+        model: f, from frames (n, *frame), and their context where there is one, to predictions of n frames. It should treat
+            its examples one by one: BatchNorm in train mode makes results depend on the batch.
+        loss: from predictions and frames to one value for each, see `craik.losses`.
+        context: what the model sees beside a frame: one tensor (batch, *context), static, or `Actions`.
+        targets: what predictions are compared with, frame by frame, in the place of the trajectories' own frames: latents,
+            for instance (see `encoded`).
+        compare: applied to predictions before they are compared: an encoder, where f predicts frames that are compared in
+            latent space.
+        feedback: what turns a prediction into the next input. None: the loss's method `frame`, such as the sigmoid of logits,
+            or nothing where it has none.
+
+    Raises:
+        TypeError: a model, loss, `compare` or `feedback` that cannot be called, or a context or targets of another kind.
+    """
+
+    model: Model
+    loss: Loss
+    context: Context | None = None
+    _: KW_ONLY
+    targets: Trajectories | None = None
+    compare: Callable[[Tensor], Tensor] | None = None
+    feedback: Callable[[Tensor], Tensor] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("model", "loss", "compare", "feedback"):
+            found = getattr(self, name)
+            if not (callable(found) or (found is None and name in ("compare", "feedback"))):
+                raise TypeError(f"`{name}` should be a function of tensors. Found {type(found).__name__}.")
+        _check_kinds(self.context, self.targets)
+
+    def given(self, rows: Sequence[int] | Tensor, times: Sequence[int] | Tensor, device: torch.device) -> Tensor | None:
+        """Return what the model sees beside frame ``times[i]`` of trajectory ``rows[i]``; None where there is no context."""
+        if self.context is None:
+            return None
+        b, t = (torch.as_tensor(index, device=device) for index in (rows, times))
+        return self.context.at(b, t) if isinstance(self.context, Actions) else self.context[b]
+
+    def predict(self, inputs: Float[Tensor, "n *frame"], given: Tensor | None) -> Tensor:
+        """Return the model's predictions from frames and what is given beside them.
+
+        Raises:
+            TypeError: the model returned no tensor of floats.
+        """
+        prediction: Any = self.model(inputs) if given is None else self.model(inputs, given)  # a user's may return anything
+        if not (isinstance(prediction, Tensor) and prediction.is_floating_point()):
+            found = f"a tensor of {prediction.dtype}" if isinstance(prediction, Tensor) else type(prediction).__name__
+            raise TypeError(f"The model should return one tensor of floats. Found {found}.")
+        return prediction
+
+    def fed(self, prediction: Tensor, frame_shape: Sequence[int]) -> Float[Tensor, "n *frame"]:
+        """Return predictions as the model's next inputs.
+
+        Raises:
+            ValueError: another shape than a frame's.
+        """
+        frame = self._frame(prediction)
+        expected = (len(prediction), *frame_shape)
+        if tuple(frame.shape) != expected:
+            raise ValueError(
+                f"A prediction should have the shape of a frame to be fed back, {expected}. Found {tuple(frame.shape)}. Give "
+                "`Dynamics` a feedback=... that turns the model's output into its input, or match with teacher_forcing=1."
+            )
+        return frame
+
+    @cached_property
+    def _frame(self) -> Callable[[Tensor], Tensor]:
+        return self.feedback or frame_of(self.loss)
+
+
+def _check_kinds(context: object, targets: object) -> None:
+    if not isinstance(context, Context | None):
+        raise TypeError(
+            f"`context` should be a tensor (batch, *context) or Actions(...). Found {type(context).__name__}. A function that "
+            "gives it step by step is a roll-out's: rollout(..., policy=...)."
+        )
+    if not isinstance(targets, Trajectories | None):
+        raise TypeError(f"`targets` should be Trajectories. Found {type(targets).__name__}. craik.skips.encoded makes them.")
+
+
+def check_fit(dynamics: Dynamics, trajectories: Trajectories) -> None:
+    """Refuse trajectories that a dynamics' context, targets and loss do not fit.
+
+    Raises:
+        ValueError: a trajectory without a transition, targets or a context of another batch, or whole numbers above what the
+            loss allows, such as bytes without a scale under a loss of numbers in [0, 1].
+    """
+    _check_transitions(trajectories)
+    check_context(dynamics.context, trajectories)
+    targets = dynamics.targets
+    if targets is not None and not torch.equal(targets.lengths, trajectories.lengths):
+        raise ValueError(
+            f"`targets` should have the trajectories' lengths, {trajectories.lengths.tolist()}. "
+            f"Found {targets.lengths.tolist()}. Make them frame by frame, for example with craik.skips.encoded."
+        )
+    _check_scale(trajectories if targets is None else targets, dynamics.loss)
+
+
+def _check_transitions(trajectories: Trajectories) -> None:
+    short = (trajectories.lengths < 2).nonzero().flatten().tolist()
+    if short:
+        raise ValueError(
+            "Every trajectory should have at least 2 frames, one to predict from and one to match. Found 1 frame in trajectory "
+            f"{short[0]}{f' and {len(short) - 1} more' if len(short) > 1 else ''}. Leave such trajectories out."
+        )
+
+
+def _check_scale(targets: Trajectories, loss: Loss) -> None:
+    """Refuse whole numbers above what a loss allows: someone has forgotten that images in bytes have a scale."""
+    limit = largest_target(loss)
+    if targets.dtype.is_floating_point or limit is None or targets.peak * targets.scale <= limit * _SLACK:
+        return
+    largest = max(int(own.max()) for own in targets)  # the peak of bytes is 255, whatever they hold
+    if largest * targets.scale > limit * _SLACK:
+        raise ValueError(
+            f"{type(loss).__name__} compares with frames of at most {limit:g}. Found {largest} stored in {targets.dtype} with "
+            f"scale={targets.scale:g}. Give the trajectories a scale, 1/255 for images in bytes."
+        )

@@ -1,0 +1,131 @@
+"""`Matched`, what matching gives back, and `Steps`, which adds it up step by step."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from craik.trajectories import Trajectories
+
+Average = Literal["trajectories", "steps"]
+"""How step losses become the batch's loss."""
+
+
+class Matched(NamedTuple):
+    """A batch of trajectories with their predictions matched; b runs over trajectories, u over a trajectory's steps.
+
+    Everything but the losses is on the CPU. Behind a trajectory's last step `skips` and `step_losses` are 0, `matched` is -1
+    and `explored` is False.
+
+    Attributes:
+        loss: the batch's loss, the one number to differentiate.
+        trajectory_losses: (batch,) the mean of each trajectory's step losses.
+        step_losses: (batch, steps) each step's loss, detached.
+        steps: (batch,) how many steps each trajectory took.
+        skips: (batch, steps) how many frames ahead each match lies, 1 to the horizon.
+        matched: (batch, steps) the matched frame, counted from 0; the running sum of the skips.
+        explored: (batch, steps) True where the match was drawn at random.
+        evaluations: how many frames the model was evaluated on, over the whole batch.
+        predictions: what the model returned at each step, detached, (batch, steps, ...), logits for instance (the loss's
+            method `frame` makes frames of them); None unless they were asked for.
+    """
+
+    loss: Float[Tensor, ""]
+    trajectory_losses: Float[Tensor, " batch"]
+    step_losses: Float[Tensor, "batch steps"]
+    steps: Int[Tensor, " batch"]
+    skips: Int[Tensor, "batch steps"]
+    matched: Int[Tensor, "batch steps"]
+    explored: Bool[Tensor, "batch steps"]
+    evaluations: int
+    predictions: Trajectories | None
+
+
+class Chosen(NamedTuple):
+    """For each of n predictions the frame it is matched with, and whether that was drawn at random; None where none was."""
+
+    frames: Sequence[int]
+    explored: Sequence[bool] | None = None
+
+
+class Steps:
+    """The steps of a batch of trajectories, in the order in which they are added.
+
+    Args:
+        lengths: of the trajectories, in frames.
+        keep: whether to keep predictions.
+
+    Attributes:
+        evaluations: how many frames the model was evaluated on; whoever evaluates it adds them.
+    """
+
+    def __init__(self, lengths: Sequence[int], keep: bool) -> None:
+        self._lengths, self._keep = lengths, keep
+        self._rows: list[int] = []
+        self._steps: list[int] = []
+        self._skips: list[int] = []
+        self._frames: list[int] = []
+        self._explored: list[bool] = []
+        self._losses: list[Tensor] = []
+        self._predictions: list[Tensor] = []
+        self.evaluations = 0
+
+    def add(
+        self,
+        rows: Sequence[int],
+        steps: Sequence[int],
+        times: Sequence[int],
+        chosen: Chosen,
+        losses: Float[Tensor, " n"],
+        predictions: Float[Tensor, "n *z"],
+    ) -> None:
+        """Add one step of each of some trajectories: step ``steps[i]`` of trajectory ``rows[i]``, made at ``times[i]``.
+
+        Raises:
+            ValueError: a frame that does not lie ahead of the one the prediction was made at, or behind the trajectory's end.
+        """
+        self._check(rows, times, chosen)
+        self._rows += rows
+        self._steps += steps
+        self._frames += chosen.frames
+        self._skips += [frame - time for frame, time in zip(chosen.frames, times, strict=True)]
+        self._explored += [False] * len(rows) if chosen.explored is None else chosen.explored
+        self._losses.append(losses)
+        if self._keep:
+            self._predictions.append(predictions.detach())
+
+    def matched(self, average: Average) -> Matched:
+        """Add the steps up."""
+        losses = torch.cat(self._losses)
+        rows = torch.tensor(self._rows)
+        steps = torch.bincount(rows, minlength=len(self._lengths))
+        sums = losses.new_zeros(len(self._lengths)).index_add(0, rows.to(losses.device), losses)
+        means = sums / steps.to(losses.device)
+        return Matched(
+            loss=means.mean() if average == "trajectories" else losses.mean(),
+            trajectory_losses=means,
+            step_losses=self._table(losses.detach().cpu(), 0),
+            steps=steps,
+            skips=self._table(torch.tensor(self._skips), 0),
+            matched=self._table(torch.tensor(self._frames), -1),
+            explored=self._table(torch.tensor(self._explored), 0),
+            evaluations=self.evaluations,
+            predictions=Trajectories(self._table(torch.cat(self._predictions), 0), steps) if self._keep else None,
+        )
+
+    def _check(self, rows: Sequence[int], times: Sequence[int], chosen: Chosen) -> None:
+        for b, time, frame in zip(rows, times, chosen.frames, strict=True):
+            if not time < frame < self._lengths[b]:
+                raise ValueError(
+                    f"A prediction made at frame {time} should be matched with one of the frames {time + 1} to "
+                    f"{self._lengths[b] - 1}, those that follow in its trajectory. Found frame {frame} in trajectory {b} of "
+                    "the batch. Mend the matching."
+                )
+
+    def _table(self, values: Tensor, padding: int) -> Tensor:
+        """Return values, one for each step, as (batch, steps, ...)."""
+        table = values.new_full((len(self._lengths), max(self._steps) + 1, *values.shape[1:]), padding)
+        table[torch.tensor(self._rows), torch.tensor(self._steps)] = values
+        return table

@@ -1,0 +1,138 @@
+"""`Aligned`: all predictions of a trajectory are matched at once, by dynamic programming."""
+
+import math
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from craik.losses import evaluated
+from craik.skips.arguments import check_frames, check_word
+from craik.skips.contexts import Actions
+from craik.skips.matched import Chosen, Steps
+from craik.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
+from craik.skips.predicting import Predictor
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Align all predictions of a trajectory at once, by dynamic programming, instead of one after the other.
+
+    The thesis suggests it (section 2.2, "Instead of using a greedy matching algorithm", and section 2.5) and does not define
+    it. Here an alignment is a path of frames 0 = t_0 < t_1 < ... < t_U = T - 1 with t_u - t_{u-1} <= horizon, and of all
+    paths the one of least cost is taken. The step to t_u costs L(z_u, x_{t_u}), where the prediction z_u is
+
+    - with ``inputs="frames"``: f(x_{t_{u-1}}), the prediction from the true frame before (teacher forcing throughout);
+    - with ``inputs="predictions"``: f applied u times to x_0 (no teacher forcing). At most T - 1 predictions are made,
+      and those after the U-th have no part in the loss. `Actions` are refused: they belong to frames, and the frame that a
+      prediction stands for is not known when the next one is made.
+
+    Args:
+        horizon: H, how many frames a step may skip ahead.
+        inputs: what a prediction is made from.
+        cost: of a path: the "mean" of its steps' losses, as algorithm 1 reports a trajectory's loss, or their "sum", which
+            prefers few steps. Of equally good paths the one with the fewest steps is taken, then the one whose frames are
+            earliest, compared from the end.
+
+    Raises:
+        TypeError: a horizon that is no whole number.
+        ValueError: a horizon below 1, or another word.
+    """
+
+    horizon: int
+    inputs: Inputs = "frames"
+    cost: Cost = "mean"
+
+    def __post_init__(self) -> None:
+        check_frames("horizon", self.horizon)
+        check_word("inputs", self.inputs, get_args(Inputs))
+        check_word("cost", self.cost, get_args(Cost))
+
+    def along(self, predictor: Predictor) -> Steps:
+        """Predict along every trajectory, then align; predictions that the alignment leaves out have no part in the loss.
+
+        Raises:
+            ValueError: teacher forcing below 1, or actions where it is not known which frame they belong to.
+            FloatingPointError: a loss that is NaN, or no path of finite loss.
+        """
+        self._check(predictor)
+        found = predictor.steps()
+        predictions = _from_frames(predictor) if self.inputs == "frames" else _from_predictions(predictor)
+        found.evaluations = sum(predictor.lengths) - len(predictor.lengths)
+        for b, made in enumerate(predictions):
+            seen = predictor.compared(made, predictor.lengths[b] - 1)
+            costs = self._costs(predictor, b, seen.detach())
+            path = cheapest_path(costs, self.horizon, self.inputs, self.cost)
+            times, frames = path[:-1], path[1:]
+            used = times if self.inputs == "frames" else list(range(len(frames)))
+            _check_total(float(costs[used, frames].sum()), b)
+            losses = predictor.losses(seen[used], [b] * len(frames), frames)
+            found.add([b] * len(frames), list(range(len(frames))), times, Chosen(frames), losses, made[used])
+        return found
+
+    def _check(self, predictor: Predictor) -> None:
+        if predictor.teacher_forcing != 1:
+            raise ValueError(
+                "An optimal alignment needs all predictions before it knows a match, so that inputs cannot be mixed (thesis, "
+                f"section 2.2). Found teacher_forcing={predictor.teacher_forcing!r} with inputs={self.inputs!r}. Leave it out; "
+                "`inputs` says what predictions are made from."
+            )
+        if self.inputs == "predictions" and isinstance(predictor.dynamics.context, Actions):
+            raise ValueError(
+                "Actions belong to frames, and which frames predictions stand for is known only after an optimal alignment. "
+                "Found `Actions` with inputs='predictions'. Pass inputs='frames', or a static context."
+            )
+
+    @torch.no_grad()
+    def _costs(self, predictor: Predictor, b: int, seen: Tensor) -> Costs:
+        """Return the loss of each prediction, as they were made, against each frame that it may reach; else infinity."""
+        length = len(seen) + 1
+        costs = np.full((length - 1, length), np.inf)
+        for u, z in enumerate(seen):
+            # From frame u a step reaches u + 1 .. u + H; the prediction of step u lies between u + 1 and (u + 1) H.
+            reach = self.horizon if self.inputs == "frames" else u * (self.horizon - 1) + self.horizon
+            frames = range(u + 1, min(u + reach, length - 1) + 1)
+            targets = predictor.targets.at([b] * len(frames), list(frames))
+            losses = evaluated(predictor.dynamics.loss, z.expand(len(frames), *z.shape), targets)
+            costs[u, frames.start : frames.stop] = losses.double().cpu()
+        if np.isnan(costs).any():
+            raise FloatingPointError(
+                f"Every loss should be finite. Found NaN in trajectory {b} of the batch. Lower the learning rate or clip "
+                "gradients."
+            )
+        return costs
+
+
+def _from_frames(predictor: Predictor) -> list[Tensor]:
+    """Return for each trajectory the prediction made from each of its frames but the last."""
+    rows = [b for b, length in enumerate(predictor.lengths) for _ in range(length - 1)]
+    times = [t for length in predictor.lengths for t in range(length - 1)]
+    predictions = predictor.predict(predictor.trajectories.at(rows, times), rows, times)
+    return list(predictions.split([length - 1 for length in predictor.lengths]))
+
+
+def _from_predictions(predictor: Predictor) -> list[Tensor]:
+    """Return for each trajectory as many predictions, each made from the one before, as it has transitions."""
+    rows = list(range(len(predictor.lengths)))
+    made: list[list[Tensor]] = [[] for _ in rows]
+    inputs = predictor.trajectories.first()
+    for u in range(max(predictor.lengths) - 1):
+        prediction = predictor.predict(inputs, rows, [u] * len(rows))
+        for b, one in zip(rows, prediction, strict=True):
+            made[b].append(one)
+        going = [i for i, b in enumerate(rows) if u + 2 < predictor.lengths[b]]
+        rows = [rows[i] for i in going]
+        if rows:
+            inputs = predictor.fed(prediction[going])
+    return [torch.stack(each) for each in made]
+
+
+def _check_total(total: float, b: int) -> None:
+    """Refuse losses so large that no path is better than another; a frame that costs infinity is merely avoided."""
+    if not math.isfinite(total):
+        raise FloatingPointError(
+            f"The loss of the best alignment should be finite. Found {total} in trajectory {b} of the batch. Lower the "
+            "learning rate or clip gradients."
+        )

@@ -1,0 +1,57 @@
+"""`Fixed`: each prediction is matched a fixed number of frames ahead."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from craik.skips.arguments import check_frames, check_word
+from craik.skips.matched import Chosen, Steps
+from craik.skips.matchings.following import Predicted, follow
+from craik.skips.predicting import Predictor
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Match each prediction with the frame `dt` ahead: the baselines of thesis section 2.3.
+
+    Args:
+        dt: the step in frames.
+        last: where fewer than `dt` frames are left, "clamp" matches the last frame; "drop" ends the trajectory before, as the
+            published code does, so that a trajectory of `dt` frames or fewer has no step at all and is refused.
+
+    Raises:
+        TypeError: a step that is no whole number.
+        ValueError: a step below 1, or another word.
+    """
+
+    dt: int
+    last: Literal["clamp", "drop"] = "clamp"
+
+    def __post_init__(self) -> None:
+        check_frames("dt", self.dt)
+        check_word("last", self.last, ("clamp", "drop"))
+
+    def along(self, predictor: Predictor) -> Steps:
+        """Follow every trajectory to its last frame, or to its last whole step.
+
+        Raises:
+            ValueError: a trajectory without a whole step, where the last is dropped.
+        """
+        if self.last == "clamp":
+            return follow(predictor, self._choose)
+        self._check(predictor.lengths)
+        return follow(predictor, self._choose, reach=self.dt)
+
+    def _choose(self, predicted: Predicted) -> Chosen:
+        """Match predictions with the frames `dt` ahead, or the last."""
+        return Chosen(
+            [min(time + self.dt, length - 1) for time, length in zip(predicted.times, predicted.lengths, strict=True)]
+        )
+
+    def _check(self, lengths: Sequence[int]) -> None:
+        short = [b for b, length in enumerate(lengths) if length <= self.dt]
+        if short:
+            raise ValueError(
+                f"With last='drop' every trajectory should have more than dt = {self.dt} frames. Found {lengths[short[0]]} in "
+                f"trajectory {short[0]}. Leave it out, or pass last='clamp'."
+            )

@@ -1,0 +1,92 @@
+"""Following trajectories step by step: predict, match, go on from the match (thesis algorithm 1, lines 1 to 15)."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.skips.matched import Chosen, Steps
+from craik.skips.matchings.draws import Draw, draw
+from craik.skips.predicting import Predictor
+
+
+class Predicted(NamedTuple):
+    """What is to be matched at one step: n predictions, each of a trajectory of its own.
+
+    Attributes:
+        seen: what the loss sees of them.
+        rows: the trajectory of each.
+        times: the frame each was made at; it is matched with a later one.
+        lengths: how many frames each trajectory has.
+        draws: each one's random numbers; None where none are drawn.
+    """
+
+    seen: Float[Tensor, "n *y"]
+    rows: list[int]
+    times: list[int]
+    lengths: list[int]
+    draws: list[Draw] | None
+
+
+def follow(predictor: Predictor, choose: Callable[[Predicted], Chosen], *, explores: bool = False, reach: int = 1) -> Steps:
+    """Follow every trajectory of a batch to its end; those that have ended leave the batch.
+
+    Args:
+        predictor: what predicts, and along what.
+        choose: says which frame each prediction of a step is matched with.
+        explores: whether `choose` needs random numbers; they are drawn for teacher forcing strictly between 0 and 1, too.
+        reach: a trajectory goes on while it has so many frames more.
+
+    Raises:
+        TypeError: random numbers are needed and there is no generator.
+        ValueError: a frame that does not lie ahead.
+    """
+    draws = _draws(predictor, explores)
+    found = predictor.steps()
+    rows = list(range(len(predictor.lengths)))
+    times = [0] * len(rows)
+    inputs = predictor.trajectories.at(rows, times)
+    u = 0
+    while rows:
+        prediction = predictor.predict(inputs, rows, times)
+        seen = predictor.compared(prediction, len(rows))
+        now = None if draws is None else [draws[b][u] for b in rows]
+        chosen = choose(Predicted(seen, rows, times, [predictor.lengths[b] for b in rows], now))
+        found.add(rows, [u] * len(rows), times, chosen, predictor.losses(seen, rows, chosen.frames), prediction)
+        found.evaluations += len(rows)
+        going = [i for i, b in enumerate(rows) if chosen.frames[i] + reach < predictor.lengths[b]]
+        rows, times = [rows[i] for i in going], [chosen.frames[i] for i in going]
+        if rows:
+            prediction = prediction if len(going) == len(prediction) else prediction[going]
+            truths = _truths(predictor.teacher_forcing, len(going), None if now is None else [now[i] for i in going])
+            inputs = _next_inputs(predictor, prediction, rows, times, truths)
+        u += 1
+    return found
+
+
+def _draws(predictor: Predictor, explores: bool) -> list[list[Draw]] | None:
+    """Return each trajectory's and step's random numbers, where any are needed."""
+    needed = explores or 0 < predictor.teacher_forcing < 1
+    return draw(predictor.generator, predictor.lengths) if needed else None
+
+
+def _truths(teacher_forcing: float, count: int, draws: Sequence[Draw] | None) -> list[bool]:
+    """Say for each trajectory whether its next input is the true frame (thesis algorithm 1, line 13)."""
+    if draws is None or teacher_forcing in (0, 1):
+        return [teacher_forcing == 1] * count
+    return [draw.feed < teacher_forcing for draw in draws]
+
+
+def _next_inputs(
+    predictor: Predictor, prediction: Tensor, rows: Sequence[int], times: Sequence[int], truths: Sequence[bool]
+) -> Tensor:
+    if all(truths):
+        return predictor.trajectories.at(rows, times)
+    fed = predictor.fed(prediction)
+    if not any(truths):
+        return fed
+    true = predictor.trajectories.at(rows, times)
+    takes = torch.tensor(truths, device=fed.device).reshape(-1, *[1] * (fed.dim() - 1))
+    return torch.where(takes, true, fed)

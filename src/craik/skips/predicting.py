@@ -1,0 +1,94 @@
+"""`Predictor`: a dynamics model at work along a batch of trajectories; what a way to match is given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from craik.losses import evaluated, prediction_shape
+from craik.skips.arguments import check_probability
+from craik.skips.dynamics import Dynamics, check_fit
+from craik.skips.matched import Steps
+from craik.trajectories import Trajectories
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """What `craik.skips.match` hands to a matching: it predicts along the trajectories, compares and feeds back.
+
+    Index conventions: n predictions stand at frames ``times[i]`` of trajectories ``rows[i]``, both counted from 0.
+
+    Args:
+        dynamics: model, loss and what belongs to them.
+        trajectories: the batch.
+        teacher_forcing: epsilon, the probability of a true frame as the next input.
+        generator: of random numbers, where any are needed.
+        keep_predictions: whether the result holds the predictions.
+
+    Raises:
+        ValueError: a probability outside [0, 1], or trajectories that the dynamics do not fit.
+    """
+
+    dynamics: Dynamics
+    trajectories: Trajectories
+    teacher_forcing: float = 1.0
+    generator: Generator | Sequence[Generator] | None = None
+    keep_predictions: bool = False
+
+    def __post_init__(self) -> None:
+        check_probability("teacher_forcing", self.teacher_forcing)
+        check_fit(self.dynamics, self.trajectories)
+
+    @cached_property
+    def targets(self) -> Trajectories:
+        """What predictions are compared with: the trajectories, unless the dynamics say otherwise."""
+        return self.trajectories if self.dynamics.targets is None else self.dynamics.targets
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """How many frames each trajectory has."""
+        return self.trajectories.lengths.tolist()
+
+    def steps(self) -> Steps:
+        """Return the steps of this batch, none so far."""
+        return Steps(self.lengths, self.keep_predictions)
+
+    def predict(self, inputs: Float[Tensor, "n *frame"], rows: Sequence[int], times: Sequence[int]) -> Tensor:
+        """Return the model's predictions from inputs that stand at the given frames.
+
+        Raises:
+            TypeError: the model returned no tensor of floats.
+        """
+        return self.dynamics.predict(inputs, self.dynamics.given(rows, times, inputs.device))
+
+    def compared(self, prediction: Tensor, count: int) -> Float[Tensor, "n *y"]:
+        """Return what the loss sees of `count` predictions.
+
+        Raises:
+            ValueError: another shape than the loss expects.
+        """
+        compare = self.dynamics.compare
+        seen = prediction if compare is None else compare(prediction)
+        expected = (count, *prediction_shape(self.dynamics.loss, self.targets.frame_shape))
+        if tuple(seen.shape) != expected:
+            what = "The model" if compare is None else "`compare`"
+            raise ValueError(
+                f"{what} should return a prediction of the shape that the loss compares with a frame, {expected} for {count} "
+                f"frames of shape {self.targets.frame_shape}. Found {tuple(seen.shape)}."
+            )
+        dtype = self.targets.value_dtype
+        return seen if seen.dtype == dtype else seen.to(dtype)  # under autocast predictions are shorter than frames
+
+    def losses(self, seen: Float[Tensor, "n *y"], rows: Sequence[int], frames: Sequence[int]) -> Float[Tensor, " n"]:
+        """Return the loss of each prediction against the frame that it is matched with."""
+        return evaluated(self.dynamics.loss, seen, self.targets.at(rows, frames))
+
+    def fed(self, prediction: Tensor) -> Float[Tensor, "n *frame"]:
+        """Return predictions as the model's next inputs.
+
+        Raises:
+            ValueError: another shape than a frame's.
+        """
+        return self.dynamics.fed(prediction, self.trajectories.frame_shape).to(self.trajectories.value_dtype)

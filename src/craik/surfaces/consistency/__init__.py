@@ -1,0 +1,1 @@
+"""Consistency: how much environments disagree about a minimum (thesis section 3.2.1; definition (2) / (3.1))."""

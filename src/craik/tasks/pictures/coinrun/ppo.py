@@ -1,0 +1,114 @@
+"""PPO as stable-baselines3 has it, with the network that plays CoinRun."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from craik.tasks.pictures.coinrun.errors import CollectorError
+from craik.tasks.pictures.coinrun.games import spaces
+
+
+@dataclass(frozen=True)
+class Training:
+    """How an expert is trained.
+
+    Args:
+        steps: of the simulator, over all games; the texts have 400 million.
+        minutes: stop after so many, whatever is reached; None for no limit.
+        games: played at once.
+        rollout: steps of each game between two updates.
+        epochs: passes over a roll-out.
+        batch: examples of a gradient step.
+        lr: Adam's learning rate.
+        entropy: weight of the policy's entropy.
+        discount: of the return.
+        scale_rewards: PPO sees rewards divided by the running standard deviation of the discounted return, and clipped to 10
+            of them; `Expert.mean_return` is of the game's own.
+        mode: Procgen's difficulty.
+        seed: of network, roll-outs and levels.
+    """
+
+    steps: int = 400_000_000
+    minutes: float | None = None
+    games: int = 64
+    rollout: int = 256
+    epochs: int = 3
+    batch: int = 2048
+    lr: float = 5e-4
+    entropy: float = 0.01
+    discount: float = 0.999
+    scale_rewards: bool = True
+    mode: str = "easy"
+    seed: int = 0
+
+
+def stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's modules, which its stubs do not describe
+    """Return stable-baselines3.
+
+    Raises:
+        CollectorError: it is not installed.
+    """
+    try:
+        importlib.import_module("stable_baselines3.common.vec_env")
+        return importlib.import_module("stable_baselines3")
+    except ImportError:
+        raise CollectorError(
+            "training an expert needs stable-baselines3, but it is not installed; pip install 'craik[coinrun]'"
+        ) from None
+
+
+def make_ppo(sb3: Any, games: Any, training: Training) -> Any:  # noqa: ANN401
+    """Return PPO with an untrained policy, ready to play."""
+    return sb3.PPO(
+        "CnnPolicy",
+        games,
+        learning_rate=training.lr,
+        n_steps=training.rollout,
+        batch_size=training.batch,
+        n_epochs=training.epochs,
+        gamma=training.discount,
+        ent_coef=training.entropy,
+        policy_kwargs=_policy_settings(sb3),
+        seed=None,  # whoever trains seeds the global generators, for as long as the training lasts
+        device="cpu",
+    )
+
+
+def make_policy(sb3: Any) -> Any:  # noqa: ANN401
+    """Return an untrained policy, to read weights into."""
+    observations, actions = spaces()
+    return sb3.common.policies.ActorCriticCnnPolicy(observations, actions, _no_rate, **_policy_settings(sb3))
+
+
+def _no_rate(progress: float | int) -> float:  # 1, says stable-baselines3
+    """The learning rate of a policy that is only read."""
+    del progress
+    return 0.0
+
+
+def _policy_settings(sb3: Any) -> dict[str, Any]:  # noqa: ANN401
+    class Features(sb3.common.torch_layers.BaseFeaturesExtractor):
+        """Three strided convolutions: the residual network of the texts' expert is ten times as slow on a processor."""
+
+        def __init__(self, observation_space: Any) -> None:  # noqa: ANN401
+            super().__init__(observation_space, 256)
+            self.layers = nn.Sequential(
+                nn.Conv2d(3, 32, 8, stride=4),
+                nn.ReLU(),
+                nn.Conv2d(32, 64, 4, stride=2),
+                nn.ReLU(),
+                nn.Conv2d(64, 64, 3),
+                nn.ReLU(),
+                nn.Flatten(),
+                nn.Linear(64 * 4 * 4, 256),
+                nn.ReLU(),
+            )
+
+        def forward(self, observations: Tensor) -> Tensor:
+            return self.layers(observations)
+
+    return {"features_extractor_class": Features, "net_arch": []}

@@ -1,0 +1,12 @@
+"""What FSDP2's setters are not given; that it works is in test_distributed.py, where there are processes."""
+
+import pytest
+from torch import nn
+
+from craik.agreement import AndMask
+from craik.agreement.machines.sharded import combine_shards
+
+
+def test_a_model_that_is_not_sharded():
+    with pytest.raises(ValueError, match=r"fully_shard.*Found no sharded module"):
+        combine_shards(nn.Linear(2, 2), AndMask())

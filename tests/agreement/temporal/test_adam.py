@@ -1,0 +1,301 @@
+import copy
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from craik.agreement import AdamForm, TemporalAndMaskAdam
+from craik.agreement.temporal import compiled as temporal_compiled
+from craik.agreement.temporal import steps as temporal
+from temporal_oracles import Literal1, temporal_and_mask_adam
+
+SHAPES = st.lists(st.lists(st.integers(1, 4), max_size=3).map(tuple), min_size=1, max_size=3)
+
+
+@st.composite
+def settings(draw):
+    return {
+        "lr": draw(st.sampled_from([1e-3, 0.1])),
+        "betas": tuple(draw(st.sampled_from([0.0, 0.3, 0.9, 0.99])) for _ in range(3)),
+        "threshold": draw(st.sampled_from([0.0, 0.2, 0.41, 0.77])),
+        "eps": draw(st.sampled_from([1e-8, 1e-3])),
+        "weight_decay": draw(st.sampled_from([0.0, 0.1])),
+        "bias_correction": draw(st.sampled_from(["none", "moments", "all"])),
+        "eps_inside_root": draw(st.booleans()),
+        "maximize": draw(st.booleans()),
+    }
+
+
+def gradients(shapes, steps, seed):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        # zeros among them, and one sign that never changes
+        yield [torch.randint(-1, 3, shape, generator=generator).double() + 0.1 for shape in shapes]
+
+
+def make(parameters, **settings):
+    form = {name: settings.pop(name) for name in list(settings) if name in AdamForm.__dataclass_fields__}
+    return TemporalAndMaskAdam(parameters, **settings, form=AdamForm(**form))
+
+
+def trained(shapes, options, steps=6, seed=0, **kind):
+    generator = torch.Generator().manual_seed(1)
+    parameters = [torch.nn.Parameter(torch.randn(shape, dtype=torch.float64, generator=generator)) for shape in shapes]
+    optimizer = make(parameters, **options, **kind)
+    start = [parameter.detach().clone() for parameter in parameters]
+    for step in gradients(shapes, steps, seed):
+        for parameter, gradient in zip(parameters, step, strict=True):
+            parameter.grad = gradient
+        optimizer.step()
+    return start, parameters, optimizer
+
+
+KINDS = [{"implementation": "loop"}, {"implementation": "foreach"}, {"implementation": "compiled"}]
+
+
+@given(shapes=SHAPES, options=settings(), seed=st.integers(0, 100), kind=st.sampled_from(KINDS))
+def test_a_step_is_the_literal_algorithm(shapes, options, seed, kind):
+    start, found, optimizer = trained(shapes, options, seed=seed, **kind)
+    for index, (theta, parameter) in enumerate(zip(start, found, strict=True)):
+        oracle = Literal1.of(theta)
+        for step in gradients(shapes, 6, seed):
+            oracle, mask = temporal_and_mask_adam(oracle, step[index], **options)
+        torch.testing.assert_close(parameter.detach(), oracle.theta, rtol=1e-12, atol=1e-12)
+        assert optimizer.survivors()[index] == pytest.approx(mask.double().mean().item())
+
+
+WAYS = [
+    {"lr": 0.1, "weight_decay": 0.1, "threshold": 0.3, "bias_correction": "all"},
+    {"lr": 0.2, "betas": (0.0, 0.5, 0.8), "threshold": 0.5, "maximize": True},
+]
+
+
+SEVERAL = [(3, 4), (), (5,), (7, 11), (2, 3, 4)]
+
+
+def assert_the_loop(kind, options, shapes):
+    _, loop, _ = trained(shapes, options, implementation="loop")
+    _, other, _ = trained(shapes, options, **kind)
+    for one, two in zip(loop, other, strict=True):
+        torch.testing.assert_close(one, two, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", WAYS)
+def test_the_foreach_step_is_the_loop(options, monkeypatch):
+    monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 16)  # several blocks, the last one partial
+    assert_the_loop({"implementation": "foreach"}, options, SEVERAL)
+
+
+@pytest.fixture
+def no_kernels(monkeypatch):
+    """As on a GPU, or without a C compiler."""
+    monkeypatch.setattr(temporal_compiled, "_kernels", lambda like: None)
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # torch's own compiler
+def test_without_kernels_the_loop_is_compiled_once_for_all(monkeypatch):
+    monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 16)
+    assert_the_loop({"implementation": "compiled"}, WAYS[0], SEVERAL)
+    compiled = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    assert compiled > 0
+    for options in WAYS:
+        assert_the_loop({"implementation": "compiled"}, options, [*SEVERAL, (9, 9, 2)])
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled
+
+
+def test_a_compiled_step_tells_autograd_that_weights_have_changed():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    optimizer = TemporalAndMaskAdam([parameter], threshold=0.0, implementation="compiled")
+    loss = parameter.square().sum()
+    parameter.grad = torch.ones(3)
+    optimizer.step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_strides_and_types_may_differ(kind, monkeypatch):
+    monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 8)
+    generator = torch.Generator().manual_seed(0)
+    start = [torch.randn(4, 6, generator=generator).T, torch.randn(3, 3, dtype=torch.float64, generator=generator)]
+    parameters = [torch.nn.Parameter(tensor.clone(memory_format=torch.preserve_format)) for tensor in start]
+    optimizer = TemporalAndMaskAdam(parameters, lr=0.1, threshold=0.05, **kind)
+    oracles = [Literal1.of(tensor.double()) for tensor in start]
+    options = (0.1, (0.9, 0.999, 0.9), 0.05, 1e-8, 0.0, "none", True, False)
+    for _ in range(4):
+        for index, parameter in enumerate(parameters):
+            parameter.grad = torch.randn(parameter.shape, dtype=parameter.dtype, generator=generator)
+            oracles[index], _ = temporal_and_mask_adam(oracles[index], parameter.grad.double(), *options)
+        optimizer.step()
+    for parameter, oracle in zip(parameters, oracles, strict=True):
+        torch.testing.assert_close(parameter.detach().double(), oracle.theta, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_without_any_compiler_nothing_moves(monkeypatch):
+    def broken(*_):
+        raise RuntimeError("InvalidCxxCompiler: No working C++ compiler found")
+
+    monkeypatch.setattr(temporal_compiled, "_fused", lambda: broken)
+    parameter = torch.nn.Parameter(torch.ones(2))
+    optimizer = TemporalAndMaskAdam([parameter], implementation="compiled")
+    parameter.grad = torch.ones(2)
+    with pytest.raises(RuntimeError, match=r"`implementation='compiled'` should find a C\+\+ compiler.*choose 'foreach'"):
+        optimizer.step()
+    assert torch.equal(parameter, torch.ones(2))
+    assert optimizer.state[parameter]["step"] == 0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nonfinite_gradients_are_refused_or_seen(value, kind):
+    fine, broken = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+    optimizer = TemporalAndMaskAdam([fine, broken], threshold=1.0, **kind)
+    fine.grad, broken.grad = torch.ones(2), torch.tensor([1.0, value])
+    with pytest.raises(FloatingPointError, match=r"Found NaN or infinity.*nothing has moved"):
+        optimizer.step()
+    assert torch.equal(fine, torch.ones(2))
+    assert not optimizer.state
+    optimizer.param_groups[0]["refuse_nonfinite"] = False
+    optimizer.step()
+    assert broken.isnan().tolist() == [False, True]  # though the mask lets nothing through
+    assert torch.equal(fine, torch.ones(2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_finite_gradients_whose_sum_overflows_pass(kind):
+    parameter = torch.nn.Parameter(torch.ones(2))
+    optimizer = TemporalAndMaskAdam([parameter], **kind)
+    parameter.grad = torch.full((2,), 3e38)
+    optimizer.step()
+    assert optimizer.state[parameter]["step"] == 1
+
+
+def test_a_state_loads_into_another_type():
+    shapes, options = [(3,), (2, 2)], {"lr": 0.1, "threshold": 0.3}
+    _, parameters, optimizer = trained(shapes, options)
+    twins = [torch.nn.Parameter(parameter.detach().float()) for parameter in parameters]
+    twin = TemporalAndMaskAdam(twins)
+    twin.load_state_dict(optimizer.state_dict())
+    assert twin.state[twins[0]]["sign_avg"].dtype == torch.float32
+    assert twin.param_groups[0]["threshold"] == 0.3
+    for parameter in twins:
+        parameter.grad = torch.ones_like(parameter)
+    twin.step()
+    assert twin.state[twins[0]]["step"] == 7
+
+
+def test_threshold_zero_with_adams_choices_is_adam():
+    shapes, options = [(3, 4)], {"lr": 0.1, "threshold": 0.0, "bias_correction": "moments", "eps_inside_root": False}
+    start, found, _ = trained(shapes, options)
+    parameter = torch.nn.Parameter(start[0].clone())
+    adam = torch.optim.Adam([parameter], lr=0.1)
+    for (gradient,) in gradients(shapes, 6, 0):
+        parameter.grad = gradient
+        adam.step()
+    torch.testing.assert_close(found[0], parameter, rtol=1e-12, atol=1e-12)
+
+
+def test_masked_weights_do_not_move_but_decay():
+    parameter = torch.nn.Parameter(torch.ones(2))
+    optimizer = TemporalAndMaskAdam([parameter], lr=0.1, betas=(0.0, 0.9, 0.5), threshold=0.6, weight_decay=0.5)
+    for sign in (1.0, -1.0, 1.0, -1.0):
+        parameter.grad = torch.tensor([sign, 1.0])
+        optimizer.step()
+    assert parameter[0].item() == pytest.approx(0.95**4)
+    assert parameter[1].item() < 0.95**4
+    assert optimizer.survivors() == [0.5]
+
+
+def test_corrected_signs_that_never_change_pass_threshold_one():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    optimizer = TemporalAndMaskAdam([parameter], threshold=1.0, form=AdamForm(bias_correction="all"))
+    for _ in range(30):
+        parameter.grad = torch.tensor([0.1, -0.2, 3.0])
+        optimizer.step()
+        assert optimizer.survivors() == [1.0]
+
+
+def test_groups_have_settings_of_their_own_and_latecomers_their_own_count():
+    one, other = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
+    groups = [{"params": [one], "threshold": 0.0}, {"params": [other], "lr": 0.5}]
+    optimizer = TemporalAndMaskAdam(groups, lr=0.1, threshold=1.0, form=AdamForm(bias_correction="moments"))
+    one.grad = torch.ones(2)
+    optimizer.step()
+    other.grad = torch.ones(2)
+    optimizer.step()
+    assert (one < 1).all()
+    assert torch.equal(other, torch.ones(2))  # an uncorrected average of signs never reaches 1
+    assert [optimizer.state[p]["step"].item() for p in (one, other)] == [2, 1]
+
+
+def test_a_state_dict_goes_on_where_it_was():
+    shapes, options = [(3,), (2, 2)], {"lr": 0.1, "threshold": 0.3, "bias_correction": "all"}
+    _, parameters, optimizer = trained(shapes, options)
+    twins = [torch.nn.Parameter(parameter.detach().clone()) for parameter in parameters]
+    twin = TemporalAndMaskAdam(twins, lr=7.0)
+    twin.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    for step in gradients(shapes, 3, seed=5):
+        for some in (parameters, twins):
+            for parameter, gradient in zip(some, step, strict=True):
+                parameter.grad = gradient.clone()
+        optimizer.step()
+        twin.step()
+    assert all(torch.equal(one, other) for one, other in zip(parameters, twins, strict=True))
+
+
+def test_a_scheduler_and_a_closure_work_as_ever():
+    parameter = torch.nn.Parameter(torch.tensor([2.0]))
+    optimizer = TemporalAndMaskAdam([parameter], lr=0.1, threshold=0.0)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.0)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = parameter.square().sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == 4.0
+    scheduler.step()
+    moved = parameter.detach().clone()
+    optimizer.step(closure)
+    assert torch.equal(parameter, moved)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"lr": -1.0}, "`lr` should be finite and at least 0. Found -1.0"),
+        ({"eps": float("nan")}, "`eps` should be finite"),
+        ({"weight_decay": -0.1}, "`weight_decay`"),
+        ({"betas": (0.9, 0.999)}, "three numbers"),
+        ({"betas": (0.9, 0.999, 1.0)}, r"`betas\[2\]` should lie in \[0, 1\)"),
+        ({"threshold": 1.5}, "`threshold` should lie in"),
+        ({"bias_correction": "some"}, "`bias_correction` should be"),
+    ],
+)
+def test_settings_out_of_range_are_refused(options, sentence):
+    parameter = torch.nn.Parameter(torch.ones(1))
+    with pytest.raises(ValueError, match=sentence):
+        make([parameter], **options)
+    optimizer = TemporalAndMaskAdam([torch.nn.Parameter(torch.ones(1))])
+    with pytest.raises(ValueError, match=sentence):
+        optimizer.add_param_group({"params": [parameter], **options})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_sparse_and_complex_gradients_are_refused_before_anything_moves():
+    fine = torch.nn.Parameter(torch.ones(2))
+    embedding = torch.nn.Embedding(3, 2, sparse=True)
+    optimizer = TemporalAndMaskAdam([fine, *embedding.parameters()], threshold=0.0)
+    fine.grad = torch.ones(2)
+    embedding(torch.tensor([1])).sum().backward()
+    with pytest.raises(ValueError, match="Found a sparse gradient"):
+        optimizer.step()
+    assert torch.equal(fine, torch.ones(2))
+    complex_one = torch.nn.Parameter(torch.ones(2, dtype=torch.complex64))
+    complex_one.grad = torch.ones(2, dtype=torch.complex64)
+    with pytest.raises(ValueError, match="Found a complex gradient"):
+        TemporalAndMaskAdam([complex_one]).step()

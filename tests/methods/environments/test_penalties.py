@@ -1,0 +1,87 @@
+"""Every penalty and its gradient against the literal formula; the theorems that penalties share."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+import methods_oracles as oracles
+from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
+from small_models import batch, squared
+
+
+def build():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3)).double()
+
+
+def penalty(name, model, x, y, ids):
+    if name == "irm":
+        return irm_penalty(model(x), y, ids, squared)
+    features = model[:2](x)
+    logits = model[2](features)
+    losses = squared(logits, y)
+    if name == "vrex":
+        return vrex_penalty(losses, ids)
+    if name == "iga":
+        return iga_penalty(losses, ids, list(model.parameters()))
+    return fishr_penalty(losses, ids, features, logits)
+
+
+def literal(name, model, x, y, ids):
+    if name == "fishr":
+        return oracles.fishr(model, model[2], squared, x, y, ids)
+    return getattr(oracles, name)(model, squared, x, y, ids)
+
+
+IDS = st.lists(st.integers(0, 3), min_size=3, max_size=9).filter(lambda ids: len(set(ids)) > 1)
+NAMES = ["irm", "vrex", "iga", "fishr"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(seed=st.integers(0, 1000), ids=IDS)
+def test_value_and_gradient_equal_the_literal_formula(name, seed, ids):
+    model = build()
+    x, y, ids = batch(seed, ids)
+    found, expected = penalty(name, model, x[:, 0], y, ids), literal(name, model, x[:, 0], y, ids)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
+    parameters = list(model.parameters())
+    one, other = (torch.autograd.grad(value, parameters, allow_unused=True) for value in (found, expected))
+    for a, b in zip(one, other, strict=True):
+        torch.testing.assert_close(a if a is not None else b * 0, b if b is not None else a * 0, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_order_names_and_copies_of_environments_change_nothing(name):
+    model = build()
+    x, y, ids = batch(1, [0, 0, 1, 2, 2, 2])
+    x = x[:, 0]
+    plain = penalty(name, model, x, y, ids)
+    order = torch.tensor([5, 2, 0, 4, 1, 3])
+    renamed = torch.tensor([7, -1, 3])[ids]
+    torch.testing.assert_close(penalty(name, model, x[order], y[order], renamed[order]), plain, rtol=1e-10, atol=1e-14)
+    twice = penalty(name, model, torch.cat([x, x]), torch.cat([y, y]), torch.cat([ids, ids + 10]))
+    torch.testing.assert_close(twice, plain, rtol=1e-10, atol=1e-14)
+    assert plain > 0
+
+
+@pytest.mark.parametrize("name", ["vrex", "iga", "fishr"])
+def test_equal_environments_cost_nothing_and_one_is_refused(name):
+    model = build()
+    x, y, _ = batch(1, [0, 0, 0])
+    x, y = torch.cat([x, x])[:, 0], torch.cat([y, y])
+    assert penalty(name, model, x, y, torch.tensor([0, 0, 0, 1, 1, 1])).item() == pytest.approx(0, abs=1e-20)
+    with pytest.raises(ValueError, match=r"at least 2 environments. Found 1"):
+        penalty(name, model, x, y, torch.zeros(6, dtype=torch.int64))
+
+
+def test_bad_losses_and_ids_are_refused():
+    losses = torch.rand(3)
+    with pytest.raises(ValueError, match="one unreduced loss"):
+        vrex_penalty(losses.mean(), [0, 1, 2])
+    with pytest.raises(TypeError, match="should hold integers"):
+        vrex_penalty(losses, torch.rand(3))
+    with pytest.raises(ValueError, match=r"one id for each of the 3 losses, .* Found shape \(2,\)"):
+        vrex_penalty(losses, [0, 1])

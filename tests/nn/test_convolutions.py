@@ -1,0 +1,22 @@
+import torch
+from torch import nn
+
+from craik.nn.convolutions import trajectory_network
+
+
+def test_a_trajectory_network_convolves_over_time_and_keeps_its_length():
+    model = trajectory_network(3, 16, (4, 5), 6, 8, torch.Generator().manual_seed(0))
+    assert model(torch.randn(2, 16, 3, generator=torch.Generator().manual_seed(1))).shape == (2, 8)
+    convolutions = [module for module in model if isinstance(module, nn.Conv1d)]
+    assert [(c.in_channels, c.out_channels, c.kernel_size) for c in convolutions] == [(3, 4, (3,)), (4, 5, (3,))]
+    # Frames are the convolutions' axis: one that moves by a place moves what comes out by a place.
+    impulse = torch.zeros(1, 16, 3)
+    impulse[0, 7, 0] = 1
+    first = model[:2]
+    torch.testing.assert_close(first(impulse).roll(1, dims=2), first(impulse.roll(1, dims=1)))
+
+
+def test_it_does_not_touch_the_global_generator():
+    before = torch.random.get_rng_state()
+    trajectory_network(2, 3, (4,), 5, 6, torch.Generator().manual_seed(0))
+    assert torch.equal(torch.random.get_rng_state(), before)

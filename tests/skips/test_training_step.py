@@ -1,0 +1,72 @@
+import inspect
+
+import pytest
+import torch
+from torch import nn
+
+from craik.losses import SquaredError
+from craik.skips import Dynamics, Fixed, Greedy, match, training_step
+from craik.trajectories import Trajectories
+
+
+def world():
+    """A point that turns in the plane; lengths differ."""
+    angle = torch.arange(12) * 0.3
+    circle = torch.stack([angle.cos(), angle.sin()], dim=1)
+    return Trajectories.from_list([circle[:n] for n in (12, 9, 6)])
+
+
+def linear():
+    model = nn.Linear(2, 2)
+    with torch.no_grad():
+        model.weight.copy_(0.5 * torch.eye(2))
+        model.bias.zero_()
+    return model
+
+
+def test_it_is_the_four_lines():
+    ours, theirs = linear(), linear()
+    optimizers = [torch.optim.Adam(model.parameters(), lr=0.1) for model in (ours, theirs)]
+    for step in range(3):
+        settings = {"teacher_forcing": 0.5, "average": "steps"}
+        generators = [torch.Generator().manual_seed(step) for _ in range(2)]
+        matched = training_step(
+            Dynamics(ours, SquaredError()), world(), Greedy(3, 0.5), optimizers[0], generator=generators[0], **settings
+        )
+        expected = match(Dynamics(theirs, SquaredError()), world(), Greedy(3, 0.5), generator=generators[1], **settings)
+        optimizers[1].zero_grad()
+        expected.loss.backward()
+        optimizers[1].step()
+        assert torch.equal(matched.loss, expected.loss)
+    assert torch.equal(ours.weight, theirs.weight)
+    assert not torch.equal(ours.weight, linear().weight)
+
+
+def test_training_learns_a_transition():
+    model = linear()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    before = match(Dynamics(model, SquaredError()), world(), Fixed(1)).loss.item()
+    for _ in range(60):
+        training_step(Dynamics(model, SquaredError()), world(), Greedy(4), optimizer)
+    found = match(Dynamics(model, SquaredError()), world(), Greedy(4))
+    assert found.loss.item() < before / 20
+
+
+def test_a_loss_that_is_not_finite_changes_nothing():
+    model = linear()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    model.weight.grad = torch.ones(2, 2)
+    with torch.no_grad():
+        model.bias.fill_(1e38)
+    before = [parameter.clone() for parameter in model.parameters()]
+    with pytest.raises(FloatingPointError, match=r"The loss should be finite. Found inf, from trajectory 0"):
+        training_step(Dynamics(model, SquaredError()), world(), Fixed(1), optimizer)
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert torch.equal(model.weight.grad, torch.ones(2, 2))
+    assert optimizer.state == {}
+
+
+def test_the_step_takes_what_match_takes_and_an_optimiser():
+    own, passed = (inspect.signature(function).parameters.values() for function in (training_step, match))
+    kept = [(parameter.name, parameter.kind, parameter.default) for parameter in own if parameter.name != "optimizer"]
+    assert kept == [(parameter.name, parameter.kind, parameter.default) for parameter in passed]

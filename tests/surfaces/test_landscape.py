@@ -1,0 +1,61 @@
+"""Products against dense second derivatives by torch.autograd.functional."""
+
+import pytest
+import torch
+from torch.autograd.functional import hessian, jacobian
+from torch.func import functional_call
+
+from craik.surfaces import landscape_of_functions, landscape_of_model
+from small_models import batch, make, squared
+
+DATA = batch(4, [0, 0, 3, 3, 7, 7, 7])
+
+
+def dense(model, landscape, e, gauss_newton):
+    x, y, ids = DATA
+    rows = ids == landscape.environments[e]
+    shapes = {name: dict(model.named_parameters())[name].shape for name in landscape.parameters}
+
+    def output(theta):
+        return functional_call(model, {n: theta[place].view(shapes[n]) for n, place in landscape.parameters.items()}, x[rows])
+
+    def loss(output):
+        return squared(output, y[rows]).mean()
+
+    if not gauss_newton:
+        return hessian(lambda theta: loss(output(theta)), landscape.point)
+    slopes = jacobian(output, landscape.point).flatten(0, -2)
+    out = output(landscape.point)
+    middle = hessian(lambda flat: loss(flat.view(out.shape)), out.detach().flatten())
+    return slopes.T @ middle @ slopes
+
+
+@pytest.mark.parametrize("curvature", ["hessian", "gauss-newton"])
+@pytest.mark.parametrize("name", ["sequence", "unusual"])
+def test_products_and_dense_matrices(name, curvature):
+    model = make(name, 1)
+    (x, y, ids), cuts = DATA, [torch.tensor([0, 2, 4]), torch.tensor([1, 3, 5, 6])]
+    landscape = landscape_of_model(model, squared, [(x[rows], y[rows], ids[rows]) for rows in cuts])
+    expected = dense(model, landscape, 2, curvature == "gauss-newton")
+    torch.testing.assert_close(landscape.hessian(2, curvature), expected, rtol=1e-9, atol=1e-12)
+    vector = torch.randn(len(landscape.point), dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(landscape.product(2, vector, curvature), expected @ vector, rtol=1e-9, atol=1e-12)
+
+
+def test_losses_and_gradients_elsewhere():
+    model = make("mlp", 1)
+    landscape = landscape_of_model(model, squared, [DATA])
+    theta = landscape.point + 0.1
+    value, gradient = landscape.gradient(1, theta)
+    assert value == pytest.approx(landscape.loss(1, theta))
+    step = 1e-6 * gradient / gradient.norm()
+    rise = (landscape.loss(1, theta + step) - landscape.loss(1, theta - step)) / 2e-6
+    assert rise == pytest.approx(float(gradient.norm()), rel=1e-6)
+    assert landscape.loss(1) != value
+
+
+def test_a_loss_without_curvature():
+    slope = torch.tensor([1.0, -2.0])
+    landscape = landscape_of_functions([lambda x: slope @ x, lambda x: (x * x).sum()], torch.zeros(2))
+    assert torch.equal(landscape.product(0, torch.ones(2)), torch.zeros(2))
+    assert torch.equal(landscape.hessian(1), 2 * torch.eye(2))

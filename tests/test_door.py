@@ -1,0 +1,30 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import craik
+
+SOURCE = Path(craik.__file__).parent
+
+
+def test_dir_is_the_table_of_contents():
+    rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert {*dir(craik)} == rooms - {"__init__"} | {"__version__"}
+
+
+@pytest.mark.parametrize("room", [room for room in dir(craik) if not room.startswith("_")])
+def test_every_room_has_a_sentence(room: str):
+    assert (getattr(craik, room).__doc__ or "").strip()
+
+
+def test_nothing_heavy_is_loaded_before_a_room_is_named():
+    loaded = "import sys, craik; print([name for name in ('torch', 'numpy', 'matplotlib') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(("name", "place"), [("harness", "craik.lab"), ("networks", "craik.nn"), ("nonsense", "agreement")])
+def test_a_missing_name_says_where_to_look(name: str, place: str):
+    with pytest.raises(AttributeError, match=place):
+        getattr(craik, name)
