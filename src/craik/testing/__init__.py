@@ -2,3 +2,4 @@
 
 from craik.testing.matchings import check_matching as check_matching
 from craik.testing.rules import check_rule as check_rule
+from craik.testing.teachers import check_teacher as check_teacher

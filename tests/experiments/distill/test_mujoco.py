@@ -10,6 +10,7 @@ from craik.experiments.distill.mujoco import settings as _mujoco_settings
 from craik.experiments.distill.mujoco.figures import TABLE
 from craik.lab import judge
 from craik.nn.perceptrons import relu_mlp
+from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
 TINY = replace(
@@ -57,7 +58,7 @@ def test_the_same_seed_gives_the_same_rows(rows):
 
 
 def test_an_auxiliary_head_changes_the_student_and_a_weight_of_zero_does_not():
-    data = made_up_data("Swimmer", 0, 60, 1, 1, "always").train
+    data = made_up_data("Swimmer", 0, Sizes(60, 1, 1)).train
     students = []
     for setting in (
         _mujoco_settings.Setting(1e-2, 0.0, 6, 0.0),
@@ -96,7 +97,7 @@ def test_an_error_that_is_no_number_is_a_divergence():
     student = distill_mujoco.make_student(TINY, 5)
     with torch.no_grad():
         student[0].bias.fill_(float("nan"))
-    data = made_up_data("Swimmer", 0, 10, 5, 5, "always")
+    data = made_up_data("Swimmer", 0, Sizes(10, 5, 5))
     with pytest.raises(FloatingPointError, match="after 3 steps"):
         list(watch(student, data, iter([3]), every=1, rounds=1))
 

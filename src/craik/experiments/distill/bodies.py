@@ -10,7 +10,7 @@ from torch import nn
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.steps import now_and_then
 from craik.lab import Row
-from craik.tasks.bodies.mujoco import bin_errors
+from craik.tasks.bodies.quantiles import bin_errors
 from craik.tasks.privileged import Part, PrivilegedData
 
 

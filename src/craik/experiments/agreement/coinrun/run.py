@@ -32,8 +32,10 @@ from craik.experiments.agreement.coinrun.optimisers import (
     suggest,
 )
 from craik.lab import Positive, Preset, Row, check_limits, number
-from craik.tasks.pictures import cloning, textured_grid
+from craik.tasks.pictures import cloning
 from craik.tasks.pictures.cloning import Recording
+from craik.tasks.pictures.textured_grid.levels import World
+from craik.tasks.pictures.textured_grid.recording import record
 
 METHODS: tuple[Method, ...] = ("adam", "and-mask")
 
@@ -122,7 +124,7 @@ def load(config: Config) -> Recording:
             )
         return data
     counts = (config.levels, config.states, config.validation, config.test)
-    return textured_grid.recording(config.seed, textured_grid.World(), *counts)
+    return record(config.seed, World(), *counts)
 
 
 def train(config: Config, settings: Settings, data: Recording, seed: int, measure_test: bool) -> Iterator[Epoch]:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
 from craik.lab import Positive, Preset, Row, check_limits, number
+from craik.tasks.boards.linear_units import linear_units
 
 RULES: dict[str, Rule] = {"mean": Mean(), "and-mask": AndMask(1.0), "geometric-mean": GeometricMean(1.0)}
 SUBSETS = {"all": slice(0, 4), "first two": slice(0, 2), "last two": slice(2, 4)}
@@ -50,13 +51,6 @@ class Config:
 PRESETS = {"quick": Preset(Config(steps=3001), seeds=5), "paper": Preset(Config(), seeds=50)}
 
 
-def inputs(noise: float, generator: torch.Generator) -> Float[Tensor, "e d"]:
-    """Return x = 3 [I, 0.1 * 1]: one datapoint for each environment, its own input first, the shared one last."""
-    x = 3 * torch.cat([torch.eye(4, dtype=torch.float64), torch.full((4, 1), 0.1, dtype=torch.float64)], dim=1)
-    x[:, :4] += torch.empty(4, 4, dtype=torch.float64).uniform_(-noise, noise, generator=generator) if noise else 0
-    return x
-
-
 def losses(theta: Float[Tensor, " d"], x: Float[Tensor, "e d"]) -> Float[Tensor, " e"]:
     """Return each environment's loss, (x theta - 1)^2 / 2."""
     return (x @ theta - 1).square() / 2
@@ -77,7 +71,7 @@ def descend(rule: Rule, theta: Float[Tensor, " d"], x: Float[Tensor, "e d"], con
 def run(config: Config) -> Iterator[Row]:
     """Yield the weights on their way and at the end, for every rule and choice of training environments."""
     generator = torch.Generator().manual_seed(config.seed)
-    x = inputs(config.noise, generator)
+    x = linear_units(config.noise, generator)
     initial = config.init_scale * torch.randn(5, dtype=torch.float64, generator=generator)
     for name, rule in RULES.items():
         for subset, chosen in SUBSETS.items():

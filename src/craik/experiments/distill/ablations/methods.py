@@ -11,7 +11,7 @@ from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.experiments.distill.mujoco.settings import PRINTED
 from craik.experiments.distill.steps import ordinary_steps, rounds_of, shuffled
 from craik.nn.convolutions import trajectory_network
-from craik.tasks.bodies.mujoco import BINS
+from craik.tasks.bodies.quantiles import BINS
 from craik.tasks.bodies.rollouts import STEPS
 from craik.tasks.privileged import Part
 

@@ -26,7 +26,8 @@ from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, one_of, positive
 from craik.nn.convolutions import trajectory_network
 from craik.nn.perceptrons import relu_mlp
-from craik.tasks.bodies.mujoco import BINS, mujoco
+from craik.tasks.bodies.mujoco import Sizes, mujoco
+from craik.tasks.bodies.quantiles import BINS
 from craik.tasks.bodies.rollouts import STEPS, AliveBonus, Environment
 from craik.tasks.generation import progress_bar
 from craik.tasks.privileged import Part, PrivilegedData
@@ -205,8 +206,8 @@ def measure(config: Config, method: Method, data: PrivilegedData, printed: Print
 def make_data(config: Config, environment: Environment) -> PrivilegedData:
     """Simulate an environment's examples, with a progress bar, or read them from the cache."""
     bar = progress_bar(f"simulating {environment}") if sys.stderr.isatty() else None
-    sizes = (config.train, config.selection, config.test)
-    return mujoco(environment, config.data_seed, *sizes, config.alive_bonus, on_progress=bar)
+    sizes = Sizes(config.train, config.selection, config.test)
+    return mujoco(environment, config.data_seed, sizes, config.alive_bonus, on_progress=bar)
 
 
 def run(config: Config) -> Iterator[Row]:

@@ -1,7 +1,6 @@
-"""Which rows train the student and which the teacher, and in which order they come: from explicit generators, resumable."""
+"""Which rows train the student and which the teacher."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Int
@@ -58,45 +57,6 @@ def split_rows(count: int, validation: float, generator: Generator, splitting: s
         )
     order = torch.randperm(count, generator=generator)
     return Split(order[held_out:].sort().values, order[:held_out].sort().values, splitting)
-
-
-class Stream:
-    """Row numbers in shuffled passes: no row comes again before the pass is over; the rest of a pass below B is dropped.
-
-    Args:
-        rows: what to draw from.
-        size: B, the rows of a batch.
-        generator: of the orders.
-    """
-
-    def __init__(self, rows: Int[Tensor, " r"], size: int, generator: Generator) -> None:
-        self.rows = rows
-        self.size = size
-        self.generator = generator
-        self.order = rows[:0]
-
-    def take(self, count: int) -> Int[Tensor, "n b"]:
-        """Return the rows of the next `count` batches, shape (count, B)."""
-        batches: list[Tensor] = []
-        for _ in range(count):
-            if len(self.order) < self.size:
-                self.order = self.rows[torch.randperm(len(self.rows), generator=self.generator)]
-            batches.append(self.order[: self.size])
-            self.order = self.order[self.size :]
-        return torch.stack(batches)
-
-    def restart(self, rows: Int[Tensor, " r"]) -> None:
-        """Begin a new pass over other rows."""
-        self.rows, self.order = rows, rows[:0]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the rows and what is left of the pass; the generator's state is its owner's."""
-        return {"rows": self.rows.clone(), "order": self.order.clone()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken."""
-        device = self.rows.device
-        self.rows, self.order = (state[name].to(device, copy=True) for name in ("rows", "order"))
 
 
 def check_split(split: Split, count: int) -> None:

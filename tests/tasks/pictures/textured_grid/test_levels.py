@@ -2,10 +2,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
-from gymnasium.utils.env_checker import check_env
 
-from craik.tasks.pictures import textured_grid as grid
+from craik.tasks.pictures.textured_grid import levels as grid
 
 WORLD = grid.World()
 
@@ -66,35 +64,7 @@ def test_a_frame_shows_agent_and_goal():
     assert changed.sum() <= 9
 
 
-def test_a_recording_is_the_seeds_alone_and_its_levels_are_apart():
-    one = grid.recording(1, WORLD, levels=4, states=5, validation=6, test=7)
-    other = grid.recording(1, WORLD, levels=4, states=5, validation=6, test=7)
-    assert all(
-        torch.equal(a, b) for part, twin in zip(one[:3], other[:3], strict=True) for a, b in zip(part, twin, strict=True)
-    )
-    assert [len(part.levels) for part in one[:3]] == [20, 6, 7]
-    assert len(set(torch.cat([part.levels for part in one[:3]]).tolist())) == 17
-
-
-def test_it_is_a_gymnasium_environment():
-    environment = grid.TexturedGrid(WORLD, levels=3)
-    check_env(environment, skip_render_check=True)
-    _, info = environment.reset(seed=1, options={"level": 2})
-    assert info == {"level": 2}
-    for _ in range(200):
-        policy = grid.policy(environment.level, environment.row, environment.column, WORLD)
-        _, reward, done, _, _ = environment.step(policy.argmax())
-        if done:
-            break
-    assert (reward, done) == (1.0, True)
-
-
 @pytest.mark.parametrize("settings", [{"cells": 4}, {"pixels": 1}, {"walls": 0.7}, {"temperature": 0.0}])
 def test_a_world_that_cannot_be(settings):
     with pytest.raises(ValueError, match="Found"):
         grid.World(**settings)
-
-
-def test_a_count_below_one():
-    with pytest.raises(ValueError, match=r"`test` should be at least 1\. Found 0"):
-        grid.recording(0, WORLD, test=0)
