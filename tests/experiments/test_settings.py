@@ -7,7 +7,7 @@ from typing import Union, get_args, get_origin
 
 import pytest
 
-from craik.lab.experiment import load, names
+from craik.lab.experiment import listing, load
 from craik.lab.fields import parse_value, settings_of
 from craik.lab.values import written
 
@@ -33,7 +33,7 @@ def low_values(hint):
     return {int: [0, -1], float: [-1.0, math.nan, math.inf]}.get(hint, [])
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [one.name for one in listing()])
 def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(name):
     experiment = load(name)
     for setting in settings_of(experiment.config):
@@ -42,7 +42,7 @@ def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(
             if meaning is not None and meaning in setting.help:
                 continue
             with pytest.raises(ValueError, match=setting.name.removesuffix("s")):
-                replace(experiment.presets["quick"], **{setting.name: value})
+                replace(experiment.presets["quick"].config, **{setting.name: value})
 
 
 @pytest.mark.parametrize(

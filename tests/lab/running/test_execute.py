@@ -165,13 +165,13 @@ def test_what_is_set_apart_joins_what_was(package, tmp_path):
     edit(package, "steps.py", "2 * x", "3 * x")
     run(package, tmp_path / "runs", seeds=1)
     edit(package, "steps.py", "3 * x", "2 * x")
-    back = run(package, tmp_path / "runs", seeds=3)
+    back = run(package, tmp_path / "runs", seeds=3).rows()
     edit(package, "steps.py", "2 * x", "4 * x")
     last = run(package, tmp_path / "runs", seeds=1)
     older = sorted(path.name for path in (last.folder / "older").iterdir())
     assert len(older) == 2
     apart = read_run(last.folder / "older" / first.made[0].code.source[:6])
-    assert (apart.seeds, apart.rows()) == ((0, 1, 2), back.rows())
+    assert (apart.seeds, apart.rows()) == ((0, 1, 2), back)
 
 
 def test_rows_of_no_known_source_are_discarded(package, tmp_path):

@@ -164,3 +164,8 @@ def _build(compiler: str, library: Path) -> None:
         raise BuildError(f"{compiler} that fails: {error}") from None
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def IMPLEMENTATION() -> str:  # noqa: N802  # the name by which the lab asks every module for the way that it took
+    """What the record of a run says: whether this process has loaded the kernels."""
+    return "compiled kernels" if load.cache_info().currsize else "torch's operators"

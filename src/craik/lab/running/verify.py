@@ -20,7 +20,7 @@ from craik.lab.rows import Row
 from craik.lab.running.comparing import compare
 from craik.lab.running.local import Job, OnEvent, run_jobs
 from craik.lab.running.machine import machine
-from craik.lab.running.provenance import now
+from craik.lab.running.provenance import Made, now
 from craik.lab.running.rowfiles import ROWS, read_partial, read_rows
 from craik.lab.running.run import Run, Witness
 from craik.lab.running.runfiles import find_runs, keep, read_run
@@ -79,10 +79,10 @@ def _verified(run: Run, code: Code, seeds: int, minutes: float | None, on_event:
         return Found(run, before[-1], before=True)
     experiment = load(run.recipe.name, run.recipe.package)
     rows, finished = _made_again(run, code, wanted, minutes, on_event)
+    here = next(iter(finished.values())).machine if finished else replace(machine(), threads=1)
     if not any(rows.values()):
         raise LabError(f"a witness needs a row to compare, but none was made in {minutes:g} minutes; give it more --minutes")
     preset = experiment.presets.get(run.recipe.preset)
-    here = replace(machine(), threads=1)
     same = {one.machine.processor for one in run.made if set(one.seeds) & set(wanted)} == {here.processor}
     comparison = compare(read_rows(run.folder / ROWS).seeds, rows, finished)
     outcome = comparison.outcome(0.0 if same or preset is None else preset.tolerance)
@@ -98,13 +98,13 @@ def _verified(run: Run, code: Code, seeds: int, minutes: float | None, on_event:
 
 def _made_again(
     run: Run, code: Code, seeds: Sequence[int], minutes: float | None, on_event: OnEvent
-) -> tuple[dict[int, list[Row]], tuple[int, ...]]:
-    """The rows of some seeds, made now, and the seeds that were made whole before time ran out.
+) -> tuple[dict[int, list[Row]], dict[int, Made]]:
+    """The rows of some seeds, made now, and where those come from that were made whole before time ran out.
 
     Raises:
         LabError: a seed failed.
     """
-    recipe, finished = run.recipe, list[int]()
+    recipe, finished = run.recipe, dict[int, Made]()
     config = {name: tuple(value) if isinstance(value, list) else value for name, value in recipe.config.items()}
     with tempfile.TemporaryDirectory() as folder:
         partials = {seed: Path(folder, f"{seed}.jsonl") for seed in seeds}
@@ -113,6 +113,6 @@ def _made_again(
             for seed, path in partials.items()
         ]
         with contextlib.closing(run_jobs(jobs, 1, on_event, None if minutes is None else 60 * minutes)) as done:
-            for job, _ in done:
-                finished.append(job.seed)
-        return {seed: read_partial(path) for seed, path in partials.items()}, tuple(finished)
+            for job, made in done:
+                finished[job.seed] = made
+        return {seed: read_partial(path) for seed, path in partials.items()}, finished
