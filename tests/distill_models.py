@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.parametrizations import weight_norm
 
-from craik.distill import Batches, Labelled, UnitsTeacher
+from craik.distill import Batches, Labelled, Lesson, UnitsTeacher
 
 
 def generator(seed=0):
@@ -123,6 +123,11 @@ def teacher(units, seed=1, gated=False, norm=True):
 def data(n=4, b=5, seed=2):
     batches = Batches(randn(seed, n, b, 6), randn(seed + 1, n, b, 4), labels(seed + 2, n, b))
     return batches, Labelled(randn(seed + 3, 7, 6), labels(seed + 4, 7))
+
+
+def lesson(student, teacher, layers, alpha=0.7, **others):
+    """A lesson whose label loss is the cross-entropy unless told otherwise."""
+    return Lesson(student, teacher, layers, **{"label_loss": label_loss, "alpha": alpha, **others})
 
 
 def largest_error(found, expected):

@@ -16,17 +16,19 @@ from craik.distill import (
     Batches,
     Checkpoint,
     GatedSquaredError,
+    Hoisting,
     Implicit,
     KullbackLeibler,
     Labelled,
     SquaredError,
     TimeMixture,
     Truncated,
-    compiled,
+    Unroll,
     finite_differences,
     meta_gradient,
 )
-from craik.distill.compiled import _compile
+from craik.distill.strategies import compiled
+from craik.distill.strategies.compiled import _compile
 
 RULES = {
     "sgd": (SGD(0.1), lambda *a: oracles.sgd(*a, lr=0.1)),
@@ -44,26 +46,16 @@ LOSSES = {
     "gated": (GatedSquaredError(reduction="sum"), oracles.gated, True),
     "divergence": (KullbackLeibler(), oracles.kullback_leibler, False),
 }
-EXACT = ("unroll", Checkpoint(), Checkpoint(3), "adjoint")
+PLAIN = Unroll()
+EXACT = (PLAIN, Checkpoint(), Checkpoint(3), Adjoint())
 
 
-def compute(kind, rule, loss, strategy="unroll", chunk=None, seed=0, n=4, b=5, norm=True):
+def compute(kind, rule, loss, strategy=PLAIN, chunk=None, seed=0, n=4, b=5, norm=True):
     units = models.STUDENTS[kind][1]
     teacher = models.teacher(units, seed + 1, LOSSES[loss][2], norm)
-    batches, validation = models.data(n, b, seed + 2)
-    return meta_gradient(
-        models.student(kind, seed),
-        teacher,
-        batches,
-        validation,
-        layers=list(units),
-        inner=RULES[rule][0],
-        label_loss=models.label_loss,
-        alpha=0.7,
-        teaching_loss=LOSSES[loss][0],
-        strategy=strategy,
-        chunk=chunk,
-    )
+    student = models.student(kind, seed)
+    lesson = models.lesson(student, teacher, list(units), teaching_loss=LOSSES[loss][0], hoisting=Hoisting(chunk=chunk))
+    return meta_gradient(lesson, *models.data(n, b, seed + 2), RULES[rule][0], strategy)
 
 
 def literal(kind, rule, loss, seed=0, n=4, b=5, norm=True):
@@ -102,21 +94,11 @@ def test_every_exact_strategy_is_plain_reverse_mode(kind, rule, loss, strategy, 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_meta_gradient_is_the_slope_of_the_validation_loss(rule, loss):
     units = models.STUDENTS["mlp"][1]
-    batches, validation = models.data()
+    data = models.data()
 
     def at(teacher):
-        return meta_gradient(
-            models.student("mlp"),
-            teacher,
-            batches,
-            validation,
-            layers=list(units),
-            inner=RULES[rule][0],
-            label_loss=models.label_loss,
-            alpha=0.7,
-            teaching_loss=LOSSES[loss][0],
-            strategy="adjoint",
-        )
+        lesson = models.lesson(models.student("mlp"), teacher, list(units), teaching_loss=LOSSES[loss][0])
+        return meta_gradient(lesson, *data, RULES[rule][0], Adjoint())
 
     teacher = models.teacher(units, gated=LOSSES[loss][2])
     found = finite_differences(at, teacher, generator=models.generator(5), directions=2, step=1e-5)
@@ -127,21 +109,11 @@ def test_the_meta_gradient_is_the_slope_of_the_validation_loss(rule, loss):
 @pytest.mark.parametrize("strategy", EXACT)
 @pytest.mark.parametrize("rule", ["momentum", "adam"])
 def test_every_exact_strategy_gives_the_slope(strategy, rule):
-    batches, validation = models.data()
+    data = models.data()
 
     def at(teacher):
-        return meta_gradient(
-            models.student("convolution"),
-            teacher,
-            batches,
-            validation,
-            layers=["conv"],
-            inner=RULES[rule][0],
-            label_loss=models.label_loss,
-            alpha=0.7,
-            strategy=strategy,
-            chunk=3,
-        )
+        lesson = models.lesson(models.student("convolution"), teacher, ["conv"], hoisting=Hoisting(chunk=3))
+        return meta_gradient(lesson, *data, RULES[rule][0], strategy)
 
     teacher = models.teacher({"conv": (2, 2, 3)})
     found = finite_differences(at, teacher, generator=models.generator(6), directions=2, step=1e-5)
@@ -153,10 +125,10 @@ def test_the_mixture_over_time_has_its_slope():
     student = nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), nn.Softplus(), nn.Flatten(), nn.Linear(27, 3))
     batches = Batches(models.randn(0, 4, 5, 1, 3, 3), models.randn(1, 4, 5, 3, 3, 3), models.labels(2, 4, 5))
     validation = Labelled(models.randn(3, 7, 1, 3, 3), models.labels(4, 7))
-    settings = {"layers": ["0"], "inner": SGD(0.1, 0.5), "label_loss": models.label_loss, "alpha": 0.7}
 
     def at(teacher):
-        return meta_gradient(models.filled(student, 5), teacher, batches, validation, strategy="adjoint", **settings)
+        lesson = models.lesson(models.filled(student, 5), teacher, ["0"])
+        return meta_gradient(lesson, batches, validation, SGD(0.1, 0.5), Adjoint())
 
     teacher = TimeMixture(3, {"0": 3}, scale=1.0, generator=models.generator(6)).double()
     found = finite_differences(at, teacher, generator=models.generator(7), directions=2, step=1e-5)
@@ -166,11 +138,10 @@ def test_the_mixture_over_time_has_its_slope():
 
 def test_finite_differences_find_a_wrong_gradient():
     units = models.STUDENTS["mlp"][1]
-    teacher, (batches, validation) = models.teacher(units), models.data(n=8)
-    settings = {"layers": list(units), "inner": SGD(0.5), "label_loss": models.label_loss, "alpha": 0.7}
+    teacher, data = models.teacher(units), models.data(n=8)
 
     def truncated(teacher):
-        return meta_gradient(models.student("mlp"), teacher, batches, validation, strategy=Truncated(1), **settings)
+        return meta_gradient(models.lesson(models.student("mlp"), teacher, list(units)), *data, SGD(0.5), Truncated(1))
 
     found = finite_differences(truncated, teacher, generator=models.generator(), directions=3)
     assert max(difference.relative_error for difference in found) > 0.05
@@ -181,23 +152,23 @@ def test_finite_differences_find_a_wrong_gradient():
 def test_truncated_sees_the_last_steps_alone():
     units = models.STUDENTS["mlp"][1]
     batches, validation = models.data(n=6)
-    student, teacher = models.student("mlp"), models.teacher(units, norm=False)
-    settings = {"layers": list(units), "inner": SGD(0.1, 0.5), "label_loss": models.label_loss, "alpha": 0.7}
-    found = meta_gradient(student, teacher, batches, validation, strategy=Truncated(2), **settings)
+    lesson, rule = models.lesson(models.student("mlp"), models.teacher(units, norm=False), list(units)), SGD(0.1, 0.5)
+    found = meta_gradient(lesson, batches, validation, rule, Truncated(2))
 
-    halfway = meta_gradient(student, teacher, Batches(*(part[:4] for part in batches)), validation, **settings)
+    halfway = meta_gradient(lesson, Batches(*(part[:4] for part in batches)), validation, rule)
     later = models.student("mlp")
     with torch.no_grad():
         for name, parameter in later.named_parameters():
             parameter.copy_(halfway.student[name])
     # The velocity at step 4 follows from theta_3 and theta_4: v_4 = (theta_3 - theta_4) / lr.
-    before = meta_gradient(student, teacher, Batches(*(part[:3] for part in batches)), validation, **settings)
+    before = meta_gradient(lesson, Batches(*(part[:3] for part in batches)), validation, rule)
     velocity = {name: (before.student[name] - halfway.student[name]) / 0.1 for name in halfway.student}
-    start = SGD(0.1, 0.5).init(halfway.student)._replace(step=4, moments={"momentum": velocity})
-    last = meta_gradient(later, teacher, Batches(*(part[4:] for part in batches)), validation, start=start, **settings)
+    start = rule.init(halfway.student)._replace(step=4, moments={"momentum": velocity})
+    rest = Batches(*(part[4:] for part in batches))
+    last = meta_gradient(replace(lesson, student=later), rest, validation, rule, start=start)
     assert models.largest_error(found.gradients, last.gradients) < 1e-10
-    every = meta_gradient(student, teacher, batches, validation, strategy=Truncated(100), **settings)
-    exact = meta_gradient(student, teacher, batches, validation, **settings)
+    every = meta_gradient(lesson, batches, validation, rule, Truncated(100))
+    exact = meta_gradient(lesson, batches, validation, rule)
     assert models.largest_error(every.gradients, exact.gradients) < 1e-12
 
 
@@ -213,19 +184,19 @@ def test_implicit_is_the_limit_of_long_unrolls(solver):
     def label_loss(prediction, y):
         return (prediction - y).square().sum(1)
 
-    settings = {"layers": [""], "inner": SGD(0.1), "label_loss": label_loss, "alpha": 1.5}
+    lesson = models.lesson(student, teacher, [""], alpha=1.5, label_loss=label_loss)
     validation = Labelled(models.randn(5, 7, 3), models.randn(6, 7, 2))
     repeated = Batches(*(part.expand(n, *part.shape) for part in (x, privileged, target)))
-    unrolled = meta_gradient(student, teacher, repeated, validation, strategy="adjoint", **settings)
+    unrolled = meta_gradient(lesson, repeated, validation, SGD(0.1), Adjoint())
     short = Batches(*(part[:1] for part in repeated))
     with torch.no_grad():
         for name, parameter in student.named_parameters():
             parameter.copy_(unrolled.student[name])
-    implicit = meta_gradient(student, teacher, short, validation, strategy=solver, **settings)
+    implicit = meta_gradient(lesson, short, validation, SGD(0.1), solver)
     assert models.largest_error(implicit.gradients, unrolled.gradients) < 1e-6
 
 
-@pytest.mark.parametrize("strategy", [*EXACT, "truncated", "implicit"])
+@pytest.mark.parametrize("strategy", [*EXACT, Truncated(), Implicit()])
 def test_nothing_of_the_user_s_is_changed(strategy):
     units = models.STUDENTS["batch norm"][1]
     student, teacher = models.student("batch norm"), models.teacher(units)
@@ -233,19 +204,8 @@ def test_nothing_of_the_user_s_is_changed(strategy):
     for parameter in [*student.parameters(), *teacher.parameters()]:
         parameter.grad = torch.ones_like(parameter)
     before = copy.deepcopy((student, teacher))
-    batches, validation = models.data()
     random_state = torch.get_rng_state()
-    meta_gradient(
-        student,
-        teacher,
-        batches,
-        validation,
-        layers=["1"],
-        inner=Adam(),
-        label_loss=models.label_loss,
-        alpha=1.0,
-        strategy=strategy,
-    )
+    meta_gradient(models.lesson(student, teacher, ["1"], alpha=1.0), *models.data(), Adam(), strategy)
     assert torch.equal(torch.get_rng_state(), random_state)
     for old, new in zip(before, (student, teacher), strict=True):
         for name, tensor in old.state_dict().items():
@@ -262,16 +222,11 @@ def test_a_gradient_of_zero_is_no_trouble_for_adam():
         student[0].bias.copy_(torch.tensor([1.0, -100.0]))
     teacher = models.filled(nn.Linear(4, 1), 3)
     batches = Batches(models.randn(0, 5, 4, 2), models.randn(1, 5, 4, 4), models.randn(2, 5, 4, 1))
-    found = meta_gradient(
-        student,
-        teacher,
-        batches,
-        Labelled(models.randn(3, 6, 2), models.randn(4, 6, 1)),
-        layers=["2"],
-        inner=Adam(),
-        label_loss=lambda prediction, y: (prediction - y).square().mean(1),
-        alpha=1.0,
+    validation = Labelled(models.randn(3, 6, 2), models.randn(4, 6, 1))
+    lesson = models.lesson(
+        student, teacher, ["2"], alpha=1.0, label_loss=lambda prediction, y: (prediction - y).square().mean(1)
     )
+    found = meta_gradient(lesson, batches, validation, Adam())
     assert found.nonfinite == 0
     assert all(torch.isfinite(gradient).all() for gradient in found.gradients.values())
     assert float(found.gradients["weight"].abs().max()) > 0
@@ -282,17 +237,8 @@ def test_components_beyond_the_clip_are_clipped_and_counted():
     free = compute("mlp", "sgd", "squared")
     flat = torch.cat([gradient.flatten() for gradient in free.gradients.values()]).abs()
     clip = float(flat.median())
-    batches, validation = models.data()
-    arguments = {"layers": list(units), "inner": SGD(0.1), "label_loss": models.label_loss, "alpha": 0.7}
-    found = meta_gradient(
-        models.student("mlp"),
-        models.teacher(units),
-        batches,
-        validation,
-        teaching_loss=SquaredError("sum"),
-        clip=clip,
-        **arguments,
-    )
+    lesson = models.lesson(models.student("mlp"), models.teacher(units), list(units), teaching_loss=SquaredError("sum"))
+    found = meta_gradient(lesson, *models.data(), SGD(0.1), clip=clip)
     assert found.clipped == int((flat > clip).sum()) > 0
     for name, gradient in free.gradients.items():
         torch.testing.assert_close(found.gradients[name], gradient.clamp(-clip, clip))
@@ -313,16 +259,9 @@ def test_components_that_are_not_finite_are_counted_and_stay():
     student = models.filled(nn.Linear(6, 2), 0)
     batches, _ = models.data()
     y = models.randn(7, 4, 5, 2)
-    found = meta_gradient(
-        student,
-        Explosive(),
-        Batches(batches.x, batches.privileged, y),
-        Labelled(models.randn(8, 3, 6), models.randn(9, 3, 2)),
-        layers=[""],
-        inner=SGD(0.1),
-        label_loss=lambda prediction, y: (prediction - y).square().sum(1),
-        alpha=1.0,
-    )
+    batches, validation = batches._replace(y=y), Labelled(models.randn(8, 3, 6), models.randn(9, 3, 2))
+    lesson = models.lesson(student, Explosive(), [""], 1.0, label_loss=lambda prediction, y: (prediction - y).square().sum(1))
+    found = meta_gradient(lesson, batches, validation, SGD(0.1))
     assert (found.nonfinite, torch.isfinite(found.gradients["root"]).tolist()) == (1, [False, True])
 
 
@@ -332,21 +271,9 @@ def test_pooled_statistics_are_another_gradient_unless_there_is_one_batch(seed):
     units = models.STUDENTS["mlp"][1]
 
     def both(n):
-        batches, validation = models.data(n, 5, seed)
-        return [
-            meta_gradient(
-                models.student("mlp"),
-                models.teacher(units),
-                batches,
-                validation,
-                layers=list(units),
-                inner=SGD(0.1),
-                label_loss=models.label_loss,
-                alpha=0.7,
-                statistics=statistics,
-            ).gradients
-            for statistics in ("per-batch", "pooled")
-        ]
+        lesson = models.lesson(models.student("mlp"), models.teacher(units), list(units))
+        lessons = [replace(lesson, hoisting=Hoisting(statistics)) for statistics in ("per-batch", "pooled")]
+        return [meta_gradient(lesson, *models.data(n, 5, seed), SGD(0.1)).gradients for lesson in lessons]
 
     assert models.largest_error(*both(1)) < 1e-12
     assert models.largest_error(*both(4)) > 1e-3
@@ -360,14 +287,10 @@ def test_a_compiled_adjoint_is_the_same_and_notices_a_changed_student(rule):
     student, teacher = models.student("tied"), models.teacher({"a": (5,)})
     student.act = nn.Softplus()
     student.head = nn.Sequential(student.act, student.head)
-    arguments = {"layers": ["a"], "inner": rule, "label_loss": models.label_loss, "alpha": 0.7}
+    lesson = models.lesson(student, teacher, ["a"])
 
     def error(n):
-        batches, validation = models.data(n)
-        found, expected = (
-            meta_gradient(student, teacher, batches, validation, strategy=strategy, **arguments)
-            for strategy in (strategy_compiled, "unroll")
-        )
+        found, expected = (meta_gradient(lesson, *models.data(n), rule, strategy) for strategy in (strategy_compiled, Unroll()))
         return models.largest_error(found.gradients, expected.gradients)
 
     assert error(3) < 1e-10
@@ -392,22 +315,10 @@ def test_a_compiled_adjoint_is_compiled_once_for_all_learning_rates(rule, dtype,
     batches, validation = models.data()
     batches = Batches(batches.x.to(dtype), batches.privileged.to(dtype), batches.y)
     validation = Labelled(validation.x.to(dtype), validation.y)
+    lesson = models.lesson(student, teacher, ["a"])
     found, expected = (
-        [
-            meta_gradient(
-                student,
-                teacher,
-                batches,
-                validation,
-                layers=["a"],
-                inner=replace(rule, lr=lr),
-                label_loss=models.label_loss,
-                alpha=0.7,
-                strategy=strategy,
-            )
-            for lr in (0.05, 0.02)
-        ]
-        for strategy in (Adjoint(compile=True, backend="eager"), "unroll")
+        [meta_gradient(lesson, batches, validation, replace(rule, lr=lr), strategy) for lr in (0.05, 0.02)]
+        for strategy in (Adjoint(compile=True, backend="eager"), Unroll())
     )
     assert len(made) == 1
     for one, other in zip(found, expected, strict=True):
@@ -418,16 +329,6 @@ def test_a_compiled_adjoint_is_compiled_once_for_all_learning_rates(rule, dtype,
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_what_cannot_be_compiled_says_so():
     units = models.STUDENTS["mlp"][1]
-    batches, validation = models.data()
+    lesson = models.lesson(models.student("mlp"), models.teacher(units), list(units), alpha=1.0)
     with pytest.raises(RuntimeError, match=r"able to compile an inner step\. Found"):
-        meta_gradient(
-            models.student("mlp"),
-            models.teacher(units),
-            batches,
-            validation,
-            layers=list(units),
-            inner=SGD(0.1),
-            label_loss=models.label_loss,
-            alpha=1.0,
-            strategy=Adjoint(compile=True, backend="nonsense"),
-        )
+        meta_gradient(lesson, *models.data(), SGD(0.1), Adjoint(compile=True, backend="nonsense"))

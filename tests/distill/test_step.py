@@ -1,13 +1,26 @@
 import copy
 import inspect
 import io
+from dataclasses import fields, replace
 
 import pytest
 import torch
 from torch import nn
 
 import distill_models as models
-from craik.distill import SGD, Adam, Batches, Distillation, Examples, Split, SquaredError, meta_gradient, split_rows
+from craik.distill import (
+    SGD,
+    Adam,
+    Batches,
+    Distillation,
+    Examples,
+    Lesson,
+    Split,
+    SquaredError,
+    Unrolling,
+    meta_gradient,
+    split_rows,
+)
 from craik.params import parameters_of
 
 
@@ -15,36 +28,42 @@ def examples(count=40):
     return Examples(models.randn(0, count, 6), models.randn(1, count, 4), models.labels(2, count))
 
 
+LESSON = {field.name for field in fields(Lesson)}
+UNROLLING = {field.name for field in fields(Unrolling)}
+
+
 def make(kind="batch norm", seed=0, student=None, teacher=None, **changed):
+    """A distillation of small modules, with other fields of its bundles or arguments of its own where they are given."""
     student, layer = student or models.student(kind), next(iter(models.STUDENTS[kind][1].items()))
     teacher = teacher or models.teacher(dict([layer]))
-    settings = {
+    lesson = {"layers": [layer[0]], "alpha": 0.8, **{name: changed.pop(name) for name in LESSON & changed.keys()}}
+    unrolling = {"inner": SGD(0.1, 0.5), "steps": 5, "batch_size": 6}
+    unrolling |= {name: changed.pop(name) for name in UNROLLING & changed.keys()}
+    arguments = {
         "examples": examples(),
         "split": split_rows(40, 0.3, models.generator(1)),
-        "layers": [layer[0]],
         "student_optimizer": torch.optim.Adam(student.parameters(), 0.01),
         "meta_optimizer": torch.optim.Adam(teacher.parameters(), 0.01),
-        "inner": SGD(0.1, 0.5),
-        "label_loss": models.label_loss,
-        "alpha": 0.8,
-        "inner_steps": 5,
-        "student_steps": 3,
-        "batch_size": 6,
         "generator": models.generator(seed),
     }
     if "student_optimizer" in changed:
         changed["student_optimizer"] = changed["student_optimizer"](student.parameters())
-    return Distillation(student, teacher, **{**settings, **changed})
+    arguments |= changed
+    return Distillation(models.lesson(student, teacher, **lesson), unrolling=Unrolling(**unrolling), **arguments)
+
+
+def redrawn():
+    return split_rows(40, 0.3, models.generator(1), "redrawn")
 
 
 def test_a_meta_step_moves_the_teacher_and_nothing_else():
     distillation = make()
-    student, optimizer = copy.deepcopy(distillation.student), copy.deepcopy(distillation.student_optimizer.state_dict())
-    teacher = copy.deepcopy(distillation.teacher)
+    student, optimizer = copy.deepcopy(distillation.lesson.student), copy.deepcopy(distillation.student_optimizer.state_dict())
+    teacher = copy.deepcopy(distillation.lesson.teacher)
     record = distillation.meta_step()
-    assert str(distillation.student.state_dict()) == str(student.state_dict())
+    assert str(distillation.lesson.student.state_dict()) == str(student.state_dict())
     assert distillation.student_optimizer.state_dict() == optimizer
-    assert models.largest_error(parameters_of(distillation.teacher), parameters_of(teacher)) > 1e-4
+    assert models.largest_error(parameters_of(distillation.lesson.teacher), parameters_of(teacher)) > 1e-4
     assert record.training_losses.shape == (5,)
     assert (record.nonfinite, record.clipped, record.skipped) == (0, 0, False)
     assert record.norm > 0
@@ -53,29 +72,27 @@ def test_a_meta_step_moves_the_teacher_and_nothing_else():
 def test_a_meta_step_is_one_step_along_the_meta_gradient():
     whole = torch.arange(12)
     distillation = make(
-        "mlp", examples=examples(18), split=Split(whole, torch.arange(12, 18)), batch_size=12, inner_steps=3, inner="student"
+        "mlp", examples=examples(18), split=Split(whole, torch.arange(12, 18)), batch_size=12, steps=3, inner="student"
     )
-    teacher = copy.deepcopy(distillation.teacher)
-    distillation.meta_optimizer = torch.optim.SGD(distillation.teacher.parameters(), 0.5)
+    teacher = copy.deepcopy(distillation.lesson.teacher)
+    distillation.meta_optimizer = torch.optim.SGD(distillation.lesson.teacher.parameters(), 0.5)
     # Every batch is the whole training part; its order matters to rounding alone.
     rows = Batches(*distillation.examples.rows(whole.expand(3, 12)))
     validation = distillation._validation()
-    found = meta_gradient(
-        distillation.student, teacher, rows, validation, layers=["0"], inner=Adam(0.01), label_loss=models.label_loss, alpha=0.8
-    )
+    found = meta_gradient(replace(distillation.lesson, teacher=teacher), rows, validation, Adam(0.01))
     record = distillation.meta_step()
     moved = {name: p - 0.5 * found.gradients[name] for name, p in parameters_of(teacher).items()}
-    assert models.largest_error(parameters_of(distillation.teacher), moved) < 1e-10
+    assert models.largest_error(parameters_of(distillation.lesson.teacher), moved) < 1e-10
     assert record.validation_loss == pytest.approx(float(found.validation_loss), rel=1e-10)
 
 
 def test_student_steps_are_an_ordinary_loop():
     distillation = make("mlp")
-    student = copy.deepcopy(distillation.student)
+    student = copy.deepcopy(distillation.lesson.student)
     optimizer = torch.optim.Adam(student.parameters(), 0.01)
     rows = copy.deepcopy(distillation._student_rows).take(3)
-    teacher = copy.deepcopy(distillation.teacher)
-    record = distillation.student_steps()
+    teacher = copy.deepcopy(distillation.lesson.teacher)
+    record = distillation.student_steps(3)
     label, teaching = [], []
     for batch in rows:
         x, privileged, y = distillation.examples.rows(batch)
@@ -86,53 +103,54 @@ def test_student_steps_are_an_ordinary_loop():
         (label[-1] + 0.8 * teaching[-1]).backward()
         optimizer.step()
     for name, tensor in student.state_dict().items():
-        torch.testing.assert_close(distillation.student.state_dict()[name], tensor, rtol=1e-10, atol=1e-12)
+        torch.testing.assert_close(distillation.lesson.student.state_dict()[name], tensor, rtol=1e-10, atol=1e-12)
     assert record.label_loss == pytest.approx(sum(loss.item() for loss in label) / 3)
     assert record.teaching_loss == pytest.approx(sum(loss.item() for loss in teaching) / 3)
-    assert not any(module._forward_hooks for module in distillation.student.modules())
+    assert not any(module._forward_hooks for module in distillation.lesson.student.modules())
 
 
 def test_a_student_s_running_averages_move_in_its_own_steps_alone():
     distillation = make("batch norm")
     distillation.meta_step()
-    assert distillation.student[1].num_batches_tracked == 0
-    distillation.student_steps()
-    assert distillation.student[1].num_batches_tracked == 3
+    assert distillation.lesson.student[1].num_batches_tracked == 0
+    distillation.student_steps(3)
+    assert distillation.lesson.student[1].num_batches_tracked == 3
 
 
 @pytest.mark.parametrize("splitting", ["fixed", "redrawn"])
 @pytest.mark.parametrize("moments", ["fresh", "student"])
 def test_a_killed_run_resumes_to_the_bit(splitting, moments):
-    changed = {"splitting": splitting, "moments": moments, "inner": Adam(0.05), "validation_size": 5}
+    split = split_rows(40, 0.3, models.generator(1), splitting)
+    changed = {"split": split, "moments": moments, "inner": Adam(0.05), "validation_size": 5}
     through = make(**changed)
-    through.step()
+    through.step(3)
     saved = io.BytesIO()
     torch.save(through.state_dict(), saved)
-    records = [through.step() for _ in range(3)]
+    records = [through.step(3) for _ in range(3)]
 
     saved.seek(0)
     resumed = make(seed=99, **changed)
     resumed.load_state_dict(torch.load(saved, weights_only=True))
-    again = [resumed.step() for _ in range(3)]
+    again = [resumed.step(3) for _ in range(3)]
     for one, other in zip(records, again, strict=True):
         assert one.student == other.student
         assert one.meta.validation_loss == other.meta.validation_loss
         assert torch.equal(one.meta.training_losses, other.meta.training_losses)
-    for one, other in ((through.student, resumed.student), (through.teacher, resumed.teacher)):
+    for one, other in ((through.lesson.student, resumed.lesson.student), (through.lesson.teacher, resumed.lesson.teacher)):
         assert all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in one.state_dict().items())
 
 
 def test_a_split_is_fixed_or_redrawn():
-    fixed, redrawn = make(), make(splitting="redrawn")
+    fixed, other = make(), make(split=redrawn())
     before = fixed.split
-    for distillation in (fixed, redrawn):
-        distillation.step()
+    for distillation in (fixed, other):
+        distillation.step(3)
     assert fixed.split is before
-    assert not torch.equal(redrawn.split.validation, before.validation)
-    assert sorted(torch.cat(redrawn.split).tolist()) == list(range(40))
-    assert [len(rows) for rows in redrawn.split] == [len(rows) for rows in before]
-    drawn = redrawn._student_rows.take(4).flatten()
-    assert set(drawn.tolist()) <= set(redrawn.split.training.tolist())
+    assert not torch.equal(other.split.validation, before.validation)
+    assert sorted(torch.cat([*other.split.rows().values()]).tolist()) == list(range(40))
+    assert [len(rows) for rows in other.split.rows().values()] == [len(rows) for rows in before.rows().values()]
+    drawn = other._student_rows.take(4).flatten()
+    assert set(drawn.tolist()) <= set(other.split.training.tolist())
 
 
 def test_inner_moments_are_the_student_s_where_asked():
@@ -152,10 +170,8 @@ class Explosive(nn.Module):
 
 
 def explosive(nonfinite):
-    distillation = make("mlp", nonfinite=nonfinite)
-    distillation.teacher = Explosive()
-    distillation.meta_optimizer = torch.optim.SGD(distillation.teacher.parameters(), 0.1)
-    return distillation
+    teacher = Explosive()
+    return make("mlp", teacher=teacher, nonfinite=nonfinite, meta_optimizer=torch.optim.SGD(teacher.parameters(), 0.1))
 
 
 def test_components_that_are_not_finite_are_never_passed_over():
@@ -164,23 +180,23 @@ def test_components_that_are_not_finite_are_never_passed_over():
     skipping = explosive("skip")
     record = skipping.meta_step()
     assert (record.nonfinite, record.skipped) == (1, True)
-    assert skipping.teacher.root.tolist() == [0.0, 1.0, 1.0, 1.0, 1.0]
+    assert skipping.lesson.teacher.root.tolist() == [0.0, 1.0, 1.0, 1.0, 1.0]
     zero = explosive("zero")
     record = zero.meta_step()
     assert (record.nonfinite, record.skipped) == (1, False)
-    assert zero.teacher.root[0] == 0
-    assert (zero.teacher.root[1:] != 1).all()
+    assert zero.lesson.teacher.root[0] == 0
+    assert (zero.lesson.teacher.root[1:] != 1).all()
 
 
 def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
     distillation = make()
     distillation.examples.x[:] = float("nan")
-    before = copy.deepcopy(distillation.student.state_dict())
+    before = copy.deepcopy(distillation.lesson.student.state_dict())
     with pytest.raises(FloatingPointError, match="step 1"):
-        distillation.student_steps()
+        distillation.student_steps(3)
     with pytest.raises(FloatingPointError, match="inner step 1 of 5"):
         distillation.meta_step()
-    for name, parameter in distillation.student.named_parameters():
+    for name, parameter in distillation.lesson.student.named_parameters():
         assert torch.equal(parameter, before[name])
 
 
@@ -195,21 +211,18 @@ def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
         ({"split": Split(torch.ones(40, dtype=torch.bool), torch.arange(30, 40))}, r"rows.*integers.*training.*torch\.bool"),
         ({"split": Split(torch.arange(30), torch.arange(30.0, 40.0))}, r"rows.*integers.*validation.*torch\.float32"),
         ({"split": Split(torch.arange(30).view(5, 6), torch.arange(30, 40))}, r"one dimension.*training.*shape \(5, 6\)"),
-        ({"statistics": "foo"}, "`statistics` should be .*'foo'"),
-        ({"chunk": 0}, "`chunk` should be a number of batches >= 1"),
+        ({"split": split_rows(40, 0.3, models.generator(1), "redraw")}, "`splitting` should be one of fixed, redrawn"),
         ({"clip": -1.0}, r"`clip` should be positive\. Found -1\.0"),
         ({"inner": SGD(0.1, 0.5), "moments": "student"}, "warm start.*Found no 'momentum_buffer' in Adam"),
         ({"examples": examples()._replace(privileged=models.randn(1, 39, 4))}, "one row for each example.*39"),
         ({"split": Split(torch.arange(0), torch.arange(40))}, "Found no training rows of 40"),
         ({"split": Split(torch.arange(30), torch.arange(30, 41))}, "validation rows from 30 to 40"),
         ({"batch_size": 29}, "batch_size=29 with 28 training rows"),
-        ({"inner_steps": 0}, "`inner_steps` should be at least 1. Found 0"),
+        ({"steps": 0}, "`steps` should be at least 1. Found 0"),
         ({"validation_size": 0}, "`validation_size` should be at least 1. Found 0"),
-        ({"splitting": "redraw"}, "`splitting` should be one of fixed, redrawn"),
         ({"moments": "warm"}, "`moments` should be one of fresh, student"),
         ({"nonfinite": "ignore"}, "`nonfinite` should be one of raise, skip, zero"),
         ({"inner": "adam"}, "`inner` should be an inner optimiser or 'student'"),
-        ({"strategy": "adjiont"}, "`strategy` should be one of"),
         ({"layers": ["4x"]}, "did you mean '3'|did you mean"),
         ({"meta_optimizer": torch.optim.SGD([nn.Parameter(torch.ones(1))], 0.1)}, "`meta_optimizer` should hold all trainable"),
     ],
@@ -225,17 +238,17 @@ def test_a_class_is_no_inner_optimiser():
 
 
 def test_moments_that_the_student_s_optimiser_keeps_are_taken():
-    make(moments="student", student_optimizer=lambda p: torch.optim.SGD(p, 0.1, momentum=0.5)).step()
+    make(moments="student", student_optimizer=lambda p: torch.optim.SGD(p, 0.1, momentum=0.5)).step(3)
     with pytest.raises(ValueError, match="Found no 'momentum_buffer' in SGD"):
         make(moments="student", student_optimizer=lambda p: torch.optim.SGD(p, 0.1))
 
 
 def test_a_teacher_that_is_never_trained_needs_no_validation():
     distillation = make(split=Split(torch.arange(40), torch.arange(0)))
-    distillation.student_steps()
+    distillation.student_steps(3)
     before = copy.deepcopy(distillation.state_dict())
     with pytest.raises(ValueError, match=r"A meta-step should have validation rows\. Found a split with none"):
-        distillation.step()
+        distillation.step(3)
     assert torch.equal(distillation.state_dict()["generator"], before["generator"])
     assert torch.equal(distillation.state_dict()["student_rows"]["order"], before["student_rows"]["order"])
 
@@ -278,26 +291,31 @@ def with_modules(student, units, **changed):
 )
 def test_student_steps_refuse_what_the_meta_gradient_refuses(student, units, changed, sentence):
     distillation = with_modules(student, units, **changed)
-    before = copy.deepcopy(distillation.student.state_dict())
+    before = copy.deepcopy(distillation.lesson.student.state_dict())
     with pytest.raises(ValueError, match=sentence):
-        distillation.student_steps()
-    assert all(torch.equal(tensor, before[name]) for name, tensor in distillation.student.state_dict().items())
-    assert not any(module._forward_hooks for module in distillation.student.modules())
+        distillation.student_steps(3)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in distillation.lesson.student.state_dict().items())
+    assert not any(module._forward_hooks for module in distillation.lesson.student.modules())
 
 
 def test_no_student_steps_are_refused():
-    with pytest.raises(ValueError, match=r"`count` should be an integer of at least 1. Found 0"):
+    with pytest.raises(ValueError, match=r"`count` should be at least 1. Found 0"):
         make().student_steps(0)
+    distillation = make()
+    before = copy.deepcopy(distillation.lesson.teacher.state_dict())
+    with pytest.raises(ValueError, match=r"`student_steps` should be at least 1. Found 0"):
+        distillation.step(0)
+    assert str(distillation.lesson.teacher.state_dict()) == str(before)
 
 
 def test_an_optimiser_without_a_counterpart_is_refused_where_it_would_unroll():
     with pytest.raises(TypeError, match="Found RMSprop"):
         make(student_optimizer=torch.optim.RMSprop, inner="student")
-    make(student_optimizer=torch.optim.RMSprop).step()
+    make(student_optimizer=torch.optim.RMSprop).step(3)
 
 
 def test_what_is_passed_on_has_the_defaults_of_the_meta_gradient():
-    own, passed = inspect.signature(Distillation).parameters, inspect.signature(meta_gradient).parameters
-    both = own.keys() & passed.keys()
-    assert both >= {"label_loss", "alpha", "teaching_loss", "strategy", "statistics", "chunk", "autocast", "clip"}
-    assert {name: own[name].default for name in both} == {name: passed[name].default for name in both}
+    own, passed = Unrolling(SGD(0.1), 1, 1), inspect.signature(meta_gradient).parameters
+    both = UNROLLING & passed.keys()
+    assert both == {"inner", "strategy", "clip"}
+    assert {name: getattr(own, name) for name in both - {"inner"}} == {name: passed[name].default for name in both - {"inner"}}

@@ -3,5 +3,7 @@
 from craik_benchmarks.unrolls.methods import Method
 from craik_benchmarks.unrolls.ours import prepare_with
 
+from craik.distill import Checkpoint
+
 NOTE = "segments of about sqrt(n) steps, teacher in chunks of 12 batches, no compiler"
-METHOD = Method("craik, checkpoint", prepare_with("checkpoint", chunk=12), package="craik", note=NOTE)
+METHOD = Method("craik, checkpoint", prepare_with(Checkpoint(), chunk=12), package="craik", note=NOTE)

@@ -3,4 +3,6 @@
 from craik_benchmarks.unrolls.methods import Method
 from craik_benchmarks.unrolls.ours import prepare_with
 
-METHOD = Method("craik, unroll", prepare_with("unroll"), package="craik", note="hoisted teacher, no compiler", long=False)
+from craik.distill import Unroll
+
+METHOD = Method("craik, unroll", prepare_with(Unroll()), package="craik", note="hoisted teacher, no compiler", long=False)

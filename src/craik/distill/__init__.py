@@ -7,19 +7,28 @@ activations h. It is trained by the student's validation loss, differentiated th
 Symbols are in docs/notation.md, choices that change a result in docs/deviations.md.
 """
 
-from craik.distill.data import Batches, Examples, Labelled, Split, split_rows
-from craik.distill.forecast import Forecast, forecast_memory
-from craik.distill.inner import SGD, Adam, Inner, InnerState, inner_from
+from craik.distill.differences import Difference, finite_differences
+from craik.distill.examples import Batches, Examples, Labelled
+from craik.distill.forward.students import OUTPUT
+from craik.distill.lesson import Lesson
 from craik.distill.losses import GatedSquaredError, KullbackLeibler, LabelLoss, SquaredError, TeachingLoss
 from craik.distill.meta import MetaGradient, meta_gradient
-from craik.distill.records import MetaRecord, Record, StudentRecord
+from craik.distill.optimisers.adam import Adam
+from craik.distill.optimisers.counterparts import inner_from
+from craik.distill.optimisers.inner import Inner, InnerState
+from craik.distill.optimisers.sgd import SGD
+from craik.distill.optimisers.warm_start import state_from
 from craik.distill.saving import load_student, save_student
+from craik.distill.splits import Split, split_rows
 from craik.distill.step import Distillation
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
-from craik.distill.student import OUTPUT
-from craik.distill.targets import Target, TeacherOutput, TimeMixture, UnitsTeacher
-from craik.distill.verification import Difference, finite_differences
-from craik.distill.warm_start import state_from
+from craik.distill.strategies.memory import Forecast, forecast_memory
+from craik.distill.taught import MetaRecord, StudentRecord, Taught
+from craik.distill.teachers.hoisting import Hoisting
+from craik.distill.teachers.mixture import TimeMixture
+from craik.distill.teachers.targets import Target, TeacherOutput
+from craik.distill.teachers.units import UnitsTeacher
+from craik.distill.unrolling import Unrolling
 
 __all__ = [
     "OUTPUT",
@@ -33,26 +42,29 @@ __all__ = [
     "Examples",
     "Forecast",
     "GatedSquaredError",
+    "Hoisting",
     "Implicit",
     "Inner",
     "InnerState",
     "KullbackLeibler",
     "LabelLoss",
     "Labelled",
+    "Lesson",
     "MetaGradient",
     "MetaRecord",
-    "Record",
     "Split",
     "SquaredError",
     "Strategy",
     "StudentRecord",
     "Target",
+    "Taught",
     "TeacherOutput",
     "TeachingLoss",
     "TimeMixture",
     "Truncated",
     "UnitsTeacher",
     "Unroll",
+    "Unrolling",
     "finite_differences",
     "forecast_memory",
     "inner_from",

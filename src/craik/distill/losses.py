@@ -7,14 +7,14 @@ added or averaged: the texts write a sum with "proportional to", which alpha abs
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from craik.distill.targets import Targets
+from craik.distill.teachers.targets import Targets
 
 Hidden = Mapping[str, Tensor]
 """The supervised layers' outputs h by layer name, each (B, ...)."""
@@ -104,3 +104,13 @@ def _over_units(squares: Mapping[str, Tensor], reduction: Reduction) -> Tensor:
     if reduction == "sum":
         return total
     return total / sum(square[0].numel() for square in squares.values())
+
+
+def check_losses(what: str, losses: Any, examples: int) -> None:  # noqa: ANN401  # a user's loss may return anything
+    """Refuse losses that are not one number for each example."""
+    if not isinstance(losses, Tensor) or losses.shape != (examples,):
+        found = f"shape {tuple(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
+        raise ValueError(
+            f"The {what} loss should be unreduced, one value for each of {examples} examples. Found {found}. Build it with "
+            "reduction='none', and average over everything but the examples."
+        )

@@ -1,26 +1,23 @@
 """`meta_gradient`: how the student's validation loss after n inner steps depends on the teacher's parameters."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from craik.distill import checks
-from craik.distill.adjoint import eager_steps, solve_adjoint
-from craik.distill.compiled import compiled_steps
-from craik.distill.data import Batches, Labelled
-from craik.distill.implicit import solve_implicitly
-from craik.distill.inner import Inner, InnerState, rule_of
-from craik.distill.losses import LabelLoss, SquaredError, TeachingLoss
-from craik.distill.noise import check_repeats, no_draws
-from craik.distill.problem import Point, Problem, Solved
-from craik.distill.ranges import positive
-from craik.distill.segments import segment_length, solve_in_segments
-from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll, strategy_of
-from craik.distill.student import student_function
-from craik.distill.teaching import Teaching, unpack
+from craik.distill.examples import Batches, Labelled, check_batches, check_labelled
+from craik.distill.forward.noise import check_repeats, no_draws
+from craik.distill.forward.students import student_function
+from craik.distill.lesson import Lesson
+from craik.distill.optimisers.counterparts import rule_of
+from craik.distill.optimisers.inner import Inner, InnerState
+from craik.distill.strategies import Strategy, Unroll, check_strategy
+from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
+from craik.distill.teachers.hoisting import Hoisted, Teaching
+from craik.distill.teachers.signals import unpack
+from craik.distill.teachers.targets import check_targets
+from craik.distill.unrolling import check_clip
 from craik.params import Params, parameters_of
 
 
@@ -45,21 +42,12 @@ class MetaGradient(NamedTuple):
 
 
 def meta_gradient(
-    student: nn.Module,
-    teacher: nn.Module,
+    lesson: Lesson,
     batches: Batches,
     validation: Labelled,
-    *,
-    layers: Sequence[str],
     inner: Inner | torch.optim.Optimizer,
-    label_loss: LabelLoss,
-    alpha: float,
-    teaching_loss: TeachingLoss = SquaredError(),  # noqa: B008  # a frozen dataclass
-    strategy: Strategy | str = "unroll",
+    strategy: Strategy = Unroll(),  # noqa: B008  # a frozen dataclass
     start: InnerState | None = None,
-    statistics: str = "per-batch",
-    chunk: int | None = None,
-    autocast: torch.dtype | None = None,
     clip: float | None = 1e8,
 ) -> MetaGradient:
     """Differentiate the student's validation loss through n of its own training steps, by the teacher's parameters.
@@ -70,25 +58,13 @@ def meta_gradient(
     its running averages alone. Random layers in train mode are refused.
 
     Args:
-        student: any module; its trainable parameters unroll. It is called with the batch's x, and hooks read its layers.
-        teacher: any module over privileged data whose output is a `craik.distill.TeacherOutput`: targets (and gates) for
-            each supervised layer.
+        lesson: student, teacher and their losses.
         batches: (n, B, ...) inputs, privileged data and labels, in the order of the inner steps.
         validation: inputs and labels of the outer loss.
-        layers: paths of the student's supervised layers, as in `named_modules`; "" is its output. What they return, before
-            whatever comes after them, is h.
         inner: the inner optimiser: `SGD`, `Adam`, or one of torch's that has a counterpart (its settings alone are read).
-        label_loss: L_y, from predictions and labels to (B,) unreduced losses.
-        alpha: the teaching coefficient.
-        teaching_loss: L_h, from hidden activations and targets to (B,) unreduced losses.
-        strategy: how to differentiate: "unroll", "checkpoint" and "adjoint" are exact; "truncated" and "implicit" are
-            approximations. A name, or an instance with settings such as ``Adjoint(compile=True)``.
+        strategy: how to differentiate: `Unroll`, `Checkpoint` and `Adjoint` are exact; `Truncated` and `Implicit` are
+            approximations.
         start: the inner optimiser's state before the first step; None starts fresh. See `state_from` for a warm start.
-        statistics: what BatchNorm of the teacher normalises with: "per-batch" (exact) or "pooled" over all n batches (another
-            gradient).
-        chunk: how many batches the teacher holds activations of at a time, at the price of a second forward pass; None for all.
-        autocast: the teacher's precision, such as torch.bfloat16 (an approximation); None leaves it as it is. A teacher in
-            float64 is unaffected: torch's autocast converts no float64.
         clip: components are clipped to [-clip, clip] (thesis appendix C.2.2.2: 1e8); None leaves them.
 
     Raises:
@@ -98,66 +74,43 @@ def meta_gradient(
             an optimiser that is none, such as a class.
         FloatingPointError: a loss that is NaN or infinite; the message says at which inner step.
     """
-    chosen = strategy_of(strategy)
+    check_strategy(strategy)
     rule = rule_of(inner)
     check_clip(clip)
-    checks.check_modules(student, teacher)
-    checks.check_layers(student, layers)
-    checks.check_batches(*batches)
-    checks.check_labelled("Validation data", *validation)
-    teaching = Teaching(teacher, layers, statistics=statistics, chunk=chunk, autocast=autocast)
-    with no_draws("teacher", teacher):
-        hoisted = teaching.hoist(batches.privileged)
-        first = [signal[:1] for signal in hoisted.signals]
-        check_repeats("teacher", first, lambda: teaching.signals(batches.privileged[:1])[0])
-    params = parameters_of(student)
+    lesson.check_modules()
+    check_batches(*batches)
+    check_labelled("Validation data", *validation)
+    teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
+    hoisted = _hoist(teaching, batches)
+    params = parameters_of(lesson.student)
     point = Point(params, start if start is not None else rule.init(params))
-    with student_function(student, layers) as function:
-        problem = Problem(
-            function, batches, hoisted.signals, hoisted.layout, validation, point, rule, alpha, teaching_loss, label_loss
-        )
-        check_fit(problem, student)
-        solved = solve(problem, chosen, student)
+    with student_function(lesson.student, lesson.layers) as function:
+        problem = InnerProblem(function, lesson, batches, hoisted.signals, hoisted.layout, validation, point, rule)
+        check_fit(problem)
+        solved = strategy.solve(problem)
     return _meta_gradient(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
 
 
-def solve(problem: Problem, strategy: Strategy, student: nn.Module) -> Solved:
-    """Differentiate the inner problem with respect to its signals; compiled steps are kept for the student."""
-    n = problem.steps
-    match strategy:
-        case Unroll():
-            return solve_in_segments(problem, [0])
-        case Checkpoint(segments=segments):
-            return solve_in_segments(problem, range(0, n, segment_length(n, segments)))
-        case Truncated(last=last):
-            return solve_in_segments(problem, [max(0, n - last)])
-        case Adjoint(compile=True, backend=backend):
-            return solve_adjoint(problem, compiled_steps(problem, student, backend))
-        case Adjoint():
-            return solve_adjoint(problem, eager_steps(problem))
-        case Implicit():
-            return solve_implicitly(problem, strategy)
+def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
+    """Run the teacher over all batches, and over the first one again to find random numbers."""
+    with no_draws("teacher", teaching.teacher):
+        hoisted = teaching.hoist(batches.privileged)
+        first = [signal[:1] for signal in hoisted.signals]
+        check_repeats("teacher", first, lambda: teaching.signals(batches.privileged[:1])[0])
+    return hoisted
 
 
-def check_fit(problem: Problem, student: nn.Module) -> None:
+def check_fit(problem: InnerProblem) -> None:
     """Refuse random numbers, and signals whose shapes differ from the supervised layers' outputs: two passes of a batch."""
     x, y = problem.batch(0)
 
     def outputs() -> list[Tensor]:
         prediction, hidden = problem.student(problem.start.params, x)
-        checks.check_targets(hidden, unpack(problem.step_signals(0), problem.layout))
-        losses = problem.label_loss(prediction, y)
-        checks.check_losses("label", losses, len(x))
-        return [*hidden.values(), losses]
+        check_targets(hidden, unpack(problem.step_signals(0), problem.layout))
+        return [*hidden.values(), problem.lesson.label_losses(prediction, y)]
 
-    with torch.no_grad(), no_draws("student", student):
+    with torch.no_grad(), no_draws("student", problem.lesson.student):
         check_repeats("student", outputs(), outputs)
-
-
-def check_clip(clip: float | None) -> None:
-    """Refuse bounds that are not positive."""
-    if clip is not None:
-        positive(clip=clip)
 
 
 def _meta_gradient(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:

@@ -2,21 +2,36 @@
 
 from typing import NamedTuple
 
-from craik.distill.data import Examples
+from jaxtyping import Shaped
+from torch import Tensor
+
+
+class Part(NamedTuple):
+    """The examples of one split; the privileged part is there in training only.
+
+    Attributes:
+        x: (b, ...) what is there whenever a prediction is asked for.
+        privileged: (b, ...) the papers' x*, a future trajectory for example.
+        y: (b, ...) labels.
+    """
+
+    x: Shaped[Tensor, "b ..."]
+    privileged: Shaped[Tensor, "b ..."]
+    y: Shaped[Tensor, "b ..."]
 
 
 class PrivilegedData(NamedTuple):
     """One dataset.
 
     Attributes:
-        train: what is trained on; a teacher's validation set is split off here (`craik.distill.split_rows`).
+        train: what is trained on; a teacher's validation set is split off here.
         selection: held out, for choosing settings and when to stop; nothing is trained on it.
         test: for reporting.
     """
 
-    train: Examples
-    selection: Examples
-    test: Examples
+    train: Part
+    selection: Part
+    test: Part
 
 
 def check_sizes(**sizes: int) -> None:

@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips.curve import ball_motion as _ball_motion
+from craik.experiments.skips.curve import EXPERIMENT, ball_motion
 from craik.experiments.skips.curve import run as skips_curve
-from craik.lab import judge
+from craik.lab import Rows, judge
 from craik.tasks.frames.funnel_board import SMALL, generate
 from craik.tasks.frames.funnel_board.rendering import to_pixels
 
-TINY = replace(skips_curve.PRESETS["quick"], skips=(1, 3, 9), ahead=9, episodes=4, test_episodes=3, hidden=8, steps=5)
+TINY = replace(EXPERIMENT.presets["quick"].config, skips=(1, 3, 9), ahead=9, episodes=4, test_episodes=3, hidden=8, steps=5)
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,8 @@ def test_one_row_for_each_skip_and_state(rows):
 
 def test_errors_are_distances_in_world_units_after_the_steps():
     boards = generate(3, 0, SMALL)
-    still = _ball_motion.Step(torch.nn.Linear(21 * 17 + 4, 4).requires_grad_(False), torch.zeros(4))  # predicts no motion
-    start, end = _ball_motion.transitions(boards, 6)
+    still = ball_motion.Step(torch.nn.Linear(21 * 17 + 4, 4).requires_grad_(False), torch.zeros(4))  # predicts no motion
+    start, end = ball_motion.transitions(boards, 6)
     moved = (end.position - start.position).norm(dim=1) / SMALL.pixels_per_unit
     found = skips_curve.errors(still, boards, 2, 3)
     assert len(found["slow"]) + len(found["fast"]) == len(moved)
@@ -37,7 +37,7 @@ def test_errors_are_distances_in_world_units_after_the_steps():
 
 def test_transitions_span_their_skip():
     boards = generate(3, 0, SMALL)
-    before, after = _ball_motion.transitions(boards, 4)
+    before, after = ball_motion.transitions(boards, 4)
     where = to_pixels(SMALL, boards.paths[0])
     assert torch.allclose(before.position[0].double(), torch.from_numpy(where[1]))
     assert torch.allclose(after.position[0].double(), torch.from_numpy(where[5]))
@@ -48,8 +48,8 @@ def test_transitions_span_their_skip():
 def test_a_network_sees_the_board_around_the_ball():
     obstacles = torch.zeros(1, 6 + 36 + 14, 8 + 40 + 8)
     obstacles[0, 6 + 10, 8 + 20] = 1.0  # pixel (20, 10) of the board
-    motion = _ball_motion.Motion(torch.tensor([0]), torch.tensor([[20.5, 9.25]]), torch.tensor([[0.0, 2.0]]))
-    seen = _ball_motion.inputs(obstacles, motion, slice(None))[0]
+    motion = ball_motion.Motion(torch.tensor([0]), torch.tensor([[20.5, 9.25]]), torch.tensor([[0.0, 2.0]]))
+    seen = ball_motion.inputs(obstacles, motion, slice(None))[0]
     view = seen[:-4].reshape(21, 17)
     assert view.nonzero().tolist() == [[6 + 1, 8]]  # the row below the ball's, in its column
     assert seen[-4:].tolist() == [0.5, 0.25, 0.0, 1.0]
@@ -65,18 +65,23 @@ def made_up(slow, fast):
 
 
 def test_claims_on_made_up_curves():
-    verdicts = [judge(claim, made_up((3, 2, 2.5), (2, 1, 4)), "quick").verdict for claim in skips_curve.CLAIMS]
-    assert verdicts == ["holds", "does not hold"]
-    verdicts = [judge(claim, made_up((3, 2, 1), (2, 1, 4)), "quick").verdict for claim in skips_curve.CLAIMS]
-    assert verdicts == ["does not hold", "holds"]
+    verdicts = [judge(claim, made_up((3, 2, 2.5), (2, 1, 4)), "quick").verdict for claim in EXPERIMENT.claims]
+    assert verdicts == ["holds so far", "does not hold so far"]
+    verdicts = [judge(claim, made_up((3, 2, 1), (2, 1, 4)), "quick").verdict for claim in EXPERIMENT.claims]
+    assert verdicts == ["does not hold so far", "holds so far"]
 
 
 def test_figure_and_progress(rows):
-    assert list(skips_curve.figures([{"seed": 0, **row} for row in rows])) == ["rate"]
+    assert list(EXPERIMENT.figures(Rows({"seed": 0, **row} for row in rows))) == ["rate"]
     assert skips_curve.progress(TINY, rows[-1]) == (1.0, "skip 9")
 
 
-@pytest.mark.parametrize("changes", [{"size": "huge"}, {"skips": ()}, {"skips": (5,)}, {"steps": 0}])
+@pytest.mark.parametrize("changes", [{"skips": ()}, {"skips": (5,)}, {"steps": 0}])
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(TINY, **changes)
+
+
+def test_a_size_without_settings_is_refused():
+    with pytest.raises(TypeError, match="'huge'"):
+        replace(TINY, size="huge")

@@ -2,8 +2,11 @@ from dataclasses import replace
 
 import pytest
 
+from craik.experiments.skips.perturbation import EXPERIMENT, claims
 from craik.experiments.skips.perturbation import run as skips_perturbation
-from craik.lab import judge
+from craik.lab import Rows, judge
+
+QUICK = EXPERIMENT.presets["quick"].config
 
 
 def made_up(method, seed, before, after):
@@ -15,17 +18,17 @@ def made_up(method, seed, before, after):
 
 
 def test_what_is_lost_at_the_switch():
-    rows = made_up("asi", 0, 0.9, 0.88) + made_up("fixed-2", 0, 0.8, 0.5) + made_up("fixed-3", 0, 0.9, 0.9)
-    assert skips_perturbation.loss_at_switch(rows, "asi") == pytest.approx([0.02])
-    verdicts = [judge(claim, rows, "quick") for claim in skips_perturbation.CLAIMS]
-    assert [one.verdict for one in verdicts] == ["holds", "holds"]
+    rows = Rows(made_up("asi", 0, 0.9, 0.88) + made_up("fixed-2", 0, 0.8, 0.5) + made_up("fixed-3", 0, 0.9, 0.9))
+    assert claims.loss_at_switch(rows, "asi") == pytest.approx([0.02])
+    verdicts = [judge(claim, rows, "quick") for claim in EXPERIMENT.claims]
+    assert [one.verdict for one in verdicts] == ["holds so far", "holds so far"]
     assert verdicts[1].measured == pytest.approx(0.3)
-    assert list(skips_perturbation.figures(rows)) == ["switch"]
+    assert list(EXPERIMENT.figures(rows)) == ["switch"]
 
 
-def test_a_run_switches_boards(tmp_path, monkeypatch):
+def test_a_run_switches_boards(tmp_path):
     tiny = replace(
-        skips_perturbation.PRESETS["quick"],
+        QUICK,
         methods=("fixed-3",),
         episodes=4,
         validation_episodes=3,
@@ -45,4 +48,4 @@ def test_a_run_switches_boards(tmp_path, monkeypatch):
 @pytest.mark.parametrize("changes", [{"task": "room-runner"}, {"switch": 1.0}, {"checks": 1}, {"methods": ()}])
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
-        replace(skips_perturbation.PRESETS["quick"], **changes)
+        replace(QUICK, **changes)

@@ -2,16 +2,17 @@ from dataclasses import replace
 
 import pytest
 
-from craik.experiments.skips.accuracy import run as skips_accuracy
+from craik.experiments.skips.accuracy import EXPERIMENT as SKIPS_ACCURACY
+from craik.experiments.skips.search import EXPERIMENT, claims
 from craik.experiments.skips.search import run as skips_search
-from craik.lab import judge
+from craik.lab import Rows, judge
 
-QUICK = skips_search.PRESETS["quick"]
+QUICK = EXPERIMENT.presets["quick"].config
 
 
 def test_trial_zero_has_the_settings_of_skips_accuracy():
     settings = skips_search.draw(QUICK)
-    printed = skips_accuracy.PRESETS["quick"]
+    printed = SKIPS_ACCURACY.presets["quick"].config
     assert all(getattr(settings, name) == getattr(printed, name) for name in (*skips_search.RANGES["quick"], "batch"))
     assert settings.seed == QUICK.data_seed != printed.seed
 
@@ -33,7 +34,7 @@ def test_a_trial_spends_the_same_on_every_method(tmp_path):
     assert all(row["kind"] == "trial" and row["evaluations"] >= 40 for row in rows)
     assert len({tuple(row[name] for name in skips_search.RANGES["quick"]) for row in rows}) == 1
     assert skips_search.progress(tiny, rows[-1])[0] == 1.0
-    assert list(skips_search.figures([{"seed": 3, **row} for row in rows])) == ["trials"]
+    assert list(EXPERIMENT.figures(Rows({"seed": 3, **row} for row in rows))) == ["trials"]
 
 
 def trials(method, accuracies):
@@ -44,24 +45,24 @@ def trials(method, accuracies):
 
 
 def test_validation_selects_and_test_is_compared():
-    rows = trials("asi", [(0.2, 0.99), (0.9, 0.8), (0.5, 0.1)]) + trials("fixed-1", [(0.3, 0.2), (0.1, 0.9), (0.2, 0.9)])
-    assert skips_search.advantage(rows, "fixed-1").value == pytest.approx(0.6)
-    assert skips_search.advantage(rows, "fixed-2") is None
+    rows = Rows(trials("asi", [(0.2, 0.99), (0.9, 0.8), (0.5, 0.1)]) + trials("fixed-1", [(0.3, 0.2), (0.1, 0.9), (0.2, 0.9)]))
+    assert claims.advantage(rows, "fixed-1").value == pytest.approx(0.6)
+    assert claims.advantage(rows, "fixed-2") is None
 
 
 def test_the_interval_is_that_of_all_equally_likely_samples_of_trials():
-    rows = trials("asi", [(0.1, 0.5), (0.2, 0.7)]) + trials("fixed-1", [(0.2, 0.4), (0.1, 0.3)])
+    rows = Rows(trials("asi", [(0.1, 0.5), (0.2, 0.7)]) + trials("fixed-1", [(0.2, 0.4), (0.1, 0.3)]))
     # Samples 00, 01, 10, 11 select: 0.5 - 0.4, 0.7 - 0.4 (twice), 0.7 - 0.3.
-    found = skips_search.advantage(rows, "fixed-1")
+    found = claims.advantage(rows, "fixed-1")
     assert (found.value, found.low, found.high, found.n) == (pytest.approx(0.3), pytest.approx(0.1), pytest.approx(0.4), 2)
 
 
 def test_claims_hold_where_the_whole_interval_is_above_zero():
     better = trials("asi", [(0.9, 0.9)] * 3) + trials("fixed-1", [(0.5, 0.5)] * 3) + trials("fixed-2", [(0.9, 0.9)] * 3)
-    verdicts = {claim.id: judge(claim, better, "quick").verdict for claim in skips_search.CLAIMS}
+    verdicts = {claim.id: judge(claim, better, "quick").verdict for claim in EXPERIMENT.claims}
     assert verdicts == {
-        "skips-search.above-1": "holds",
-        "skips-search.above-2": "does not hold",
+        "skips-search.above-1": "holds so far",
+        "skips-search.above-2": "does not hold so far",
         "skips-search.above-3": "not measured",
         "skips-search.exploration": "not measured",
     }

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from craik.experiments.skips.timeline import pictures as _pictures
+from craik.experiments.skips.timeline import EXPERIMENT, figures, filmstrip, pictures
 from craik.experiments.skips.timeline import run as skips_timeline
-from craik.lab import judge
+from craik.lab import Rows, judge
 
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
     tiny = replace(
-        skips_timeline.PRESETS["quick"],
+        EXPERIMENT.presets["quick"].config,
         episodes=4,
         test_episodes=3,
         timelines=1,
@@ -24,12 +24,12 @@ def rows(tmp_path_factory):
         max_steps=3,
         cache=str(tmp_path_factory.mktemp("cache")),
     )
-    return [{"seed": 0, **row} for row in skips_timeline.run(tiny)]
+    return Rows({"seed": 0, **row} for row in skips_timeline.run(tiny))
 
 
 def test_pictures_survive_a_row():
     picture = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
-    assert np.array_equal(_pictures.decode(_pictures.encode(picture)), picture)
+    assert np.array_equal(pictures.decode(pictures.encode(picture)), picture)
 
 
 def test_predictions_stand_at_later_and_later_frames(rows):
@@ -53,19 +53,19 @@ def test_counts_of_matches_add_up(rows):
 
 
 def test_the_animation_shows_every_frame_with_both_pictures(rows):
-    ((caption, content),) = skips_timeline.animations(rows).values()
-    assert "stands still" in caption
-    image = Image.open(io.BytesIO(content))
+    animation = EXPERIMENT.figures(rows)["truth-and-prediction"]
+    assert "stands still" in animation.caption
+    image = Image.open(io.BytesIO(animation.gif))
     assert image.n_frames >= sum(row["kind"] == "true" for row in rows) // 2  # equal frames in a row are stored as one
     assert image.size == (6 * (40 + 4 + 40), 6 * 36)
 
 
 def test_figures_and_claims(rows):
-    assert list(skips_timeline.figures(rows)) == ["timeline", "matches"]
+    assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction"]
     slow = {"kind": "skips", "slow_matched": 1, "slow_frames": 10, "fast_matched": 5, "fast_frames": 10, "mean_skip": 3.0}
     made_up = [{"seed": seed, **slow} for seed in range(3)]
-    verdicts = [judge(claim, made_up, "quick") for claim in skips_timeline.CLAIMS]
-    assert [one.verdict for one in verdicts] == ["holds", "holds"]
+    verdicts = [judge(claim, made_up, "quick") for claim in EXPERIMENT.claims]
+    assert [one.verdict for one in verdicts] == ["holds so far", "holds so far"]
     assert verdicts[0].measured == pytest.approx(0.2)
 
 
@@ -74,20 +74,21 @@ def skip(before, after):
 
 
 def test_a_portion_has_a_long_skip_in_its_middle_with_room_on_both_sides():
-    shown = skips_timeline.SHOWN
+    shown = filmstrip.SHOWN
     predicted = [skip(0, 4), skip(4, 40), skip(40, 44), skip(44, 56), skip(56, 57)]
-    start = skips_timeline._portion(predicted, 80)  # 40 steps of a skip do not fit; the one from 44 to 56 does
+    start = filmstrip._portion(predicted, 80)  # 40 steps of a skip do not fit; the one from 44 to 56 does
     assert start < 44
     assert start + shown > 56
     assert (44 - start) - (start + shown - 1 - 56) in {-1, 0, 1}
-    assert skips_timeline._portion([skip(0, 30)], 31) == 4  # none fits: the middle of the longest
+    assert filmstrip._portion([skip(0, 30)], 31) == 4  # none fits: the middle of the longest
 
 
 def test_the_most_accurate_seed_is_shown():
-    rows = [{"kind": "trained", "seed": seed, "accuracy": accuracy} for seed, accuracy in ((0, 0.5), (1, 0.9), (2, 0.9))]
-    assert skips_timeline.most_accurate(rows) == 1
+    seeds = enumerate((0.5, 0.9, 0.9))
+    rows = Rows({"kind": "trained", "seed": seed, "accuracy": accuracy} for seed, accuracy in seeds)
+    assert figures.most_accurate(rows) == 1
 
 
 def test_bad_settings_are_refused():
     with pytest.raises(ValueError, match="should"):
-        replace(skips_timeline.PRESETS["quick"], test_episodes=1)
+        replace(EXPERIMENT.presets["quick"].config, test_episodes=1)

@@ -3,19 +3,21 @@ from dataclasses import replace
 import pytest
 import torch
 
+from craik.experiments.spirals import training
+from craik.experiments.spirals.audit import EXPERIMENT, figures
 from craik.experiments.spirals.audit import run as audit
-from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab import judge
+from craik.lab import Rows, judge
 
-TINY = replace(audit.PRESETS["quick"], environments=3, scored=2, examples=16, hidden=8, epochs=1, iterations=4, tolerance=0.5)
+QUICK = EXPERIMENT.presets["quick"].config
+TINY = replace(QUICK, environments=3, scored=2, examples=16, hidden=8, epochs=1, iterations=4, tolerance=0.5)
 
 
 @pytest.fixture(scope="module")
 def rows():
     with pytest.MonkeyPatch.context() as patch:
-        small = replace(spirals.PRESETS["quick"], examples=128, batch=64, shortcut_dims=3)
-        patch.setitem(spirals.PRESETS, "quick", small)
-        return [{"seed": 0, **row} for row in audit.run(TINY)]
+        small = replace(training.TRAININGS["quick"], examples=128, batch=64, shortcut_dims=3)
+        patch.setitem(training.TRAININGS, "quick", small)
+        return Rows({"seed": 0, **row} for row in audit.run(TINY))
 
 
 def test_rows(rows):
@@ -31,7 +33,7 @@ def test_rows(rows):
 
 def test_the_shares_of_the_parameters_add_up(rows):
     names = {row["name"] for row in rows if row["kind"] == "parameter"}
-    assert sum(audit._shares(rows, "mean", name)[0] for name in names) == pytest.approx(1)
+    assert sum(figures._shares(rows, "mean", name)[0] for name in names) == pytest.approx(1)
 
 
 def test_the_shortcut_columns_are_the_last():
@@ -40,12 +42,12 @@ def test_the_shortcut_columns_are_the_last():
 
 
 def test_figures_and_claim(rows):
-    assert list(audit.figures(rows)) == ["pairs", "parameters"]
-    verdict = judge(audit.CLAIMS[0], rows, "quick")
+    assert list(EXPERIMENT.figures(rows)) == ["pairs", "parameters"]
+    verdict = judge(EXPERIMENT.claims[0], rows, "quick")
     assert verdict.measured > 0
 
 
 @pytest.mark.parametrize("changes", [{"scored": 1}, {"scored": 20}, {"epsilon": 0.0}, {"epochs": 0}])
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
-        replace(audit.PRESETS["quick"], **changes)
+        replace(QUICK, **changes)

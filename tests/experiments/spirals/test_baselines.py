@@ -4,22 +4,25 @@ import pytest
 import torch
 
 from craik.agreement import AndMask
-from craik.experiments.spirals.baselines import run as experiment
-from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab import judge
+from craik.experiments.spirals import training
+from craik.experiments.spirals.baselines import EXPERIMENT
+from craik.experiments.spirals.baselines import run as baselines
+from craik.lab import Rows, judge
 
-TINY = replace(experiment.PRESETS["quick"], environments=3, examples=16, shortcut_dims=2, epochs=2, units=(8,), layers=(1,))
+TINY = replace(
+    EXPERIMENT.presets["quick"].config, environments=3, examples=16, shortcut_dims=2, epochs=2, units=(8,), layers=(1,)
+)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"seed": seed, **row} for seed in (0, 1) for row in experiment.run(replace(TINY, seed=seed))]
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in baselines.run(replace(TINY, seed=seed)))
 
 
 def test_draws_stay_in_the_printed_ranges():
-    paper = experiment.PRESETS["paper"]
-    for method in experiment.METHODS:
-        trials = [experiment.draw(method, replace(paper, seed=seed)) for seed in range(60)]
+    paper = EXPERIMENT.presets["paper"].config
+    for method in baselines.METHODS:
+        trials = [baselines.draw(method, replace(paper, seed=seed)) for seed in range(60)]
         rates = {1e-3, 1e-2, 1e-1} | ({1.0} if method == "irm" else set())
         assert {trial.learning_rate for trial in trials} == rates
         assert {trial.batch for trial in trials} == {64, 128, 256}
@@ -27,9 +30,9 @@ def test_draws_stay_in_the_printed_ranges():
         assert {trial.layers for trial in trials} == ({2} if method == "dann" else {3, 5})
         on = {
             "dropout": {trial.dropout for trial in trials} == {0.5},
-            "l1": {trial.l1 for trial in trials} == set(experiment.L1),
-            "l2": {trial.l2 for trial in trials} == set(experiment.L2),
-            "irm": {trial.penalty for trial in trials} == set(experiment.PENALTIES),
+            "l1": {trial.l1 for trial in trials} == set(baselines.L1),
+            "l2": {trial.l2 for trial in trials} == set(baselines.L2),
+            "irm": {trial.penalty for trial in trials} == set(baselines.PENALTIES),
             "batch-norm": all(trial.batch_norm for trial in trials),
             "dann": False,
         }
@@ -41,60 +44,60 @@ def test_draws_stay_in_the_printed_ranges():
 def test_the_board_and_the_learning_rates_drops_are_those_of_spirals():
     """There the AND-mask succeeds; on a weaker board every method fails and the claims say nothing."""
     for preset in ("quick", "paper"):
-        ours, theirs = experiment.PRESETS[preset], spirals.PRESETS[preset]
+        ours, theirs = EXPERIMENT.presets[preset].config, training.TRAININGS[preset]
         for name in ("environments", "examples", "shortcut_dims", "shortcut_scale", "drops"):
             assert getattr(ours, name) == getattr(theirs, name)
 
 
 def test_the_and_mask_is_trained_as_in_spirals(rows):
     config = replace(TINY, seed=1)
-    trial = experiment.draw("and-mask", config)
+    trial = baselines.draw("and-mask", config)
     settings = replace(
-        spirals.PRESETS["quick"],
+        training.TRAININGS["quick"],
         **{name: getattr(config, name) for name in ("seed", "environments", "examples", "shortcut_dims", "epochs")},
         **{name: getattr(trial, name) for name in ("batch", "hidden", "layers", "optimizer", "learning_rate", "l2")},
     )
-    data = spirals.make_data(replace(settings, seed=config.data_seed))
-    model = spirals.make_model(settings)
-    *_, last = spirals.train(settings, model, AndMask(1.0, rescale=True), data.train, every=config.examples // trial.batch)
+    data = training.make_data(replace(settings, seed=config.data_seed))
+    model = training.make_model(settings)
+    *_, last = training.train(settings, model, AndMask(1.0, rescale=True), data.train, every=config.examples // trial.batch)
     (row,) = (row for row in rows if row["seed"] == 1 and row["method"] == "and-mask")
     assert (row["train_loss"], row["train_accuracy"]) == (last.train_loss, last.train_accuracy)
-    assert row["test_accuracy"] == spirals.accuracy(model, data.test)
+    assert row["test_accuracy"] == training.accuracy(model, data.test)
 
 
 def test_one_row_a_method_and_the_global_generator_is_left_alone(rows):
-    assert [row["method"] for row in rows if row["seed"] == 0] == list(experiment.METHODS)
+    assert [row["method"] for row in rows if row["seed"] == 0] == list(baselines.METHODS)
     state = torch.get_rng_state()
-    again = [{"seed": 1, **row} for row in experiment.run(replace(TINY, seed=1))]
+    again = [{"seed": 1, **row} for row in baselines.run(replace(TINY, seed=1))]
     assert torch.equal(state, torch.get_rng_state())
     assert again == [row for row in rows if row["seed"] == 1]
 
 
 def test_selection_is_by_held_out_environments(rows):
     crowned = [{**row, "validation_accuracy": 0.9, "test_accuracy": 0.42} if row["seed"] == 1 else row for row in rows]
-    judged = {claim.id: judge(claim, crowned, "quick") for claim in experiment.CLAIMS}
+    judged = {claim.id: judge(claim, crowned, "quick") for claim in EXPERIMENT.claims}
     finished = [row for row in crowned if row["outcome"] == "finished" and row["seed"] == 1]
     assert finished
     for row in finished:
         assert judged[f"spirals-baselines.{row['method']}"].measured == 0.42
-    assert list(experiment.figures(rows)) == ["baselines"]
-    assert experiment.progress(TINY, rows[-1])[0] == 1
+    assert list(EXPERIMENT.figures(rows)) == ["baselines"]
+    assert baselines.progress(TINY, rows[-1])[0] == 1
 
 
 def test_a_trial_that_diverges_is_recorded_and_never_selected(monkeypatch):
-    wild = experiment.Trial("sgd", 1e30, 8, 8, 1)
-    monkeypatch.setattr(experiment, "draw", lambda method, config: wild)
-    rows = [{"seed": 0, **row} for row in experiment.run(TINY)]
+    wild = baselines.Trial("sgd", 1e30, 8, 8, 1)
+    monkeypatch.setattr(baselines, "draw", lambda method, config: wild)
+    rows = [{"seed": 0, **row} for row in baselines.run(TINY)]
     assert all(str(row["outcome"]).startswith("diverged") for row in rows)
-    assert all(judge(claim, rows, "quick").verdict == "not measured" for claim in experiment.CLAIMS)
+    assert all(judge(claim, rows, "quick").verdict == "not measured" for claim in EXPERIMENT.claims)
 
 
 def test_rows_without_the_and_mask_still_draw_and_leave_its_claim_open(rows):
     """Runs that were recorded before it was added."""
-    some = [row for row in rows if row["method"] != "and-mask"]
-    verdicts = {claim.id: judge(claim, some, "quick").verdict for claim in experiment.CLAIMS}
+    some = rows.where(lambda row: row["method"] != "and-mask")
+    verdicts = {claim.id: judge(claim, some, "quick").verdict for claim in EXPERIMENT.claims}
     assert [name for name, verdict in verdicts.items() if verdict == "not measured"] == ["spirals-baselines.and-mask"]
-    assert list(experiment.figures(some)) == ["baselines"]
+    assert list(EXPERIMENT.figures(some)) == ["baselines"]
 
 
 @pytest.mark.parametrize("changes", [{"environments": 1}, {"epochs": 0}, {"units": ()}, {"drops": (1.5,)}])

@@ -6,32 +6,33 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.agreement import AndMask, Mean
-from craik.experiments.spirals.gradient_correlation import figures as measures
-from craik.experiments.spirals.gradient_correlation import run as experiment
-from craik.lab import judge
+from craik.experiments.spirals.gradient_correlation import EXPERIMENT
+from craik.experiments.spirals.gradient_correlation import claims as measures
+from craik.experiments.spirals.gradient_correlation import run as correlations
+from craik.lab import Rows, judge
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
 
-TINY = replace(experiment.PRESETS["quick"], environments=4, batch=64, shortcut_dims=4, hidden=16, layers=2, steps=4)
+TINY = replace(EXPERIMENT.presets["quick"].config, environments=4, batch=64, shortcut_dims=4, hidden=16, layers=2, steps=4)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"seed": seed, **row} for seed in (0, 1) for row in experiment.run(replace(TINY, seed=seed))]
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in correlations.run(replace(TINY, seed=seed)))
 
 
 def test_correlation_is_pearsons_over_what_is_left():
     a, b = torch.tensor([1.0, 0.0, 2.0, -1.0, 0.5]), torch.tensor([0.3, 9.0, 0.1, -2.0, 0.4])
     kept = [0, 2, 3, 4]
-    assert experiment.correlation(a, b) == pytest.approx(np.corrcoef(a[kept], b[kept])[0, 1])
-    assert experiment.correlation(torch.zeros(5), b) is None
-    assert experiment.correlation(torch.ones(5), b) is None
+    assert correlations.correlation(a, b) == pytest.approx(np.corrcoef(a[kept], b[kept])[0, 1])
+    assert correlations.correlation(torch.zeros(5), b) is None
+    assert correlations.correlation(torch.ones(5), b) is None
 
 
 @pytest.mark.parametrize("part", ["mechanism", "shortcuts"])
 def test_shuffling_permutes_one_part_and_leaves_the_other(part):
     data = spirals(0, 3, 50, Shortcuts(4)).train
-    after = experiment.shuffled(data, part, torch.Generator().manual_seed(0))
+    after = correlations.shuffled(data, part, torch.Generator().manual_seed(0))
     moved, kept = (slice(0, 2), slice(2, 6)) if part == "mechanism" else (slice(2, 6), slice(0, 2))
     assert torch.equal(after.x[:, kept], data.x[:, kept])
     assert not torch.equal(after.x[:, moved], data.x[:, moved])
@@ -41,11 +42,11 @@ def test_shuffling_permutes_one_part_and_leaves_the_other(part):
 
 def test_threshold_0_is_the_ordinary_gradient():
     data, model = spirals(0, 3, 50, Shortcuts(4)).train, mlp(6, 1, torch.Generator().manual_seed(0), 8, 1)
-    found = experiment.statistics(model, data, AndMask.needs)
+    found = correlations.statistics(model, data, AndMask.needs)
     cross_entropy(model(data.x)[:, 0], data.y).backward()
     expected = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
     for rule in (Mean(), AndMask(0.0)):
-        torch.testing.assert_close(experiment.flat(rule, found), expected, atol=1e-6, rtol=1e-4)
+        torch.testing.assert_close(correlations.flat(rule, found), expected, atol=1e-6, rtol=1e-4)
 
 
 def test_the_masks_divide_the_components(rows):
@@ -57,13 +58,13 @@ def test_the_masks_divide_the_components(rows):
 
 
 def test_claims_and_figure(rows):
-    assert all(judge(claim, rows, "quick").verdict != "not measured" for claim in experiment.CLAIMS)
-    assert list(experiment.figures(rows)) == ["correlations"]
+    assert all(judge(claim, rows, "quick").verdict != "not measured" for claim in EXPERIMENT.claims)
+    assert list(EXPERIMENT.figures(rows)) == ["correlations"]
 
 
 def test_rows_repeat(rows):
-    assert [{"seed": 1, **row} for row in experiment.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
-    assert experiment.progress(TINY, rows[-1])[0] == 1
+    assert [{"seed": 1, **row} for row in correlations.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
+    assert correlations.progress(TINY, rows[-1])[0] == 1
 
 
 @pytest.mark.parametrize("changes", [{"batch": 1}, {"steps": 0}])
@@ -87,9 +88,15 @@ def test_masks_that_leave_few_components_say_nothing():
         }
 
     few = 2 * measures.ENOUGH
-    rows = [row("and-mask", 0.0, 900, 0.4, 0.9), row("and-mask", 0.5, few - 1, 0.8, 0.6)]
-    rows += [row("and-mask", 1.0, measures.ENOUGH - 1, 0.1, 1.0)]
-    rows += [row("xor-mask", 0.0, 0, None, None), row("xor-mask", 0.5, 800, 0.1, 0.8)]
+    rows = Rows(
+        [
+            row("and-mask", 0.0, 900, 0.4, 0.9),
+            row("and-mask", 0.5, few - 1, 0.8, 0.6),
+            row("and-mask", 1.0, measures.ENOUGH - 1, 0.1, 1.0),
+            row("xor-mask", 0.0, 0, None, None),
+            row("xor-mask", 0.5, 800, 0.1, 0.8),
+        ]
+    )
     assert [found["threshold"] for found in measures.strictest(rows, "and-mask")] == [0.5]
     assert measures.lead(measures.strictest(rows, "and-mask")).value == pytest.approx(0.2)
     assert measures.change(rows, "and-mask", "shortcut").value == pytest.approx(-0.3)
@@ -101,14 +108,14 @@ def test_masks_that_leave_few_components_say_nothing():
 
 def test_the_first_layer_is_measured_by_itself():
     tiny = replace(TINY, steps=1)
-    row = next(experiment.run(tiny))
+    row = next(correlations.run(tiny))
     data = spirals(0, 4, 64, Shortcuts(4), Mechanism(unit_variance=False)).train
     generator = torch.Generator().manual_seed(2**32)
     model = mlp(6, 1, generator, 16, 2, init="default")
-    alone = experiment.statistics(model, experiment.shuffled(data, "mechanism", generator), Mean.needs)
-    found = experiment.statistics(model, data, Mean.needs)
+    alone = correlations.statistics(model, correlations.shuffled(data, "mechanism", generator), Mean.needs)
+    found = correlations.statistics(model, data, Mean.needs)
     a, b = (Mean()(next(iter(some.values()))).gradient.flatten() for some in (found, alone))
-    assert row["first_shortcut"] == pytest.approx(experiment.correlation(a, b))
+    assert row["first_shortcut"] == pytest.approx(correlations.correlation(a, b))
     assert row["first_left"] == int((a != 0).sum()) <= 6 * 16
 
 
@@ -119,11 +126,13 @@ def test_rows_count_what_is_left(rows):
 
 def test_the_published_codes_scaling_and_initial_weights_are_a_flag_away():
     """What the first version of the experiment had: spirals of unit variance, He-normal weights."""
-    row = next(experiment.run(replace(TINY, steps=1, unit_variance=True, init="kaiming")))
+    row = next(correlations.run(replace(TINY, steps=1, unit_variance=True, init="kaiming")))
     data = spirals(0, 4, 64, Shortcuts(4)).train
     generator = torch.Generator().manual_seed(2**32)
     model = mlp(6, 1, generator, 16, 2)
-    alone = experiment.flat(Mean(), experiment.statistics(model, experiment.shuffled(data, "mechanism", generator), Mean.needs))
-    together = experiment.flat(Mean(), experiment.statistics(model, data, Mean.needs))
-    assert row["shortcut"] == pytest.approx(experiment.correlation(together, alone))
-    assert row["shortcut"] != next(experiment.run(replace(TINY, steps=1)))["shortcut"]
+    alone = correlations.flat(
+        Mean(), correlations.statistics(model, correlations.shuffled(data, "mechanism", generator), Mean.needs)
+    )
+    together = correlations.flat(Mean(), correlations.statistics(model, data, Mean.needs))
+    assert row["shortcut"] == pytest.approx(correlations.correlation(together, alone))
+    assert row["shortcut"] != next(correlations.run(replace(TINY, steps=1)))["shortcut"]

@@ -1,20 +1,24 @@
 from dataclasses import asdict, replace
 
-from craik.experiments.spirals.mechanism import run as spirals
-from craik.experiments.spirals.search import run as spirals_search
+from craik.experiments.spirals.search import EXPERIMENT
+from craik.experiments.spirals.search import run as search
+from craik.experiments.spirals.training import Training
+from craik.lab import Rows
+
+QUICK = EXPERIMENT.presets["quick"].config
 
 
 def test_trial_zero_is_the_printed_best_setting():
-    settings = spirals_search.draw(spirals_search.PRESETS["paper"])
+    settings = search.draw(EXPERIMENT.presets["paper"].config)
     assert (settings.environments, settings.examples, settings.shortcut_dims, settings.epochs) == (32, 1280, 32, 93)
     printed = {"optimizer": "adam", "learning_rate": 1e-2, "batch": 128, "l2": 1e-4, "l1": 0.0, "hidden": 256, "layers": 3}
     assert {key: asdict(settings)[key] for key in printed} == printed
 
 
 def test_draws_stay_in_the_printed_ranges_and_never_combine_l1_and_l2():
-    drawn = [spirals_search.draw(replace(spirals_search.PRESETS["quick"], seed=seed)) for seed in range(1, 80)]
-    assert {s.l2 for s in drawn} == {0.0, *spirals_search.L2}
-    assert {s.l1 for s in drawn} == {0.0, *spirals_search.L1}
+    drawn = [search.draw(replace(QUICK, seed=seed)) for seed in range(1, 80)]
+    assert {s.l2 for s in drawn} == {0.0, *search.L2}
+    assert {s.l1 for s in drawn} == {0.0, *search.L1}
     assert all(s.l1 == 0 or s.l2 == 0 for s in drawn)
     assert {s.batch for s in drawn} == {64, 128, 256}
     assert {s.learning_rate for s in drawn} == {1e-3, 1e-2, 1e-1}
@@ -22,20 +26,18 @@ def test_draws_stay_in_the_printed_ranges_and_never_combine_l1_and_l2():
 
 
 def test_no_row_knows_the_test_set(monkeypatch):
-    tiny = replace(spirals.PRESETS["quick"], environments=3, examples=32, hidden=8, layers=1, epochs=2, batch=16)
-    monkeypatch.setattr(spirals_search, "draw", lambda config: tiny)
-    rows = [{"seed": 0, **row} for row in spirals_search.run(spirals_search.PRESETS["quick"])]
+    tiny = Training(environments=3, examples=32, hidden=8, layers=1, epochs=2, batch=16)
+    monkeypatch.setattr(search, "draw", lambda config: tiny)
+    rows = Rows({"seed": 0, **row} for row in search.run(QUICK))
     assert rows[-1]["kind"] == "trial"
     assert rows[-1]["outcome"] == "finished"
     assert not any("test" in key for row in rows for key in row)
-    assert list(spirals_search.figures(rows)) == ["trials"]
+    assert list(EXPERIMENT.figures(rows)) == ["trials"]
 
 
 def test_a_trial_that_diverges_is_recorded(monkeypatch):
-    wild = replace(
-        spirals.PRESETS["quick"], environments=3, examples=32, epochs=40, batch=16, learning_rate=1e30, optimizer="sgd"
-    )
-    monkeypatch.setattr(spirals_search, "draw", lambda config: wild)
-    *_, last = spirals_search.run(spirals_search.PRESETS["quick"])
+    wild = Training(environments=3, examples=32, epochs=40, batch=16, learning_rate=1e30, optimizer="sgd")
+    monkeypatch.setattr(search, "draw", lambda config: wild)
+    *_, last = search.run(QUICK)
     assert last["kind"] == "trial"
     assert str(last["outcome"]).startswith("diverged: Every loss should be finite")

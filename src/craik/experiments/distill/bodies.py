@@ -7,12 +7,11 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from craik.distill import Examples
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.steps import now_and_then
 from craik.lab import Row
 from craik.tasks.bodies.mujoco import bin_errors
-from craik.tasks.privileged import PrivilegedData
+from craik.tasks.privileged import Part, PrivilegedData
 
 
 class Look(NamedTuple):
@@ -35,7 +34,7 @@ def watch(student: nn.Module, data: PrivilegedData, steps: Iterable[int], every:
         yield Look(Measured(step, errors[0], errors[1]), errors[2])
 
 
-def mean_error(student: nn.Module, examples: Examples) -> float:
+def mean_error(student: nn.Module, examples: Part) -> float:
     """Return the mean squared error of the expected bin."""
     with torch.no_grad():
         return float(bin_errors(student(examples.x), examples.y).mean())

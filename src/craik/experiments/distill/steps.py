@@ -38,10 +38,10 @@ def ordinary_steps(
             yield step
 
 
-def rounds_of(take: Callable[[], object], rounds: int, steps: int) -> Iterator[int]:
+def rounds_of(take: Callable[[int], object], rounds: int, steps: int) -> Iterator[int]:
     """Take rounds, each with so many ordinary steps in it; yield the number of ordinary steps after every round."""
     for round_ in range(1, rounds + 1):
-        take()
+        take(steps)
         yield round_ * steps
 
 

@@ -1,20 +1,33 @@
-"""The outcome that a model's roll-out shows, how often it is the true one, and how that grows in training."""
+"""The outcome that a model's roll-out shows, how often it is the true one, and how that grows in training, method by method."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
+from annotated_types import Ge, MinLen
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.experiments.skips.training import Method, Settings, Unit, World, make_model, make_world, train
-from craik.lab import Row
+from craik.experiments.skips.training import PUBLISHED, Method, Settings, Unit, World, make_model, make_world, train
+from craik.lab import Row, Rows
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Dynamics, rollout
-from craik.skips.contexts import Model
 from craik.skips.dynamics import Model
 from craik.tasks.frames.reading import NOTHING
+
+LABELS = {
+    "asi": "ASI",
+    "asi-no-exploration": "ASI without exploration",
+    "fixed-1": "fixed, Δt = 1",
+    "fixed-2": "fixed, Δt = 2",
+    "fixed-3": "fixed, Δt = 3",
+}
+"""What figures call a method."""
+
+ROLES = {"asi": "ours", "asi-no-exploration": "third", "fixed-1": "baseline", "fixed-2": "fourth", "fixed-3": "fifth"}
+"""A method's colour, by its role in `craik.lab.drawing.COLOURS`."""
 
 STILL = 1e-3
 """A frame in which nothing differs by more than this from the one before has come to rest."""
@@ -83,6 +96,40 @@ class Budget(NamedTuple):
     unit: Unit = "evaluations"
 
 
+@dataclass(frozen=True)
+class Comparison(Settings):
+    """Settings of a comparison at equal cost; the README of skips-accuracy says where thesis and released code differ."""
+
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3")
+    """What to compare."""
+    evaluations: Annotated[int, Ge(1)] = 15_000
+    """Model evaluations that each method may spend on training."""
+    epochs: Annotated[int, Ge(1)] | None = None
+    """Passes over the training episodes, the same for every method, to spend instead of evaluations; None for evaluations."""
+    checks: Annotated[int, Ge(1)] = 5
+    """How often, evenly spaced in what is spent, accuracy is measured on validation episodes."""
+    test_episodes: Annotated[int, Ge(1)] = 200
+    """Episodes for the report, looked at once at the end."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        most = self.budget.total
+        if self.checks > most:
+            raise ValueError(f"checks should be between 1 and {most}: they are spread over what is spent. Found {self.checks}.")
+
+    @property
+    def budget(self) -> Budget:
+        """What each method may spend."""
+        return Budget(self.evaluations) if self.epochs is None else Budget(self.epochs * self.episodes, "episodes")
+
+
+QUICK = Comparison(decay_evaluations=10_000)
+"""Minutes on two cores: far from convergence."""
+
+PAPER = Comparison(**asdict(PUBLISHED), test_episodes=500, evaluations=9_000_000, checks=150)
+"""The thesis's scale: 150 epochs at dt = 1, of about 119 frames each."""
+
+
 def train_and_read(settings: Settings, method: Method, worlds: Worlds, budget: Budget, checks: int) -> Iterator[Row]:
     """Train with one method; yield its curve on validation episodes and, at the end, its accuracy on test episodes.
 
@@ -104,3 +151,8 @@ def train_and_read(settings: Settings, method: Method, worlds: Worlds, budget: B
             break
     final = label_accuracy(model, worlds.test, settings.max_steps)
     yield {"kind": "final", **row, **{f"test_{name}": value for name, value in final._asdict().items()}}
+
+
+def methods_of(rows: Rows) -> list[str]:
+    """Return the methods that rows are of, in the order of their labels."""
+    return [method for method in LABELS if rows.where(method=method)]

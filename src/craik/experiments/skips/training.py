@@ -4,15 +4,16 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
+from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.networks import Architecture, frame_network
-from craik.lab.limits import at_least, between, positive
+from craik.lab import Positive, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.schedules import Linear, StepDecay
 from craik.skips import Dynamics, Fixed, Greedy, Matched, match
@@ -45,33 +46,33 @@ class Settings:
     """Published pictures (126 x 75 and 64 x 64) or small ones (36 x 40 and 40 x 40)."""
     view: View = "moving"
     """Frames of what moves, with the rest given beside them; or of everything, in RGB, as in the thesis."""
-    episodes: int = 1000
+    episodes: Annotated[int, Ge(1)] = 1000
     """Episodes to train on; the thesis has 500."""
-    validation_episodes: int = 100
+    validation_episodes: Annotated[int, Ge(1)] = 100
     """Episodes for selecting settings and for the curves; the thesis has 500."""
     architecture: Architecture = "half"
     """The dynamics model: a cheap one, or the thesis's in its three variants."""
-    kernels: int = 32
+    kernels: Annotated[int, Ge(1)] = 32
     """Channels of the convolutions in between; the thesis has 32 or 48."""
-    gain: float = 6.0
+    gain: Annotated[float, Ge(0)] = 6.0
     """What of the input is added to the logits, gain * (x - 1/2): the model starts as the identity. The thesis has 0."""
-    learning_rate: float = 3e-3
+    learning_rate: Positive = 3e-3
     """Adam's, for every method."""
-    decay_steps: int | None = None
+    decay_steps: Annotated[int, Ge(1)] | None = None
     """Training steps after which the learning rate falls to a fifth, once; None never. The thesis has 7500 to 15,000."""
-    decay_evaluations: int | None = None
+    decay_evaluations: Annotated[int, Ge(1)] | None = None
     """The same in model evaluations, for comparisons at equal evaluations, in which methods take different numbers of steps."""
-    horizon: int = 20
+    horizon: Annotated[int, Ge(1)] = 20
     """H: how many frames ahead ASI may match."""
-    exploration_steps: int = 600
+    exploration_steps: Annotated[int, Ge(0)] = 600
     """K: training steps in which the probability of a random match falls from 1 to 0; 0 for no exploration."""
-    sampling_steps: int = 1200
+    sampling_steps: Annotated[int, Ge(1)] = 1200
     """Training steps in which the probability of feeding true frames falls from 1 to 0; the same for every method."""
-    batch: int = 2
+    batch: Annotated[int, Ge(1)] = 2
     """Episodes of a training step."""
-    clip: float = 1.0
+    clip: Positive = 1.0
     """Largest norm of a gradient; longer ones are shortened."""
-    max_steps: int = 100
+    max_steps: Annotated[int, Ge(1)] = 100
     """Roll-outs that show no label by then count as wrong; no less than the longest episode, or short steps cannot arrive."""
     device: str = "cpu"
     """Where the model is trained: cpu, cuda, cuda:1, ...; random numbers are the CPU's everywhere."""
@@ -79,14 +80,13 @@ class Settings:
     """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
+        check_limits(self)
         _check_device(self.device)
-        if self.size == "published":
-            at_least(self, 250, "max_steps", why="an episode of the published size may have 251 frames")
-        at_least(self, 1, "episodes", "validation_episodes", "kernels", "horizon", "max_steps", "sampling_steps")
-        at_least(self, 1, "decay_steps", "decay_evaluations")
-        between(self, 1, self.episodes, "batch", why="it comes from the episodes")
-        at_least(self, 0, "gain", "exploration_steps")
-        positive(self, "learning_rate", "clip")
+        if self.size == "published" and self.max_steps < 250:
+            why = "an episode of the published size may have 251 frames"
+            raise ValueError(f"max_steps should be at least 250: {why}. Found {self.max_steps}.")
+        if self.batch > self.episodes:
+            raise ValueError(f"batch should be at most {self.episodes}: it comes from the episodes. Found {self.batch}.")
 
 
 def _check_device(name: str) -> None:

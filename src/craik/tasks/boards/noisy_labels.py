@@ -14,8 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.distill.data import Examples
-from craik.tasks.privileged import PrivilegedData, check_sizes
+from craik.tasks.privileged import Part, PrivilegedData, check_sizes
 
 CLASSES = 4
 
@@ -64,12 +63,12 @@ def noisy_labels(
     mixing = _uniform(CLASSES, inputs, generator)
     view = _uniform(privileged, CLASSES, generator)
 
-    def draw(count: int) -> tuple[Examples, Tensor]:
+    def draw(count: int) -> tuple[Part, Tensor]:
         x = torch.randn(count, inputs, generator=generator)
         logits = logit_scale * x @ mixing.T
         probabilities = logits.softmax(dim=1)
         y = torch.multinomial(probabilities, 1, generator=generator)[:, 0]
-        return Examples(x, logits @ view.T, y), probabilities
+        return Part(x, logits @ view.T, y), probabilities
 
     (train, _), (chosen, _), (tested, probabilities) = draw(examples), draw(selection), draw(test)
     entropy = -(probabilities * probabilities.log()).sum(dim=1).mean()

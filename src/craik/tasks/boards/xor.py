@@ -12,8 +12,7 @@ import math
 
 import torch
 
-from craik.distill.data import Examples
-from craik.tasks.privileged import PrivilegedData, check_sizes
+from craik.tasks.privileged import Part, PrivilegedData, check_sizes
 
 HIDDEN = 2
 
@@ -36,11 +35,11 @@ def xor(seed: int, inputs: int, examples: int, selection: int = 2000, test: int 
     bound = 1 / math.sqrt(inputs)
     mixing = torch.empty(HIDDEN, inputs).uniform_(-bound, bound, generator=generator)
 
-    def draw(count: int) -> Examples:
+    def draw(count: int) -> Part:
         x = torch.randn(count, inputs, generator=generator)
         signs = 2.0 * torch.randint(0, 2, (count, HIDDEN), generator=generator) - 1
         h = x @ mixing.T
         y = (h > 0).sum(dim=1) % 2
-        return Examples(x, torch.cat([signs, signs * h], dim=1), y.float())
+        return Part(x, torch.cat([signs, signs * h], dim=1), y.float())
 
     return PrivilegedData(draw(examples), draw(selection), draw(test))

@@ -14,11 +14,10 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from craik.distill.data import Examples
 from craik.tasks.bodies.rollouts import ENVIRONMENTS, SUITE, VERSION, AliveBonus, Rollout, collect
 from craik.tasks.caching import cached, default_folder, key_of
 from craik.tasks.generation import OnProgress
-from craik.tasks.privileged import PrivilegedData, check_sizes
+from craik.tasks.privileged import Part, PrivilegedData, check_sizes
 
 BINS = 32
 """Classes that the return's quantile falls into."""
@@ -116,7 +115,7 @@ def quantiles(returns: NDArray[np.float64], training_returns: NDArray[np.float64
     return np.interp(returns, values, rank / max(len(training_returns) - 1, 1))
 
 
-def to_split(raw: Rollout, scales: Scales) -> Examples:
+def to_split(raw: Rollout, scales: Scales) -> Part:
     """Return raw examples in the units of the training set, labels as bins of equal width in psi."""
     mean, deviation = scales.x
     x = (flat_inputs(raw) - mean) / deviation
@@ -126,7 +125,7 @@ def to_split(raw: Rollout, scales: Scales) -> Examples:
     privileged = np.concatenate([states, rewards[..., None]], axis=2)
     psi = quantiles(raw.rewards.sum(axis=1), scales.returns)
     y = np.minimum((psi * BINS).astype(np.int64), BINS - 1)
-    return Examples(torch.from_numpy(x).float(), torch.from_numpy(privileged).float(), torch.from_numpy(y))
+    return Part(torch.from_numpy(x).float(), torch.from_numpy(privileged).float(), torch.from_numpy(y))
 
 
 def bin_errors(logits: Float[Tensor, "b 32"], y: Int[Tensor, " b"]) -> Float[Tensor, " b"]:

@@ -14,8 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from craik.distill.data import Examples
-from craik.tasks.privileged import PrivilegedData, check_sizes
+from craik.tasks.privileged import Part, PrivilegedData, check_sizes
 
 STEPS = 3
 
@@ -63,13 +62,13 @@ def life(seed: int, examples: int, side: int = 17, alive: float = 0.4, selection
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(STEPS, generator=generator)
 
-    def draw(count: int) -> Examples:
+    def draw(count: int) -> Part:
         x = (torch.rand(count, side, side, generator=generator) < alive).float()
         frames = [x]
         for _ in range(STEPS):
             frames.append(next_board(frames[-1]))
         y = frames[-1][:, side // 2, side // 2]
-        return Examples(x, torch.stack(frames[1:], dim=1)[:, order], y)
+        return Part(x, torch.stack(frames[1:], dim=1)[:, order], y)
 
     return LifeData(PrivilegedData(draw(examples), draw(selection), draw(test)), order.argsort())
 
@@ -83,7 +82,7 @@ def oracle_logits(frame_of_step: Int[Tensor, " 3"], filters: int, sharpness: flo
         sharpness: of the softmax through time, which is one-hot up to exp(-sharpness).
 
     Returns:
-        (3, 3 * filters): frames, then the filters of the three layers side by side, as `craik.distill.TimeMixture` has them.
+        (3, 3 * filters): frames, then the filters of the three layers side by side, as a mixture over time has them.
     """
     phi = torch.zeros(STEPS, STEPS, filters)
     for step in range(STEPS):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from craik.distill import Examples, GatedSquaredError
+from craik.distill import GatedSquaredError
 from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
 from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.experiments.distill.mujoco.settings import PRINTED
@@ -13,9 +13,10 @@ from craik.experiments.distill.steps import ordinary_steps, rounds_of, shuffled
 from craik.nn.convolutions import trajectory_network
 from craik.tasks.bodies.mujoco import BINS
 from craik.tasks.bodies.rollouts import STEPS
+from craik.tasks.privileged import Part
 
 
-def train_ablated(settings: distill_mujoco.Config, student: nn.Sequential, data: Examples, trial: Trial) -> Iterator[int]:
+def train_ablated(settings: distill_mujoco.Config, student: nn.Sequential, data: Part, trial: Trial) -> Iterator[int]:
     """Train a student in place with LDT or an ablation of it; yield after every round."""
     examples = with_other_trajectories(data, trial.variant, torch.Generator().manual_seed(settings.seed + 2**35))
     printed = PRINTED[settings.environments[0]]
@@ -25,7 +26,7 @@ def train_ablated(settings: distill_mujoco.Config, student: nn.Sequential, data:
     yield from rounds_of(take, settings.rounds, settings.student_steps)
 
 
-def train_other(settings: distill_mujoco.Config, student: nn.Sequential, data: Examples, trial: Trial) -> Iterator[int]:
+def train_other(settings: distill_mujoco.Config, student: nn.Sequential, data: Part, trial: Trial) -> Iterator[int]:
     """Train a student in place on all examples with targets that never change; yield after every round."""
     generator = torch.Generator().manual_seed(settings.seed + 2**32)
     optimizer = torch.optim.Adam(student.parameters(), settings.student_lr)
@@ -37,7 +38,7 @@ def train_other(settings: distill_mujoco.Config, student: nn.Sequential, data: E
 class Losses:
     """A student's unreduced losses on some rows, with what a fixed teacher adds."""
 
-    def __init__(self, student: nn.Sequential, data: Examples) -> None:
+    def __init__(self, student: nn.Sequential, data: Part) -> None:
         self.student, self.data = student, data
 
     def __call__(self, rows: Tensor) -> Tensor:
@@ -48,7 +49,7 @@ class Losses:
 class RandomTeacherLosses(Losses):
     """Label losses and the gated squared error to the targets of an untrained teacher."""
 
-    def __init__(self, student: nn.Sequential, data: Examples, teacher: nn.Module, coefficient: float) -> None:
+    def __init__(self, student: nn.Sequential, data: Part, teacher: nn.Module, coefficient: float) -> None:
         super().__init__(student, data)
         self.teacher, self.coefficient, self.loss = teacher, coefficient, GatedSquaredError()
 
@@ -68,7 +69,7 @@ class RandomTeacherLosses(Losses):
 class SoftLabelLosses(Losses):
     """Generalised distillation: (1 - lambda) cross-entropy with the label + lambda with the teacher's softened prediction."""
 
-    def __init__(self, student: nn.Sequential, data: Examples, soft: Tensor, trial: Trial) -> None:
+    def __init__(self, student: nn.Sequential, data: Part, soft: Tensor, trial: Trial) -> None:
         super().__init__(student, data)
         self.soft, self.trial = soft, trial
 
@@ -80,7 +81,7 @@ class SoftLabelLosses(Losses):
         return (1 - share) * distill_mujoco.label_loss(prediction, self.data.y[rows]) + share * imitation
 
 
-def losses_of(settings: distill_mujoco.Config, student: nn.Sequential, data: Examples, trial: Trial) -> Losses:
+def losses_of(settings: distill_mujoco.Config, student: nn.Sequential, data: Part, trial: Trial) -> Losses:
     """Return the losses of a variant without a meta-step."""
     if trial.variant == "random-teacher":
         teacher = distill_mujoco.make_teacher(settings, data.privileged.shape[2])
@@ -90,7 +91,7 @@ def losses_of(settings: distill_mujoco.Config, student: nn.Sequential, data: Exa
     return Losses(student, data)
 
 
-def soft_labels(settings: distill_mujoco.Config, data: Examples, temperature: float) -> Tensor:
+def soft_labels(settings: distill_mujoco.Config, data: Part, temperature: float) -> Tensor:
     """Return softmax(f(x*) / T) of a network that was trained to predict the label from the privileged data.
 
     It has the teacher's layers and stops where its loss on a tenth of the examples, held out, was least.

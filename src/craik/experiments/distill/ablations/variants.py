@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import torch
 
-from craik.distill import Examples
 from craik.tasks.bodies.rollouts import STEPS
+from craik.tasks.privileged import Part
 
 ABLATED = ("ldt", "untrained", "permuted", "noise-4", "noise-8", "noise-16", "redrawn")
 """LDT and its ablations: FT, PT, RT-n and AR of the texts."""
@@ -42,7 +42,7 @@ def noise_frames(variant: str) -> int:
     return int(count) if name == "noise" and count.isdigit() and 1 <= int(count) <= STEPS else 0
 
 
-def with_other_trajectories(examples: Examples, variant: str, generator: torch.Generator) -> Examples:
+def with_other_trajectories(examples: Part, variant: str, generator: torch.Generator) -> Part:
     """Return the examples with their privileged data permuted in time, each in an order of its own, or partly noise."""
     privileged = examples.privileged
     if variant == "permuted":

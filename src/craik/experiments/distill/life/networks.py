@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import Examples, TimeMixture
+from craik.distill import TimeMixture
 from craik.experiments.distill.life.convolutions import scaled_convolutions
 from craik.tasks.pictures.life import STEPS, LifeData, oracle_logits
+from craik.tasks.privileged import Part
 
 Method = Literal["meta", "random", "oracle", "none"]
 Layers = Literal["all", "third"]
@@ -71,12 +72,12 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(prediction, y, reduction="none")
 
 
-def losses_without(student: Student, examples: Examples) -> Callable[[Tensor], Tensor]:
+def losses_without(student: Student, examples: Part) -> Callable[[Tensor], Tensor]:
     """Return the loss on labels alone, by the rows of a batch."""
     return lambda rows: label_loss(student(examples.x[rows]), examples.y[rows])
 
 
-def accuracy(student: Student, examples: Examples) -> float:
+def accuracy(student: Student, examples: Part) -> float:
     """Return a student's accuracy."""
     with torch.no_grad():
         parts = [student(x) for x in examples.x.split(500)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from matplotlib.figure import Figure
 
-from craik.distill import Distillation, Split, SquaredError, split_rows
+from craik.distill import Distillation, Examples, Lesson, Split, Unrolling, split_rows
 from craik.experiments.distill.life import networks
 from craik.experiments.distill.life.figures import CLAIMS, draw_accuracy
 from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
@@ -161,22 +161,13 @@ def train(config: Config, method: Method, setting: Setting, student: Student, da
     everything = Split(torch.arange(len(examples.y)), torch.arange(0))  # a teacher that is never trained needs no validation
     split = split_rows(len(examples.y), setting.validation, generator) if method == "meta" else everything
     distillation = Distillation(
-        student,
-        teacher,
-        examples,
+        Lesson(student, teacher, list(teacher.filters), networks.label_loss, setting.alpha),
+        Examples(*examples),
         split,
-        layers=list(teacher.filters),
-        student_optimizer=optimizer,
-        meta_optimizer=torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum),
-        inner="student",
-        moments=config.moments,
-        label_loss=networks.label_loss,
-        alpha=setting.alpha,
-        inner_steps=max(1, setting.inner_steps),
-        student_steps=config.student_steps,
-        batch_size=min(setting.batch, len(split.training)),
-        generator=generator,
-        teaching_loss=SquaredError("mean"),
+        Unrolling("student", max(1, setting.inner_steps), min(setting.batch, len(split.training)), config.moments),
+        optimizer,
+        torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum),
+        generator,
     )
     for step in range(1, length(config, setting, len(examples.y)) + 1):
         if method == "meta" and (step - 1) % config.student_steps == 0:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.distill import SGD, Distillation, Examples, GatedSquaredError, UnitsTeacher, split_rows
+from craik.distill import SGD, Distillation, Examples, GatedSquaredError, Lesson, UnitsTeacher, Unrolling, split_rows
 from craik.experiments.distill.bodies import Look, rows_of, watch
 from craik.experiments.distill.mujoco.figures import CLAIMS, draw_errors, draw_gaps
 from craik.experiments.distill.mujoco.settings import PRINTED, Method, Printed, Setting, without_direction
@@ -29,7 +29,7 @@ from craik.nn.perceptrons import relu_mlp
 from craik.tasks.bodies.mujoco import BINS, mujoco
 from craik.tasks.bodies.rollouts import STEPS, AliveBonus, Environment
 from craik.tasks.generation import progress_bar
-from craik.tasks.privileged import PrivilegedData
+from craik.tasks.privileged import Part, PrivilegedData
 
 REPRODUCES = "thesis section 4.4.3, figures 4.7 and 4.8, tables C.2 to C.7; paper section 4.3, figures 5 and 6, table 7"
 
@@ -147,7 +147,7 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
     return cross_entropy(prediction, y, reduction="none")
 
 
-def train_plainly(config: Config, student: nn.Sequential, examples: Examples, setting: Setting) -> Iterator[int]:
+def train_plainly(config: Config, student: nn.Sequential, examples: Part, setting: Setting) -> Iterator[int]:
     """Train a student in place without a teacher, with an auxiliary head if it has a weight; yield after every round."""
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     wanted = examples.privileged.flatten(1)
@@ -167,7 +167,7 @@ def train_plainly(config: Config, student: nn.Sequential, examples: Examples, se
 def make_distillation(
     config: Config,
     student: nn.Sequential,
-    examples: Examples,
+    examples: Part,
     printed: Printed,
     splitting: Literal["fixed", "redrawn"] = "fixed",
 ) -> Distillation:
@@ -175,26 +175,17 @@ def make_distillation(
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     teacher = make_teacher(config, examples.privileged.shape[2])
     return Distillation(
-        student,
-        teacher,
-        examples,
-        split_rows(len(examples.y), printed.validation, generator),
-        layers=list(teacher.shapes),
-        student_optimizer=torch.optim.Adam(student.parameters(), config.student_lr),
-        meta_optimizer=torch.optim.Adam(teacher.parameters(), config.meta_lr, betas=(printed.meta_beta1, 0.999)),
-        inner=SGD(config.inner_lr, momentum=0.75, weight_decay=1e-8),
-        label_loss=label_loss,
-        alpha=10**printed.log10_alpha,
-        inner_steps=config.inner_steps,
-        student_steps=config.student_steps,
-        batch_size=config.batch,
-        generator=generator,
-        teaching_loss=GatedSquaredError(reduction="mean"),
-        splitting=splitting,
+        Lesson(student, teacher, list(teacher.shapes), label_loss, 10**printed.log10_alpha, GatedSquaredError()),
+        Examples(*examples),
+        split_rows(len(examples.y), printed.validation, generator, splitting),
+        Unrolling(SGD(config.inner_lr, momentum=0.75, weight_decay=1e-8), config.inner_steps, config.batch),
+        torch.optim.Adam(student.parameters(), config.student_lr),
+        torch.optim.Adam(teacher.parameters(), config.meta_lr, betas=(printed.meta_beta1, 0.999)),
+        generator,
     )
 
 
-def train_with_teacher(config: Config, student: nn.Sequential, examples: Examples, printed: Printed) -> Iterator[int]:
+def train_with_teacher(config: Config, student: nn.Sequential, examples: Part, printed: Printed) -> Iterator[int]:
     """Train a student in place with LDT; yield after every round."""
     distillation = make_distillation(config, student, examples, printed)
     yield from rounds_of(distillation.step, config.rounds, config.student_steps)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Target, split_rows
+from craik.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Lesson, Target, Unrolling, split_rows
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.noisy_labels.calibration import calibration, calibration_error
 from craik.experiments.distill.noisy_labels.figures import CLAIMS, draw_calibration, draw_losses
@@ -23,6 +23,7 @@ from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
+from craik.tasks.privileged import Part
 
 REPRODUCES = "thesis section 4.4.1 (task B), figure 4.4b, table C.1; paper section 4.1, figure 3d"
 
@@ -123,7 +124,7 @@ def entropy(prediction: Tensor) -> Tensor:
     return -(prediction.softmax(1) * prediction.log_softmax(1)).sum(1)
 
 
-def train(config: Config, method: Method, student: nn.Module, examples: Examples) -> Iterator[int]:
+def train(config: Config, method: Method, student: nn.Module, examples: Part) -> Iterator[int]:
     """Train a student in place; yield the number of its ordinary steps after every round."""
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
@@ -139,27 +140,18 @@ def train(config: Config, method: Method, student: nn.Module, examples: Examples
         return
     teacher = Teacher(config, examples.privileged.shape[1], torch.Generator().manual_seed(config.seed + 2**33))
     distillation = Distillation(
-        student,
-        teacher,
-        examples,
+        Lesson(student, teacher, [OUTPUT], label_loss, config.alpha, KullbackLeibler()),
+        Examples(*examples),
         split_rows(len(examples.y), config.validation, generator),
-        layers=[OUTPUT],
-        student_optimizer=optimizer,
-        meta_optimizer=torch.optim.Adam(teacher.parameters(), config.meta_lr),
-        inner="student",
-        label_loss=label_loss,
-        alpha=config.alpha,
-        inner_steps=config.inner_steps,
-        student_steps=config.student_steps,
-        batch_size=config.batch,
-        generator=generator,
-        teaching_loss=KullbackLeibler(),
-        moments=method.moments,
+        Unrolling("student", config.inner_steps, config.batch, method.moments),
+        optimizer,
+        torch.optim.Adam(teacher.parameters(), config.meta_lr),
+        generator,
     )
     yield from rounds_of(distillation.step, config.rounds, config.student_steps)
 
 
-def loss_of(student: nn.Module, examples: Examples) -> float:
+def loss_of(student: nn.Module, examples: Part) -> float:
     """Return a student's mean cross-entropy."""
     with torch.no_grad():
         return float(label_loss(student(examples.x), examples.y).mean())

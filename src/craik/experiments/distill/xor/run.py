@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import Distillation, Examples, SquaredError, Target, split_rows
+from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.splits import check_split
 from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
@@ -22,7 +22,7 @@ from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
-from craik.tasks.privileged import PrivilegedData
+from craik.tasks.privileged import Part, PrivilegedData
 
 REPRODUCES = "thesis section 4.4.1 (task A), figure 4.3b; paper section 4.1, figure 3b"
 
@@ -117,7 +117,7 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
     return binary_cross_entropy_with_logits(prediction[:, 0], y, reduction="none")
 
 
-def train(config: Config, method: Method, student: nn.Module, examples: Examples) -> Iterator[int]:
+def train(config: Config, method: Method, student: nn.Module, examples: Part) -> Iterator[int]:
     """Train a student in place; yield the number of its ordinary steps after every round."""
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     optimizer = torch.optim.Adam(student.parameters(), config.student_lr)
@@ -131,29 +131,20 @@ def train(config: Config, method: Method, student: nn.Module, examples: Examples
         yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
         return
     teacher = Teacher(config, torch.Generator().manual_seed(config.seed + 2**33))
+    splitting = "redrawn" if method == "ldt-redrawn" else "fixed"
     distillation = Distillation(
-        student,
-        teacher,
-        examples,
-        split_rows(len(examples.y), config.validation, generator),
-        layers=["0"],
-        student_optimizer=optimizer,
-        meta_optimizer=torch.optim.Adam(teacher.parameters(), config.meta_lr),
-        inner="student",
-        label_loss=label_loss,
-        alpha=config.alpha,
-        inner_steps=config.inner_steps,
-        student_steps=config.student_steps,
-        batch_size=config.batch,
-        generator=generator,
-        teaching_loss=SquaredError("mean"),
-        splitting="redrawn" if method == "ldt-redrawn" else "fixed",
-        moments=config.moments,
+        Lesson(student, teacher, ["0"], label_loss, config.alpha),
+        Examples(*examples),
+        split_rows(len(examples.y), config.validation, generator, splitting),
+        Unrolling("student", config.inner_steps, config.batch, config.moments),
+        optimizer,
+        torch.optim.Adam(teacher.parameters(), config.meta_lr),
+        generator,
     )
     yield from rounds_of(distillation.step, config.rounds, config.student_steps)
 
 
-def accuracy(student: nn.Module, examples: Examples) -> float:
+def accuracy(student: nn.Module, examples: Part) -> float:
     """Return a student's accuracy."""
     with torch.no_grad():
         return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())

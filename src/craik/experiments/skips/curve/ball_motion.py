@@ -15,6 +15,9 @@ from craik.tasks.frames.episodes import Episodes
 from craik.tasks.frames.funnel_board import FunnelBoardSettings
 from craik.tasks.frames.funnel_board.rendering import to_pixels
 
+STATES = {"slow": "bouncing and rolling", "fast": "falling"}
+"""The ball's states, by how far it moved in the last frame: less than its radius, or more."""
+
 VIEW = (6, 14, 8)
 """Pixels of the board that a network sees above, below and to either side of the ball."""
 

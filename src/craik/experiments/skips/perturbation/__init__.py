@@ -1,1 +1,15 @@
-"""What happens when the physics changes in the middle of training: from funnels without bounce to the standard ones."""
+"""A change of physics in the middle of training: from funnels without bounce to the standard ones (thesis figure 2.11)."""
+
+from craik.experiments.skips.perturbation import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="skips-perturbation",
+    title="What happens when the physics changes in the middle of training: from funnels without bounce to the standard ones.",
+    reproduces="thesis section 2.3.3, figure 2.11",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

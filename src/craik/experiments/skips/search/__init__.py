@@ -1,1 +1,15 @@
-"""Every method at the best settings that the same search finds for it: is ASI still ahead?"""
+"""Every method at the best settings that the same search finds for it (thesis tables A.1 and A.2)."""
+
+from craik.experiments.skips.search import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="skips-search",
+    title="Every method at the best settings that the same search finds for it: is ASI still ahead?",
+    reproduces="thesis section 2.3.2 (nine runs for each method), appendix A, tables A.1 and A.2",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,1 +1,16 @@
-"""What a model with adaptive skip intervals predicts and what it skips."""
+"""What a model with adaptive skip intervals predicts and what it skips (thesis figures 2.7 and 2.8)."""
+
+from craik.experiments.skips.timeline import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="skips-timeline",
+    title="What a model with adaptive skip intervals predicts and what it skips: "
+    "its frames below the true ones they were matched with.",
+    reproduces="thesis section 2.3.3, figures 2.7 and 2.8; the animation of the released code",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -9,6 +9,8 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
+from craik.lab import Row, Rows
+
 Picture = UInt8[np.ndarray, "_ _ 3"]
 
 
@@ -23,6 +25,13 @@ def decode(text: str) -> Picture:
     size, _, data = text.partition(":")
     height, width = (int(number) for number in size.split("x"))
     return np.frombuffer(zlib.decompress(base64.b64decode(data)), dtype=np.uint8).reshape(height, width, 3)
+
+
+def recorded(rows: Rows) -> tuple[list[Picture], list[tuple[Row, Picture]]]:
+    """Return the true frames of the first recorded episode of a seed, and its predictions with their rows."""
+    index = int(min(rows.where(kind="true")["index"]))
+    true = [decode(str(row["picture"])) for row in rows.where(kind="true", index=index)]
+    return true, [(row, decode(str(row["picture"]))) for row in rows.where(kind="predicted", index=index)]
 
 
 def side_by_side(left: Sequence[Picture], right: Sequence[Picture], scale: int = 6, gap: int = 4) -> list[Picture]:

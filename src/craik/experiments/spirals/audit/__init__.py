@@ -1,1 +1,14 @@
-"""Audit of two trained networks: which environments disagree about them, and in which parameters."""
+"""Which environments disagree about two trained networks, and in which parameters (definition 3.1 of the thesis)."""
+
+from craik.experiments.spirals.audit import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="audit",
+    title="Audit of two trained networks: which environments disagree about them, and in which parameters.",
+    reproduces="definition (2) of the paper, (3.1) and (3.2) of the thesis, on the networks of figure 3.6",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

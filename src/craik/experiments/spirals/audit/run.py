@@ -1,34 +1,24 @@
-"""Audit of two trained networks: which environments disagree about them, and in which parameters.
+"""Two networks on the spirals, trained by averaging and with the AND-mask, and audited.
 
 A network that averages gradients sews together one shortcut for each environment: its weights can be changed so that one
 environment does not notice while another's loss explodes. A network trained with the AND-mask uses what all share. The
 inconsistency score says so without test data.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated
 
-import numpy as np
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from annotated_types import Ge
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.agreement import AndMask, Mean
-from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
-from craik.lab.drawing import COLOURS, panels
-from craik.lab.limits import between
+from craik.experiments.spirals import training
+from craik.experiments.spirals.methods import METHODS, rule_of
+from craik.lab import Preset, Row, check_limits
 from craik.surfaces import Audit, Choices, audit
 from craik.tasks.boards.spirals import SpiralsData
-
-REPRODUCES = "definition (2) of the paper, (3.1) and (3.2) of the thesis, on the networks of figure 3.6"
-
-Method = Literal["mean", "and-mask"]
-
-LABELS = {"mean": "averaging", "and-mask": "AND-mask"}
 
 
 @dataclass(frozen=True)
@@ -37,15 +27,15 @@ class Config:
 
     seed: int = 0
     """First seed: of the data, the initial weights, the batches and the score's random starts."""
-    environments: int = 16
+    environments: Annotated[int, Ge(2)] = 16
     """Number of training environments."""
-    epochs: int = 100
+    epochs: Annotated[int, Ge(1)] = 100
     """Passes over the training data."""
-    hidden: int = 256
+    hidden: Annotated[int, Ge(1)] = 256
     """Units in each of three hidden layers."""
-    scored: int = 3
+    scored: Annotated[int, Ge(2), "pairs of the environments are compared"] = 3
     """How many environments the inconsistency score compares, pair by pair: the first ones."""
-    examples: int = 256
+    examples: Annotated[int, Ge(1)] = 256
     """Training examples of each environment in the audit."""
     epsilon: float = 0.01
     """How far the loss of the environment that must not notice may rise."""
@@ -57,15 +47,20 @@ class Config:
     """Relative residual at which it stops."""
 
     def __post_init__(self) -> None:
-        between(self, 2, self.environments, "scored", why="pairs of the environments are compared")
-        between(self, 1, spirals.PRESETS["quick"].examples, "examples", why="they are training examples of one environment")
-        training(self)
-        choices(self)
+        check_limits(self)
+        if self.scored > self.environments:
+            why = "pairs of the environments are compared"
+            raise ValueError(f"scored should be at most {self.environments}: {why}. Found {self.scored}.")
+        most = training_of(self).examples
+        if self.examples > most:
+            why = "they are training examples of one environment"
+            raise ValueError(f"examples should be at most {most}: {why}. Found {self.examples}.")
+        choices(self)  # refuses what the score does not take
 
 
-def training(config: Config) -> spirals.Config:
+def training_of(config: Config) -> training.Training:
     """Return how the networks are trained."""
-    quick = spirals.PRESETS["quick"]
+    quick = training.TRAININGS["quick"]
     return replace(quick, seed=config.seed, environments=config.environments, epochs=config.epochs, hidden=config.hidden)
 
 
@@ -82,13 +77,15 @@ def choices(config: Config) -> Choices:
     )
 
 
-PRESETS = {"quick": Config(), "paper": Config(scored=8, examples=1024, iterations=200, tolerance=0.02)}
-SEEDS = {"quick": 3, "paper": 5}
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(Config(scored=8, examples=1024, iterations=200, tolerance=0.02), seeds=5),
+}
 
 
 def audited(config: Config, model: nn.Module, data: SpiralsData) -> Audit:
     """Audit a network on part of its training data."""
-    first = torch.arange(config.environments)[:, None] * spirals.PRESETS["quick"].examples
+    first = torch.arange(config.environments)[:, None] * training_of(config).examples
     rows = (first + torch.arange(config.examples)).flatten()
     batch = (data.train.x[rows], data.train.y[rows], data.train.environments[rows])
     generator = torch.Generator().manual_seed(config.seed)
@@ -102,11 +99,11 @@ def _loss(output: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 def run(config: Config) -> Iterator[Row]:
     """Train one network by averaging and one with the AND-mask, and yield the rows of their audits."""
-    settings = training(config)
-    data = spirals.make_data(settings)
-    for method, rule in (("mean", Mean()), ("and-mask", AndMask(settings.threshold, settings.rescale))):
-        model = spirals.make_model(settings)
-        *_, last = spirals.train(settings, model, rule, data.train, every=100)
+    settings = training_of(config)
+    data = training.make_data(settings)
+    for method in METHODS:
+        model = training.make_model(settings)
+        *_, last = training.train(settings, model, rule_of(method, settings), data.train, every=100)
         found = audited(config, model, data)
         score = found.score
         if score is None:
@@ -121,7 +118,7 @@ def run(config: Config) -> Iterator[Row]:
             "kind": "summary",
             "method": method,
             "train_loss": last.train_loss,
-            "test_accuracy": spirals.accuracy(model, data.test),
+            "test_accuracy": training.accuracy(model, data.test),
             "lowest_cosine": found.pairs[0].cosine,
             "gradient_norm": score.gradient_norm,
             "inconsistency": score.inconsistency,
@@ -137,92 +134,3 @@ def shortcut_share(model: nn.Module, displacement: torch.Tensor) -> float:
     weight = next(iter(model.parameters()))
     moved = displacement[: weight.numel()].view_as(weight).square().sum(0)
     return float(moved[2:].sum() / moved.sum())
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the pairs of environments and the parameters that disagree most."""
-    return {"pairs": pairs(rows), "parameters": parameters(rows)}
-
-
-def pairs(rows: Rows) -> Figure:
-    """Draw, for each network, every ordered pair's largest difference of true losses found by walking."""
-    seed = min(rows.by("seed"))
-    figure, axes = panels(
-        2,
-        caption="How far two environments' losses come apart where that of the first has risen by no more than epsilon: the "
-        f"largest difference of true losses on the way to the point that the score names, seed {seed}. Rows: the environment "
-        "that must not notice; columns: the one that is compared. The colours' scale is logarithmic.",
-        height=3.3,
-    )
-    values = [number(row, "walked") for row in rows.where(kind="pair", seed=seed)]
-    limits = (np.log10(max(min(values), 1e-6)), np.log10(max(values)))
-    for panel, method in zip(axes, LABELS, strict=True):
-        _draw_pairs(panel, rows.where(kind="pair", method=method, seed=seed), limits)
-        panel.set(title=LABELS[method], xlabel="environment compared")
-    axes[0].set_ylabel("must not notice")
-    return figure
-
-
-def _draw_pairs(axes: Axes, some: Sequence[Row], limits: tuple[float, float]) -> None:
-    ids = sorted({int(number(row, "stays")) for row in some})
-    table = np.full((len(ids), len(ids)), np.nan)
-    for row in some:
-        place = ids.index(int(number(row, "stays"))), ids.index(int(number(row, "other")))
-        table[place] = np.log10(max(number(row, "walked"), 1e-6))
-    axes.imshow(table, cmap="YlOrRd", vmin=limits[0], vmax=limits[1])
-    middle = sum(limits) / 2
-    for (i, j), value in np.ndenumerate(table):
-        if np.isfinite(value):
-            axes.text(j, i, f"{10**value:.2g}", ha="center", va="center", color="white" if value > middle else COLOURS["ink"])
-    axes.set(xticks=range(len(ids)), xticklabels=ids, yticks=range(len(ids)), yticklabels=ids)
-    axes.grid(visible=False)
-
-
-def parameters(rows: Rows) -> Figure:
-    """Draw each parameter's part in the difference of the most inconsistent pair, median over seeds."""
-    figure, (axes,) = panels(
-        caption="Each parameter's part in the growth of the difference between the two losses of the most inconsistent pair, "
-        "as the expansion counts it, in shares of the whole: median over seeds.",
-        height=2.8,
-    )
-    names = [str(row["name"]) for row in rows.where(kind="parameter", method="mean", seed=min(rows.by("seed")))]
-    names.sort()
-    for shift, (method, role) in zip((-0.2, 0.2), (("mean", "baseline"), ("and-mask", "ours")), strict=True):
-        shares = [np.median(_shares(rows, method, name)) for name in names]
-        axes.bar(np.arange(len(names)) + shift, shares, width=0.38, color=COLOURS[role], label=LABELS[method])
-    axes.set(xticks=range(len(names)), xticklabels=names, ylabel="share of the difference")
-    axes.legend()
-    return figure
-
-
-def _shares(rows: Rows, method: str, name: str) -> list[float]:
-    shares: list[float] = []
-    for group in rows.by("seed").values():
-        some = group.where(kind="parameter", method=method)
-        whole = sum(some["contribution"])
-        shares.append(number(some.where(name=name)[0], "contribution") / whole)
-    return shares
-
-
-def times_more_consistent(rows: Rows) -> Measurement | None:
-    """Return by how much averaging's inconsistency, as walked, exceeds the AND-mask's: the median ratio over seeds."""
-    ratios = [
-        number(group.where(kind="summary", method="mean")[0], "walked")
-        / number(group.where(kind="summary", method="and-mask")[0], "walked")
-        for group in rows.by("seed").values()
-        if len(group.where(kind="summary")) == 2
-    ]
-    return bootstrap(ratios) if ratios else None
-
-
-CLAIMS = (
-    Claim(
-        id="audit.and-mask-increases-consistency",
-        text="Following what environments agree on leads to minima of higher consistency than averaging does.",
-        source="thesis section 3.2.3; paper section 2.3",
-        printed=None,
-        measure=times_more_consistent,
-        holds=lambda measured: measured.low > 1,
-        condition="inconsistency of averaging over that of the AND-mask, by walks over true losses: interval above 1",
-    ),
-)

@@ -1,4 +1,4 @@
-"""What does not find the spirals, and what does: dropout, L1, L2, BatchNorm, DANN, IRM and the AND-mask, drawn alike.
+"""Trials of seven methods on one board of the spirals, with drawn settings.
 
 Every seed is a trial: for each method it draws settings from tables B.1 and B.2, trains, and measures accuracy on held-out
 environments and on test data. The trial that is best on held-out environments counts. The AND-mask is among the methods to
@@ -7,30 +7,23 @@ show that the board can be won: where it fails too, that the others do says noth
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
+from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.agreement import AndMask
-from craik.experiments.spirals.baselines.figures import CLAIMS, accuracies
-from craik.experiments.spirals.mechanism import run as spirals
-from craik.lab import Row, Rows
-from craik.lab.limits import at_least, between, not_empty
-from craik.methods import irm_penalty
+from craik.experiments.spirals import training
+from craik.experiments.spirals.methods import rule_of
+from craik.lab import Preset, Row, Share, check_limits
 from craik.methods.environments import irm_penalty
 from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Split
 
-REPRODUCES = "thesis section 3.3.1, figure 3.6 and tables B.1 and B.2; paper section 3.1, figure 6 and tables 1 and 2"
-
 METHODS = ("dropout", "l1", "l2", "batch-norm", "dann", "irm", "and-mask")
-
-__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
 
 LEARNING_RATES = (1e-3, 1e-2, 1e-1)
 BATCHES = (64, 128, 256)
@@ -41,52 +34,54 @@ ANNEALING = (0, 1, 2, 4, 8)
 """Tables B.1 and B.2; the learning rate 1 is in IRM's range alone."""
 
 
+Numbers = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
+"""Numbers to draw from."""
+
+
 @dataclass(frozen=True)
 class Config:
     """What is fixed for all trials."""
 
     seed: int = 0
     """First trial: decides the drawn settings, the initial weights and the batches."""
-    data_seed: int = 2000
+    data_seed: Annotated[int, Ge(0)] = 2000
     """Seed of the data, the same for all trials and apart from those that other spirals experiments report on."""
-    environments: int = 16
+    environments: Annotated[int, Ge(2), "DANN and IRM compare them"] = 16
     """Number of training environments."""
-    examples: int = 1024
+    examples: Annotated[int, Ge(1)] = 1024
     """Examples in each training environment."""
-    shortcut_dims: int = 16
+    shortcut_dims: Annotated[int, Ge(0)] = 16
     """Number of shortcut inputs, 0 for none."""
-    shortcut_scale: float = 0.1
+    shortcut_scale: Annotated[float, Ge(0)] = 0.1
     """Standard deviation of the shortcuts beside spirals of unit variance."""
-    epochs: int = 50
+    epochs: Annotated[int, Ge(1)] = 50
     """Passes over the training data."""
-    drops: tuple[float, ...] = (0.75,)
+    drops: tuple[Share, ...] = (0.75,)
     """Shares of the training after which the learning rate falls to a tenth; none: it stays."""
-    units: tuple[int, ...] = (256,)
+    units: Numbers = (256,)
     """Numbers of hidden units to draw from; the printed range is 256, 512."""
-    layers: tuple[int, ...] = (3,)
+    layers: Numbers = (3,)
     """Numbers of hidden layers to draw from; the printed range is 3, 5."""
 
     def __post_init__(self) -> None:
-        at_least(self, 0, "data_seed", "shortcut_dims", "shortcut_scale")
-        at_least(self, 2, "environments", why="DANN and IRM compare them")
-        at_least(self, 1, "examples", "epochs", "units", "layers")
-        not_empty(self, "units", "layers")
-        between(self, 0, 1, "drops")
+        check_limits(self)
 
 
 PRESETS = {
-    "quick": Config(),
-    "paper": Config(
-        environments=32,
-        examples=1280,
-        shortcut_dims=32,
-        epochs=3000 // 32,
-        drops=(0.5, 0.75),
-        units=(256, 512),
-        layers=(3, 5),
+    "quick": Preset(Config(), seeds=6),
+    "paper": Preset(
+        Config(
+            environments=32,
+            examples=1280,
+            shortcut_dims=32,
+            epochs=3000 // 32,
+            drops=(0.5, 0.75),
+            units=(256, 512),
+            layers=(3, 5),
+        ),
+        seeds=40,
     ),
 }
-SEEDS = {"quick": 6, "paper": 40}
 
 
 @dataclass(frozen=True)
@@ -162,10 +157,10 @@ def loss_of(method: str, model: nn.Module, batch: Split, trial: Trial, step: int
     return loss, logits
 
 
-def settings_of(trial: Trial, config: Config) -> spirals.Config:
-    """Return a trial as settings of `spirals`; threshold and rescaling of the AND-mask are those of its presets."""
+def training_of(trial: Trial, config: Config) -> training.Training:
+    """Return how a trial trains; threshold and rescaling of the AND-mask are those of `spirals`."""
     return replace(
-        spirals.PRESETS["quick"],
+        training.TRAININGS["quick"],
         seed=config.seed,
         environments=config.environments,
         examples=config.examples,
@@ -181,36 +176,34 @@ def settings_of(trial: Trial, config: Config) -> spirals.Config:
 
 def train(method: str, model: nn.Module, trial: Trial, config: Config, data: Split) -> tuple[float, float]:
     """Train a model in place; return the mean loss and accuracy of the last epoch."""
-    settings = settings_of(trial, config)
-    steps = spirals.steps_of(settings)
+    settings = training_of(trial, config)
+    steps = training.steps_of(settings)
     if method == "and-mask":
-        rule = AndMask(settings.threshold, settings.rescale)
-        *_, report = spirals.train(settings, model, rule, data, every=steps // config.epochs)
+        *_, report = training.train(settings, model, rule_of("and-mask", settings), data, every=steps // config.epochs)
         return report.train_loss, report.train_accuracy
-    optimizer = spirals.make_optimizer(settings, model)
-    drops = [round(share * steps) for share in config.drops]
-    scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, drops, gamma=0.1)
+    optimizer = training.make_optimizer(settings, model)
+    scheduler = training.make_scheduler(settings, optimizer)
     last: list[tuple[float, float]] = []
-    for step, batch in enumerate(spirals.batches(settings, data), start=1):
+    for step, batch in enumerate(training.batches(settings, data), start=1):
         optimizer.zero_grad()
         loss, logits = loss_of(method, model, batch, trial, step)
         if not torch.isfinite(loss):
             raise FloatingPointError(f"the loss is {loss.item()} at step {step}")
         loss.backward()
         if trial.l1 > 0:
-            spirals.add_l1(model, trial.l1)
+            training.add_l1(model, trial.l1)
         optimizer.step()
         scheduler.step()
         if step > steps - steps // config.epochs:
-            last.append((float(cross_entropy(logits.detach(), batch.y)), spirals.accuracy_of(logits.detach(), batch.y)))
+            last.append((float(cross_entropy(logits.detach(), batch.y)), training.accuracy_of(logits.detach(), batch.y)))
     train_loss, train_accuracy = np.mean(last, axis=0).tolist()
     return train_loss, train_accuracy
 
 
 def run(config: Config) -> Iterator[Row]:
     """Yield one row for each method: the drawn settings, and accuracies on held-out environments and test data."""
-    settings = replace(
-        spirals.PRESETS["quick"],
+    board = replace(
+        training.TRAININGS["quick"],
         seed=config.data_seed,
         environments=config.environments,
         examples=config.examples,
@@ -218,7 +211,7 @@ def run(config: Config) -> Iterator[Row]:
         shortcut_dims=config.shortcut_dims,
         shortcut_scale=config.shortcut_scale,
     )
-    data = spirals.make_data(settings)
+    data = training.make_data(board)
     for method in METHODS:
         trial = draw(method, config)
         model = make_model(method, trial, config)
@@ -229,16 +222,11 @@ def run(config: Config) -> Iterator[Row]:
             row |= {"outcome": f"diverged: {error}", "train_loss": None, "train_accuracy": None}
         model.eval()
         finished = row["outcome"] == "finished"
-        row["validation_accuracy"] = spirals.accuracy(model, data.validation) if finished else 0.0
-        row["test_accuracy"] = spirals.accuracy(model, data.test) if finished else None
+        row["validation_accuracy"] = training.accuracy(model, data.validation) if finished else 0.0
+        row["test_accuracy"] = training.accuracy(model, data.test) if finished else None
         yield row
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a trial is."""
     return (METHODS.index(str(row["method"])) + 1) / len(METHODS), str(row["method"])
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw every trial's training and test accuracy (figure 3.6)."""
-    return {"baselines": accuracies(rows)}

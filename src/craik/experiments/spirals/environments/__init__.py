@@ -1,1 +1,15 @@
-"""How many environments it takes: averaging needs a thousand before it finds the spirals, the AND-mask a handful."""
+"""How many environments it takes to find the spirals (thesis appendix B.2.4)."""
+
+from craik.experiments.spirals.environments import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="spiral-environments",
+    title="How many environments it takes: averaging needs a thousand before it finds the spirals, the AND-mask a handful.",
+    reproduces="thesis appendix B.2.4, figure B.6; paper, the same appendix, figure 15",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,4 +1,4 @@
-"""What a gradient is made of: its correlation with the mechanism's and the shortcuts' share, by threshold.
+"""Correlations of a combined gradient with the mechanism's and with the shortcuts'.
 
 At an untrained network the gradient on the spirals is compared with two others: on data whose mechanism was shuffled, so
 that only shortcuts tell of the label, and on data whose shortcuts were shuffled, so that only the mechanism does. The
@@ -7,25 +7,20 @@ AND-mask drops the shortcuts' part, the XOR-mask the mechanism's.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from annotated_types import Ge
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
 from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
 from craik.environments import partition
-from craik.experiments.spirals.gradient_correlation.figures import CLAIMS, correlations
-from craik.lab import Row, Rows, number
-from craik.lab.limits import at_least, positive
+from craik.lab import Positive, Preset, Row, check_limits, number
 from craik.nn.perceptrons import Init, mlp
 from craik.tasks.boards.spirals import Mechanism, Shortcuts, Split, spirals
-
-REPRODUCES = "thesis section 3.3.1 and appendix B.2.3.5, figure 3.7; paper section 3.1, figure 7"
-
-__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
 
 
 @dataclass(frozen=True)
@@ -34,33 +29,30 @@ class Config:
 
     seed: int = 0
     """First seed: of the data, the shuffles and the weights."""
-    environments: int = 16
+    environments: Annotated[int, Ge(2), "correlations are over several"] = 16
     """Number of environments."""
-    batch: int = 1024
+    batch: Annotated[int, Ge(2), "correlations are over several"] = 1024
     """Examples of each environment."""
-    shortcut_dims: int = 32
+    shortcut_dims: Annotated[int, Ge(1)] = 32
     """Number of shortcut inputs."""
-    shortcut_scale: float = 0.1
+    shortcut_scale: Positive = 0.1
     """Standard deviation of the shortcuts; the published code has 1, beside spirals of unit variance."""
     unit_variance: bool = False
     """Scale the spirals to unit variance, as the published code does and the texts do not say."""
-    hidden: int = 256
+    hidden: Annotated[int, Ge(1)] = 256
     """Units in each hidden layer."""
-    layers: int = 3
+    layers: Annotated[int, Ge(1)] = 3
     """Hidden layers."""
     init: Init = "default"
     """Initial weights: PyTorch's default, or the published code's for training (kaiming)."""
-    steps: int = 8
+    steps: Annotated[int, Ge(1)] = 8
     """Thresholds are 0, 1 / steps, ..., 1."""
 
     def __post_init__(self) -> None:
-        at_least(self, 2, "environments", "batch", why="correlations are over several")
-        at_least(self, 1, "shortcut_dims", "hidden", "layers", "steps")
-        positive(self, "shortcut_scale")
+        check_limits(self)
 
 
-PRESETS = {"quick": Config(), "paper": Config(steps=16)}
-SEEDS = {"quick": 10, "paper": 10}
+PRESETS = {"quick": Preset(Config(), seeds=10), "paper": Preset(Config(steps=16), seeds=10)}
 
 
 def shuffled(data: Split, part: str, generator: Generator) -> Split:
@@ -128,8 +120,3 @@ def run(config: Config) -> Iterator[Row]:
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     return (number(row, "index") + 1) / (config.steps + 1), f"threshold {row['threshold']}"
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the correlations against the threshold (figure 3.7)."""
-    return {"correlations": correlations(rows)}

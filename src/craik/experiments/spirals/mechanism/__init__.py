@@ -1,1 +1,15 @@
-"""AND-mask finds the mechanism that averaging misses: two spirals behind easy shortcuts."""
+"""AND-mask finds the mechanism that averaging misses: two spirals behind easy shortcuts (thesis section 3.3.1)."""
+
+from craik.experiments.spirals.mechanism import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="spirals",
+    title="AND-mask finds the mechanism that averaging misses: two spirals behind easy shortcuts.",
+    reproduces="thesis section 3.3.1, figures 3.6, B.4 and B.5; paper section 3.1, figures 6 and 14",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

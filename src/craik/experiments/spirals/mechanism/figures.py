@@ -1,4 +1,4 @@
-"""The figures of `spirals`, drawn from its rows."""
+"""Learning curves, the decision boundaries on the spiral plane, and every seed's outcome."""
 
 import math
 from collections.abc import Sequence
@@ -7,12 +7,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from craik.experiments.spirals.mechanism.run import BOUNDARY_EXTENT
+from craik.experiments.spirals.methods import LABELS, ROLES, Method
+from craik.experiments.spirals.training import CONVERGED
 from craik.lab import Row, Rows, number
 from craik.lab.drawing import COLOURS, band, panels
 from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
 
-_ROLES: dict[str, str] = {"mean": "baseline", "and-mask": "ours"}
-_LABELS: dict[str, str] = {"mean": "averaging", "and-mask": "AND-mask"}
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw learning curves, the decision boundaries on the spiral plane, and every seed's outcome."""
+    return {
+        "learning-curves": learning_curves(rows),
+        "decision-boundary": decision_boundaries(rows, BOUNDARY_EXTENT),
+        "outcomes": outcomes(rows, CONVERGED),
+    }
 
 
 def learning_curves(rows: Rows) -> Figure:
@@ -26,7 +35,7 @@ def learning_curves(rows: Rows) -> Figure:
     for axes, key, title in ((left, "train_accuracy", "Training"), (right, "validation_accuracy", "Held-out environments")):
         for method in _methods(rows):
             steps, lines = rows.where(kind="curve", method=method).curves("step", key)
-            band(axes, steps, lines, _LABELS[method], COLOURS[_ROLES[method]])
+            band(axes, steps, lines, LABELS[method], COLOURS[ROLES[method]])
         axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
         axes.set(title=title, xlabel="step", ylabel="accuracy", ylim=(0.4, 1.03))
     right.legend(loc="center right")
@@ -47,7 +56,7 @@ def decision_boundaries(rows: Rows, extent: float) -> Figure:
     for axes, method in zip(all_axes, methods, strict=True):
         grid = str(rows.where(kind="boundary", method=method, seed=seed)[0]["grid"])
         _draw_plane(axes, grid, extent)
-        axes.set(title=_LABELS[method], xlabel="spiral plane, x", aspect="equal")
+        axes.set(title=LABELS[method], xlabel="spiral plane, x", aspect="equal")
     all_axes[0].set_ylabel("spiral plane, y")
     return figure
 
@@ -88,8 +97,8 @@ def outcomes(rows: Rows, loss_of_converged: float) -> Figure:
     for method in _methods(rows):
         for converged in (True, False):
             some = rows.where(kind="final", method=method, converged=converged)
-            colour = COLOURS[_ROLES[method]]
-            label = _LABELS[method] if converged or not rows.where(kind="final", method=method, converged=True) else None
+            colour = COLOURS[ROLES[method]]
+            label = LABELS[method] if converged or not rows.where(kind="final", method=method, converged=True) else None
             axes.plot(
                 [max(loss, 1e-6) for loss in some["train_loss"]],
                 some["test_accuracy"],
@@ -104,5 +113,5 @@ def outcomes(rows: Rows, loss_of_converged: float) -> Figure:
     return figure
 
 
-def _methods(rows: Rows) -> list[str]:
-    return [method for method in _LABELS if rows.where(kind="final", method=method)]
+def _methods(rows: Rows) -> list[Method]:
+    return [method for method in LABELS if rows.where(kind="final", method=method)]

@@ -1,0 +1,97 @@
+"""The student as a function of its parameters: prediction and supervised activations of any module, by forward hooks."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from craik.distill.forward.precision import precision
+from craik.params import Params, constants_of
+
+OUTPUT = ""
+"""The name of the student's own output as a supervised layer: in `named_modules` the whole module is called so."""
+
+StudentFunction = Callable[[Params, Tensor], tuple[Tensor, dict[str, Tensor]]]
+"""From parameters and inputs to the prediction and the supervised layers' outputs h, by name."""
+
+
+@contextmanager
+def captured(student: nn.Module, layers: Sequence[str]) -> Generator[dict[str, Tensor]]:
+    """Note what the named layers return while the block runs; the hooks are removed at its end, whatever happens.
+
+    Yields:
+        A dictionary that each forward pass fills, by layer name. A layer that is called twice in a pass holds its last call;
+        `student_function` refuses that.
+    """
+    modules = dict(student.named_modules())
+    found: dict[str, Tensor] = {}
+    handles = [modules[name].register_forward_hook(_note(found, name)) for name in layers]
+    try:
+        yield found
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _note(found: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Any], None]:
+    def hook(module: nn.Module, inputs: object, output: Any) -> None:  # noqa: ANN401  # a user's module may return anything
+        del module, inputs
+        check_captured(name, output, again=name in found)
+        found[name] = output
+
+    return hook
+
+
+@contextmanager
+def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[StudentFunction]:
+    """Make the student a function of its trainable parameters while the block runs.
+
+    Frozen parameters are constants. Buffers are copied for every call, so that what a forward pass writes to them (BatchNorm's
+    running averages) is dropped. The module keeps its parameters, buffers, gradients and mode.
+
+    Args:
+        student: any module in which no example depends on random numbers (dropout in train mode is refused).
+        layers: the paths of the supervised modules, as in `named_modules`; "" for the student's output.
+
+    Raises:
+        ValueError: a name that is no module of the student, a layer that is not called exactly once, random layers.
+    """
+    constants = constants_of(student)
+    buffers = {name for name, _ in student.named_buffers()}
+    with captured(student, layers) as found:
+
+        def call(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+            found.clear()
+            fresh = {name: tensor.clone() if name in buffers else tensor for name, tensor in constants.items()}
+            with precision("student", x, student):
+                prediction: Tensor = functional_call(student, fresh | params, (x,), tie_weights=True, strict=True)
+            check_called(layers, found)
+            return prediction, {name: found[name] for name in layers}
+
+        yield call
+
+
+def check_captured(name: str, output: Any, again: bool) -> None:  # noqa: ANN401  # a user's module may return anything
+    """Refuse a supervised layer whose output is no tensor, or that is called more than once in a pass."""
+    if not isinstance(output, Tensor):
+        raise ValueError(
+            f"A supervised layer should return a tensor. Found {type(output).__name__} from {name!r}. Supervise a layer inside "
+            "it, or one after it."
+        )
+    if again:
+        raise ValueError(
+            f"A supervised layer should be called once in a forward pass, so that its target is for one activation. Found a "
+            f"second call of {name!r}. Supervise another layer, or use two modules."
+        )
+
+
+def check_called(layers: Sequence[str], hidden: Mapping[str, Tensor]) -> None:
+    """Refuse supervised layers that a forward pass did not call."""
+    missing = [name for name in layers if name not in hidden]
+    if missing:
+        raise ValueError(
+            f"Every supervised layer should be called in a forward pass. Found that {missing[0]!r} was not. Name a "
+            "layer that the student's forward calls as a module."
+        )

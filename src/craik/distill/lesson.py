@@ -1,0 +1,115 @@
+"""`Lesson`: who teaches whom, at which layers, and by which losses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from craik.distill.forward.noise import draws
+from craik.distill.losses import Hidden, LabelLoss, SquaredError, TeachingLoss, check_losses
+from craik.distill.teachers.hoisting import Hoisting
+from craik.distill.teachers.targets import Targets
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A teacher with privileged data, its student without, and what the one asks of the other.
+
+    The student is trained on L_train = L_y + alpha L_h (paper, algorithm 1, lines 4 to 8).
+
+    Attributes:
+        student: any module; its trainable parameters unroll. It is called with a batch's x, and hooks read its layers.
+        teacher: any module over privileged data whose output is a `craik.distill.TeacherOutput`: targets (and gates) for
+            each supervised layer. `craik.testing.check_teacher` tries one of yours.
+        layers: paths of the student's supervised layers, as in `named_modules`; "" is its output. What they return, before
+            whatever comes after them, is h.
+        label_loss: L_y, from predictions and labels to (B,) unreduced losses.
+        alpha: the teaching coefficient.
+        teaching_loss: L_h, from hidden activations and targets to (B,) unreduced losses.
+        hoisting: how the teacher is run over the batches of an unroll.
+
+    Raises:
+        ValueError: modules that cannot be run as functions or have nothing to train, layers that are none of the student's.
+    """
+
+    student: nn.Module
+    teacher: nn.Module
+    layers: Sequence[str]
+    label_loss: LabelLoss
+    alpha: float
+    teaching_loss: TeachingLoss = field(default_factory=SquaredError)
+    hoisting: Hoisting = field(default_factory=Hoisting)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be taught."""
+        self.check_modules()
+        check_layers(self.student, self.layers)
+        object.__setattr__(self, "layers", tuple(self.layers))
+
+    def check_modules(self) -> None:
+        """Refuse modules that cannot be run as functions; asked again before each unroll, as modes may have changed."""
+        check_module("student", self.student)
+        check_module("teacher", self.teacher)
+
+    def label_losses(self, prediction: Tensor, y: Tensor) -> Float[Tensor, " b"]:
+        """Return L_y of each example.
+
+        Raises:
+            ValueError: a label loss that is not one value for each example.
+        """
+        losses = self.label_loss(prediction, y)
+        check_losses("label", losses, len(y))
+        return losses
+
+    def teaching_losses(self, hidden: Hidden, targets: Targets, examples: int) -> Float[Tensor, " b"]:
+        """Return L_h of each of so many examples.
+
+        Raises:
+            ValueError: a teaching loss that is not one value for each example.
+        """
+        losses = self.teaching_loss(hidden, targets)
+        check_losses("teaching", losses, examples)
+        return losses
+
+
+def check_layers(student: nn.Module, layers: Sequence[str]) -> None:
+    """Refuse names that are no modules of the student; suggest the nearest."""
+    if not layers:
+        raise ValueError(
+            "`layers` should name at least one layer of the student for the teacher to supervise. Found none. Names are "
+            "those of "
+            'student.named_modules(); "" is the student\'s output.'
+        )
+    names = [name for name, _ in student.named_modules()]
+    for name in layers:
+        if name not in names:
+            near = get_close_matches(name, names, n=1, cutoff=0.0)
+            raise ValueError(
+                f"Every supervised layer should be a module of the student. Found {name!r}, which is none; did you mean "
+                f"{near[0] if near else ''!r}? Names are those of student.named_modules()."
+            )
+    if len(set(layers)) != len(layers):
+        raise ValueError(f"Every supervised layer should be named once. Found {list(layers)}. Leave the repeated one out.")
+
+
+def check_module(what: str, module: nn.Module) -> None:
+    """Refuse a module that cannot be run as a function, or that has nothing to train."""
+    if not any(parameter.requires_grad for parameter in module.parameters()):
+        raise ValueError(
+            f"The {what} should have at least one parameter that requires a gradient. Found none. Unfreeze it, for example "
+            f"with {what}.requires_grad_()."
+        )
+    for name, layer in module.named_modules():
+        if hasattr(layer, "_orig_mod") or getattr(layer, "_compiled_call_impl", None) is not None:
+            raise ValueError(
+                f"The {what} should not be compiled: a compiled graph runs with its own parameters. Found {name!r} "
+                "compiled. Pass the module as it was before, and the strategy Adjoint(compile=True)."
+            )
+        if draws(layer):
+            raise ValueError(
+                f"The {what} should not draw random numbers: an unroll and its backward pass would see different ones, and "
+                f"they come from the global generator. Found {name!r} ({type(layer).__name__}) in train mode. Put it in "
+                "eval mode, or set its probability to 0."
+            )

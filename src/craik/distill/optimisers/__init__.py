@@ -1,0 +1,1 @@
+"""Inner optimisers: the update rule of the student as a differentiable function."""

@@ -1,0 +1,64 @@
+"""Adam and AdamW, differentiable everywhere."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from craik import arguments
+from craik.distill.optimisers.inner import InnerState, check_rate
+from craik.params import Params, add_scaled, map_params, zeros_like
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam (Kingma and Ba, 2015), differentiable everywhere: the denominator is sqrt(v_hat + eps^2).
+
+    `torch.optim.Adam` divides by sqrt(v_hat) + eps, whose derivative at a gradient of zero does not exist. The two agree
+    where v_hat is 0 and where it is large, and differ by a factor of at most sqrt(2) in between.
+
+    Attributes:
+        lr: learning rate; a number, or a scalar tensor.
+        betas: decay of the mean and of the mean square of gradients.
+        eps: the smallest denominator.
+        weight_decay: L2 coefficient, added to the gradient; with `decoupled`, as AdamW decays.
+        decoupled: shrink the parameters by lr * weight_decay instead of adding to the gradient (AdamW).
+
+    Raises:
+        ValueError: a negative number, or a beta outside [0, 1).
+    """
+
+    lr: float | Tensor = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+    decoupled: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what torch refuses."""
+        arguments.check_not_negative("eps", self.eps)
+        arguments.check_not_negative("weight_decay", self.weight_decay)
+        check_rate(self.lr)
+        if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"`betas` should be two numbers in [0, 1). Found {self.betas}.")
+
+    def init(self, params: Params) -> InnerState:
+        """Return zero moments."""
+        return InnerState(0, {"mean": zeros_like(params), "square": zeros_like(params)})
+
+    def update(self, params: Params, gradients: Params, state: InnerState) -> tuple[Params, InnerState]:
+        """Return the parameters and moments after a step."""
+        beta1, beta2 = self.betas
+        step = state.step + 1
+        if self.weight_decay and not self.decoupled:
+            gradients = add_scaled(gradients, self.weight_decay, params)
+        old_mean, old_square = state.moments["mean"], state.moments["square"]
+        mean = {name: beta1 * old_mean[name] + (1 - beta1) * g for name, g in gradients.items()}
+        square = {name: beta2 * old_square[name] + (1 - beta2) * g * g for name, g in gradients.items()}
+        shrink = 1 - self.lr * self.weight_decay if self.decoupled else 1.0
+        rate, correction = self.lr / (1 - beta1**step), 1 / (1 - beta2**step)
+
+        def move(p: Tensor, m: Tensor, v: Tensor) -> Tensor:
+            return shrink * p - rate * m * torch.rsqrt(correction * v + self.eps**2)
+
+        return map_params(move, params, mean, square), InnerState(step, {"mean": mean, "square": square})

@@ -1,0 +1,72 @@
+"""The differentiable counterparts of torch's optimisers."""
+
+import torch
+from torch import nn
+
+from craik.distill.optimisers.adam import Adam
+from craik.distill.optimisers.inner import Inner
+from craik.distill.optimisers.sgd import SGD
+
+
+def rule_of(inner: object) -> Inner:
+    """Return an inner optimiser: the one given, or the counterpart of a torch optimiser.
+
+    Raises:
+        TypeError: neither, such as a class or a name.
+        ValueError: a torch optimiser with settings that have no counterpart.
+    """
+    if isinstance(inner, torch.optim.Optimizer):
+        return inner_from(inner)
+    if isinstance(inner, type) or not isinstance(inner, Inner):
+        raise TypeError(
+            f"`inner` should be an inner optimiser: an instance of craik.distill.SGD or craik.distill.Adam, a torch optimiser "
+            f"that has a counterpart, or an object with the methods of craik.distill.Inner. Found {inner!r}."
+        )
+    return inner
+
+
+def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
+    """Return the differentiable counterpart of a torch optimiser (SGD, Adam, AdamW) with its settings.
+
+    Raises:
+        TypeError: an optimiser that has none.
+        ValueError: settings that have none, or several parameter groups that differ.
+    """
+    groups = [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
+    if any(group != groups[0] for group in groups):
+        raise ValueError(
+            f"An inner optimiser should treat all parameters alike. Found {len(groups)} parameter groups with different "
+            "settings. Write an inner optimiser of your own, with the methods of craik.distill.Inner."
+        )
+    settings = groups[0]
+    for name in ("maximize", "amsgrad", "dampening"):
+        if settings.get(name):
+            raise ValueError(
+                f"An inner optimiser should be one that craik.distill can differentiate. Found {name}={settings[name]}. "
+                f"Turn it "
+                "off, or write an inner optimiser of your own, with the methods of craik.distill.Inner."
+            )
+    if type(optimizer) is torch.optim.SGD:
+        lr, momentum, decay = (float(settings[name]) for name in ("lr", "momentum", "weight_decay"))
+        return SGD(lr, momentum, decay, nesterov=bool(settings["nesterov"]))
+    if type(optimizer) in (torch.optim.Adam, torch.optim.AdamW):
+        lr, eps, decay = (float(settings[name]) for name in ("lr", "eps", "weight_decay"))
+        betas = (float(settings["betas"][0]), float(settings["betas"][1]))
+        decoupled = type(optimizer) is torch.optim.AdamW or bool(settings.get("decoupled_weight_decay"))
+        return Adam(lr, betas, eps, decay, decoupled)
+    raise TypeError(
+        f"An inner optimiser should be one that can be differentiated: SGD, Adam or AdamW of torch.optim. Found "
+        f"{type(optimizer).__name__}. Pass craik.distill.SGD or craik.distill.Adam, or an object with the methods of "
+        "craik.distill.Inner."
+    )
+
+
+def check_optimizer(name: str, optimizer: torch.optim.Optimizer, module: nn.Module) -> None:
+    """Refuse an optimiser that does not hold the module's trainable parameters."""
+    held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    missing = [key for key, parameter in module.named_parameters() if parameter.requires_grad and id(parameter) not in held]
+    if missing:
+        raise ValueError(
+            f"`{name}` should hold all trainable parameters of its module. Found {len(missing)} that it does not, such as "
+            f"{missing[0]!r}. Make it from the module's parameters, or freeze them."
+        )

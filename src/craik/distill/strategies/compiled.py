@@ -1,0 +1,150 @@
+"""The adjoint's two steps, traced to one flat graph of tensor operations each and compiled.
+
+A trace holds what Python decided while it was made: shapes, modes, settings, losses. The compiled steps of a student are kept
+as long as the student lives and are used again while all of these are the same. The learning rate of `SGD` and `Adam` goes in
+as a tensor, so that a schedule needs no second compilation; another alpha does. What cannot be compared, such as a slope that
+was changed inside an activation, shows itself: each unroll takes its first step in both ways.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from craik.distill.optimisers.adam import Adam
+from craik.distill.optimisers.inner import Inner, InnerState
+from craik.distill.optimisers.sgd import SGD
+from craik.distill.strategies.inner_problem import InnerProblem, Point
+from craik.distill.strategies.recursion import Steps, step_product
+from craik.distill.teachers.signals import Signals
+from craik.params import Params, constants_of
+
+Flat = list[Tensor]
+
+
+class _Kept(NamedTuple):
+    """Compiled steps with all that they hold for constant."""
+
+    key: tuple[Any, ...]
+    forward: Callable[..., tuple[Flat, Tensor]]
+    backward: Callable[..., tuple[Flat, Signals]]
+
+
+_kept: "WeakKeyDictionary[nn.Module, _Kept]" = WeakKeyDictionary()
+
+
+def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
+    """Return the inner step and its product, compiled for this student, or those that were compiled before.
+
+    Raises:
+        RuntimeError: the steps cannot be compiled, for want of a C++ compiler for example.
+    """
+    student = problem.lesson.student
+    constants = constants_of(student)
+    key = (backend, *_key(problem, constants))
+    kept = _kept.get(student)
+    if kept is None or kept.key != key or not _agrees(problem, _bound(problem, kept, constants)):
+        kept = _kept[student] = _compile(problem, key, constants, backend)
+    return _bound(problem, kept, constants)
+
+
+def _key(problem: InnerProblem, constants: Params) -> tuple[Any, ...]:
+    tensors = [*problem.start.tensors(), *constants.values(), *problem.batch(0), *problem.step_signals(0)]
+    return (
+        tuple(problem.start.params),
+        tuple((tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in tensors),
+        tuple((name, type(module), module.training) for name, module in problem.lesson.student.named_modules()),
+        problem.layout,
+        _at_rate(problem.inner, 0.0),
+        problem.lesson.alpha,
+        problem.lesson.teaching_loss,
+        problem.lesson.label_loss,
+    )
+
+
+def _at_rate(inner: Inner, rate: float | Tensor) -> Inner:
+    """Return an inner optimiser of ours with another learning rate; any other as it is."""
+    return replace(inner, lr=rate) if isinstance(inner, SGD | Adam) else inner
+
+
+def _compile(problem: InnerProblem, key: tuple[Any, ...], constants: Params, backend: str) -> _Kept:
+    point, names = problem.start, list(constants)
+
+    def at(tensors: Flat, step: Tensor) -> Point:
+        filled = point.filled(tensors)
+        return Point(filled.params, InnerState(step, filled.state.moments))
+
+    def given(rate: Tensor, held: Flat) -> InnerProblem:
+        fixed = dict(zip(names, held, strict=True))
+
+        def student(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+            return problem.student(fixed | params, x)
+
+        return replace(problem, student=student, inner=_at_rate(problem.inner, rate))
+
+    def forward(
+        tensors: Flat, step: Tensor, rate: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals
+    ) -> tuple[Flat, Tensor]:
+        end, loss = given(rate, held).advance(at(tensors, step), (x, y), signals, graph=False)
+        # A parameter of no dimensions takes on the float64 of step counter and learning rate.
+        return [new.to(old.dtype) for new, old in zip(end.tensors(), tensors, strict=True)], loss
+
+    def backward(
+        tensors: Flat, step: Tensor, rate: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals, weights: Flat
+    ) -> tuple[Flat, Signals]:
+        return step_product(given(rate, held), at(tensors, step), (x, y), signals, weights)
+
+    example = _arguments(problem, point, 0, constants)
+    # Tensors of their own: one that came in twice would be one and the same input of the trace.
+    weights = [torch.ones_like(tensor) for tensor in point.tensors()]
+    return _Kept(key, _compiled(forward, example, backend), _compiled(backward, (*example, weights), backend))
+
+
+def _compiled(function: Callable[..., Any], example: tuple[Any, ...], backend: str) -> Callable[..., Any]:
+    try:
+        graph = make_fx(function)(*example)
+        graph.graph.eliminate_dead_code()
+        graph.recompile()
+        # The trace is torch.compile's eager backend already; tracing it once more would take longer than running it.
+        compiled = graph if backend == "eager" else torch.compile(graph, fullgraph=True, dynamic=False, backend=backend)
+        with torch.no_grad():
+            compiled(*example)
+    except Exception as error:
+        raise RuntimeError(
+            f"Adjoint(compile=True) should be able to compile an inner step. Found {type(error).__name__}: "
+            f"{str(error).splitlines()[0] if str(error) else ''} Look whether a C++ compiler is installed, or use Adjoint()."
+        ) from error
+    return torch.no_grad()(compiled)
+
+
+def _arguments(problem: InnerProblem, point: Point, i: int, constants: Params) -> tuple[Any, ...]:
+    inner = problem.inner
+    numbers = float(point.state.step), float(inner.lr) if isinstance(inner, SGD | Adam) else 0.0
+    step, rate = (torch.tensor(number, dtype=torch.float64) for number in numbers)
+    return point.tensors(), step, rate, list(constants.values()), *problem.batch(i), problem.step_signals(i)
+
+
+def _bound(problem: InnerProblem, kept: _Kept, constants: Params) -> Steps:
+    """Return the compiled steps with this problem's data."""
+
+    def forward(point: Point, i: int) -> tuple[Point, Tensor]:
+        tensors, loss = kept.forward(*_arguments(problem, point, i, constants))
+        reached = point.filled(tensors)
+        return Point(reached.params, reached.state._replace(step=point.state.step + 1)), loss
+
+    def backward(point: Point, i: int, weights: Sequence[Tensor]) -> tuple[Flat, Signals]:
+        return kept.backward(*_arguments(problem, point, i, constants), list(weights))
+
+    return Steps(forward, backward)
+
+
+def _agrees(problem: InnerProblem, steps: Steps) -> bool:
+    """Tell whether the compiled first step is the one that the student takes now."""
+    expected, loss = problem.advance(problem.start, problem.batch(0), problem.step_signals(0), graph=False)
+    found, compiled_loss = steps.forward(problem.start, 0)
+    pairs = [*zip(found.tensors(), expected.tensors(), strict=True), (compiled_loss, loss)]
+    return all(torch.allclose(a, b, rtol=1e-3, atol=1e-6, equal_nan=True) for a, b in pairs)

@@ -1,0 +1,176 @@
+"""The inner problem: what an unroll differentiates, once the teacher's signals are given.
+
+theta_{i+1}, state_{i+1} = inner.update(theta_i, g_i, state_i) with g_i = d L_train(theta_i; batch i, signals i) / d theta_i,
+for i = 0..n-1 (algorithm 1, lines 2 to 9), and then L_val(theta_n) (lines 10 and 11).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from craik.distill.examples import Batches, Labelled
+from craik.distill.forward.students import StudentFunction
+from craik.distill.lesson import Lesson
+from craik.distill.optimisers.inner import Inner, InnerState
+from craik.distill.teachers.signals import Layout, Signals, unpack
+from craik.params import Params, leaves
+
+
+class Point(NamedTuple):
+    """Where the student is between two inner steps.
+
+    Attributes:
+        params: theta_i.
+        state: of the inner optimiser.
+    """
+
+    params: Params
+    state: InnerState
+
+    def tensors(self) -> list[Tensor]:
+        """Return all parameters and moments in a fixed order."""
+        return [*self.params.values(), *(tensor for moment in self.state.moments.values() for tensor in moment.values())]
+
+    def filled(self, tensors: Sequence[Tensor]) -> "Point":
+        """Return a point of the same layout from tensors in the order of `tensors`."""
+        rest = iter(tensors)
+        params = {name: next(rest) for name in self.params}
+        moments = {moment: {name: next(rest) for name in values} for moment, values in self.state.moments.items()}
+        return Point(params, InnerState(self.state.step, moments))
+
+
+class Solved(NamedTuple):
+    """What a strategy finds.
+
+    Attributes:
+        cotangents: for each signal its gradient (n, B, ...): how the validation loss depends on the teacher's signals.
+        validation_loss: at theta_n.
+        training_losses: (n,) L_train at each inner step.
+        params: theta_n, detached.
+    """
+
+    cotangents: Signals
+    validation_loss: Tensor
+    training_losses: Tensor
+    params: Params
+
+
+class Sizes(NamedTuple):
+    """Bytes that an unroll's parts take.
+
+    Attributes:
+        step: the graph of an inner step.
+        validation: the graph of the validation loss.
+        params: theta.
+        moments: beside theta, in the inner optimiser's state.
+        linear: whether the inner optimiser's step is linear, so that its moments need not be kept.
+    """
+
+    step: int
+    validation: int
+    params: int
+    moments: int
+    linear: bool
+
+    @property
+    def point(self) -> int:
+        """Bytes of theta with its moments."""
+        return self.params + self.moments
+
+
+@dataclass(frozen=True)
+class InnerProblem:
+    """An unroll with everything it depends on.
+
+    Attributes:
+        student: the student as a function.
+        lesson: its losses are read here, and the student that compiled steps are kept for.
+        batches: x and y are read here; the privileged part has become signals.
+        signals: each (n, B, ...), constants of the inner problem.
+        layout: what the signals are.
+        validation: the data of the outer loss.
+        start: theta_0 and the state of the inner optimiser.
+        inner: the inner optimiser.
+    """
+
+    student: StudentFunction
+    lesson: Lesson
+    batches: Batches
+    signals: Signals
+    layout: Layout
+    validation: Labelled
+    start: Point
+    inner: Inner
+
+    @property
+    def steps(self) -> int:
+        """The number n of inner steps."""
+        return len(self.batches.x)
+
+    def step_signals(self, i: int) -> Signals:
+        """Return the signals (B, ...) of inner step i."""
+        return tuple(signal[i] for signal in self.signals)
+
+    def batch(self, i: int) -> tuple[Tensor, Tensor]:
+        """Return x and y (B, ...) of inner step i."""
+        return self.batches.x[i], self.batches.y[i]
+
+    def training_loss(self, params: Params, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor]) -> Tensor:
+        """Return L_train = L_y + alpha L_h, both averaged over the batch's examples (algorithm 1, lines 4 to 8)."""
+        x, y = batch
+        prediction, hidden = self.student(params, x)
+        label_losses = self.lesson.label_losses(prediction, y)
+        teaching_losses = self.lesson.teaching_losses(hidden, unpack(signals, self.layout), len(x))
+        return label_losses.mean() + self.lesson.alpha * teaching_losses.mean()
+
+    def validation_loss(self, params: Params) -> Tensor:
+        """Return L_val: the label loss alone (algorithm 1, line 11)."""
+        prediction, _ = self.student(params, self.validation.x)
+        return self.lesson.label_losses(prediction, self.validation.y).mean()
+
+    def advance(
+        self, point: Point, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor], *, graph: bool
+    ) -> tuple[Point, Tensor]:
+        """Take an inner step; with a graph the result can be differentiated by what went in."""
+        point = point if graph else Point(leaves(point.params), point.state)
+        with torch.enable_grad():
+            loss = self.training_loss(point.params, batch, signals)
+            found = torch.autograd.grad(
+                loss, list(point.params.values()), create_graph=graph, allow_unused=True, materialize_grads=True
+            )
+        gradients = dict(zip(point.params, found, strict=True))
+        with torch.set_grad_enabled(graph):
+            return Point(*self.inner.update(point.params, gradients, point.state)), loss.detach()
+
+    def solved(self, rows: Sequence[Signals | None], loss: Tensor, losses: Sequence[Tensor], params: Params) -> Solved:
+        """Stack what was found step by step; None stands for steps that a strategy leaves out."""
+        training_losses = torch.stack(list(losses))
+        check_finite_steps(training_losses)
+        check_finite_validation(loss, self.steps)
+        zeros = [torch.zeros_like(signal[0]) for signal in self.signals]
+        columns = zip(*(zeros if row is None else row for row in rows), strict=True)
+        detached = {name: tensor.detach() for name, tensor in params.items()}
+        return Solved(tuple(torch.stack(column) for column in columns), loss.detach(), training_losses, detached)
+
+
+def check_finite_steps(losses: Tensor) -> None:
+    """Refuse an unroll that left the numbers; say at which inner step."""
+    bad = (~torch.isfinite(losses)).nonzero().flatten().tolist()
+    if bad:
+        raise FloatingPointError(
+            f"Every inner step's training loss should be finite. Found {losses[bad[0]].item()} at inner step {bad[0] + 1} of "
+            f"{len(losses)}. Lower the inner learning rate or alpha; nothing was changed."
+        )
+
+
+def check_finite_validation(loss: Tensor, steps: int) -> None:
+    """Refuse a validation loss that is no number."""
+    if not bool(torch.isfinite(loss)):
+        raise FloatingPointError(
+            f"The validation loss after the unroll should be finite. Found {loss.item()} after {steps} inner steps, "
+            f"whose losses "
+            "were finite. Lower the inner learning rate or alpha, or look at the validation data; nothing was changed."
+        )

@@ -1,0 +1,61 @@
+"""`Taught`: what the steps of `craik.distill.Distillation` report."""
+
+import math
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+
+class MetaRecord(NamedTuple):
+    """What a meta-step reports.
+
+    Attributes:
+        validation_loss: L_val at theta_n, before the teacher's step.
+        training_losses: (n,) L_train = L_y + alpha L_h at each inner step.
+        nonfinite: components of the meta-gradient that are NaN or infinite.
+        clipped: finite components that were clipped.
+        norm: of the (clipped) meta-gradient.
+        skipped: the teacher was left as it was, because components were not finite (``nonfinite="skip"``).
+    """
+
+    validation_loss: float
+    training_losses: Float[Tensor, " n"]
+    nonfinite: int
+    clipped: int
+    norm: float
+    skipped: bool
+
+
+class StudentRecord(NamedTuple):
+    """What the student's ordinary steps report: means over their N batches.
+
+    Attributes:
+        label_loss: L_y.
+        teaching_loss: L_h, without alpha.
+    """
+
+    label_loss: float
+    teaching_loss: float
+
+
+class Taught(NamedTuple):
+    """What `Distillation.step` reports: the teacher's part and the student's.
+
+    Attributes:
+        meta: of the teacher's step.
+        student: of the student's ordinary steps with the new teacher.
+    """
+
+    meta: MetaRecord
+    student: StudentRecord
+
+
+def check_finite_step(label_loss: float, teaching_loss: float, step: int) -> None:
+    """Refuse a student step along a loss that is no number."""
+    if not (math.isfinite(label_loss) and math.isfinite(teaching_loss)):
+        raise FloatingPointError(
+            f"The student's losses should be finite. Found a label loss of {label_loss} and a teaching loss of "
+            f"{teaching_loss} at "
+            f"step {step + 1}. Lower the student's learning rate or alpha; that step was not taken."
+        )

@@ -1,0 +1,151 @@
+"""The teacher, hoisted out of the inner loop: it runs once over the batches of all inner steps, and has one backward pass.
+
+Its parameters are constant while the student unrolls, so the targets of all n batches can be formed beforehand, the unroll
+differentiated with respect to them, and the result pulled back through the teacher once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from craik.distill.forward.batch_norm import BatchByBatch
+from craik.distill.forward.precision import precision
+from craik.distill.teachers.signals import Layout, Signals, pack
+from craik.distill.teachers.targets import TeacherOutput
+from craik.params import Params, constants_of, leaves, map_params, parameters_of, zeros_like
+
+STATISTICS = ("per-batch", "pooled")
+
+
+@dataclass(frozen=True)
+class Hoisting:
+    """How a teacher is run over the batches of an unroll.
+
+    Attributes:
+        statistics: what BatchNorm of the teacher in train mode normalises with: "per-batch" runs every inner batch by itself
+            (vectorised; the paper's), "pooled" all n batches as one (another gradient).
+        chunk: how many batches the teacher holds activations of at a time; the backward pass then runs it again, chunk by
+            chunk. None holds all n and runs it once.
+        autocast: the lower precision for `torch.autocast` of the teacher, such as torch.bfloat16 (an approximation); None
+            leaves it as it is. torch converts no float64, so that it changes nothing for a teacher in float64.
+
+    Raises:
+        ValueError: unknown statistics; pooled statistics in chunks, which would be pooled over each chunk alone.
+    """
+
+    statistics: str = "per-batch"
+    chunk: int | None = None
+    autocast: torch.dtype | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if self.statistics not in STATISTICS:
+            raise ValueError(f'`statistics` should be "per-batch" or "pooled". Found {self.statistics!r}.')
+        if self.chunk is not None and (self.chunk < 1 or self.statistics == "pooled"):
+            raise ValueError(
+                "`chunk` should be a number of batches >= 1, and None with pooled statistics, which need all batches at once. "
+                f"Found chunk={self.chunk} with statistics={self.statistics!r}."
+            )
+
+
+class Hoisted(NamedTuple):
+    """The teacher's signals for all inner batches.
+
+    Attributes:
+        signals: each (n, B, ...), detached.
+        layout: what they are.
+        outputs: the same with the teacher's graph, or None where the backward pass runs the teacher again.
+        params: the leaves of that graph.
+    """
+
+    signals: Signals
+    layout: Layout
+    outputs: Signals | None
+    params: Params
+
+
+class Teaching:
+    """A teacher over the stacked batches of an unroll.
+
+    Args:
+        teacher: any module over privileged data. Its buffers are copied: running averages stay as they are.
+        layers: the supervised layers' names.
+        hoisting: in which pieces it is run.
+    """
+
+    def __init__(self, teacher: nn.Module, layers: Sequence[str], hoisting: Hoisting) -> None:
+        self.teacher = teacher
+        self.layers = tuple(layers)
+        self.hoisting = hoisting
+
+    def hoist(self, privileged: Tensor) -> Hoisted:
+        """Run the teacher over (n, B, ...) privileged data."""
+        params = leaves(parameters_of(self.teacher))
+        if self.hoisting.chunk is None:
+            outputs, layout = self.forward(params, privileged)
+            return Hoisted(tuple(output.detach() for output in outputs), layout, outputs, params)
+        return Hoisted(*self.signals(privileged), None, params)
+
+    @torch.no_grad()
+    def signals(self, privileged: Tensor) -> tuple[Signals, Layout]:
+        """Return the signals of (n, B, ...) privileged data without a graph, chunk by chunk."""
+        params = parameters_of(self.teacher)
+        parts = [self.forward(params, part) for part in privileged.split(self.hoisting.chunk or len(privileged))]
+        return tuple(torch.cat(pieces) for pieces in zip(*(found for found, _ in parts), strict=True)), parts[0][1]
+
+    def pull_back(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Params:
+        """Return the gradient of sum(cotangents * signals) with respect to the teacher's parameters."""
+        total = zeros_like(hoisted.params)
+        for outputs, weights in self._graphs(hoisted, privileged, cotangents):
+            reached = [(output, weight) for output, weight in zip(outputs, weights, strict=True) if output.requires_grad]
+            if reached:
+                found = torch.autograd.grad(
+                    [output for output, _ in reached],
+                    list(hoisted.params.values()),
+                    [weight for _, weight in reached],
+                    allow_unused=True,
+                    materialize_grads=True,
+                )
+                for tensor, gradient in zip(total.values(), found, strict=True):
+                    tensor.add_(gradient)
+        return total
+
+    def _graphs(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Iterator[tuple[Signals, Signals]]:
+        if hoisted.outputs is not None:
+            yield hoisted.outputs, cotangents
+            return
+        size = self.hoisting.chunk or len(privileged)
+        for start in range(0, len(privileged), size):
+            part = slice(start, start + size)
+            yield self.forward(hoisted.params, privileged[part])[0], tuple(weight[part] for weight in cotangents)
+
+    def forward(self, params: Params, privileged: Tensor) -> tuple[Signals, Layout]:
+        """Return the signals of (m, B, ...) privileged data, m batches."""
+        buffers = {name: buffer.detach() for name, buffer in self.teacher.named_buffers()}
+        frozen = {name: tensor for name, tensor in constants_of(self.teacher).items() if name not in buffers}
+        layouts: list[Layout] = []
+
+        def one(buffers: Params, batch: Tensor) -> Signals:
+            tensors = frozen | buffers | params
+            lower = torch.autocast(batch.device.type, self.hoisting.autocast, enabled=self.hoisting.autocast is not None)
+            with lower, precision("teacher", batch, self.teacher):
+                output: TeacherOutput = functional_call(self.teacher, tensors, (batch,), tie_weights=True, strict=True)
+            signals, layout = pack(output, self.layers)
+            layouts.append(layout)
+            return signals if self.hoisting.autocast is None else tuple(signal.to(batch.dtype) for signal in signals)
+
+        if self.hoisting.statistics == "pooled":
+            flat = one(map_params(torch.clone, buffers), privileged.flatten(0, 1))
+            return tuple(signal.unflatten(0, privileged.shape[:2]) for signal in flat), layouts[0]
+        copies = {name: tensor.expand(len(privileged), *tensor.shape).clone() for name, tensor in buffers.items()}
+        try:
+            with BatchByBatch():
+                return vmap(one)(copies, privileged), layouts[0]
+        except Exception:  # vmap's refusals have many types, and a fault of the teacher's own comes again below
+            layouts.clear()
+        each = [one(map_params(torch.clone, buffers), batch) for batch in privileged]
+        return tuple(torch.stack(signals) for signals in zip(*each, strict=True)), layouts[0]

@@ -1,0 +1,39 @@
+"""A teacher that mixes the frames of a trajectory over time."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from craik.distill.teachers.targets import Target
+
+
+class TimeMixture(nn.Module):
+    """The Game of Life's teacher (thesis 4.4.2, appendix C.3): every filter's target is a mixture of the frames.
+
+    h*_kl = sum_t softmax_t(phi_tkl) x_t for filter l of supervised layer k.
+
+    Args:
+        frames: T, the number of frames of x*.
+        filters: the number of filters of each supervised layer, by layer name.
+        scale: standard deviation of the initial phi; 0 starts from the plain mean of the frames.
+        generator: of the initial phi.
+
+    Example:
+        >>> teacher = TimeMixture(3, {"0": 8, "2": 16}, scale=0.0, generator=torch.Generator())
+        >>> {name: tuple(target.value.shape) for name, target in teacher(torch.ones(5, 3, 17, 17)).items()}
+        {'0': (5, 8, 17, 17), '2': (5, 16, 17, 17)}
+    """
+
+    def __init__(self, frames: int, filters: Mapping[str, int], *, scale: float, generator: Generator) -> None:
+        super().__init__()
+        self.filters = dict(filters)
+        total = sum(self.filters.values())
+        self.phi = nn.Parameter(scale * torch.randn(frames, total, generator=generator))
+
+    def forward(self, privileged: Float[Tensor, "b t ..."]) -> dict[str, Target]:
+        """Return the targets for trajectories (B, T, *frame), each of shape (B, filters, *frame)."""
+        mixed = torch.einsum("tl,bt...->bl...", self.phi.softmax(0), privileged)
+        parts = mixed.split(list(self.filters.values()), dim=1)
+        return {name: Target(part) for name, part in zip(self.filters, parts, strict=True)}

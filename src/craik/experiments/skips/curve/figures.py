@@ -1,0 +1,42 @@
+"""The rate at which error accumulates against the step length (figure 2.1)."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from craik.experiments.skips.curve.ball_motion import STATES
+from craik.lab import Rows
+from craik.lab.drawing import COLOURS, band, panels
+
+_ROLES = {"slow": "baseline", "fast": "ours"}
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw the rate at which error accumulates against the step length (figure 2.1), for slow and for fast states."""
+    figure, (left, right) = panels(
+        2,
+        caption="Mean error of the predicted position on test boards, divided by the time predicted: after one step (left, the "
+        "axis of figure 2.1) and after as many steps as reach a fixed time ahead (right). The ball moves less (bouncing and "
+        "rolling) or more (falling) than its radius in the frame at the start. Median over seeds, band from the lowest to the "
+        "highest seed; circles mark the least.",
+        height=3.2,
+    )
+    for axes, column, title in ((left, "step_rate", "after one step"), (right, "rate", "at a fixed time ahead")):
+        _draw(axes, rows, column)
+        axes.set(title=title, xlabel="frames in a step")
+    left.set_ylabel("error a frame, world units")
+    right.legend()
+    return {"rate": figure}
+
+
+def _draw(axes: Axes, rows: Rows, column: str) -> None:
+    for state, label in STATES.items():
+        skips, lines = rows.where(state=state).curves("skip", column)
+        band(axes, skips, lines, label, COLOURS[_ROLES[state]])
+        middle = np.median(lines, axis=0)
+        least = int(middle.argmin())
+        axes.plot(skips[least], middle[least], "o", color=COLOURS[_ROLES[state]], markersize=8, markerfacecolor="white")
+    axes.set(xscale="log", ylim=(0, None))
+    ticks = sorted({int(skip) for skip in rows["skip"]})
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()

@@ -1,0 +1,32 @@
+"""What is claimed of the frames that are skipped, and how it is measured."""
+
+from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
+from craik.lab.conditions import high_below, low_above
+
+
+def share_matched(row: Row, kind: str) -> float:
+    """Return the share of slow, or of fast, frames that a prediction was matched with."""
+    return number(row, f"{kind}_matched") / max(1.0, number(row, f"{kind}_frames"))
+
+
+def _ratio(rows: Rows) -> Measurement | None:
+    found = [share_matched(row, "slow") / max(1e-9, share_matched(row, "fast")) for row in rows.where(kind="skips")]
+    return bootstrap(found) if found else None
+
+
+CLAIMS = (
+    Claim(
+        id="skips-timeline.bouncing",
+        text="The model avoids the bouncing in the funnel: slow frames are skipped more often than fast ones.",
+        source="thesis figure 2.8 and section 2.3.3",
+        measure=_ratio,
+        condition=high_below(1, of="share of slow frames matched over share of fast ones, median over seeds,"),
+    ),
+    Claim(
+        id="skips-timeline.variable",
+        text="It skips a variable number of frames, more than one on average.",
+        source="thesis figure 2.8 and section 2.3.3",
+        measure=OverSeeds("mean_skip", {"kind": "skips"}),
+        condition=low_above(1.5, of="mean frames a prediction skips ahead, median over seeds,"),
+    ),
+)

@@ -1,0 +1,26 @@
+"""What is claimed of the two networks' consistency."""
+
+from craik.lab import Claim, Measurement, Rows, bootstrap, number
+from craik.lab.conditions import low_above
+
+
+def times_more_consistent(rows: Rows) -> Measurement | None:
+    """Return by how much averaging's inconsistency, as walked, exceeds the AND-mask's: the median ratio over seeds."""
+    ratios = [
+        number(group.where(kind="summary", method="mean")[0], "walked")
+        / number(group.where(kind="summary", method="and-mask")[0], "walked")
+        for group in rows.by("seed").values()
+        if len(group.where(kind="summary")) == 2
+    ]
+    return bootstrap(ratios) if ratios else None
+
+
+CLAIMS = (
+    Claim(
+        id="audit.and-mask-increases-consistency",
+        text="Following what environments agree on leads to minima of higher consistency than averaging does.",
+        source="thesis section 3.2.3; paper section 2.3",
+        measure=times_more_consistent,
+        condition=low_above(1, of="inconsistency of averaging over that of the AND-mask, by walks over true losses,"),
+    ),
+)

@@ -1,0 +1,29 @@
+"""Test accuracy against the number of environments (figure B.6)."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from craik.experiments.spirals.methods import LABELS, ROLES
+from craik.lab import Rows
+from craik.lab.drawing import COLOURS, panels
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw test accuracy against the number of environments: the best run and every run (figure B.6)."""
+    figure, (axes,) = panels(
+        caption="Test accuracy against the number of training environments. Line: the best run, as in the texts; dots: every "
+        "seed. The examples of all environments together are the same everywhere. Dotted: chance.",
+        height=2.9,
+    )
+    for method in ("and-mask", "mean"):
+        some, colour = rows.where(method=method), COLOURS[ROLES[method]]
+        if some:
+            counts, lines = some.curves("environments", "test_accuracy")
+            axes.plot(counts, np.nanmax(lines, axis=0), color=colour, label=LABELS[method])
+            for line in lines:
+                axes.plot(counts, line, ".", color=colour, alpha=0.6)
+    axes.axhline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+    axes.set_xscale("log", base=2)
+    axes.set(xlabel="training environments", ylabel="test accuracy", ylim=(0.4, 1.03))
+    axes.legend(loc="center right")
+    return {"environments": figure}

@@ -1,0 +1,27 @@
+"""Test accuracy by variant."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from craik.experiments.spirals.sensitivity.run import VARIANTS
+from craik.lab import Rows
+from craik.lab.drawing import COLOURS, panels
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw each variant's test accuracies, hollow where the run had not converged."""
+    names = [name for name in VARIANTS if rows.where(variant=name)]
+    figure, (axes,) = panels(
+        caption="Test accuracy by variant, one dot a seed, the median as a bar; hollow: training had not converged.",
+        height=0.6 + 0.32 * len(names),
+    )
+    for index, name in enumerate(names):
+        for converged in (True, False):
+            some = rows.where(variant=name, converged=converged)["test_accuracy"]
+            face = COLOURS["ours"] if converged else "white"
+            axes.plot(some, [index] * len(some), "o", color=COLOURS["ours"], markerfacecolor=face, markersize=5)
+        axes.plot([np.median(rows.where(variant=name)["test_accuracy"])], [index], "|", color="black", markersize=14)
+    axes.axvline(0.5, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+    axes.set(yticks=range(len(names)), xlabel="test accuracy", xlim=(0.4, 1.03), ylim=(len(names) - 0.5, -0.5))
+    axes.set_yticklabels(names)
+    return {"variants": figure}

@@ -1,0 +1,58 @@
+"""Matrix-free solvers: H^-1 v from products with H alone, for a vector in parts, a tensor each."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+Vector = tuple[Tensor, ...]
+"""A vector in parts, as a model's parameters are: tensors of any shapes."""
+
+Operator = Callable[[Vector], Vector]
+"""A symmetric matrix H, as its product with a vector."""
+
+
+def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations: int) -> Vector:
+    """Return H^-1 v after at most so many iterations of conjugate gradients (Hestenes and Stiefel, 1952).
+
+    Args:
+        operator: the product with H, which should be positive definite.
+        vector: v.
+        iterations: the most that are taken; fewer where the residual is exactly 0.
+    """
+    residual = direction = tuple(vector)
+    found = tuple(torch.zeros_like(part) for part in vector)
+    square = _dot(residual, residual)
+    for _ in range(iterations):
+        if float(square) == 0.0:
+            break
+        image = operator(direction)
+        step = square / _dot(direction, image)
+        found, residual = _add_scaled(found, step, direction), _add_scaled(residual, -step, image)
+        square, last = _dot(residual, residual), square
+        direction = _add_scaled(residual, square / last, direction)
+    return found
+
+
+def neumann_series(operator: Operator, vector: Sequence[Tensor], terms: int, scale: float) -> Vector:
+    """Return scale * sum_{j < terms} (1 - scale H)^j v, which tends to H^-1 v (Lorraine et al., 2020, section 4).
+
+    Args:
+        operator: the product with H.
+        vector: v.
+        terms: of the series, the zeroth included; terms - 1 products are taken.
+        scale: positive, below 2 over the largest eigenvalue of H, or the series grows.
+    """
+    term = total = tuple(vector)
+    for _ in range(terms - 1):
+        term = _add_scaled(term, -scale, operator(term))
+        total = _add_scaled(total, 1.0, term)
+    return tuple(scale * part for part in total)
+
+
+def _dot(first: Vector, second: Vector) -> Tensor:
+    return torch.stack([(a * b).sum() for a, b in zip(first, second, strict=True)]).sum()
+
+
+def _add_scaled(first: Vector, factor: float | Tensor, second: Vector) -> Vector:
+    return tuple(a + factor * b for a, b in zip(first, second, strict=True))

@@ -1,0 +1,64 @@
+import pytest
+import torch
+
+from craik.solvers import conjugate_gradients, neumann_series
+
+SHAPES = ((2, 3), (4,), ())
+SIZE = 11
+
+
+def problem():
+    """A positive definite matrix with eigenvalues in [1, 2], as an operator on parts, and a vector of such parts."""
+    generator = torch.Generator().manual_seed(0)
+    rotation = torch.linalg.qr(torch.randn(SIZE, SIZE, generator=generator, dtype=torch.float64)).Q
+    matrix = rotation @ torch.diag(torch.linspace(1, 2, SIZE, dtype=torch.float64)) @ rotation.T
+    vector = torch.randn(SIZE, generator=generator, dtype=torch.float64)
+    return matrix, (lambda parts: split(matrix @ flat(parts))), split(vector)
+
+
+def flat(parts):
+    return torch.cat([part.flatten() for part in parts])
+
+
+def split(vector):
+    sizes = [max(1, torch.Size(shape).numel()) for shape in SHAPES]
+    return tuple(part.reshape(shape) for part, shape in zip(vector.split(sizes), SHAPES, strict=True))
+
+
+def test_conjugate_gradients_end_after_as_many_iterations_as_dimensions():
+    matrix, operator, vector = problem()
+    found = conjugate_gradients(operator, vector, SIZE)
+    assert [part.shape for part in found] == [part.shape for part in vector]
+    torch.testing.assert_close(flat(found), torch.linalg.solve(matrix, flat(vector)), rtol=1e-10, atol=1e-12)
+
+
+def test_conjugate_gradients_come_nearer_with_every_iteration():
+    matrix, operator, vector = problem()
+    wanted = torch.linalg.solve(matrix, flat(vector))
+    errors = [float((flat(conjugate_gradients(operator, vector, count)) - wanted).norm()) for count in range(6)]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_conjugate_gradients_stop_at_the_solution():
+    zeros = split(torch.zeros(SIZE, dtype=torch.float64))
+
+    def never(parts):
+        raise AssertionError("no product is needed")
+
+    assert not flat(conjugate_gradients(never, zeros, 5)).any()
+
+
+def test_a_neumann_series_tends_to_the_inverse():
+    matrix, operator, vector = problem()
+    found = neumann_series(operator, vector, terms=60, scale=0.5)
+    torch.testing.assert_close(flat(found), torch.linalg.solve(matrix, flat(vector)), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3])
+def test_a_neumann_series_is_its_formula(terms):
+    matrix, operator, vector = problem()
+    power, total = flat(vector), flat(vector)
+    for _ in range(terms - 1):
+        power = power - 0.3 * matrix @ power
+        total = total + power
+    torch.testing.assert_close(flat(neumann_series(operator, vector, terms, 0.3)), 0.3 * total)
