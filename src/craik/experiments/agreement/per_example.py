@@ -38,12 +38,12 @@ class Training:
     Args:
         seed: of the initial weights and the batches.
         width: channels of the residual network's first convolution.
-        norm: GroupNorm keeps the examples apart; BatchNorm is differentiated through the whole batch's statistics.
-        batch: examples, so environments, in a step.
         learning_rate: Adam's initial learning rate.
         drops: shares of the training after which the learning rate falls to a tenth.
-        weight_decay: added to the gradient after the mask.
         epochs: passes over the training images.
+        norm: GroupNorm keeps the examples apart; BatchNorm is differentiated through the whole batch's statistics.
+        batch: examples, so environments, in a step.
+        weight_decay: added to the gradient after the mask.
 
     Raises:
         ValueError: a number outside its limits.
@@ -51,12 +51,12 @@ class Training:
 
     seed: int
     width: Annotated[int, Ge(1)]
+    learning_rate: Positive
+    drops: tuple[Share, ...]
+    epochs: Annotated[int, Ge(1)]
     norm: Norm = "group"
     batch: Batch = 80
-    learning_rate: Positive = 5e-3
-    drops: tuple[Share, ...] = (0.5, 0.75)
     weight_decay: Annotated[float, Ge(0)] = 1e-6
-    epochs: Annotated[int, Ge(1)] = 80
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -37,6 +37,19 @@ _TRIED = (
 )
 _SOURCE = "ours; the construction is Arjovsky et al. 2019, section 5.2"
 
+
+def _better(name: str, text: str, selection: str) -> Claim:
+    return Claim(
+        id=f"coloured-digits.{name}",
+        kind="ours",
+        text=text,
+        source=_SOURCE,
+        measure=lambda rows: over("and-mask", selection, rows),
+        condition=low_above(0, of=f"difference of test accuracies under {selection} selection, median over seeds,"),
+        tried=_TRIED,
+    )
+
+
 CLAIMS = (
     Claim(
         id="coloured-digits.erm",
@@ -46,24 +59,8 @@ CLAIMS = (
         measure=plain,
         condition=high_below(0.5, of="test accuracy under training-domain selection, median over seeds,"),
     ),
-    Claim(
-        id="coloured-digits.and-mask",
-        kind="ours",
-        text="The AND-mask does better than plain training on the test environment.",
-        source=_SOURCE,
-        measure=lambda rows: over("and-mask", "training-domain", rows),
-        condition=low_above(0, of="difference of test accuracies under training-domain selection, median over seeds,"),
-        tried=_TRIED,
-    ),
-    Claim(
-        id="coloured-digits.and-mask-oracle",
-        kind="ours",
-        text="It does so when settings are selected on the test environment.",
-        source=_SOURCE,
-        measure=lambda rows: over("and-mask", "oracle", rows),
-        condition=low_above(0, of="difference of test accuracies under oracle selection, median over seeds,"),
-        tried=_TRIED,
-    ),
+    _better("and-mask", "The AND-mask does better than plain training on the test environment.", "training-domain"),
+    _better("and-mask-oracle", "It does so when settings are selected on the test environment.", "oracle"),
     Claim(
         id="coloured-digits.signs-agree",
         kind="ours",

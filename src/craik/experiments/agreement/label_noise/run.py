@@ -49,7 +49,7 @@ class Config:
 
     def trial(self, learning_rate: float) -> Training:
         """Return the settings of one trial's training."""
-        return Training(self.seed, WIDTHS[self.training], learning_rate=learning_rate, drops=self.drops, epochs=self.epochs)
+        return Training(self.seed, WIDTHS[self.training], learning_rate, self.drops, self.epochs)
 
     def trials(self) -> list[tuple[str, float, float]]:
         """Return each trial's method, threshold (0 for averaging) and learning rate."""

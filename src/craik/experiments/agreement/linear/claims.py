@@ -46,6 +46,19 @@ _PACE = (
 )
 _OFF = "largest distance of any weight from it, on all, the first two and the last two environments, median over seeds,"
 
+
+def _shared(rule: str, text: str) -> Claim:
+    return Claim(
+        id=f"linear.{rule}",
+        text=text,
+        source=_SOURCE,
+        printed="(0, 0, 0, 0, 3)",
+        measure=lambda rows: off_invariant(rule, rows),
+        condition=high_at_most(0.1, of=_OFF),
+        tried=_PACE,
+    )
+
+
 CLAIMS = (
     Claim(
         id="linear.patchworks",
@@ -64,24 +77,11 @@ CLAIMS = (
         measure=lambda rows: held_out_loss("mean", rows, "min"),
         condition=low_at_least(0.25, of="least of their losses there (predicting 0 would cost 0.5), median over seeds,"),
     ),
-    Claim(
-        id="linear.and-mask",
-        text="The AND-mask converges to the only solution that any two environments show, approximately (0, 0, 0, 0, 3).",
-        source=_SOURCE,
-        printed="(0, 0, 0, 0, 3)",
-        measure=lambda rows: off_invariant("and-mask", rows),
-        condition=high_at_most(0.1, of=_OFF),
-        tried=_PACE,
+    _shared(
+        "and-mask",
+        "The AND-mask converges to the only solution that any two environments show, approximately (0, 0, 0, 0, 3).",
     ),
-    Claim(
-        id="linear.geometric-mean",
-        text="So does the geometric mean.",
-        source=_SOURCE,
-        printed="(0, 0, 0, 0, 3)",
-        measure=lambda rows: off_invariant("geometric-mean", rows),
-        condition=high_at_most(0.1, of=_OFF),
-        tried=_PACE,
-    ),
+    _shared("geometric-mean", "So does the geometric mean."),
     Claim(
         id="linear.generalises",
         text="With the AND-mask the loss on left-out environments is low.",

@@ -51,15 +51,15 @@ class Config:
     """Rescale what survives the mask, as the published code's instructions do."""
     width: Annotated[int, Ge(1)] = WIDTHS["quick"]
     """Channels of the residual network's first convolution; the texts' network has 64."""
-    norm: Norm = "group"
+    norm: Norm = Training.norm
     """GroupNorm keeps the examples apart; BatchNorm is the texts', differentiated through the whole batch's statistics."""
-    batch: Batch = 80
+    batch: Batch = Training.batch
     """Examples, so environments, in a step."""
     learning_rate: Positive = 5e-3
     """Adam's initial learning rate; the texts have 5e-4 for CIFAR-10."""
     drops: tuple[Share, ...] = (0.5, 0.75)
     """Shares of the training after which the learning rate falls to a tenth; none: it stays."""
-    weight_decay: Annotated[float, Ge(0)] = 1e-6
+    weight_decay: Annotated[float, Ge(0)] = Training.weight_decay
     """Added to the gradient after the mask, as in the published code's instructions."""
     epochs: Annotated[int, Ge(1)] = 80
     """Passes over the training images."""
@@ -73,7 +73,7 @@ class Config:
     def training(self) -> Training:
         """Return the settings of each trial's training: all but labels and threshold."""
         return Training(
-            self.seed, self.width, self.norm, self.batch, self.learning_rate, self.drops, self.weight_decay, self.epochs
+            self.seed, self.width, self.learning_rate, self.drops, self.epochs, self.norm, self.batch, self.weight_decay
         )
 
 

@@ -25,6 +25,18 @@ def _tightness(rows: Rows) -> Measurement | None:
     return bootstrap([number(row, "inconsistency") / number(row, "corrected") for row in some]) if some else None
 
 
+def _volume(times: int, curvature: float, text: str, source: str, tried: str) -> Claim:
+    return Claim(
+        id=f"hessians.volume-{times}",
+        text=text,
+        source=source,
+        printed=str(times),
+        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": curvature}),
+        condition=within_share(0.1, times, of="ratio of volumes"),
+        tried=tried,
+    )
+
+
 CLAIMS = (
     Claim(
         id="hessians.geometric-volume",
@@ -34,32 +46,26 @@ CLAIMS = (
         measure=_Largest("geometric_volume", {"kind": "caption"}),
         condition=within(1e-6, 1, of="its volume over that of H_A"),
     ),
-    Claim(
-        id="hessians.volume-5",
-        text="For diag(0.05, 1) and diag(1, 0.05) the arithmetic mean's volume is 5 times bigger.",
-        source="thesis figure 3.3",
-        printed="5",
-        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": 0.05}),
-        condition=within_share(0.1, 5, of="ratio of volumes"),
-        tried="Erratum 3: the determinants' ratio is 5.5, and volume goes with its root (caption of figure B.3).",
+    _volume(
+        5,
+        0.05,
+        "For diag(0.05, 1) and diag(1, 0.05) the arithmetic mean's volume is 5 times bigger.",
+        "thesis figure 3.3",
+        "Erratum 3: the determinants' ratio is 5.5, and volume goes with its root (caption of figure B.3).",
     ),
-    Claim(
-        id="hessians.volume-25",
-        text="For diag(0.01, 1) and diag(1, 0.01) it is 25 times bigger.",
-        source="thesis figure B.3",
-        printed="25",
-        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": 0.01}),
-        condition=within_share(0.1, 25, of="ratio of volumes"),
-        tried="Erratum 3: 25.5 is the determinants' ratio, and volume goes with its root, as the caption itself says.",
+    _volume(
+        25,
+        0.01,
+        "For diag(0.01, 1) and diag(1, 0.01) it is 25 times bigger.",
+        "thesis figure B.3",
+        "Erratum 3: 25.5 is the determinants' ratio, and volume goes with its root, as the caption itself says.",
     ),
-    Claim(
-        id="hessians.volume-100",
-        text="For diag(0.01, 1) and diag(1, 0.01) it is 100 times bigger.",
-        source="paper figures 3 and 12",
-        printed="100",
-        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": 0.01}),
-        condition=within_share(0.1, 100, of="ratio of volumes"),
-        tried="Erratum 3: neither volumes (5.05) nor determinants (25.5) give 100. The Hessians' condition number does, and, "
+    _volume(
+        100,
+        0.01,
+        "For diag(0.01, 1) and diag(1, 0.01) it is 100 times bigger.",
+        "paper figures 3 and 12",
+        "Erratum 3: neither volumes (5.05) nor determinants (25.5) give 100. The Hessians' condition number does, and, "
         "nearly, the determinant of their sum in place of their mean over that of the geometric mean (102).",
     ),
     Claim(

@@ -19,6 +19,7 @@ def _fade(rows: Rows) -> Measurement | None:
     return bootstrap([float(step.max()) for step in steps if step.size]) if groups else None
 
 
+_SOURCE = "thesis section 3.1 and figure 3.1; paper section 1 and figure 1"
 _ALONE = (
     f"share of random starts that end within {CLOSE:g} of it, the larger of A and B (a valley's floor passes through the "
     f"minimum, and {2 * CLOSE / (BOX[1] - BOX[0]):.1%} of starts lie so near by chance),"
@@ -28,7 +29,7 @@ CLAIMS = (
     Claim(
         id="landscapes.alone",
         text="From either environment's loss alone, the probability of finding the inconsistent minimum is zero.",
-        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        source=_SOURCE,
         printed="0",
         measure=either_alone,
         condition=at_most(0.02, of=_ALONE),
@@ -36,14 +37,14 @@ CLAIMS = (
     Claim(
         id="landscapes.mean",
         text="From the averaged loss, descent converges to either minimum, and the loss does not tell them apart.",
-        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        source=_SOURCE,
         measure=OverSeeds("patchwork", {"kind": "outcome", "method": "mean"}),
         condition=between(0.2, 0.8, of="share of random starts that end in the inconsistent minimum"),
     ),
     Claim(
         id="landscapes.shared",
         text="The consistent minimum can be reached by training on one environment only.",
-        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        source=_SOURCE,
         measure=OverSeeds("consistent", {"kind": "outcome", "method": "A alone"}),
         condition=at_least(0.1, of="share of random starts that reach it on environment A alone"),
     ),

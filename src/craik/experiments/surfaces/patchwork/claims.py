@@ -21,13 +21,14 @@ def _unexplained(environment: str, version: str) -> OverSeeds:
     return OverSeeds(f"unexplained_{environment}", {"kind": "loss", "version": version, "theta_6": 1.0})
 
 
+_SOURCE = "thesis appendix B.1.1, figure B.1; paper, the same appendix"
 _GOOD = at_most(0.1, of="mean squared error as a share of the target's variance in that environment")
 
 CLAIMS = (
     Claim(
         id="patchwork.fits-a",
         text="theta* = (100, -50, 100, -75, 1, 1) provides a good fit for environment A.",
-        source="thesis appendix B.1.1, figure B.1; paper, the same appendix",
+        source=_SOURCE,
         printed="small",
         measure=_unexplained("a", "printed"),
         condition=_GOOD,
@@ -45,7 +46,7 @@ CLAIMS = (
     Claim(
         id="patchwork.fits-b",
         text="theta* provides a good fit for environment B.",
-        source="thesis appendix B.1.1, figure B.1; paper, the same appendix",
+        source=_SOURCE,
         printed="small",
         measure=_unexplained("b", "printed"),
         condition=_GOOD,
@@ -53,7 +54,7 @@ CLAIMS = (
     Claim(
         id="patchwork.a-unchanged",
         text="Changing theta_6 leaves the loss of environment A almost unchanged.",
-        source="thesis appendix B.1.1, figure B.1; paper, the same appendix",
+        source=_SOURCE,
         printed="about 0",
         measure=change_in_a,
         condition=high_at_most(1e-6, of="by how much loss A changes over every theta_6 from 1 to -8"),
