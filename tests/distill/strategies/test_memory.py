@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from craik.cli.bench import folder, load_package
 from torch import nn
 
 import distill_models as models
+from craik.cli.bench import folder, load_package
 from craik.distill import (
     SGD,
     Adam,
