@@ -8,7 +8,7 @@ import pytest
 from craik.lab.experiment import listing
 from craik.lab.running.runfiles import find_runs
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
 
 LARGE = {"agreement/linear/paper", "spirals/sensitivity/paper"}

@@ -17,7 +17,7 @@ from craik.cli import COMMANDS
 from craik.lab.experiment import listing, load
 from craik.lab.fields import RESERVED, settings_of
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+|~~~+) *(?P<language>\w*)[^\n]*\n(?P<code>.*?)^ *(?P=fence) *$", re.M | re.S)

@@ -5,7 +5,7 @@ from pathlib import Path
 from craik.lab.experiment import listing
 from craik.lab.showing.pages import pages
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_pages_are_up_to_date():
