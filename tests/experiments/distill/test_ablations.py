@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.distill.ablations import methods as _ablation_methods
+from craik.experiments.distill.ablations import fixed_teachers as _ablation_methods
 from craik.experiments.distill.ablations import run as distill_ablations
 from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
 from craik.experiments.distill.mujoco import run as distill_mujoco

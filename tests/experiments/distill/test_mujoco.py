@@ -5,8 +5,8 @@ import torch
 
 from craik.experiments.distill.bodies import Look, rows_of, watch
 from craik.experiments.distill.measured import Measured
+from craik.experiments.distill.mujoco import baselines as _mujoco_settings
 from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.experiments.distill.mujoco import settings as _mujoco_settings
 from craik.experiments.distill.mujoco.figures import TABLE
 from craik.lab import judge
 from craik.nn.perceptrons import relu_mlp

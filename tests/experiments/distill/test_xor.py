@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.steps import shuffled
+from craik.experiments.distill.training import shuffled
 from craik.experiments.distill.xor import run as distill_xor
 from craik.lab import judge
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.steps import now_and_then
+from craik.experiments.distill.training import now_and_then
 from craik.lab import Row
 from craik.tasks.bodies.mujoco import bin_errors
 from craik.tasks.privileged import Part, PrivilegedData

@@ -12,7 +12,7 @@ from itertools import product
 from matplotlib.figure import Figure
 
 from craik.experiments.distill.ablations.figures import CLAIMS, draw_errors, draw_outcomes
-from craik.experiments.distill.ablations.methods import train_ablated, train_other
+from craik.experiments.distill.ablations.fixed_teachers import train_ablated, train_other
 from craik.experiments.distill.ablations.variants import ABLATED, LABELS, OTHERS, Trial, noise_frames
 from craik.experiments.distill.bodies import Look, rows_of, watch
 from craik.experiments.distill.mujoco import run as distill_mujoco

@@ -17,7 +17,7 @@ from craik.experiments.distill.life import networks
 from craik.experiments.distill.life.figures import CLAIMS, draw_accuracy
 from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.steps import ordinary_steps, shuffled
+from craik.experiments.distill.training import ordinary_steps, shuffled
 from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.tasks.pictures.life import LifeData, life

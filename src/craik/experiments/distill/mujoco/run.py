@@ -18,10 +18,10 @@ from torch.nn.functional import cross_entropy
 
 from craik.distill import SGD, Distillation, Examples, GatedSquaredError, Lesson, UnitsTeacher, Unrolling, split_rows
 from craik.experiments.distill.bodies import Look, rows_of, watch
+from craik.experiments.distill.mujoco.baselines import PRINTED, Method, Printed, Setting, without_direction
 from craik.experiments.distill.mujoco.figures import CLAIMS, draw_errors, draw_gaps
-from craik.experiments.distill.mujoco.settings import PRINTED, Method, Printed, Setting, without_direction
 from craik.experiments.distill.splits import check_split
-from craik.experiments.distill.steps import ordinary_steps, rounds_of, shuffled
+from craik.experiments.distill.training import ordinary_steps, rounds_of, shuffled
 from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, one_of, positive
 from craik.nn.convolutions import trajectory_network

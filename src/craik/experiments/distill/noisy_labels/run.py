@@ -18,7 +18,7 @@ from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.noisy_labels.calibration import calibration, calibration_error
 from craik.experiments.distill.noisy_labels.figures import CLAIMS, draw_calibration, draw_losses
 from craik.experiments.distill.splits import check_split
-from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
+from craik.experiments.distill.training import now_and_then, ordinary_steps, rounds_of, shuffled
 from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive
 from craik.nn.perceptrons import relu_mlp

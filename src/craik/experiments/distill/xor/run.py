@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.splits import check_split
-from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
+from craik.experiments.distill.training import now_and_then, ordinary_steps, rounds_of, shuffled
 from craik.experiments.distill.xor.figures import CLAIMS, heat_maps
 from craik.lab import Row, Rows, number
 from craik.lab.limits import at_least, between, not_empty, positive

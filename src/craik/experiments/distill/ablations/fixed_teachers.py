@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from craik.distill import GatedSquaredError
 from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
 from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.experiments.distill.mujoco.settings import PRINTED
-from craik.experiments.distill.steps import ordinary_steps, rounds_of, shuffled
+from craik.experiments.distill.mujoco.baselines import PRINTED
+from craik.experiments.distill.training import ordinary_steps, rounds_of, shuffled
 from craik.nn.convolutions import trajectory_network
 from craik.tasks.bodies.mujoco import BINS
 from craik.tasks.bodies.rollouts import STEPS
