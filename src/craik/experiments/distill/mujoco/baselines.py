@@ -1,26 +1,15 @@
-"""The published settings of the experiments on simulated bodies, and what a grid's runs differ in."""
+"""Students of simulated bodies without a teacher, plain or with an auxiliary head, over the grids of tables C.2 and C.3."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-Method = Literal["no-teacher", "auxiliary", "ldt"]
-
-
-class Printed(NamedTuple):
-    """Table C.5: the settings of LDT that the authors found best for an environment."""
-
-    meta_beta1: float
-    log10_alpha: float
-    validation: float
-
-
-PRINTED: dict[str, Printed] = {
-    "Swimmer": Printed(0.9, 2.5, 0.3),
-    "Walker2d": Printed(0.9, 3.0, 0.5),
-    "Hopper": Printed(0.0, 2.5, 0.3),
-    "HalfCheetah": Printed(0.0, 2.5, 0.7),
-}
+from craik.experiments.distill.bodies import Training, label_loss
+from craik.experiments.distill.training import ordinary_steps, shuffled
+from craik.nn.perceptrons import relu_mlp
+from craik.tasks.privileged import Part
 
 
 class Setting(NamedTuple):
@@ -32,11 +21,28 @@ class Setting(NamedTuple):
     weight: float
 
 
+def train_plainly(config: Training, student: nn.Sequential, examples: Part, setting: Setting) -> Iterator[int]:
+    """Train a student in place without a teacher, with an auxiliary head if it has a weight; yield after every round."""
+    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    wanted = examples.privileged.flatten(1)
+    head = relu_mlp((config.student_widths[-1], wanted.shape[1]), generator)
+    groups = [*without_direction(student, setting.decay), *without_direction(head, setting.decay)]
+    optimizer = torch.optim.Adam(groups, setting.lr)
+    batches = shuffled(torch.arange(len(examples.y)), setting.batch, generator)
+
+    def losses(rows: Tensor) -> Tensor:
+        hidden = student[:-1](examples.x[rows])
+        loss = label_loss(student[-1](hidden), examples.y[rows]).mean()
+        return loss + setting.weight * (head(hidden) - wanted[rows]).square().mean() if setting.weight > 0 else loss
+
+    yield from ordinary_steps(losses, batches, optimizer, config.rounds * config.student_steps, config.student_steps)
+
+
 def without_direction(module: nn.Module, decay: float) -> list[dict[str, object]]:
     """Return parameter groups with weight decay on all but the directions of weight norm.
 
     A direction's length changes nothing that the network computes, but L2 inside Adam shrinks that of a dead unit to 0
-    within some thousand steps, and then the weight is 0 / 0 (docs/deviations.md).
+    within some thousand steps, and then the weight is 0 / 0 (README.md, deviations).
     """
     named = list(module.named_parameters())
     directions = [parameter for name, parameter in named if name.endswith("original1")]
