@@ -49,7 +49,11 @@ def best_of_seeds(rows: Rows, key: str, best: Callable[..., Row] = min) -> Rows:
         key: "selection" for choosing on held-out examples, "as_printed" for choosing as the papers do, on test data.
         best: ``max`` for accuracies, ``min`` for losses and errors.
     """
-    return Rows(best(group, key=lambda row: number(row, key)) for group in rows.by("seed").values())
+
+    def value(row: Row) -> float:
+        return number(row, key)
+
+    return Rows(best(group, key=value) for group in rows.by("seed").values())
 
 
 def ratio(ours: Rows, theirs: Rows, key: str) -> Measurement | None:
