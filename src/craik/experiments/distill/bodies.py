@@ -61,7 +61,7 @@ class Training:
     """n, the steps of an unroll; table C.6 has 96."""
     student_steps: Count = 24
     """N, ordinary steps after each meta-step (table C.6)."""
-    batch: int = 24
+    batch: Count = 24
     """Examples of a step of LDT, inner or ordinary (table C.6)."""
     inner_lr: Positive = 1e-2
     """Learning rate of the inner SGD (table C.5); its momentum is 0.75 and its L2 1e-8 (table C.6)."""
