@@ -1,6 +1,6 @@
 """Benchmarks: ratios against plain backpropagation and against peers, measured in one run.
 
-`craik bench NAME` imports this folder as the package `craik_benchmarks` (see `craik.cli.benches`). A benchmark is one file
+`craik bench NAME` imports this folder as the package `craik_benchmarks` (see `craik.cli.bench`). A benchmark is one file
 of this folder; what benchmarks are made of lies in the folders below it. A benchmark defines
 
 - `Config`, a frozen dataclass of settings with a sentence a field, from which the command line derives its options,

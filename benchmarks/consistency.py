@@ -21,7 +21,7 @@ from torch.nn.functional import cross_entropy
 
 from craik.lab import Row
 from craik.nn.perceptrons import mlp
-from craik.surfaces import Choices, Landscape, Score, inconsistency, landscape_of_model
+from craik.surfaces import Consistency, Landscape, Score, Subspace, inconsistency, landscape_of_model
 
 Announce = Callable[[str], None]
 
@@ -107,17 +107,15 @@ def step_of(method: str, losses: Landscape, ridge: float, basis: int, iterations
     if method != "score":
         vector = torch.randn(losses.point.shape, generator=Generator().manual_seed(seed))
         return lambda: losses.product(0, vector, "hessian" if method == "hessian" else "gauss-newton")
-    choices = Choices(
+    consistency = Consistency(
         epsilon=1e-2,
         ridge=ridge,
         curvature="gauss-newton",
-        method="subspace",
-        iterations=iterations,
-        basis=basis,
+        search=Subspace(iterations, basis=basis),
         walk=False,
         not_minimum="ignore",
     )
-    return lambda: inconsistency(losses, choices, Generator().manual_seed(seed))
+    return lambda: inconsistency(losses, consistency, Generator().manual_seed(seed))
 
 
 def run(config: Config, announce: Announce) -> Iterator[Row]:

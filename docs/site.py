@@ -70,17 +70,27 @@ def docstring(path: Path) -> str:
     return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
 
 
-@cache
 def imported(module: str) -> dict[str, str]:
     """The names that a module imports from craik, and where each is defined, through the doors on the way."""
+    return {name: defined(place.rpartition(".")[0], name, ()) for name, place in sorted(imports_of(module).items())}
+
+
+def defined(module: str, name: str, above: tuple[str, ...]) -> str:
+    """Where a name that is imported from a module is defined; modules that import each other end the search."""
+    further = imports_of(module).get(name)
+    return (
+        defined(further.rpartition(".")[0], name, (*above, module)) if further and module not in above else f"{module}.{name}"
+    )
+
+
+@cache
+def imports_of(module: str) -> dict[str, str]:
+    """The names that a module itself imports from craik, each with the place it names."""
     base = SOURCE.parent.joinpath(*module.split("."))
     file = next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
-    found: dict[str, str] = {}
-    for node in ast.parse(file.read_text(encoding="utf-8")).body if file else ():
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("craik."):
-            inner = imported(node.module)
-            found |= {alias.name: inner.get(alias.name, f"{node.module}.{alias.name}") for alias in node.names}
-    return dict(sorted(found.items()))
+    nodes = ast.parse(file.read_text(encoding="utf-8")).body if file else []
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("craik.")]
+    return {alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
 
 
 def generated(readme: Path) -> str:

@@ -2,12 +2,12 @@
 
 import torch
 
-from craik.tasks.bodies.mujoco import BINS
+from craik.tasks.bodies.quantiles import BINS
 from craik.tasks.bodies.rollouts import STEPS
 from craik.tasks.privileged import Part, PrivilegedData
 
 
-def made_up_data(environment, seed, train, selection, test, alive_bonus, on_progress=None):
+def made_up_data(environment, seed, sizes, alive_bonus="always", on_progress=None):
     generator = torch.Generator().manual_seed(seed + len(environment))
 
     def draw(count):
@@ -15,4 +15,4 @@ def made_up_data(environment, seed, train, selection, test, alive_bonus, on_prog
         frames = x[:, None, :3] + 0.1 * torch.randn(count, STEPS, 3, generator=generator)
         return Part(x, frames, ((x[:, 0].sigmoid() * BINS).long()).clamp(max=BINS - 1))
 
-    return PrivilegedData(draw(train), draw(selection), draw(test))
+    return PrivilegedData(draw(sizes.train), draw(sizes.selection), draw(sizes.test))

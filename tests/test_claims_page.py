@@ -1,15 +1,21 @@
-"""docs/claims.md is what `make docs` makes of the rows recorded under results/."""
+"""The index of claims and the verdicts in the experiments' READMEs are what `make pages` makes of the records."""
 
 from pathlib import Path
 
-from craik.lab.showing.claims import write_claims_markdown
+from craik.lab.experiment import listing
+from craik.lab.showing.pages import pages
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_claims_page_is_up_to_date(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)  # the page names the folder as it was given
-    page = tmp_path / "claims.md"
-    write_claims_markdown(Path("results"), page)
-    fresh = page.read_text(encoding="utf-8").splitlines()[4:]  # below the line that names the command and its file
-    assert (ROOT / "docs/claims.md").read_text(encoding="utf-8").splitlines()[4:] == fresh, "run `make docs`"
+def test_the_pages_are_up_to_date():
+    found = pages(ROOT / "results")
+    assert len(found) == 1 + len(listing())
+    stale = [path for path, text in found.items() if path.read_text(encoding="utf-8") != text]
+    assert stale == [], "run `make pages`"
+
+
+def test_the_index_is_one_line_an_experiment():
+    lines = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 120
+    assert sum(line.startswith("| [") for line in lines) == len(listing())

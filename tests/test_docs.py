@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from craik.cli import COMMANDS
-from craik.lab.experiment import load, names
+from craik.lab.experiment import listing, load
 from craik.lab.fields import RESERVED, settings_of
 
 ROOT = Path(__file__).parents[1]
@@ -80,9 +80,11 @@ def command_fault(words: list[str]) -> str:
     if command != "run":
         return ""
     experiment = next((word for word in words[1:] if not word.startswith("-")), "")
-    if experiment not in names():
+    if experiment not in [one.name for one in listing()]:
         return f"no experiment {experiment!r}"
-    known = {f"--{option}" for option in RESERVED} | {setting.flag for setting in settings_of(load(experiment).config)}
+    known = {"--" + option.replace("_", "-") for option in RESERVED} | {
+        setting.flag for setting in settings_of(load(experiment).config)
+    }
     flags = [word.partition("=")[0] for word in words if word.startswith("--")]
     return ", ".join(f"no field {flag!r}" for flag in flags if flag not in known)
 

@@ -23,7 +23,7 @@ from craik.lab.errors import LabError
 CHILD = """\
 import json, sys
 from pathlib import Path
-from craik.cli.benches import load
+from craik.cli.bench import load
 arguments = json.loads(sys.argv[1])
 bench = load(arguments["bench"], Path(arguments["folder"]))
 print(json.dumps(bench.module.probe(**arguments["probe"])))

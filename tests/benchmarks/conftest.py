@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.cli.benches import folder, load_package
+from craik.cli.bench import folder, load_package
 
 load_package(folder())  # before the test modules beside this file import craik_benchmarks
 

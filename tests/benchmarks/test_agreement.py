@@ -8,7 +8,7 @@ import torch
 from craik_benchmarks.masks.methods import Method, methods
 
 from craik import cli
-from craik.cli.benches import folder, load
+from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS, markdown, read_results
 
 SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "craik,running_sums,backpack")

@@ -2,7 +2,7 @@ import itertools
 import json
 
 from craik import cli
-from craik.cli.benches import folder, load
+from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS
 
 

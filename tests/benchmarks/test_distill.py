@@ -10,8 +10,9 @@ from craik_benchmarks.unrolls.problem import unrolling
 from torch import nn
 
 from craik import cli
-from craik.cli.benches import folder, load
+from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS
+from craik.distill import Adjoint
 from craik.nn.convolutions import trajectory_network
 
 COMPILED = {"craik", "craik_whole", "craik_bf16"}
@@ -60,7 +61,7 @@ def test_beyond_the_thorough_lengths_some_methods_run_without_float64(monkeypatc
 def test_an_approximation_is_never_exact_and_its_error_is_that_of_float32(monkeypatch):
     bench = load("distill", folder())
     rough = {
-        key: Method(key, prepare_with("adjoint", autocast=autocast), exact=False)
+        key: Method(key, prepare_with(Adjoint(), autocast=autocast), exact=False)
         for key, autocast in (("craik_plain", None), ("craik_rough", torch.bfloat16))
     }
     monkeypatch.setattr(bench.module, "methods", lambda: {PLAIN: methods()[PLAIN], **rough})

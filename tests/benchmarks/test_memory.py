@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from craik_benchmarks.measuring import memory
 
-from craik.cli.benches import folder
+from craik.cli.bench import folder
 from craik.lab.errors import LabError
 
 pytestmark = pytest.mark.skipif(not memory.supported(), reason="this system has no high-water mark to reset")
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not memory.supported(), reason="this system has 
 HOLD_AND_PEAK = """
 import json, sys
 from pathlib import Path
-from craik.cli.benches import load_package
+from craik.cli.bench import load_package
 load_package(Path(sys.argv[1]))
 from craik_benchmarks.measuring.memory import peak_level
 mib = 2**20
@@ -36,7 +36,7 @@ def test_a_level_is_what_is_held_and_what_a_step_adds_and_no_more():
 ADDED = """
 import json, sys
 from pathlib import Path
-from craik.cli.benches import load_package
+from craik.cli.bench import load_package
 load_package(Path(sys.argv[1]))
 from craik_benchmarks.measuring.memory import added_peak
 mib = 2**20

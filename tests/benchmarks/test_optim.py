@@ -10,7 +10,7 @@ from craik_benchmarks.optimisers.methods.cautious_adamw import CautiousAdamW, ti
 
 from craik import cli
 from craik.agreement import TemporalAndMaskAdam
-from craik.cli.benches import folder, load
+from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS
 
 

@@ -6,7 +6,7 @@ from craik_benchmarks.following import literal
 from craik_benchmarks.measuring.memory import in_fresh_process
 
 from craik import cli
-from craik.cli.benches import folder, load
+from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS
 
 SMALL = ("--quick", "--sizes", "36x40", "--repeats", "2", "--turn", "0")

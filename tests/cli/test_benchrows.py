@@ -4,9 +4,9 @@ import pytest
 
 from craik.cli import benchrows
 from craik.lab.errors import LabError
-from craik.lab.running.provenance import Provenance
 
-MADE = Provenance("abc", True, "a processor, 2 cores", {"torch": "2.13.0"}, "2026-01-01T00:00:00Z")
+TIME = "2026-01-01T00:00:00Z"
+MADE = {"hardware": "a processor, 2 cores", "commit": "abc", "dirty": True, "time": TIME, "torch": "2.13.0"}
 SLOW = {"workload": "w", "method": "slow|est", "ratio": 24.6, "low": 20.0, "high": 30.0, "memory_ratio": 7.0, "exact": False}
 FAST = {"workload": "w", "method": "craik", "ratio": 1.1, "low": 1.0, "high": 1.2, "memory_ratio": 1.05, "exact": True}
 NONE = {"workload": "w", "method": "absent", **dict.fromkeys(benchrows.KEYS[2:]), "note": "not installed"}

@@ -46,7 +46,7 @@ def collected(tmp_path, monkeypatch):
     def run(**options):
         paths = {"to": tmp_path / "recording", "cache": tmp_path, "python": None}
         training = {"expert": tmp_path / "expert.pt", "further": False, "steps": 10, "minutes": None}
-        coinrun.collect_coinrun(Namespace(**DEFAULTS, **paths, **{**training, **options}))
+        coinrun.collect(Namespace(**DEFAULTS, **paths, **{**training, **options}))
         return seen
 
     return run

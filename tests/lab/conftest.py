@@ -1,3 +1,3 @@
-from fake_experiments import package
+from fake_copies import package
 
 __all__ = ["package"]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from craik.lab.claims import Claim, Measurement, bootstrap, judge
+from craik.lab.conditions import above
 from craik.lab.errors import LabError
 
 FINITE = st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -19,9 +20,8 @@ def claim(**changes) -> Claim:
         "text": "It is high.",
         "source": "figure 1",
         "printed": "1",
-        "measure": lambda rows: bootstrap([row["value"] for row in rows]),
-        "holds": lambda measured: measured.value > 0.5,
-        "condition": "The median exceeds 0.5.",
+        "measure": lambda rows: bootstrap(rows["value"]),
+        "condition": above(0.5, of="median"),
         "tried": "Harder.",
     }
     return Claim(**{**fields, **changes})
@@ -85,19 +85,28 @@ def test_measurement_refuses_nonsense(numbers):
         Measurement(*numbers)
 
 
-@pytest.mark.parametrize(("values", "verdict"), [((0.9, 0.8), "holds"), ((0.1, 0.2), "does not hold")])
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ((0.9, 0.8), "holds so far"),
+        ((0.1, 0.2), "does not hold so far"),
+        ((0.9, 0.8, 0.7, 0.9, 0.9), "holds"),
+        ((0.1, 0.2, 0.1, 0.2, 0.3), "does not hold"),
+    ],
+)
 def test_the_verdict_follows_the_rows(values, verdict):
     judged = judge(claim(), rows(*values), "quick")
     assert judged.verdict == verdict
     assert judged.measured == pytest.approx(np.median(values))
-    assert (judged.low, judged.high, judged.n) == (min(values), max(values), 2)
+    assert min(values) <= judged.low <= judged.high <= max(values)
+    assert (judged.n, judged.kind, judged.condition) == (len(values), "claim", "median above 0.5")
 
 
 @pytest.mark.parametrize(
     ("changes", "recorded", "preset"),
     [
         ({"measure": lambda rows: None}, rows(1.0), "quick"),
-        ({"presets": ("paper",)}, rows(1.0), "quick"),
+        ({"condition": above(0.5).at("paper")}, rows(1.0), "quick"),
         ({}, [], "quick"),
     ],
 )
@@ -108,7 +117,7 @@ def test_what_was_not_measured_has_no_verdict(changes, recorded, preset):
 
 def test_a_judged_claim_is_json():
     judged = judge(claim(), rows(0.9), "quick")
-    assert json.loads(json.dumps(asdict(judged), allow_nan=False))["verdict"] == "holds"
+    assert json.loads(json.dumps(asdict(judged), allow_nan=False))["verdict"] == "holds so far"
 
 
 def test_a_claim_that_cannot_be_measured_names_itself():

@@ -1,32 +1,40 @@
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 
+from craik.lab import Experiment, Preset
 from craik.lab.errors import LabError, UsageError
-from craik.lab.experiment import CONTRACT, Listing, listing, load, names
-from fake_experiments import folder_of
+from craik.lab.experiment import Listing, listing, load
+from fake_copies import edit, folder_of
 
 
 def test_listing_the_folder_is_the_index(package):
-    assert listing(package) == [
-        Listing("counter-walk", "Counting: a walk that each seed starts elsewhere.", "Figure 0 of no thesis.")
-    ]
-    (folder_of(package) / "second_one.py").write_text('"""A second one."""\nREPRODUCES: str = "a" + "b"\n')
-    assert listing(package)[1] == Listing("second-one", "A second one.", "")
-    assert "shared" not in names(package)
-    assert "hidden" not in names(package)
+    counter, drunkard = listing(package)
+    title = "Counting: a walk that each seed starts elsewhere."
+    assert counter == Listing("counter-walk", title, "Figure 0 of no thesis.", f"{package}.walks.counter")
+    assert drunkard.name == "drunkard"
+    further = folder_of(package) / "walks" / "second"
+    further.mkdir()
+    (further / "__init__.py").write_text('EXPERIMENT = Experiment(name="second", title="a " "b", reproduces="c")\n')
+    assert listing(package)[2] == Listing("second", "a b", "c", f"{package}.walks.second")
 
 
 def test_listing_imports_no_experiment(package):
-    (folder_of(package) / "broken.py").write_text('"""Broken."""\nraise RuntimeError("imported")\n')
-    assert names(package) == ["broken", "counter-walk"]
-    assert listing(package)[0].title == "Broken."
+    edit(package, "drunkard/__init__.py", "import random", 'raise RuntimeError("imported")')
+    assert [one.name for one in listing(package)] == ["counter-walk", "drunkard"]
+
+
+def test_two_experiments_of_one_name_are_refused(package):
+    edit(package, "drunkard/__init__.py", 'name="drunkard"', 'name="counter-walk"')
+    with pytest.raises(LabError, match=r"walks\.counter and .*walks\.drunkard are both 'counter-walk'"):
+        listing(package)
 
 
 def test_the_command_line_starts_without_torch_and_matplotlib():
     code = "import sys; from craik.cli import main; main(['list']); "
-    code += "print(sorted({'torch', 'matplotlib', 'jinja2', 'rich'} & set(sys.modules)))"
+    code += "print(sorted({'torch', 'matplotlib', 'jinja2', 'rich', 'filelock'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -34,8 +42,9 @@ def test_the_command_line_starts_without_torch_and_matplotlib():
 @pytest.mark.parametrize("name", ["counter-walk", "counter_walk"])
 def test_an_experiment_is_loaded_under_its_name(package, name):
     experiment = load(name, package)
-    assert (experiment.name, experiment.module) == ("counter-walk", f"{package}.counter_walk")
-    assert experiment.presets["paper"].steps == 6
+    assert experiment.name == "counter-walk"
+    assert experiment.presets["paper"].config.steps == 6
+    assert experiment.config is type(experiment.presets["quick"].config)
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(package):
@@ -43,22 +52,43 @@ def test_an_unknown_name_is_answered_with_the_nearest(package):
         load("counter-wlak", package)
 
 
-@pytest.mark.parametrize("part", CONTRACT)
-def test_a_missing_part_of_the_contract_is_named(package, part):
-    path = folder_of(package) / "counter_walk.py"
-    path.write_text(path.read_text() + f"\ndel {part}\n")
-    with pytest.raises(LabError, match=f"counter-walk must define {part}"):
-        load("counter-walk", package)
+@pytest.mark.parametrize("name", ["nobody_has_it", "nobody.has.it", "json.decoder"])
+def test_a_package_that_is_none(name):
+    with pytest.raises(UsageError, match=f"found none named '{name}'"):
+        listing(name)
 
 
-def test_a_config_without_a_seed_is_refused(package):
-    path = folder_of(package) / "counter_walk.py"
-    path.write_text(path.read_text().replace("    seed: int = 0", "    sead: int = 0"))
-    with pytest.raises(LabError, match="seed"):
-        load("counter-walk", package)
+def test_a_folder_without_an_experiment_is_named(package):
+    edit(package, "drunkard/__init__.py", "EXPERIMENT = ", "experiment = ")
+    with pytest.raises(LabError, match="must define EXPERIMENT = Experiment"):
+        load("drunkard", package)
 
 
 def test_a_missing_dependency_is_a_sentence(package):
-    (folder_of(package) / "needy.py").write_text("import a_package_that_nobody_has\n")
+    edit(package, "drunkard/__init__.py", "import random", "import a_package_that_nobody_has")
     with pytest.raises(LabError, match="a_package_that_nobody_has"):
-        load("needy", package)
+        load("drunkard", package)
+
+
+@dataclass(frozen=True)
+class One:
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Other:
+    seed: int = 0
+
+
+@pytest.mark.parametrize(
+    ("presets", "found"), [({}, "no preset"), ({"quick": Preset(One(), 1), "paper": Preset(Other(), 1)}, "One, Other")]
+)
+def test_the_presets_are_of_one_class(presets, found):
+    with pytest.raises(ValueError, match=found):
+        Experiment(name="x", title="", reproduces="", presets=presets, run=lambda config: iter(()))
+
+
+@pytest.mark.parametrize(("arguments", "found"), [({"seeds": 0}, "found 0"), ({"seeds": 1, "tolerance": -1.0}, "found -1")])
+def test_a_preset_that_cannot_be(arguments, found):
+    with pytest.raises(ValueError, match=found):
+        Preset(One(), **arguments)

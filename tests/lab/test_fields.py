@@ -1,10 +1,12 @@
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, make_dataclass
+from typing import Annotated, Literal
 
 import pytest
+from annotated_types import Ge, Gt, MinLen
 from hypothesis import given
 from hypothesis import strategies as st
 
+from craik.lab import check_limits
 from craik.lab.errors import LabError, UsageError
 from craik.lab.fields import build, parse_overrides, parse_value, settings_of
 from craik.lab.values import written
@@ -165,10 +167,28 @@ def test_a_sentence_without_the_value_found_is_completed():
         build(Two(), {"low": 3, "high": 2})
 
 
-def test_a_field_must_not_hide_an_option():
-    @dataclass(frozen=True)
-    class Bad:
-        seeds: int = 1
+@dataclass(frozen=True)
+class Limited:
+    widths: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (4,)
+    rate: Annotated[float, Gt(0)] | None = None
 
-    with pytest.raises(LabError, match="'seeds'"):
-        settings_of(Bad)
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+def test_types_with_limits_are_read_and_their_limits_are_bad_usage():
+    settings = settings_of(Limited)
+    values = parse_overrides(settings, ["--widths", "3,2", "--rate", "0.5"], "toy")
+    assert build(Limited(), values) == Limited((3, 2), 0.5)
+    for words, sentence in ((["--widths", "0"], "at least 1. Found 0."), (["--rate", "0"], "positive. Found 0.0.")):
+        with pytest.raises(UsageError, match=sentence):
+            build(Limited(), parse_overrides(settings, words, "toy"))
+    with pytest.raises(UsageError, match="rate should be a finite number or none"):
+        build(Limited(), {"rate": "fast"})
+
+
+@pytest.mark.parametrize("name", ["seeds", "package", "record", "keep_older"])
+def test_a_field_must_not_hide_an_option(name):
+    bad = make_dataclass("Bad", [(name, int, 1)])
+    with pytest.raises(LabError, match=f"'{name}'"):
+        settings_of(bad)

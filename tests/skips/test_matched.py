@@ -37,3 +37,9 @@ def test_tables_are_padded():
 def test_another_average_is_refused():
     with pytest.raises(ValueError, match=r'"trajectories" or "steps". Found .batch.\.'):
         check_word("average", "batch", ("trajectories", "steps"))
+
+
+@pytest.mark.parametrize(("time", "frame"), [(2, 2), (2, 1), (2, 6), (0, 7)])
+def test_a_frame_that_does_not_lie_ahead_is_refused(time, frame):
+    with pytest.raises(ValueError, match=f"frames {time + 1} to 5, .* Found frame {frame} in trajectory 0"):
+        Steps([6], keep=False).add([0], [0], [time], Chosen([frame]), torch.zeros(1), torch.zeros(1, 3))

@@ -31,7 +31,7 @@ def test_it_is_the_four_lines():
         settings = {"teacher_forcing": 0.5, "average": "steps"}
         generators = [torch.Generator().manual_seed(step) for _ in range(2)]
         matched = training_step(
-            Dynamics(ours, SquaredError()), optimizers[0], world(), Greedy(3, 0.5), generator=generators[0], **settings
+            Dynamics(ours, SquaredError()), world(), Greedy(3, 0.5), optimizers[0], generator=generators[0], **settings
         )
         expected = match(Dynamics(theirs, SquaredError()), world(), Greedy(3, 0.5), generator=generators[1], **settings)
         optimizers[1].zero_grad()
@@ -47,7 +47,7 @@ def test_training_learns_a_transition():
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     before = match(Dynamics(model, SquaredError()), world(), Fixed(1)).loss.item()
     for _ in range(60):
-        training_step(Dynamics(model, SquaredError()), optimizer, world(), Greedy(4))
+        training_step(Dynamics(model, SquaredError()), world(), Greedy(4), optimizer)
     found = match(Dynamics(model, SquaredError()), world(), Greedy(4))
     assert found.loss.item() < before / 20
 
@@ -60,7 +60,7 @@ def test_a_loss_that_is_not_finite_changes_nothing():
         model.bias.fill_(1e38)
     before = [parameter.clone() for parameter in model.parameters()]
     with pytest.raises(FloatingPointError, match=r"The loss should be finite. Found inf, from trajectory 0"):
-        training_step(Dynamics(model, SquaredError()), optimizer, world(), Fixed(1))
+        training_step(Dynamics(model, SquaredError()), world(), Fixed(1), optimizer)
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert torch.equal(model.weight.grad, torch.ones(2, 2))
     assert optimizer.state == {}

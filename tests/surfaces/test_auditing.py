@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 import oracles
-from craik.surfaces import Choices, audit
+from craik.surfaces import Consistency, Subspace, audit
 from small_models import batch, make, squared
 
 
@@ -81,8 +81,8 @@ def test_the_model_is_left_exactly_as_it_was():
     model.norm.bias.requires_grad_(False)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     stream = torch.random.get_rng_state()
-    choices = Choices(epsilon=0.1, curvature="gauss-newton", ridge=0.1, not_minimum="ignore")
-    found = audit(model, squared, data(), choices)
+    consistency = Consistency(epsilon=0.1, curvature="gauss-newton", ridge=0.1, not_minimum="ignore")
+    found = audit(model, squared, data(), consistency)
     assert "norm.bias" not in {parameter.name for parameter in found.parameters}
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
     assert torch.equal(model.linear.weight.grad, torch.ones_like(model.linear.weight))
@@ -94,8 +94,8 @@ def test_the_model_is_left_exactly_as_it_was():
 
 def test_rows_join_gradients_and_score():
     model = make("mlp", 0)
-    choices = Choices(epsilon=0.1, curvature="gauss-newton", ridge=0.1, not_minimum="ignore", method="subspace", iterations=20)
-    found = audit(model, squared, data(), choices, torch.Generator().manual_seed(0), scored=(0, 7))
+    consistency = Consistency(epsilon=0.1, curvature="gauss-newton", ridge=0.1, not_minimum="ignore", search=Subspace(20))
+    found = audit(model, squared, data(), consistency, torch.Generator().manual_seed(0), scored=(0, 7))
     rows = {(row["first"], row["second"]): row for row in found.pair_rows()}
     assert rows[0, 3]["first_stays_inconsistency"] is None
     values = [rows[0, 7]["first_stays_inconsistency"], rows[0, 7]["second_stays_inconsistency"]]

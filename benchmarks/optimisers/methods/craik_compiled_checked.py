@@ -7,12 +7,12 @@ from craik_benchmarks.optimisers.literal import BETAS, DECAY, EPS, LR, THRESHOLD
 from craik_benchmarks.optimisers.methods import Method
 from torch import nn
 
-from craik.agreement import TemporalAndMaskAdam
+from craik.agreement import AdamForm, TemporalAndMaskAdam
 
 
 def make(parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
     """Return the optimiser."""
-    return TemporalAndMaskAdam(parameters, LR, BETAS, THRESHOLD, EPS, DECAY, compiled=True)
+    return TemporalAndMaskAdam(parameters, LR, BETAS, THRESHOLD, DECAY, form=AdamForm(EPS), implementation="compiled")
 
 
 METHOD = Method("craik, compiled and checked", make, package="craik", note="refuses NaN and infinite gradients, the default")

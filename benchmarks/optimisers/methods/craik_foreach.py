@@ -7,12 +7,12 @@ from craik_benchmarks.optimisers.literal import BETAS, DECAY, EPS, LR, THRESHOLD
 from craik_benchmarks.optimisers.methods import Method
 from torch import nn
 
-from craik.agreement import TemporalAndMaskAdam
+from craik.agreement import AdamForm, TemporalAndMaskAdam
 
 
 def make(parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
     """Return the optimiser."""
-    return TemporalAndMaskAdam(parameters, LR, BETAS, THRESHOLD, EPS, DECAY, refuse_nonfinite=False)
+    return TemporalAndMaskAdam(parameters, LR, BETAS, THRESHOLD, DECAY, form=AdamForm(EPS), refuse_nonfinite=False)
 
 
 METHOD = Method("craik, foreach", make, package="craik")

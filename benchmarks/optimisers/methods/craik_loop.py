@@ -7,12 +7,14 @@ from craik_benchmarks.optimisers.literal import BETAS, DECAY, EPS, LR, THRESHOLD
 from craik_benchmarks.optimisers.methods import Method
 from torch import nn
 
-from craik.agreement import TemporalAndMaskAdam
+from craik.agreement import AdamForm, TemporalAndMaskAdam
 
 
 def make(parameters: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
     """Return the optimiser."""
-    return TemporalAndMaskAdam(parameters, LR, BETAS, THRESHOLD, EPS, DECAY, foreach=False, refuse_nonfinite=False)
+    return TemporalAndMaskAdam(
+        parameters, LR, BETAS, THRESHOLD, DECAY, form=AdamForm(EPS), implementation="loop", refuse_nonfinite=False
+    )
 
 
 METHOD = Method("craik, loop", make, package="craik")

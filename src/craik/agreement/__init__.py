@@ -13,5 +13,6 @@ from craik.agreement.rules import XorMask as XorMask
 from craik.agreement.stacked import combine as combine
 from craik.agreement.step import Agreement as Agreement
 from craik.agreement.step import Record as Record
+from craik.agreement.temporal import AdamForm as AdamForm
 from craik.agreement.temporal import TemporalAndMaskAdam as TemporalAndMaskAdam
 from craik.agreement.temporal import TemporalMask as TemporalMask

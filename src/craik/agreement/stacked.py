@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Combined, Rule
 
 

@@ -1,8 +1,6 @@
 """`Agreement`: one backward pass whose gradient is what the environments agree on."""
 
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from types import TracebackType
 
 import torch
@@ -10,24 +8,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.agreement.kernels.compiled import BuildError, Compiled, load
-from craik.agreement.onepass.capture import Recorder, check_model, forget
+from craik.agreement.onepass.capture import check_model
 from craik.agreement.onepass.collected import Collected, Record
 from craik.agreement.onepass.combining import combine_sums
-from craik.agreement.onepass.coupling import check_batch_norm, check_uncoupled
-from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
-from craik.agreement.onepass.graph import Reads, check_reached, walk
-from craik.agreement.onepass.layerwise import Calls, covered_calls, has_formulas, layer_pass
-from craik.agreement.onepass.verification import Check, check_against_autograd
+from craik.agreement.onepass.forming import OnePass
+from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Rule, Statistics
 from craik.arguments import check_one_of
-from craik.environments import (
-    EnvironmentIds,
-    Environments,
-    check_differentiable,
-    check_finite_losses,
-    check_unreduced,
-    partition,
-)
+from craik.environments import EnvironmentIds
 
 
 class Agreement:
@@ -63,6 +51,7 @@ class Agreement:
             compilers unasked surprises; where no compiler works a warning says so and torch's operators serve.
 
     Raises:
+        TypeError: no rule, or a rule's class.
         ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics or
             of kernel.
 
@@ -88,15 +77,14 @@ class Agreement:
         kernel: str = "torch",
     ) -> None:
         check_model(model)
+        if isinstance(rule, type) or not callable(rule) or not hasattr(rule, "needs"):
+            raise TypeError(f"`rule` should be a rule such as AndMask(). Found {rule!r}. Pass an instance of one.")
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
         self.model = model
         self.rule = rule
-        self.statistics = statistics
         self.refuse_nonfinite = refuse_nonfinite
-        self._compiled = _compiled_or_warn() if kernel == "compiled" else None
-        self._recorder = Recorder(model, has_formulas)
-        self._checks: dict[tuple[object, ...], Check] = {}
+        self._onepass = OnePass(model, statistics, _compiled_or_warn() if kernel == "compiled" else None)
         self._accumulated: Collected | None = None
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
@@ -127,7 +115,7 @@ class Agreement:
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
-            found = self._add(losses, environments, finish)
+            found = self._onepass.form(losses, environments, self.rule.needs, finish)
             _warn_if_single(found.ids, len(losses))
         else:
             self.accumulate(losses, environments)
@@ -157,7 +145,7 @@ class Agreement:
             TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
         """
         sums: dict[str, RunningSums] = {}
-        found = self._add(losses, environments, sums.__setitem__)
+        found = self._onepass.form(losses, environments, self.rule.needs, sums.__setitem__)
         found.sums = sums
         if self._accumulated is None:
             self._accumulated = found
@@ -176,105 +164,15 @@ class Agreement:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
         self._accumulated = None
 
-    def _add(self, losses: Tensor, environments: EnvironmentIds, complete: Callable[[str, RunningSums], None]) -> Collected:
-        """Form every reached parameter's running sums and hand them over one by one."""
-        with self._forward_pass_used():
-            check_unreduced(losses)
-            check_differentiable(losses)
-            groups = partition(environments, len(losses), losses.device)
-            weighted = losses * groups.mean_weights(losses)
-            found = Collected(groups.ids, groups.sums(weighted.detach()))
-            check_finite_losses(found.losses, groups)
-            assert losses.grad_fn is not None  # check_differentiable has asked
-            reads = walk(losses.grad_fn)
-            parameters = found.parameters = {n: p for n, p in self.model.named_parameters() if id(p) in reads.leaves}
-            check_reached(parameters)
-            outside = _outside(reads, parameters)
-            calls = self._verified_calls(losses, groups, reads, parameters, outside)
-            rest = {name: p for name, p in parameters.items() if name not in calls}
-            total = weighted.sum()
-            if self.rule.needs:
-                sums = {name: self._blank(parameters[name]) for name in calls}
-                # The leaves without formulas are asked for only so that the pass reaches every layer above them.
-                others = [*outside, *rest.values()]
-                gradients = layer_pass(
-                    total, calls, sums, groups, lambda name: complete(name, sums.pop(name)), others, retain_graph=bool(rest)
-                )
-                streamed = stream_environment_gradients(losses, groups, rest, self._blank)
-                found.paths = {
-                    n: "layer" if n in calls else "per-environment" for n in parameters if n in calls or n in streamed
-                }
-                for name in list(streamed):
-                    complete(name, streamed.pop(name))
-            else:
-                leaves = [*parameters.values(), *outside]
-                gradients: list[Tensor | None] = list(torch.autograd.grad(total, leaves, allow_unused=True))
-                for name, gradient in zip(parameters, gradients, strict=False):
-                    if gradient is not None:
-                        complete(name, _sums_of(gradient, groups.count))
-                        found.paths[name] = "plain"
-                gradients = gradients[len(parameters) :]
-            found.outside = {leaf: gradient for leaf, gradient in zip(outside, gradients, strict=False) if gradient is not None}
-        return found
-
-    def _blank(self, parameter: Tensor) -> RunningSums:
-        return RunningSums(parameter, self.rule.needs, self._compiled)
-
-    def _verified_calls(
-        self, losses: Tensor, groups: Environments, reads: Reads, parameters: dict[str, nn.Parameter], outside: list[Tensor]
-    ) -> Calls:
-        """Return the layer calls to treat layer by layer, checked against autograd the first time they are seen."""
-        # As they were in the forward pass: a switch to eval() before the backward pass changes nothing about its graph.
-        batch_norms, modes = self._recorder.batch_norms, self._recorder.modes
-        if batch_norms:
-            check_batch_norm(batch_norms[0], self.statistics, groups.count)
-        if (batch_norms and self.statistics == "pooled") or not self.rule.needs:
-            return {}
-        calls = covered_calls(self._recorder.captures, reads, parameters, len(losses))
-        # With one environment the check cannot see coupling, so it does not vouch for several.
-        seen = (modes, groups.count > 1, tuple(calls), reads.signature())
-        check = self._checks.get(seen, Check(frozenset(), None, final=False, age=0))
-        # Again after 10, 100, ... calls: what a model does with its data may change while its graph looks the same.
-        if not check.final or (check.age >= 10 and str(check.age).strip("0") == "1"):
-            check = check_against_autograd(losses, calls, parameters, groups, outside, self._blank, check.age)
-        self._checks[seen] = check._replace(age=check.age + 1)
-        check_uncoupled(check.coupled, self.statistics)
-        return {name: uses for name, uses in calls.items() if name in check.verified}
-
-    @contextmanager
-    def _forward_pass_used(self) -> Generator[None]:
-        """Forget the forward pass afterwards, and say in a sentence of ours if its graph was used up before."""
-        # Checkpointed layers run again during the backward pass: that is no new forward pass.
-        self._recorder.paused = True
-        try:
-            yield
-        except RuntimeError as error:
-            if "backward through the graph a second time" not in str(error):
-                raise
-            raise RuntimeError(
-                "`losses` should come from a forward pass of their own. Found losses whose graph an earlier backward pass has "
-                "used up. Run the model again; to add several losses, add them before the call."
-            ) from None
-        finally:
-            self._recorder.paused = False
-            forget(self._recorder.captures)
-
     def close(self) -> None:
         """Remove the forward hooks; the model is as it was before."""
-        self._recorder.close()
+        self._onepass.recorder.close()
 
     def __enter__(self) -> "Agreement":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-
-def _sums_of(gradient: Tensor, environments: int) -> RunningSums:
-    sums = RunningSums(gradient, frozenset())
-    # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
-    sums.add_sums(environments, gradient.clone(memory_format=torch.contiguous_format))
-    return sums
 
 
 def _compiled_or_warn() -> Compiled | None:
@@ -296,11 +194,6 @@ def _warn_if_single(ids: Tensor, examples: int) -> None:
             "on: give each site, camera or simulator an id of its own.",
             stacklevel=3,
         )
-
-
-def _outside(reads: Reads, parameters: dict[str, nn.Parameter]) -> list[Tensor]:
-    own = {id(parameter) for parameter in parameters.values()}
-    return [leaf for key, leaf in reads.leaves.items() if key not in own]
 
 
 def _accumulate_gradient(leaf: Tensor, gradient: Tensor) -> None:

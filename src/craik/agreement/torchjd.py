@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.onepass.gradients import environment_gradients
+from craik.agreement.onepass.streaming import environment_gradients
 from craik.agreement.rules import Rule
 from craik.agreement.stacked import combine
 from craik.environments import EnvironmentIds, check_differentiable, check_unreduced, partition

@@ -7,18 +7,16 @@ import shlex
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from craik.cli.benches import Bench
-from craik.lab.claims import JudgedClaim
 from craik.lab.errors import LabError
-from craik.lab.experiment import Experiment
 from craik.lab.fields import settings_of, values_of
-from craik.lab.running.execute import RunResult
-from craik.lab.running.recorded import RecordedRun
 from craik.lab.values import kind, written
+
+if TYPE_CHECKING:
+    from craik.lab.claims import JudgedClaim
 
 
 def complain(error: BaseException, words: Sequence[str]) -> int:
@@ -54,35 +52,24 @@ def _sentence(error: BaseException) -> tuple[str, int]:
     return f"no command should end like this, but found {last}; --traceback shows where, please report it", 1
 
 
-def run_json(result: RunResult) -> dict[str, Any]:
-    """The answer of `craik run NAME --json`."""
-    return {
-        "name": result.plan.experiment.name,
-        "preset": result.plan.preset,
-        "seconds": result.seconds,
-        "claims": _claims_json(result.claims),
-        "artifacts": [shown(path) for path in result.artifacts],
-    }
-
-
-def recorded_json(run: RecordedRun) -> dict[str, Any]:
-    """One run in the answer of `craik report --json`."""
-    facts = {key: run.summary[key] for key in ("name", "preset", "overrides", "seconds")}
-    return {**facts, "claims": _claims_json(run.claims)}
-
-
-def _claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
-    keys = ("id", "text", "source", "printed", "measured", "low", "high", "verdict")
+def claims_json(claims: Iterable[JudgedClaim]) -> list[dict[str, Any]]:
+    """Judged claims as every `--json` gives them."""
+    keys = ("id", "kind", "text", "source", "printed", "measured", "low", "high", "n", "verdict")
     return [{key: getattr(claim, key) for key in keys} for claim in claims]
 
 
-def fields_help(experiment: Experiment | Bench) -> str:
-    """The help of an experiment's or a benchmark's own fields, with the presets' values."""
-    lines = [f"\nfields of {experiment.name}: {experiment.title}"]
-    for setting in settings_of(experiment.config):
-        values = (
-            f"{preset} {shlex.quote(written(values_of(config)[setting.name]))}" for preset, config in experiment.presets.items()
-        )
+def fields_help(name: str, title: str, config: type[Any], presets: Mapping[str, Any]) -> str:
+    """The help of an experiment's or a benchmark's own fields, with the presets' values.
+
+    Args:
+        name: as the command line writes it.
+        title: a sentence.
+        config: the class of its configs.
+        presets: a config each.
+    """
+    lines = [f"\nfields of {name}: {title}"]
+    for setting in settings_of(config):
+        values = (f"{preset} {shlex.quote(written(values_of(one)[setting.name]))}" for preset, one in presets.items())
         text = f"{setting.help} ({kind(setting.type)}; {', '.join(values)})".strip()
         wrapped = textwrap.wrap(text, 88, initial_indent=" " * 8, subsequent_indent=" " * 8)
         lines += [f"  {setting.flag}", *wrapped]

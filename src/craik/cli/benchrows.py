@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from craik.lab.errors import LabError
-from craik.lab.running.provenance import Provenance, hardware
-from craik.lab.running.rowfiles import Row
+from craik.lab.rows import Row
+from craik.lab.running.machine import hardware
+from craik.lab.running.provenance import now, versions
+from craik.lab.running.source_tree import code_of
 from craik.lab.running.storage import write_atomically
 from craik.lab.showing.wording import interval, number
 
@@ -26,17 +28,22 @@ def summary(bench: str, rows: Sequence[Row]) -> dict[str, Any]:
     return {"bench": bench, "hardware": hardware(), "rows": list(rows)}
 
 
-def write_results(path: Path, bench: str, made: Provenance, rows: Iterable[Row]) -> None:
+def measured_here() -> Row:
+    """Hardware, commit, time and versions of what is measured now, as columns of its rows."""
+    code = code_of("craik")
+    return {"hardware": hardware(), "commit": code.commit, "dirty": code.changes, "time": now(), **versions()}
+
+
+def write_results(path: Path, bench: str, made: Row, rows: Iterable[Row]) -> None:
     """Writes rows atomically, one JSON object a line, each with where and when it was measured.
 
     Args:
         path: the file; its folder must exist.
         bench: the benchmark's name.
-        made: hardware, versions, commit and time of the run.
+        made: hardware, versions, commit and time of the run, as `measured_here` gives them.
         rows: what it measured.
     """
-    facts: Row = {"bench": bench, "hardware": made.hardware, "commit": made.commit, "dirty": made.dirty, "time": made.time}
-    facts |= made.versions
+    facts: Row = {"bench": bench, **made}
     write_atomically(path, "".join(json.dumps({**facts, **row}, allow_nan=False) + "\n" for row in rows))
 
 

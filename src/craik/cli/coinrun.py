@@ -5,15 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from craik.cli.answers import print_json, shown
+from craik.cli.options import helped, refuse
 from craik.lab.errors import LabError, UsageError
 from craik.lab.running.storage import ensure_file
 from craik.lab.values import whole_number
 
+SENTENCE = "record an expert at CoinRun, for the experiment of that name"
+"""What the command does."""
 
-def declare_coinrun(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
     parser.usage = "craik coinrun collect --to FILE [options]"
     parser.add_argument("action", metavar="collect", nargs="?", help="train an expert, let it play, record what it sees")
     parser.add_argument("--to", type=Path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads")
@@ -37,7 +43,26 @@ def declare_coinrun(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cache", type=Path, metavar="DIR", help="where the simulator is installed; default craik's cache")
 
 
-def collect_coinrun(options: argparse.Namespace) -> dict[str, str]:
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Collects, and shows what the recording says about itself."""
+    if helped(options):
+        return 0
+    refuse(rest)
+    if options.action != "collect":
+        found = repr(options.action) if options.action else "none"
+        raise UsageError(f"craik coinrun knows the action collect, but found {found}; craik coinrun collect --to FILE")
+    if options.to is None:
+        raise UsageError("craik coinrun collect needs a file to write, but found none; add --to FILE")
+    about = collect(options)
+    if options.json:
+        print_json({"recording": shown(options.to), **about})
+    else:
+        print("\n".join(f"{name:<14}{value}" for name, value in about.items()))
+        print(f"\nrun  craik run coinrun --recording {shown(options.to)}")
+    return 0
+
+
+def collect(options: argparse.Namespace) -> dict[str, str]:
     """Train or read the expert, let it play, write the recording; returns what the recording says about itself.
 
     Raises:

@@ -8,7 +8,8 @@ Symbols are in docs/notation.md, choices that change a result in docs/deviations
 """
 
 from craik.distill.differences import Difference, finite_differences
-from craik.distill.examples import Batches, Examples, Labelled
+from craik.distill.examples.batches import Batches, Examples, Labelled
+from craik.distill.examples.splits import Split, split_rows
 from craik.distill.forward.students import OUTPUT
 from craik.distill.lesson import Lesson
 from craik.distill.losses import GatedSquaredError, KullbackLeibler, LabelLoss, SquaredError, TeachingLoss
@@ -19,7 +20,6 @@ from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.optimisers.sgd import SGD
 from craik.distill.optimisers.warm_start import state_from
 from craik.distill.saving import load_student, save_student
-from craik.distill.splits import Split, split_rows
 from craik.distill.step import Distillation
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
 from craik.distill.strategies.memory import Forecast, forecast_memory

@@ -40,7 +40,7 @@ def finite_differences(
     The teacher itself is not changed; each direction costs two unrolls.
 
     Args:
-        compute: from a teacher to its meta-gradient, ``lambda teacher: meta_gradient(student, teacher, ...)``.
+        compute: from a teacher to its meta-gradient, ``lambda teacher: meta_gradient(replace(lesson, teacher=teacher), ...)``.
         teacher: where to differentiate.
         generator: of the directions, which have unit length.
         directions: how many.

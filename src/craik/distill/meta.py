@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.distill.examples import Batches, Labelled, check_batches, check_labelled
+from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
 from craik.distill.forward.noise import check_repeats, no_draws
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson

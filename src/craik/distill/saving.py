@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Generator, nn
 
-from craik.distill.splits import Split, check_split
+from craik.distill.examples.splits import Split, check_split
 
 _MISSING = "Saving and loading students needs safetensors, which is not installed; pip install safetensors."
 

@@ -9,7 +9,9 @@ import torch
 from torch import Generator, Tensor
 
 from craik import arguments
-from craik.distill.examples import Batches, Examples, Labelled, check_examples
+from craik.distill.examples.batches import Batches, Examples, Labelled, check_examples
+from craik.distill.examples.splits import Split, check_batch_size, check_split, check_validation_rows
+from craik.distill.examples.streams import Stream
 from craik.distill.forward.precision import precision
 from craik.distill.forward.students import captured, check_called
 from craik.distill.lesson import Lesson
@@ -18,7 +20,6 @@ from craik.distill.meta import meta_gradient
 from craik.distill.optimisers.counterparts import check_optimizer
 from craik.distill.optimisers.warm_start import check_pair, state_from
 from craik.distill.saving import check_state, load_parts
-from craik.distill.splits import Split, Stream, check_batch_size, check_split, check_validation_rows
 from craik.distill.taught import MetaRecord, StudentRecord, Taught, check_finite_step
 from craik.distill.teachers.descent import move_teacher
 from craik.distill.teachers.hoisting import Teaching

@@ -91,12 +91,12 @@ def within(distance: float | int, target: float | int, of: str = "") -> Conditio
     return Condition(_words(of, f"within {distance:g} of {target:g}"), lambda m: abs(m.value - target) <= distance)
 
 
-def within_share(share: float, target: float | int, of: str = "") -> Condition:
+def within_share(share: float | int, target: float | int, of: str = "") -> Condition:
     """The value is no further from the target than a share of it."""
     return Condition(_words(of, f"within {100 * share:g} % of {target:g}"), lambda m: abs(m.value / target - 1) <= share)
 
 
-def within_factor(factor: float, target: float, of: str = "") -> Condition:
+def within_factor(factor: float | int, target: float | int, of: str = "") -> Condition:
     """The value lies between the target over the factor and the target times it."""
     words = _words(of, f"within a factor of {factor:g} of {target:g}")
     return Condition(words, lambda m: target / factor <= m.value <= factor * target)

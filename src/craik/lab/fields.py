@@ -16,12 +16,12 @@ from typing import Any, get_type_hints
 from craik.lab.errors import LabError, UsageError, suggestion
 from craik.lab.values import kind, parse, written
 
-RESERVED = ("preset", "seeds", "jobs", "out", "json", "help", "traceback")
+RESERVED = ("preset", "seeds", "jobs", "out", "record", "keep_older", "package", "json", "help", "traceback")
 """Options of `craik run` itself; a Config must not have fields of these names."""
 
 
 Config = Any
-"""An instance of some experiment's Config: a dataclass that the harness knows only by its fields."""
+"""An instance of some experiment's Config: a dataclass that the lab knows only by its fields."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _find(settings: Sequence[Setting], flag: str, experiment: str, options: Sequ
     for setting in settings:
         if setting.name == name:
             return setting
-    flags = [setting.flag for setting in settings] + [f"--{option}" for option in options]
+    flags = [setting.flag for setting in settings] + ["--" + option.replace("_", "-") for option in options]
     way_out = suggestion("--" + name.replace("_", "-"), flags)
     raise UsageError(f"a setting of {experiment} must be one of its fields, but found {flag!r}; {way_out}")
 
@@ -147,7 +147,7 @@ def build(config: Config, overrides: Mapping[str, Any]) -> Config:
     """
     try:
         return dataclasses.replace(config, **overrides)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise UsageError(f"{error}{_given(str(error), overrides)}") from error
 
 

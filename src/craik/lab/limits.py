@@ -117,7 +117,7 @@ def _rules(limit: object) -> Iterable[tuple[str, Callable[[Any], bool]]]:
     match limit:
         case Interval(gt=None, ge=low, lt=None, le=high) if low is not None and high is not None:
             yield f"between {low} and {high}", lambda value: low <= value <= high  # pyright: ignore[reportOperatorIssue] # comparable
-        case Interval():
+        case Interval():  # its bounds one by one
             for single in limit:
                 yield from _rules(single)
         case Gt(gt):

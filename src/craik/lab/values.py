@@ -6,7 +6,7 @@ import argparse
 import math
 import types
 from collections.abc import Callable
-from typing import Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 
 def parse(hint: object, text: str) -> object:
@@ -89,6 +89,8 @@ def kind(hint: object) -> str:
     'one of mean, and-mask'
     """
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return kind(arguments[0])
     if origin is Literal:
         return f"one of {', '.join(map(str, arguments))}"
     if origin in (Union, types.UnionType):

@@ -78,9 +78,9 @@ def match(
 
 def training_step(
     dynamics: Dynamics,
-    optimizer: Optimizer,
     trajectories: Trajectories,
     matching: Matching,
+    optimizer: Optimizer,
     *,
     teacher_forcing: float = 1.0,
     generator: Generator | Sequence[Generator] | None = None,
@@ -94,9 +94,9 @@ def training_step(
 
     Args:
         dynamics: the model, its loss, and what the model sees beside frames.
-        optimizer: of the model's parameters.
         trajectories: the batch.
         matching: `Greedy`, `Fixed`, `Aligned`, or one of your own.
+        optimizer: of the model's parameters.
         teacher_forcing: epsilon, the probability that the next input is the matched true frame.
         generator: of random numbers, on the CPU: one, or one for each trajectory.
         average: "trajectories" (the thesis) or "steps" (the published code).

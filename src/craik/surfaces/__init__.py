@@ -2,7 +2,7 @@
 
 from craik.surfaces.auditing import Audit as Audit
 from craik.surfaces.auditing import audit as audit
-from craik.surfaces.consistency.choices import Choices as Choices
+from craik.surfaces.consistency.definition import Consistency as Consistency
 from craik.surfaces.consistency.direct import Walk as Walk
 from craik.surfaces.consistency.direct import walk as walk
 from craik.surfaces.consistency.karcher import karcher_mean as karcher_mean
@@ -16,6 +16,9 @@ from craik.surfaces.consistency.score import PairScore as PairScore
 from craik.surfaces.consistency.score import Score as Score
 from craik.surfaces.consistency.score import ilc as ilc
 from craik.surfaces.consistency.score import inconsistency as inconsistency
+from craik.surfaces.consistency.searches import Ascent as Ascent
+from craik.surfaces.consistency.searches import Exact as Exact
+from craik.surfaces.consistency.searches import Subspace as Subspace
 from craik.surfaces.landscape import Landscape as Landscape
 from craik.surfaces.landscape import landscape_of_functions as landscape_of_functions
-from craik.surfaces.landscape import landscape_of_model as landscape_of_model
+from craik.surfaces.model_landscape import landscape_of_model as landscape_of_model

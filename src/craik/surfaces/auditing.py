@@ -7,9 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.surfaces.consistency.choices import Choices
+from craik.surfaces.consistency.definition import Consistency
 from craik.surfaces.consistency.score import Score, inconsistency
-from craik.surfaces.landscape import Batches, Landscape, Loss, landscape_of_model
+from craik.surfaces.landscape import Landscape
+from craik.surfaces.model_landscape import Batches, Loss, landscape_of_model
 
 Cell = int | float | str | None
 
@@ -99,13 +100,13 @@ def audit(
     model: nn.Module,
     loss: Loss,
     batches: Batches,
-    choices: Choices | None = None,
+    consistency: Consistency | None = None,
     generator: Generator | None = None,
     scored: tuple[int, ...] | None = None,
 ) -> Audit:
     """Return which environments disagree about a model, and in which of its parameters.
 
-    Gradients say what environments would change: one backward pass each. With ``choices`` the inconsistency score says what
+    Gradients say what environments would change: one backward pass each. With ``consistency`` the inconsistency score says what
     they would not notice in each other, at the price of Hessian-vector products for every ordered pair
     (`craik.surfaces.inconsistency`). The model stays as it is. Holds the gradients of all environments at once.
 
@@ -113,7 +114,7 @@ def audit(
         model: any module, in eval mode if it has BatchNorm or dropout.
         loss: from outputs and targets to one unreduced loss for each example.
         batches: what can be iterated over again and again and yields (inputs, targets, environments).
-        choices: of the score; None for no score.
+        consistency: of the score; None for no score.
         generator: of the score's random starts, where its method has any.
         scored: ids of the environments to score; None for all.
 
@@ -141,9 +142,9 @@ def audit(
     pairs = _pairs(landscape, gradients)
     parameters = [_parameter(name, gradients[:, where], pairs) for name, where in landscape.parameters.items()]
     score: Score | None = None
-    if choices is not None:
+    if consistency is not None:
         ordered = None if scored is None else list(itertools.permutations(scored, 2))
-        score = inconsistency(landscape, choices, generator, ordered)
+        score = inconsistency(landscape, consistency, generator, ordered)
     return Audit(
         ids,
         tuple(value for value, _ in found),

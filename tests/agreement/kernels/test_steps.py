@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 SIZES = [1, 0, 31, 64, 1000, 3, 2]
-NUMBERS_OF = Scalars(0.1, 0.5, 0.25, 0.75, 0.4, 1e-3, 0.99, 0.5, True)
+NUMBERS_OF = Scalars(0.1, (0.5, 0.25, 0.75), 0.4, 1e-3, 0.99, 0.5, True)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import torch
 import distributed_workers as workers
 from craik.agreement import Agreement, Statistics
 from craik.agreement.machines.ddp import pack_pairs, unpack_pairs
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement.onepass.sums import RunningSums
 
 
 @pytest.fixture(scope="module", params=[2, 4])

@@ -35,7 +35,7 @@ class TestTheModelStaysTheUsers:
         x, _, _ = batch(0, [0, 1])
         for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
             assert torch.equal(twin(x), model(x))
-        assert len(agreement._recorder.captures) == 3  # the original's latest pass alone
+        assert len(agreement._onepass.recorder.captures) == 3  # the original's latest pass alone
 
     def test_a_pickle_loads_without_craik(self, tmp_path):
         model = nn.Sequential(nn.Linear(2, 2))

@@ -227,8 +227,10 @@ class TestEachDefectIsFound:
             groups = partition(self.ids, len(losses), losses.device)
             reads = walk(losses.grad_fn)
             parameters = dict(model.named_parameters())
-            calls = covered_calls(agreement._recorder.captures, reads, parameters, len(losses))
-            check = check_against_autograd(losses, calls, parameters, groups, [], agreement._blank)
+            calls = covered_calls(agreement._onepass.recorder.captures, reads, parameters, len(losses))
+            check = check_against_autograd(
+                losses, calls, parameters, groups, [], agreement._onepass._blank(agreement.rule.needs)
+            )
         assert check.verified <= set(calls)
         return check, set(calls)
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import oracles
 import rules_oracles
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import (
     AndMask,
     GeometricMean,

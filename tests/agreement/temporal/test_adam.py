@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.agreement import TemporalAndMaskAdam
+from craik.agreement import AdamForm, TemporalAndMaskAdam
 from craik.agreement.temporal import compiled as temporal_compiled
 from craik.agreement.temporal import steps as temporal
 from temporal_oracles import Literal1, temporal_and_mask_adam
@@ -34,10 +34,15 @@ def gradients(shapes, steps, seed):
         yield [torch.randint(-1, 3, shape, generator=generator).double() + 0.1 for shape in shapes]
 
 
+def make(parameters, **settings):
+    form = {name: settings.pop(name) for name in list(settings) if name in AdamForm.__dataclass_fields__}
+    return TemporalAndMaskAdam(parameters, **settings, form=AdamForm(**form))
+
+
 def trained(shapes, options, steps=6, seed=0, **kind):
     generator = torch.Generator().manual_seed(1)
     parameters = [torch.nn.Parameter(torch.randn(shape, dtype=torch.float64, generator=generator)) for shape in shapes]
-    optimizer = TemporalAndMaskAdam(parameters, **options, **kind)
+    optimizer = make(parameters, **options, **kind)
     start = [parameter.detach().clone() for parameter in parameters]
     for step in gradients(shapes, steps, seed):
         for parameter, gradient in zip(parameters, step, strict=True):
@@ -46,7 +51,7 @@ def trained(shapes, options, steps=6, seed=0, **kind):
     return start, parameters, optimizer
 
 
-KINDS = [{"foreach": False}, {"foreach": True}, {"compiled": True}]
+KINDS = [{"implementation": "loop"}, {"implementation": "foreach"}, {"implementation": "compiled"}]
 
 
 @given(shapes=SHAPES, options=settings(), seed=st.integers(0, 100), kind=st.sampled_from(KINDS))
@@ -70,7 +75,7 @@ SEVERAL = [(3, 4), (), (5,), (7, 11), (2, 3, 4)]
 
 
 def assert_the_loop(kind, options, shapes):
-    _, loop, _ = trained(shapes, options, foreach=False)
+    _, loop, _ = trained(shapes, options, implementation="loop")
     _, other, _ = trained(shapes, options, **kind)
     for one, two in zip(loop, other, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-12, atol=1e-12)
@@ -79,7 +84,7 @@ def assert_the_loop(kind, options, shapes):
 @pytest.mark.parametrize("options", WAYS)
 def test_the_foreach_step_is_the_loop(options, monkeypatch):
     monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 16)  # several blocks, the last one partial
-    assert_the_loop({"foreach": True}, options, SEVERAL)
+    assert_the_loop({"implementation": "foreach"}, options, SEVERAL)
 
 
 @pytest.fixture
@@ -92,17 +97,17 @@ def no_kernels(monkeypatch):
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")  # torch's own compiler
 def test_without_kernels_the_loop_is_compiled_once_for_all(monkeypatch):
     monkeypatch.setattr(temporal, "BLOCK_ELEMENTS", 16)
-    assert_the_loop({"compiled": True}, WAYS[0], SEVERAL)
+    assert_the_loop({"implementation": "compiled"}, WAYS[0], SEVERAL)
     compiled = torch._dynamo.utils.counters["stats"]["unique_graphs"]
     assert compiled > 0
     for options in WAYS:
-        assert_the_loop({"compiled": True}, options, [*SEVERAL, (9, 9, 2)])
+        assert_the_loop({"implementation": "compiled"}, options, [*SEVERAL, (9, 9, 2)])
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled
 
 
 def test_a_compiled_step_tells_autograd_that_weights_have_changed():
     parameter = torch.nn.Parameter(torch.ones(3))
-    optimizer = TemporalAndMaskAdam([parameter], threshold=0.0, compiled=True)
+    optimizer = TemporalAndMaskAdam([parameter], threshold=0.0, implementation="compiled")
     loss = parameter.square().sum()
     parameter.grad = torch.ones(3)
     optimizer.step()
@@ -135,9 +140,9 @@ def test_without_any_compiler_nothing_moves(monkeypatch):
 
     monkeypatch.setattr(temporal_compiled, "_fused", lambda: broken)
     parameter = torch.nn.Parameter(torch.ones(2))
-    optimizer = TemporalAndMaskAdam([parameter], compiled=True)
+    optimizer = TemporalAndMaskAdam([parameter], implementation="compiled")
     parameter.grad = torch.ones(2)
-    with pytest.raises(RuntimeError, match=r"`compiled=True` should find a C\+\+ compiler.*leave compiled off"):
+    with pytest.raises(RuntimeError, match=r"`implementation='compiled'` should find a C\+\+ compiler.*choose 'foreach'"):
         optimizer.step()
     assert torch.equal(parameter, torch.ones(2))
     assert optimizer.state[parameter]["step"] == 0
@@ -206,7 +211,7 @@ def test_masked_weights_do_not_move_but_decay():
 
 def test_corrected_signs_that_never_change_pass_threshold_one():
     parameter = torch.nn.Parameter(torch.ones(3))
-    optimizer = TemporalAndMaskAdam([parameter], threshold=1.0, bias_correction="all")
+    optimizer = TemporalAndMaskAdam([parameter], threshold=1.0, form=AdamForm(bias_correction="all"))
     for _ in range(30):
         parameter.grad = torch.tensor([0.1, -0.2, 3.0])
         optimizer.step()
@@ -216,7 +221,7 @@ def test_corrected_signs_that_never_change_pass_threshold_one():
 def test_groups_have_settings_of_their_own_and_latecomers_their_own_count():
     one, other = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
     groups = [{"params": [one], "threshold": 0.0}, {"params": [other], "lr": 0.5}]
-    optimizer = TemporalAndMaskAdam(groups, lr=0.1, threshold=1.0, bias_correction="moments")
+    optimizer = TemporalAndMaskAdam(groups, lr=0.1, threshold=1.0, form=AdamForm(bias_correction="moments"))
     one.grad = torch.ones(2)
     optimizer.step()
     other.grad = torch.ones(2)
@@ -262,19 +267,19 @@ def test_a_scheduler_and_a_closure_work_as_ever():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"lr": -1.0}, "`lr` should be finite and not negative. Found -1.0"),
+        ({"lr": -1.0}, "`lr` should be finite and at least 0. Found -1.0"),
         ({"eps": float("nan")}, "`eps` should be finite"),
         ({"weight_decay": -0.1}, "`weight_decay`"),
         ({"betas": (0.9, 0.999)}, "three numbers"),
-        ({"betas": (0.9, 0.999, 1.0)}, "three numbers in"),
-        ({"threshold": 1.5}, "`threshold` should be a share"),
+        ({"betas": (0.9, 0.999, 1.0)}, r"`betas\[2\]` should lie in \[0, 1\)"),
+        ({"threshold": 1.5}, "`threshold` should lie in"),
         ({"bias_correction": "some"}, "`bias_correction` should be"),
     ],
 )
 def test_settings_out_of_range_are_refused(options, sentence):
     parameter = torch.nn.Parameter(torch.ones(1))
     with pytest.raises(ValueError, match=sentence):
-        TemporalAndMaskAdam([parameter], **options)
+        make([parameter], **options)
     optimizer = TemporalAndMaskAdam([torch.nn.Parameter(torch.ones(1))])
     with pytest.raises(ValueError, match=sentence):
         optimizer.add_param_group({"params": [parameter], **options})

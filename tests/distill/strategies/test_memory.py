@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import distill_models as models
-from craik.cli.benches import folder, load_package
+from craik.cli.bench import folder, load_package
 from craik.distill import (
     SGD,
     Adam,
@@ -85,9 +85,13 @@ def test_strategies_trade_memory_as_they_say():
 
 
 def shared(function):
-    """Name, kind and default of each of a function's parameters but the one that bears on values alone."""
+    """Name, kind and default of each of a function's parameters but the two that bear on values alone."""
     parameters = inspect.signature(function).parameters.values()
-    return [(parameter.name, parameter.kind, parameter.default) for parameter in parameters if parameter.name != "clip"]
+    return [
+        (parameter.name, parameter.kind, parameter.default)
+        for parameter in parameters
+        if parameter.name not in ("clip", "start")
+    ]
 
 
 def test_what_is_forecast_takes_what_is_computed_takes():

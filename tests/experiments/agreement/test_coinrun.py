@@ -3,19 +3,22 @@ from dataclasses import replace
 import pytest
 import torch
 
+from craik.experiments.agreement.coinrun import EXPERIMENT
 from craik.experiments.agreement.coinrun import run as coinrun
-from craik.experiments.agreement.coinrun.figures import Reduction
+from craik.experiments.agreement.coinrun.claims import Reduction
 from craik.experiments.agreement.coinrun.networks import make_network
 from craik.experiments.agreement.coinrun.optimisers import Settings, make_optimizer
-from craik.lab import judge
+from craik.lab import Rows, judge
 from craik.tasks.pictures import cloning
 
-SMALL = replace(coinrun.PRESETS["quick"], levels=4, states=8, validation=6, test=6, epochs=2, trials=3, finalists=2, batch=8)
+SMALL = replace(
+    EXPERIMENT.presets["quick"].config, levels=4, states=8, validation=6, test=6, epochs=2, trials=3, finalists=2, batch=8
+)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"seed": seed, **row} for seed in (0, 1) for row in coinrun.run(replace(SMALL, seed=seed))]
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in coinrun.run(replace(SMALL, seed=seed)))
 
 
 def test_both_methods_have_equal_budgets_and_finalists_are_the_best_of_their_search(rows):
@@ -25,7 +28,7 @@ def test_both_methods_have_equal_budgets_and_finalists_are_the_best_of_their_sea
             finalists = rows.where(kind="finalist", method=method, seed=seed)
             assert (len(trials), len(finalists)) == (3, 2)
             best = sorted(trials, key=lambda row: row["validation"])[:2]
-            assert [row["lr"] for row in best] == [row["lr"] for row in finalists]
+            assert [row["lr"] for row in best] == finalists["lr"]
 
 
 def test_the_selected_epoch_has_the_least_held_out_divergence(rows):
@@ -73,7 +76,7 @@ def test_with_corrected_moments_the_mask_is_all_that_differs_from_adam():
 def test_the_correction_is_the_configs():
     config = replace(SMALL, bias_correction="none", trials=1, finalists=1, epochs=1)
     assert next(coinrun.search(config, "and-mask", coinrun.load(config)))[0].bias_correction == "none"
-    assert coinrun.PRESETS["paper"].bias_correction == "none"
+    assert EXPERIMENT.presets["paper"].config.bias_correction == "none"
 
 
 @pytest.mark.parametrize(("values", "holds"), [((1.9, 1.8), True), ((1.9, 2.1), False), ((1.5, 2.01), False)])
@@ -83,7 +86,7 @@ def test_a_claim_holds_where_its_interval_is_above_0(values, holds):
         for seed, masked in enumerate(values)
         for method, value in (("adam", 2.0), ("and-mask", masked))
     ]
-    assert all((judge(claim, rows, "quick").verdict == "holds") == holds for claim in coinrun.CLAIMS)
+    assert all((judge(claim, rows, "quick").verdict == "holds so far") == holds for claim in EXPERIMENT.claims)
 
 
 @pytest.mark.parametrize("rates", [(1e-3,), (1e-2, 1e-3), (1e-3, 1e-3), (0.0, 1e-3), (1e-4, 1e-3, 1e-2)])
@@ -129,15 +132,15 @@ def test_a_small_network_starts_with_a_nearly_uniform_policy():
 
 
 def test_claims_are_measured_and_figures_drawn(rows):
-    judged = [judge(claim, rows, "quick") for claim in coinrun.CLAIMS]
+    judged = [judge(claim, rows, "quick") for claim in EXPERIMENT.claims]
     assert all(claim.n == 2 and claim.verdict != "not measured" for claim in judged)
-    assert set(coinrun.figures(rows)) == {"learning-curves"}
+    assert set(EXPERIMENT.figures(rows)) == {"learning-curves"}
 
 
 def test_reduction_is_a_share_of_adams():
-    rows = [
+    rows = Rows(
         {"seed": 0, "kind": "finalist", "method": method, "test": value} for method, value in (("adam", 2.0), ("and-mask", 1.5))
-    ]
+    )
     assert Reduction("test")(rows).value == pytest.approx(0.25)
 
 
@@ -163,10 +166,10 @@ def test_rows_and_caption_say_who_was_cloned(tmp_path):
     about = {"source": "Procgen CoinRun", "mode": "easy", "expert": "PPO", "expert_steps": "1441856", "expert_return": "5.700"}
     cloning.write(coinrun.load(SMALL)._replace(about=about), tmp_path / "recording")
     config = replace(SMALL, recording=str(tmp_path / "recording"), trials=1, finalists=1, epochs=1)
-    rows = [{"seed": 0, **row} for row in coinrun.run(config)]
+    rows = Rows({"seed": 0, **row} for row in coinrun.run(config))
     said = "Procgen CoinRun, easy levels (expert: PPO, 1,441,856 steps, mean return 5.700 of 10)"
     assert {row["data"] for row in rows} == {said}
-    assert said in coinrun.figures(rows)["learning-curves"].get_label()
+    assert said in EXPERIMENT.figures(rows)["learning-curves"].get_label()
 
 
 def test_a_recording_that_is_none_is_refused(tmp_path):

@@ -4,29 +4,30 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from craik.experiments.agreement.coloured_digits import EXPERIMENT, methods
 from craik.experiments.agreement.coloured_digits import run as experiment
-from craik.experiments.agreement.coloured_digits.figures import SELECTIONS, selected
-from craik.lab import judge
+from craik.experiments.agreement.coloured_digits.claims import SELECTIONS, selected
+from craik.lab import Rows, judge
 from craik.tasks.pictures.coloured_digits import coloured_digits
 
-TINY = replace(experiment.PRESETS["quick"], trials=2, steps=3, hidden=8)
+TINY = replace(EXPERIMENT.presets["quick"].config, trials=2, steps=3, hidden=8)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"seed": seed, **row} for seed in (0, 1) for row in experiment.run(replace(TINY, seed=seed, trials=1))]
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in experiment.run(replace(TINY, seed=seed, trials=1)))
 
 
 def test_every_method_has_the_same_budget_and_the_same_draws(rows):
-    assert [row["method"] for row in rows if row["seed"] == 0] == list(experiment.METHODS)
+    assert [row["method"] for row in rows if row["seed"] == 0] == list(methods.METHODS)
     assert len({row["learning_rate"] for row in rows if row["seed"] == 0}) == 1
-    assert experiment.draw(0, 0) != experiment.draw(0, 1)
+    assert methods.draw(0, 0) != methods.draw(0, 1)
 
 
 def test_methods_differ_from_plain_training_and_from_each_other():
     """With two environments every method takes another step; with one, all but DANN's network take the same."""
     # A flat SAND-mask: a steep one weighs agreeing gradients by 1, as the AND-mask does.
-    data, trial = coloured_digits(0), replace(experiment.draw(0, 0), annealing=0.0)
+    data, trial = coloured_digits(0), replace(methods.draw(0, 0), annealing=0.0)
     single = experiment.of(data.train, data.train.environments == 0)
 
     def weights(method, split):
@@ -34,16 +35,16 @@ def test_methods_differ_from_plain_training_and_from_each_other():
         model = experiment.train(method, split, replace(trial, strength=strength), TINY)
         return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
-    methods = [method for method in experiment.METHODS if method != "dann"]
-    both = {method: weights(method, data.train) for method in methods}
-    assert all(not torch.equal(both[a], both[b]) for a in methods for b in methods if a < b)
-    alone = [weights(method, single) for method in methods]
+    compared = [method for method in methods.METHODS if method != "dann"]
+    both = {method: weights(method, data.train) for method in compared}
+    assert all(not torch.equal(both[a], both[b]) for a in compared for b in compared if a < b)
+    alone = [weights(method, single) for method in compared]
     assert all(torch.equal(found, alone[0]) for found in alone)
 
 
 def literal_irm(split, trial, config):
     """IRM's published code: L2 is added to the loss, then the penalty, then all of it is divided by the penalty's weight."""
-    model = experiment.Network(config.hidden, torch.Generator().manual_seed(config.seed))
+    model = methods.Network(config.hidden, torch.Generator().manual_seed(config.seed))
     optimizer = torch.optim.Adam(model.parameters(), lr=trial.learning_rate)
     for step in range(config.steps):
         logits, environment_losses, penalties = model(split.x)[:, 0], [], []
@@ -65,7 +66,7 @@ def literal_irm(split, trial, config):
 
 def test_a_penaltys_weight_divides_l2_too_as_in_irms_published_code():
     config = replace(TINY, steps=8)
-    trial = experiment.Trial(learning_rate=3e-3, weight_decay=0.05, strength=50.0, annealing=0.25, rescale=False)
+    trial = methods.Trial(learning_rate=3e-3, weight_decay=0.05, strength=50.0, annealing=0.25, rescale=False)
     split = coloured_digits(0).train
     found, expected = experiment.train("irm", split, trial, config), literal_irm(split, trial, config)
     for ours, literal in zip(found.parameters(), expected.parameters(), strict=True):
@@ -73,13 +74,13 @@ def test_a_penaltys_weight_divides_l2_too_as_in_irms_published_code():
 
 
 def test_what_a_method_weighs():
-    trial = experiment.Trial(learning_rate=1e-3, weight_decay=0.0, strength=500.0, annealing=0.5, rescale=False)
-    assert [experiment.weight_of(method, trial, early=False) for method in ("irm", "dann", "erm")] == [500.0, 5.0, 1.0]
-    assert [experiment.weight_of(method, trial, early=True) for method in ("irm", "dann", "erm")] == [1.0, 5.0, 1.0]
+    trial = methods.Trial(learning_rate=1e-3, weight_decay=0.0, strength=500.0, annealing=0.5, rescale=False)
+    assert [methods.weight_of(method, trial, early=False) for method in ("irm", "dann", "erm")] == [500.0, 5.0, 1.0]
+    assert [methods.weight_of(method, trial, early=True) for method in ("irm", "dann", "erm")] == [1.0, 5.0, 1.0]
 
 
 def test_danns_factor_is_drawn():
-    data, trial = coloured_digits(0), experiment.draw(0, 0)
+    data, trial = coloured_digits(0), methods.draw(0, 0)
     weak, strong = (
         experiment.train("dann", data.train, replace(trial, strength=strength), TINY).state_dict() for strength in (1.0, 1e4)
     )
@@ -87,23 +88,23 @@ def test_danns_factor_is_drawn():
 
 
 def test_leaving_one_out_is_done_once_for_methods_that_train_alike(rows):
-    data, trial, config = coloured_digits(0), experiment.draw(0, 0), replace(TINY, seed=0, trials=1)
-    for row in rows[: len(experiment.METHODS)]:
+    data, trial, config = coloured_digits(0), methods.draw(0, 0), replace(TINY, seed=0, trials=1)
+    for row in rows[: len(methods.METHODS)]:
         assert row["leave-one-out"] == experiment.leave_one_out(row["method"], data, trial, config)
 
 
 def test_selection_looks_at_its_own_column():
-    rows = [
+    rows = Rows(
         {"seed": 0, "method": "erm", "training-domain": a, "leave-one-out": b, "oracle": c, "test_accuracy": test}
         for a, b, c, test in ((0.9, 0.1, 0.2, 0.3), (0.1, 0.9, 0.1, 0.4), (0.2, 0.2, 0.9, 0.5))
-    ]
+    )
     assert [selected(rows, "erm", rule) for rule in SELECTIONS] == [[0.3], [0.4], [0.5]]
 
 
 def test_claims_figure_and_progress(rows):
-    assert all(judge(claim, rows, "quick").verdict != "not measured" for claim in experiment.CLAIMS)
-    assert list(experiment.figures(rows)) == ["methods"]
-    assert experiment.progress(replace(TINY, trials=1), rows[-1])[0] == 1
+    assert all(judge(claim, rows, "quick").verdict != "not measured" for claim in EXPERIMENT.claims)
+    assert list(EXPERIMENT.figures(rows)) == ["methods"]
+    assert EXPERIMENT.progress(replace(TINY, trials=1), rows[-1])[0] == 1
 
 
 def test_rows_repeat(rows):

@@ -4,15 +4,18 @@ import pytest
 import torch
 
 from craik.agreement import AndMask, Mean
+from craik.experiments.agreement import per_example
+from craik.experiments.agreement.memorisation import EXPERIMENT
 from craik.experiments.agreement.memorisation import run as memorisation
-from craik.lab import judge
+from craik.experiments.agreement.memorisation.claims import closing
+from craik.lab import Rows, judge
 
-TINY = replace(memorisation.PRESETS["quick"], examples=16, batch=8, epochs=2, reports=2, thresholds=(0.0, 0.2))
+TINY = replace(EXPERIMENT.presets["quick"].config, examples=16, batch=8, epochs=2, reports=2, thresholds=(0.0, 0.2))
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"seed": seed, **row} for seed in (0, 1) for row in memorisation.run(replace(TINY, seed=seed))]
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in memorisation.run(replace(TINY, seed=seed)))
 
 
 def test_one_curve_for_each_kind_of_labels_and_threshold(rows):
@@ -23,20 +26,20 @@ def test_one_curve_for_each_kind_of_labels_and_threshold(rows):
 
 
 def test_batches_visit_every_example_once_an_epoch():
-    epochs = list(memorisation.batches(20, 5, 3, seed=0))
+    epochs = list(per_example.batches(20, 5, 3, seed=0))
     assert [len(rows) for rows in epochs] == [5] * 12
     for start in (0, 4, 8):
         assert sorted(torch.cat(epochs[start : start + 4]).tolist()) == list(range(20))
-    assert [len(rows) for rows in memorisation.batches(20, 8, 1, seed=0)] == [8, 8]
+    assert [len(rows) for rows in per_example.batches(20, 8, 1, seed=0)] == [8, 8]
 
 
 def test_threshold_0_is_plain_training():
     """AND-mask at threshold 0 and Mean take the same steps, and both differ from a mask's."""
-    data = memorisation.load("digits", "", 0, 16)
+    data = per_example.load("digits", "", 0, 16)
     after = []
     for rule in (Mean(), AndMask(0.0), AndMask(0.4)):
-        model = memorisation.make_model(TINY, 1)
-        assert list(memorisation.fit(model, rule, data.train, data.train.y, TINY)) == [2, 4]
+        model = per_example.make_model(TINY.training(), 1)
+        assert list(per_example.fit(model, rule, data.train, data.train.y, TINY.training())) == [2, 4]
         after.append(torch.cat([p.detach().flatten() for p in model.parameters()]))
     torch.testing.assert_close(after[0], after[1], atol=1e-5, rtol=1e-3)
     assert not torch.allclose(after[0], after[2], atol=1e-3)
@@ -49,28 +52,28 @@ def test_batch_norm_takes_the_pooled_path():
 
 
 def test_accuracy_is_measured_in_eval_mode_and_leaves_train_mode():
-    model = memorisation.make_model(replace(TINY, norm="batch"), 1)
-    data = memorisation.load("digits", "", 0, 16)
+    model = per_example.make_model(replace(TINY, norm="batch").training(), 1)
+    data = per_example.load("digits", "", 0, 16)
     before = model.state_dict()["0.1.running_mean"].clone()
     with torch.no_grad():
         predicted = model.eval()(data.train.x).argmax(1)
-    assert memorisation.accuracy(model.train(), data.train, predicted) == 1
+    assert per_example.accuracy(model.train(), data.train, predicted) == 1
     assert model.training
     assert torch.equal(model.state_dict()["0.1.running_mean"], before)
 
 
 def test_claims_and_figures(rows):
-    judged = {claim.id: judge(claim, rows, "quick").verdict for claim in memorisation.CLAIMS}
+    judged = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
     assert judged.pop("memorisation.closing") == "not measured"  # so short a training learns nothing under the mask
     assert "not measured" not in judged.values()
-    assert set(memorisation.figures(rows)) == {"thresholds", "learning-curves"}
-    assert memorisation.progress(TINY, rows[-1])[0] == 1
+    assert set(EXPERIMENT.figures(rows)) == {"thresholds", "learning-curves"}
+    assert EXPERIMENT.progress(TINY, rows[-1])[0] == 1
 
 
 def test_one_kind_of_labels_alone_still_draws(rows):
-    some = [row for row in rows if row["labels"] == "random"]
-    assert set(memorisation.figures(some)) == {"thresholds", "learning-curves"}
-    assert judge(memorisation.CLAIMS[2], some, "quick").verdict == "not measured"
+    some = rows.where(labels="random")
+    assert set(EXPERIMENT.figures(some)) == {"thresholds", "learning-curves"}
+    assert judge(EXPERIMENT.claims[2], some, "quick").verdict == "not measured"
 
 
 def test_rows_repeat(rows):
@@ -98,13 +101,13 @@ def test_cifar_without_an_archive_says_how_to_get_it(tmp_path):
 
 def test_the_gap_is_followed_to_the_largest_threshold_that_still_learns():
     found = {0.0: (1.0, 0.9), 0.2: (0.9, 0.85), 0.4: (0.5, 0.48), 0.8: (0.1, 0.4)}
-    rows = [
+    rows = Rows(
         {"kind": "final", "labels": "true", "seed": seed, "threshold": at, "train_accuracy": train, "test_accuracy": test}
         for seed in range(3)
         for at, (train, test) in found.items()
-    ]
-    assert memorisation.closing(rows).value == pytest.approx(0.1 - 0.02)
-    assert memorisation.closing(rows[:1]) is None
+    )
+    assert closing(rows).value == pytest.approx(0.1 - 0.02)
+    assert closing(rows[:1]) is None
 
 
 def test_a_batch_larger_than_all_the_digits_is_refused():

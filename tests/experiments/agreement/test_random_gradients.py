@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.agreement import AndMask
+from craik.agreement import AndMask, combine
 from craik.experiments.agreement.random_gradients import EXPERIMENT
 from craik.experiments.agreement.random_gradients import run as random_gradients
 from craik.lab import Rows, judge
@@ -39,9 +39,7 @@ def test_the_mask_asks_for_t_equal_signs():
         threshold = (2 * t - d) / d
         for positive, survives in ((t, True), (t - 1, False)):
             g = torch.cat([torch.ones(positive, 1), -torch.ones(d - positive, 1)])
-            sums = random_gradients.RunningSums(g[0], AndMask.needs)
-            sums.add(g)
-            assert bool(AndMask(threshold)(sums.statistics()).survives.all()) is survives
+            assert bool(combine(AndMask(threshold), g).survives.all()) is survives
 
 
 def test_claims_on_a_small_run(rows):

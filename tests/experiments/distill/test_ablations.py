@@ -8,6 +8,7 @@ from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers
 from craik.experiments.distill.ablations import run as distill_ablations
 from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
 from craik.lab import Rows, judge
+from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
 SMALL = replace(
@@ -54,7 +55,7 @@ def test_the_same_seed_gives_the_same_rows(rows):
 
 
 def test_permuted_trajectories_have_the_same_frames_in_orders_of_their_own():
-    examples = made_up_data("Walker2d", 0, 5, 1, 1, "always").train
+    examples = made_up_data("Walker2d", 0, Sizes(5, 1, 1)).train
     examples = examples._replace(privileged=torch.arange(5 * 16 * 2.0).reshape(5, 16, 2))
     permuted = with_other_trajectories(examples, "permuted", torch.Generator().manual_seed(0)).privileged
     assert torch.equal(permuted.sort(dim=1).values, examples.privileged)
@@ -64,7 +65,7 @@ def test_permuted_trajectories_have_the_same_frames_in_orders_of_their_own():
 
 
 def test_noise_replaces_the_last_frames_only():
-    examples = made_up_data("Walker2d", 0, 50, 1, 1, "always").train
+    examples = made_up_data("Walker2d", 0, Sizes(50, 1, 1)).train
     noisy = with_other_trajectories(examples, "noise-4", torch.Generator().manual_seed(0)).privileged
     assert torch.equal(noisy[:, :12], examples.privileged[:, :12])
     assert abs(float(noisy[:, 12:].std()) - 1) < 0.1
@@ -72,7 +73,7 @@ def test_noise_replaces_the_last_frames_only():
 
 
 def test_a_random_teacher_of_coefficient_zero_and_imitation_zero_are_no_teacher():
-    data = made_up_data("Walker2d", 0, 80, 1, 1, "always").train
+    data = made_up_data("Walker2d", 0, Sizes(80, 1, 1)).train
     training = distill_ablations.training_of(TINY)
     students = []
     for trial in (
@@ -90,7 +91,7 @@ def test_a_random_teacher_of_coefficient_zero_and_imitation_zero_are_no_teacher(
 
 
 def test_soft_labels_know_the_label():
-    data = made_up_data("Walker2d", 0, 400, 1, 1, "always").train
+    data = made_up_data("Walker2d", 0, Sizes(400, 1, 1)).train
     training = replace(SMALL, teacher_channels=(8,), teacher_hidden=16)
     soft = fixed_teachers.soft_labels(training, data, temperature=1.0)
     torch.testing.assert_close(soft.sum(1), torch.ones(400))

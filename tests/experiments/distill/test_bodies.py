@@ -4,6 +4,7 @@ import torch
 from craik.experiments.distill.bodies import Look, Training, looks_of, make_student, rows_of, watch
 from craik.experiments.distill.measured import Measured
 from craik.lab import Rows
+from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
 
@@ -24,7 +25,7 @@ def test_an_error_that_is_no_number_is_a_divergence():
     student = make_student(Training(student_widths=(7, 7)), 5)
     with torch.no_grad():
         student[0].bias.fill_(float("nan"))
-    data = made_up_data("Swimmer", 0, 10, 5, 5, "always")
+    data = made_up_data("Swimmer", 0, Sizes(10, 5, 5))
     with pytest.raises(FloatingPointError, match="after 3 steps"):
         list(watch(student, data, iter([3]), every=1, rounds=1))
 

@@ -9,6 +9,7 @@ from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.experiments.distill.mujoco.claims import TABLE
 from craik.lab import Rows, judge
 from craik.nn.perceptrons import relu_mlp
+from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
 TINY = replace(
@@ -56,7 +57,7 @@ def test_the_same_seed_gives_the_same_rows(rows):
 
 
 def test_an_auxiliary_head_changes_the_student_and_a_weight_of_zero_does_not():
-    data = made_up_data("Swimmer", 0, 60, 1, 1, "always").train
+    data = made_up_data("Swimmer", 0, Sizes(60, 1, 1)).train
     students = []
     for setting in (
         baselines.Setting(1e-2, 0.0, 6, 0.0),

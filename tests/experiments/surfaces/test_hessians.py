@@ -3,15 +3,16 @@ from dataclasses import replace
 import pytest
 import torch
 
+from craik.experiments.surfaces.hessians import EXPERIMENT
 from craik.experiments.surfaces.hessians import run as hessians
-from craik.lab import judge
+from craik.lab import Rows, judge
 
-TINY = replace(hessians.PRESETS["quick"], pairs=60, dimensions=(1, 3))
+TINY = replace(EXPERIMENT.presets["quick"].config, pairs=60, dimensions=(1, 3))
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"seed": seed, **row} for seed in (0, 1) for row in hessians.run(replace(TINY, seed=seed))]
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in hessians.run(replace(TINY, seed=seed)))
 
 
 def test_errata_1_and_3_as_numbers(rows):
@@ -36,10 +37,10 @@ def test_the_proof_counts_what_a_grid_search_finds():
 
 
 def test_verdicts(rows):
-    verdicts = {claim.id.split(".")[1]: judge(claim, rows, "quick").verdict for claim in hessians.CLAIMS}
+    verdicts = {claim.id.split(".")[1]: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
     errata = {"volume-5", "volume-25", "volume-100", "printed-bound"}
-    assert {name for name, verdict in verdicts.items() if verdict == "does not hold"} == errata
-    assert {verdict for name, verdict in verdicts.items() if name not in errata} == {"holds"}
+    assert {name for name, verdict in verdicts.items() if verdict == "does not hold so far"} == errata
+    assert {verdict for name, verdict in verdicts.items() if name not in errata} == {"holds so far"}
 
 
 def test_a_wrong_mean_has_a_residual():
@@ -49,8 +50,8 @@ def test_a_wrong_mean_has_a_residual():
 
 def test_rows_repeat_and_draw(rows):
     assert [{"seed": 1, **row} for row in hessians.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
-    assert list(hessians.figures(rows)) == ["hessians"]
-    assert hessians.progress(TINY, rows[-1])[0] == 1
+    assert list(EXPERIMENT.figures(rows)) == ["hessians"]
+    assert EXPERIMENT.progress(TINY, rows[-1])[0] == 1
 
 
 @pytest.mark.parametrize("changes", [{"pairs": 1}, {"dimensions": (0,)}, {"decades": 0.0}])

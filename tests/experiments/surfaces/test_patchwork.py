@@ -3,15 +3,16 @@ from dataclasses import replace
 import pytest
 import torch
 
+from craik.experiments.surfaces.patchwork import EXPERIMENT
 from craik.experiments.surfaces.patchwork import run as patchwork
-from craik.lab import judge
+from craik.lab import Rows, judge
 
-TINY = replace(patchwork.PRESETS["quick"], examples=400)
+TINY = replace(EXPERIMENT.presets["quick"].config, examples=400)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"seed": seed, **row} for seed in (0, 1) for row in patchwork.run(replace(TINY, seed=seed))]
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in patchwork.run(replace(TINY, seed=seed)))
 
 
 def test_the_staircase_is_the_printed_function():
@@ -27,9 +28,9 @@ def test_the_network_is_equation_b1():
 
 
 def test_verdicts(rows):
-    verdicts = {claim.id: judge(claim, rows, "quick").verdict for claim in patchwork.CLAIMS}
-    assert verdicts.pop("patchwork.fits-a") == "does not hold"  # the printed step lies at the edge of A
-    assert set(verdicts.values()) == {"holds"}
+    verdicts = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
+    assert verdicts.pop("patchwork.fits-a") == "does not hold so far"  # the printed step lies at the edge of A
+    assert set(verdicts.values()) == {"holds so far"}
 
 
 def test_a_does_not_see_the_second_unit(rows):
@@ -39,7 +40,7 @@ def test_a_does_not_see_the_second_unit(rows):
 
 def test_rows_repeat_and_draw(rows):
     assert [{"seed": 1, **row} for row in patchwork.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
-    assert list(patchwork.figures(rows)) == ["patchwork"]
+    assert list(EXPERIMENT.figures(rows)) == ["patchwork"]
 
 
 @pytest.mark.parametrize("changes", [{"examples": 1}, {"changed": (1.0,)}])

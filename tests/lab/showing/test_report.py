@@ -1,32 +1,27 @@
 import base64
-import json
 import re
-import sys
+import shutil
 from html.parser import HTMLParser
 
 import pytest
 
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
-from craik.lab.running.execute import execute, plan
-from craik.lab.running.recorded import recorded_runs
-from craik.lab.showing.claims import write_claims_markdown
-from craik.lab.showing.report import write_report
-from fake_experiments import folder_of
+from craik.lab.running.execute import execute
+from craik.lab.running.plan import plan
+from craik.lab.running.runfiles import find_runs
+from craik.lab.showing.report import anchor, write_report
+from fake_copies import edit, folder_of, forget
 
 
 @pytest.fixture
 def run(package, tmp_path):
     def _run(preset="quick", **overrides):
-        sys.modules.pop(f"{package}.counter_walk", None)
-        return execute(plan(load("counter-walk", package), preset, overrides, 1), tmp_path / "runs")
+        forget(package)
+        planned = plan(load("counter-walk", package), preset, overrides, 1, package)
+        return execute(planned, planned.folder(tmp_path / "runs"))
 
     return _run
-
-
-def edit_source(package):
-    path = folder_of(package) / "_shared" / "deep.py"
-    path.write_text(path.read_text().replace("2 * x", "x + x"))
 
 
 class Reader(HTMLParser):
@@ -59,19 +54,22 @@ def read(path) -> Reader:
     return reader
 
 
-def test_the_report_opens_with_the_claims_and_shows_the_run(run, tmp_path):
+def test_the_report_opens_with_the_claims_and_shows_the_run(run, package, tmp_path):
     result = run(steps=4)
     page = read(write_report(tmp_path / "runs"))
     text = " ".join(page.text.split())
     for words in (
-        "1 does not hold",
+        "1 does not hold so far",
         "The walk <ends> high. figure 0 · counter.high",
         "It ends low & slow.",
         "What was tried. Smaller <steps>.",
-        "Holds if: The median is negative.",
+        "Holds if: last value below 0.",
+        "Measured 3, range (3 to 3) over 1 seed.",
         "Counting: a walk that each seed starts elsewhere.",
         "Figure 0 of no thesis.",
-        "craik run counter-walk --preset quick --seeds 1 --steps 4",
+        f"craik run counter-walk --preset quick --seeds 1 --package {package} --steps 4",
+        "made at no commit",
+        "not confirmed since",
         "How far each step goes.",
         "4 changed",
         "A walk <of> some & seeds.",
@@ -79,20 +77,20 @@ def test_the_report_opens_with_the_claims_and_shows_the_run(run, tmp_path):
     ):
         assert words in text, words
     assert text.index("✗ does not hold") < text.index("Figures")
-    assert text.count("✓ holds") == 2  # in the table and beside its condition, and nowhere by hand
+    assert text.count("✓ holds so far") == 2  # in the table and beside its condition, and nowhere by hand
     assert result.folder.name in text
 
 
 def test_every_run_and_what_was_tried_is_one_step_away(run, tmp_path):
-    anchor = f"counter-walk-{run().folder.name}"
+    name = f"counter-walk-{run().folder.name}"
     page = read(write_report(tmp_path / "runs"))
     assert set(page.links) <= {f"#{name}" for name in page.names}
     assert len(page.names) == len(set(page.names))
-    assert page.links.count(f"#{anchor}") == 2  # from the overview and from the table
-    assert f"#{anchor}-counter.low" in page.links
+    assert page.links.count(f"#{name}") == 2  # from the overview and from the table
+    assert f"#{name}-counter.low" in page.links
     text = " ".join(page.text.split())
-    assert re.search(r"counter-walk ✓ 1 holds ✗ 1 does not hold \S 1 not measured quick", text)
-    assert text.index("1 holds ✗") < text.index("The walk <ends> high.")
+    assert re.search(r"counter-walk ✓ 1 holds so far ✗ 1 does not hold so far \S 1 not measured quick", text)
+    assert text.index("1 holds so far ✗") < text.index("The walk <ends> high.")
 
 
 def test_the_report_needs_nothing_else(run, tmp_path):
@@ -121,32 +119,23 @@ def test_the_paper_comes_first_and_changed_presets_last(run, tmp_path):
     run(steps=5)
     run("paper")
     run()
-    assert [found.label for found in recorded_runs(tmp_path / "runs")] == ["paper", "quick", "quick, steps 5"]
+    assert [found.recipe.label for found in find_runs(tmp_path / "runs")] == ["paper", "quick", "quick, steps 5"]
 
 
-def test_older_runs_stand_apart_and_count_nowhere(run, package, tmp_path):
+def test_older_seeds_stand_apart_and_count_nowhere(run, package, tmp_path):
     old = run()
-    age(old.folder)
-    edit_source(package)
+    edit(package, "steps.py", "2 * x", "x + x")
     new = run()
     changed = run(steps=5)
-    runs = recorded_runs(tmp_path / "runs")
-    assert [(found.folder, found.older) for found in runs] == [
-        (new.folder, False),
-        (old.folder, True),
-        (changed.folder, False),
-    ]
-    text = " ".join(read(write_report(tmp_path / "runs")).text.split())
-    assert "2 do not hold" in text
-    assert text.index("Older runs") < text.index(old.folder.name)
-    assert text.index(new.folder.name) < text.index("Older runs")
-
-
-def age(folder):
-    """Makes a run a year older than it is."""
-    path = folder / "claims.json"
-    content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "time": "2001" + content["time"][4:]}))
+    apart = new.folder / "older" / old.made[0].code.source[:6]
+    found = [(one.folder, one.is_older) for one in find_runs(tmp_path / "runs")]
+    assert found == [(new.folder, False), (apart, True), (changed.folder, False)]
+    page = read(write_report(tmp_path / "runs"))
+    text = " ".join(page.text.split())
+    assert "2 do not hold so far" in text
+    assert text.index("Older seeds") < text.index(apart.name)
+    assert text.index(new.folder.name) < text.index("Older seeds")
+    assert anchor(find_runs(tmp_path / "runs")[1]) in page.names
 
 
 def test_no_folder_no_run_no_sense(run, tmp_path):
@@ -161,9 +150,10 @@ def test_no_folder_no_run_no_sense(run, tmp_path):
     [
         ("claims.json", '{"name": "counter-w', "JSONDecodeError"),
         ("claims.json", "[]", "TypeError"),
-        ("claims.json", '{"claims": []}', "'command', 'commit', 'figures'"),
-        ("config.json", "{}", "'settings'"),
-        ("config.json", "[]", "AttributeError"),
+        ("claims.json", '{"claims": []}', "KeyError: 'seeds'"),
+        ("run.json", '{"format": 2}', "KeyError: 'name'"),
+        ("run.json", '{"format": 1}', "format 1, not 2"),
+        ("run.json", "[]", "TypeError"),
     ],
 )
 def test_a_damaged_run_is_named(run, tmp_path, file, content, found):
@@ -172,43 +162,19 @@ def test_a_damaged_run_is_named(run, tmp_path, file, content, found):
         write_report(tmp_path / "runs")
 
 
-def test_a_lost_figure_is_named_with_the_command_that_draws_it(run, tmp_path):
+def test_a_figure_that_was_not_kept_is_drawn_from_the_rows(run, tmp_path):
+    folder = run().folder
+    kept = (folder / "figures" / "walk.svg").read_bytes()
+    (folder / "figures" / "walk.svg").unlink()
+    page = read(write_report(tmp_path / "runs"))
+    assert base64.b64decode(page.loaded[0].removeprefix("data:image/svg+xml;base64,")) == kept
+    assert not (folder / "figures" / "walk.svg").exists()  # a report leaves records as they are
+
+
+def test_where_the_experiment_is_gone_the_report_says_so(run, package, tmp_path):
     (run().folder / "figures" / "walk.svg").unlink()
-    with pytest.raises(LabError, match=r"walk\.svg is not .*; craik run counter-walk .* draws it again"):
-        write_report(tmp_path / "runs")
-
-
-def test_the_markdown_holds_every_claim_at_every_preset(run, package, tmp_path):
-    run()
-    run(steps=5)
-    (folder_of(package) / "unrun.py").write_text((folder_of(package) / "counter_walk.py").read_text())
-    page = tmp_path / "docs" / "claims.md"
-    write_claims_markdown(tmp_path / "runs", page, package)
-    text = page.read_text()
-    assert "Generated by `craik report runs --markdown docs/claims.md`" in text
-    assert [line for line in text.splitlines() if line.startswith("#")] == [
-        "# Claims",
-        "## counter-walk",
-        "### paper",
-        "### quick",
-        "### quick, steps 5",
-        "## unrun",
-        "### paper",
-        "### quick",
-    ]
-    assert (text.count("✓ holds"), text.count("✗ does not hold"), text.count("- not measured")) == (2, 2, 11)
-    assert "The walk &lt;ends&gt; high." in text
-    assert "`counter.low` does not hold. Smaller <steps>." in text
-    assert str(tmp_path) not in text
-    write_claims_markdown(tmp_path / "runs", page, package)
-    assert page.read_text() == text
-
-
-def test_no_word_breaks_a_table_of_the_markdown(run, package, tmp_path):
-    path = folder_of(package) / "counter_walk.py"
-    path.write_text(path.read_text().replace("It ends low & slow.", "It | ends\\nlow."))
-    run()
-    write_claims_markdown(tmp_path / "runs", tmp_path / "claims.md", package)
-    rows = [line for line in (tmp_path / "claims.md").read_text().splitlines() if line.startswith("| It")]
-    assert len(rows) == 4
-    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {7}
+    shutil.rmtree(folder_of(package) / "walks" / "counter")
+    forget(package)
+    text = " ".join(read(write_report(tmp_path / "runs")).text.split())
+    assert "walk: neither recorded nor to be drawn from the rows today" in text
+    assert "found 'counter-walk'" in text

@@ -61,16 +61,18 @@ def test_a_terminal_gets_bars_with_method_seed_accuracy_and_time_left(monkeypatc
 
 def test_the_small_table_of_verdicts():
     stream = File()
-    shared = {"text": "", "source": "", "condition": "", "tried": ""}
+    shared = {"kind": "claim", "text": "", "source": "", "condition": "", "tried": ""}
     claims = [
-        JudgedClaim("toy.high", **shared, printed="[bold]", measured=0.98, low=0.9, high=1.0, n=5, verdict="holds"),
+        JudgedClaim("toy.high", **shared, printed="[bold]", measured=0.98, low=0.9, high=1.0, n=6, verdict="holds"),
+        JudgedClaim("toy.few", **shared, printed=None, measured=0.98, low=0.9, high=1.0, n=4, verdict="holds so far"),
         JudgedClaim("toy.low", **shared, printed=None, measured=None, low=None, high=None, n=0, verdict="not measured"),
     ]
     print_verdicts(claims, "toy, quick", stream)
     lines = [line.rstrip() for line in stream.getvalue().splitlines()]
     assert lines == [
         "toy, quick",
-        "claim     printed  measured       verdict",
-        "toy.high  [bold]   0.98 [0.9, 1]  ✓ holds",
-        "toy.low   -        -              - not measured",
+        "claim     printed  measured         verdict",
+        "toy.high  [bold]   0.98 [0.9, 1]    ✓ holds",
+        "toy.few   -        0.98 (0.9 to 1)  ✓ holds so far",
+        "toy.low   -        -                - not measured",
     ]

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 import consistency_oracles as oracles
 from craik.surfaces import (
-    Choices,
+    Ascent,
+    Consistency,
+    Exact,
+    Subspace,
     ilc,
     inconsistency,
     landscape_of_functions,
@@ -38,8 +41,9 @@ def positive(seed, n):
     return r @ r.T + 0.1 * torch.eye(n)
 
 
-def score(landscape, **choices):
-    return inconsistency(landscape, Choices(**{"epsilon": 0.1, "not_minimum": "ignore", "walk": False, **choices}), GENERATOR())
+def score(landscape, **definition):
+    definition = {"epsilon": 0.1, "not_minimum": "ignore", "walk": False, **definition}
+    return inconsistency(landscape, Consistency(**definition), GENERATOR())
 
 
 def GENERATOR():  # noqa: N802 # a fresh one for every call
@@ -68,7 +72,7 @@ def test_the_closed_form_for_diagonal_hessians(exponents):
 def test_the_closed_form_by_products_alone(exponents, subtract):
     a, b = diagonals(exponents)
     ratio = float(torch.maximum(a / b, b / a).max())
-    found = score(bowls(a, b), method="subspace", tolerance=1e-5, subtract=subtract)
+    found = score(bowls(a, b), search=Subspace(tolerance=1e-5), subtract=subtract)
     assert found.inconsistency == pytest.approx(0.1 * (ratio - subtract), rel=1e-6)
 
 
@@ -125,7 +129,7 @@ def test_the_subspace_method_finds_what_the_dense_one_does(neighbourhood, shift,
     centres = (shift * torch.randn(2, n, generator=GENERATOR())).tolist()
     landscape = bowls(*(positive(e, n) for e in range(2)), centres=centres)
     exact = score(landscape, neighbourhood=neighbourhood, ridge=0.5)
-    settings = {"method": "subspace", "tolerance": 1e-3, "iterations": 400, "basis": basis}
+    settings = {"search": Subspace(400, 1e-3, basis)}
     found = score(landscape, neighbourhood=neighbourhood, ridge=0.5, **settings)
     by_pair = {(pair.stays, pair.other): pair for pair in exact.pairs}
     for pair in found.pairs:
@@ -138,7 +142,7 @@ def test_the_subspace_method_finds_what_the_dense_one_does(neighbourhood, shift,
 
 def test_what_has_not_converged_says_how_far_it_came():
     landscape = bowls(*(positive(e, 20) for e in range(2)))
-    short, longer = (score(landscape, method="subspace", iterations=count).pairs[0] for count in (2, 12))
+    short, longer = (score(landscape, search=Subspace(count)).pairs[0] for count in (2, 12))
     assert not short.converged
     assert short.residual > max(1e-2, longer.residual)
     assert score(landscape).pairs[0].residual == 0
@@ -155,7 +159,7 @@ def test_products_are_counted_and_bounded_by_pairs_and_iterations():
             return product(self, e, vector, curvature)
 
     landscape = Counting(landscape.point, landscape.environments, landscape.parts, landscape.parameters)
-    found = score(landscape, method="subspace", iterations=10)
+    found = score(landscape, search=Subspace(10))
     assert found.products == len(counted)
     assert len(counted) <= 6 * 2 * 2 * (10 + 3)  # pairs, signs, Hessians of a pair, iterations and start
     assert score(landscape).products == 3 * 20
@@ -201,7 +205,7 @@ class TestTrueLosses:
         return landscape_of_functions(self.losses(), torch.zeros(2, dtype=torch.float64))
 
     @pytest.mark.parametrize("neighbourhood", ["at-most", "within"])
-    @pytest.mark.parametrize("method", ["dense", "subspace"])
+    @pytest.mark.parametrize("method", [Exact(), Subspace()])
     def test_walks_are_lower_bounds_of_the_definition_and_close_for_a_small_epsilon(self, neighbourhood, method):
         truth = {
             epsilon: oracles.inconsistency_by_grid(
@@ -210,14 +214,14 @@ class TestTrueLosses:
             for epsilon in (0.2, 0.01)
         }
         for epsilon, slack in ((0.2, 0.5), (0.01, 0.1)):
-            found = score(self.landscape(), epsilon=epsilon, neighbourhood=neighbourhood, method=method, walk=True)
+            found = score(self.landscape(), epsilon=epsilon, neighbourhood=neighbourhood, search=method, walk=True)
             best = max(pair.walk.largest for pair in found.pairs)
             assert truth[epsilon] * (1 - slack) <= best <= truth[epsilon] * 1.01
 
     def test_the_walk_stays_in_the_connected_part(self):
         """Beyond the hill environment B's loss is small again, but no path of small loss leads there."""
         landscape = self.landscape()
-        choices = Choices(epsilon=0.1)
+        choices = Consistency(epsilon=0.1)
         from craik.surfaces import walk
 
         found = walk(landscape, (1, 0), torch.tensor([1.5, 0.0], dtype=torch.float64), choices)
@@ -231,7 +235,7 @@ class TestTrueLosses:
     def test_expansion_in_the_constraint_alone(self):
         """The maximum of the true difference over the ellipsoid, by a grid."""
         for neighbourhood in ("at-most", "within"):
-            settings = {"taylor": "constraint", "neighbourhood": neighbourhood, "iterations": 100, "starts": 3}
+            settings = {"search": Ascent(starts=3), "neighbourhood": neighbourhood}
             found = score(self.landscape(), epsilon=0.2, **settings)
             line = np.linspace(-1, 1, 801)
             grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
@@ -277,10 +281,10 @@ class TestBadInput:
 
     def test_a_hessian_that_is_not_positive_names_its_environment_and_ways_out(self):
         landscape = bowls([1.0, 2.0], [1.0, -0.5])
-        for method in ("dense", "subspace"):
+        for method in (Exact(), Subspace()):
             with pytest.raises(ValueError, match=r"curvature of -0.5 in environment 1.*ridge above 0.5.*gauss-newton"):
-                score(landscape, method=method)
-            score(landscape, ridge=0.6, method=method)
+                score(landscape, search=method)
+            score(landscape, ridge=0.6, search=method)
         with pytest.raises(ValueError, match=r"Gauss-Newton.*functions of the parameters.*ridge"):
             score(landscape, curvature="gauss-newton")
 
@@ -303,20 +307,32 @@ class TestBadInput:
             ({"epsilon": math.nan}, "epsilon"),
             ({"epsilon": -1.0}, "epsilon"),
             ({"ridge": -1.0}, "ridge"),
-            ({"basis": 3}, "basis"),
-            ({"tolerance": 1.0}, "tolerance"),
-            ({"taylor": "constraint", "method": "subspace"}, "method='dense'"),
         ],
     )
     def test_choices_out_of_range(self, choices, message):
         with pytest.raises(ValueError, match=message):
-            Choices(**{"epsilon": 0.1, **choices})
+            Consistency(**{"epsilon": 0.1, **choices})
 
     @pytest.mark.parametrize(
-        ("name", "message"), [("neighbourhood", "'at-most', 'within'"), ("method", "'dense', 'subspace'"), ("taylor", "taylor")]
+        ("search", "settings"),
+        [(Subspace, {"basis": 3}), (Subspace, {"tolerance": 1.0}), (Subspace, {"iterations": 0}), (Ascent, {"starts": -1})],
+    )
+    def test_searches_out_of_range(self, search, settings):
+        with pytest.raises(ValueError, match=next(iter(settings))):
+            search(**settings)
+
+    def test_a_search_of_another_type(self):
+        found = Consistency(epsilon=0.1)
+        object.__setattr__(found, "search", "subspace")
+        with pytest.raises(TypeError, match=r"`search` should be an Exact.*Found 'subspace'"):
+            found.__post_init__()
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [("neighbourhood", '"at-most" or "within"'), ("curvature", '"hessian" or'), ("not_minimum", '"warn"')],
     )
     def test_unknown_names(self, name, message):
-        choices = Choices(epsilon=0.1)
+        choices = Consistency(epsilon=0.1)
         object.__setattr__(choices, name, "near")  # past the type checker that runs with the tests
         with pytest.raises(ValueError, match=rf"{message}.*Found 'near'"):
             choices.__post_init__()
@@ -329,13 +345,13 @@ class TestBadInput:
     def test_missing_generator_too_many_parameters_and_wrong_pairs(self):
         landscape = bowls([1.0, 2.0], [2.0, 1.0])
         with pytest.raises(ValueError, match=r"generator.*manual_seed"):
-            inconsistency(landscape, Choices(epsilon=0.1, method="subspace"))
-        with pytest.raises(ValueError, match=r"at most 1 parameters.*Found 2.*subspace"):
-            score(landscape, largest=1)
+            inconsistency(landscape, Consistency(epsilon=0.1, search=Subspace()))
+        with pytest.raises(ValueError, match=r"at most 1 parameters.*Found 2.*Subspace"):
+            score(landscape, search=Exact(largest=1))
         for pairs in ([(0, 2)], [(1, 1)], []):
             with pytest.raises(ValueError, match="pair"):
-                inconsistency(landscape, Choices(epsilon=0.1), pairs=pairs)
-        some = inconsistency(landscape, Choices(epsilon=0.1), pairs=[(1, 0)])
+                inconsistency(landscape, Consistency(epsilon=0.1), pairs=pairs)
+        some = inconsistency(landscape, Consistency(epsilon=0.1), pairs=[(1, 0)])
         assert [(pair.stays, pair.other) for pair in some.pairs] == [(1, 0)]
 
 
@@ -361,6 +377,6 @@ def test_ilc_is_the_mean_over_initialisations():
 def test_the_same_seed_gives_the_same_score_and_the_global_stream_is_left_alone():
     landscape = bowls(*(positive(e, 12) for e in range(2)))
     before = torch.random.get_rng_state()
-    first, second = (score(landscape, method="subspace").inconsistency for _ in range(2))
+    first, second = (score(landscape, search=Subspace()).inconsistency for _ in range(2))
     assert first == second
     assert torch.equal(torch.random.get_rng_state(), before)

@@ -83,20 +83,7 @@ def shake_hands(
     device = next((parameter.device for parameter in parameters.values()), torch.device("cpu"))
     header = torch.tensor([*mine, len(counts) > 1, unknown], dtype=torch.int64, device=device)
     rows = torch.stack(all_gather(header, group)).tolist()
-    words = ("parameters", "components of parameters", "names, shapes or types of parameters", "rules", "expected environments")
-    for column, word in enumerate(words):
-        found = [row[column] for row in rows]
-        if len(set(found)) > 1:
-            shown = "" if column in (2, 3) else f": {found} on ranks 0 to {len(rows) - 1}"
-            raise ValueError(
-                f"All ranks should agree about what they combine. Found different {word}{shown}. Build them alike."
-            )
-    for rank, row in enumerate(rows):
-        if row[6] or row[7]:
-            raise ValueError(
-                "`statistics` should hold the same environments for every parameter, by the parameter's name. Found other "
-                f"{'numbers of environments' if row[6] else 'names'} on rank {rank}. Pass what one Agreement has collected."
-            )
+    _check_alike(rows)
     total = sum(row[5] for row in rows)
     if expected is not None and total != expected:
         raise ValueError(
@@ -112,6 +99,24 @@ def shake_hands(
             stacklevel=4,
         )
     return total
+
+
+def _check_alike(rows: list[list[int]]) -> None:
+    """Refuse ranks that differ in what they combine, or whose statistics do not belong together; a row is a rank's header."""
+    words = ("parameters", "components of parameters", "names, shapes or types of parameters", "rules", "expected environments")
+    for column, word in enumerate(words):
+        found = [row[column] for row in rows]
+        if len(set(found)) > 1:
+            shown = "" if column in (2, 3) else f": {found} on ranks 0 to {len(rows) - 1}"
+            raise ValueError(
+                f"All ranks should agree about what they combine. Found different {word}{shown}. Build them alike."
+            )
+    for rank, row in enumerate(rows):
+        if row[6] or row[7]:
+            raise ValueError(
+                "`statistics` should hold the same environments for every parameter, by the parameter's name. Found other "
+                f"{'numbers of environments' if row[6] else 'names'} on rank {rank}. Pass what one Agreement has collected."
+            )
 
 
 def reached_anywhere(

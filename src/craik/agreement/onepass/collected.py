@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement.onepass.sums import RunningSums
 
 Path = Literal["plain", "layer", "per-environment"]
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import AndMask, Consuming, Rule, count_survivors, required_count
 from craik.environments import check_finite_sums
 

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge
 
 from craik.agreement.onepass.capture import Capture
-from craik.agreement.onepass.gradients import RunningSums
 from craik.agreement.onepass.graph import Reads
 from craik.agreement.onepass.layers import Formula, Use, add_all, formulas_of
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
 
@@ -77,12 +77,11 @@ def layer_pass(
         The gradients of ``others``, None for those that are not reached.
     """
     uses: dict[str, list[tuple[Formula, Use]]] = {name: [] for name in calls}
-    readers: dict[int, list[tuple[str, Formula]]] = {}
-    captures: dict[int, Capture] = {}
+    captures = {id(capture): capture for reads in calls.values() for capture, _ in reads}
+    readers: dict[int, list[tuple[str, Formula]]] = {key: [] for key in captures}
     for name, reads in calls.items():
         for capture, formula in reads:
-            captures[id(capture)] = capture
-            readers.setdefault(id(capture), []).append((name, formula))
+            readers[id(capture)].append((name, formula))
 
     def receive(capture: Capture, delta: Tensor) -> None:
         reads = readers[id(capture)]
@@ -98,16 +97,27 @@ def layer_pass(
                 _add(sums[name], uses.pop(name), groups)
                 complete(name)
 
-    roots: list[GradientEdge | Tensor] = [capture.edge for capture in captures.values() if capture.is_root]
+    return _differentiate(total, list(captures.values()), receive, others, retain_graph)
+
+
+def _differentiate(
+    total: Tensor,
+    captures: Sequence[Capture],
+    receive: Callable[[Capture, Tensor], None],
+    others: Sequence[Tensor],
+    retain_graph: bool,
+) -> list[Tensor | None]:
+    """Run the backward pass, each layer's output gradient received as it arrives, and return the others' gradients."""
+    roots: list[GradientEdge | Tensor] = [capture.edge for capture in captures if capture.is_root]
     if not roots and not others:
         return []
     inputs = cast("Sequence[Tensor]", [*roots, *others])  # the stub knows all tensors or all edges; mixtures work
-    for capture in captures.values():
+    for capture in captures:
         capture.on_delta = receive
     try:
         gradients = torch.autograd.grad(total, inputs, retain_graph=retain_graph, allow_unused=True)
     finally:
-        for capture in captures.values():
+        for capture in captures:
             capture.on_delta = None
     return list(gradients[len(roots) :])
 

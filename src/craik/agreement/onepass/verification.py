@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.agreement.onepass.capture import Capture
-from craik.agreement.onepass.gradients import RunningSums
 from craik.agreement.onepass.layerwise import Calls, layer_pass
 from craik.agreement.onepass.sketches import sketch
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
 # How far the check lets float arithmetic in another order go. What it looks for (examples that are coupled, permuted or

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 from craik.agreement.rules.base import (
     Combined,
-    Consuming,
     Statistics,
-    check_threshold,
+    Thresholded,
     mask_,
     needed,
     required_count,
@@ -17,7 +16,7 @@ from craik.agreement.rules.base import (
 
 
 @dataclass(frozen=True)
-class AndMask(Consuming):
+class AndMask(Thresholded):
     """The AND-mask: the mean gradient where enough environments agree on its sign, 0 elsewhere.
 
     m * mean_e g_e with m = 1[ abs(mean_e sign g_e) >= threshold ] (thesis section 3.2.3).
@@ -30,12 +29,7 @@ class AndMask(Consuming):
         ValueError: threshold outside [0, 1].
     """
 
-    threshold: float = 1.0
-    rescale: bool = False
     needs: ClassVar[frozenset[str]] = frozenset({"sign"})
-
-    def __post_init__(self) -> None:
-        check_threshold(self.threshold)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""

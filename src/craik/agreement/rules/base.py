@@ -9,11 +9,14 @@ The rules are the files beside this one; here is what they share.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
+
+from craik.arguments import check_share
 
 
 class Statistics(NamedTuple):
@@ -144,6 +147,17 @@ class Consuming(ABC):
         """Do the same and overwrite the statistics' tensors, which may become the result's."""
 
 
+@dataclass(frozen=True)
+class Thresholded(Consuming):
+    """A rule that asks for a share of agreement, and may make up for what it masks."""
+
+    threshold: float = 1.0
+    rescale: bool = False
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold)
+
+
 def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
     """Return mean_e g_e in the memory of its sum."""
     return statistics.gradient.div_(statistics.environments)
@@ -183,9 +197,7 @@ def check_threshold(threshold: float) -> None:
     """Refuse a threshold outside [0, 1].
 
     Raises:
+        TypeError: no number.
         ValueError: says so.
     """
-    if not 0.0 <= threshold <= 1.0:
-        raise ValueError(
-            f"`threshold` should lie in [0, 1]: 0 is plain averaging, 1 asks for full sign agreement. Found {threshold!r}."
-        )
+    check_share("threshold", threshold, way_out="0 is plain averaging, 1 asks for full sign agreement.")

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from craik.agreement.rules.base import Combined, Consuming, Statistics, check_threshold, mask_, masked, needed, required_count
+from craik.agreement.rules.base import Combined, Statistics, Thresholded, mask_, masked, needed, required_count
 
 
 @dataclass(frozen=True)
-class GeometricMean(Consuming):
+class GeometricMean(Thresholded):
     """The geometric mean of the environments' gradients where enough of them agree on the sign, 0 elsewhere.
 
     m * sign(mean_e g_e) * exp(mean_e log abs(g_e)) (thesis sections 3.2.2 and 3.2.3), computed in the log domain. A component
@@ -22,12 +22,7 @@ class GeometricMean(Consuming):
         ValueError: threshold outside [0, 1].
     """
 
-    threshold: float = 1.0
-    rescale: bool = False
     needs: ClassVar[frozenset[str]] = frozenset({"sign", "log_magnitude"})
-
-    def __post_init__(self) -> None:
-        check_threshold(self.threshold)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked geometric mean."""

@@ -1,6 +1,5 @@
 """The SAND-mask: agreement as a weight between 0 and 1 that also asks magnitudes to agree."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from craik.agreement.rules.base import (
     needed,
     required_count,
 )
+from craik.arguments import check_positive
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,7 @@ class SandMask(Consuming):
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
-        if not 0.0 < self.k < math.inf:
-            raise ValueError(f"`k` should be positive and finite. Found {self.k!r}. DomainBed's default is 10.")
+        check_positive("k", self.k, way_out="DomainBed's default is 10.")
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the weighted mean; a component survives where its weight is above 0."""

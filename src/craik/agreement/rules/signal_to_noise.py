@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
+from craik.arguments import check_not_negative
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,8 @@ class SignalToNoiseMask(Consuming):
     needs: ClassVar[frozenset[str]] = frozenset({"square"})
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.ratio < math.inf:
-            raise ValueError(
-                f"`ratio` should be finite and at least 0, where 0 is plain averaging. Found {self.ratio!r}. "
-                "A ratio of 1 asks for a mean as large as the standard deviation."
-            )
+        way_out = "0 is plain averaging, 1 asks for a mean as large as the standard deviation."
+        check_not_negative("ratio", self.ratio, way_out=way_out)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean; where every environment's gradient is 0 nothing survives a ratio above 0."""

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 from craik.agreement.rules.base import (
     Combined,
-    Consuming,
     Statistics,
-    check_threshold,
+    Thresholded,
     mask_,
     masked,
     mean_,
@@ -17,7 +16,7 @@ from craik.agreement.rules.base import (
 
 
 @dataclass(frozen=True)
-class XorMask(Consuming):
+class XorMask(Thresholded):
     """The XOR-mask: (1 - m) * mean_e g_e, keeps only what the environments disagree on (figure 3.7, left).
 
     Args:
@@ -28,12 +27,7 @@ class XorMask(Consuming):
         ValueError: threshold outside [0, 1].
     """
 
-    threshold: float = 1.0
-    rescale: bool = False
     needs: ClassVar[frozenset[str]] = frozenset({"sign"})
-
-    def __post_init__(self) -> None:
-        check_threshold(self.threshold)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the mean gradient of the components that the AND-mask would remove."""

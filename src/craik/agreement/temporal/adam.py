@@ -5,20 +5,23 @@ Source: thesis appendix B.2.6, the algorithm "Temporal AND-mask"; paper appendix
 environment; successive steps then differ in environment, and a component moves only while its recent signs agree.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from craik.agreement.temporal import compiled as temporal_compiled
-from craik.agreement.temporal import steps as temporal
+from craik.agreement.temporal import compiled, steps
 from craik.agreement.temporal.compiled import compiled_step
-from craik.agreement.temporal.steps import Scalars, Tensors, foreach_step, loop_step
+from craik.agreement.temporal.form import PRINTED, AdamForm, check_group, scalars
+from craik.agreement.temporal.steps import Tensors, foreach_step, loop_step
 
 _torch: Any = torch  # see craik.agreement.temporal.steps
+Implementation = Literal["foreach", "loop", "compiled"]
+
+_STEPS = {"foreach": foreach_step, "loop": loop_step, "compiled": compiled_step}
 _STATE = ("exp_avg", "exp_avg_sq", "sign_avg")
 
 
@@ -40,22 +43,17 @@ class TemporalAndMaskAdam(Optimizer):
         lr: learning rate.
         betas: decay of the gradient's, the squared gradient's and the sign's moving average, each in [0, 1).
         threshold: share of agreement that a component needs, in [0, 1]; 0 masks nothing.
-        eps: added to v inside the root, as printed.
         weight_decay: strength of the decoupled decay, which also moves masked components.
-        bias_correction: "none", as printed, leaves the averages as they are, which start from 0: early steps are larger than
-            Adam's where beta2 > beta1, and a component moves at the earliest when 1 - beta3**t reaches the threshold.
-            "moments" divides m and v as Adam does; "all" divides a as well, so that the first step masks nothing.
-        eps_inside_root: False adds eps to the root of v instead, as Adam does. With threshold 0 and
-            ``bias_correction="moments"`` the step is then Adam's.
-        maximize: ascend instead of descend.
+        form: how a step is formed of the averages: as printed, or nearer to Adam. Its fields are settings of a group, too.
         refuse_nonfinite: raise where a gradient is NaN or infinite, before anything moves, at the price of a pass over the
             gradients (and, on a GPU, of waiting for them). Off, NaN reaches the parameters as it does in Adam, masked or not.
-        foreach: update many tensors by few calls; False: one after the other. The arithmetic is the same.
-        compiled: take the step in one pass over the memory, the same up to rounding; ``foreach`` is not asked then. For float32
-            and float64 on a CPU a kernel in C does it, built at the first step anywhere (a second) and kept in the user's
-            cache directory; for the rest, and without a C compiler, ``torch.compile``, which takes a while at the first step.
+        implementation: "foreach" updates many tensors by few calls, "loop" one after the other; the arithmetic is the same.
+            "compiled" takes the step in one pass over the memory, the same up to rounding: for float32 and float64 on a CPU
+            by a kernel in C, built at the first step anywhere (a second) and kept in the user's cache directory; for the
+            rest, and without a C compiler, by ``torch.compile``, which takes a while at the first step.
 
     Raises:
+        TypeError: a setting that is no number.
         ValueError: a setting out of its range.
 
     Example:
@@ -76,28 +74,20 @@ class TemporalAndMaskAdam(Optimizer):
         lr: float = 1e-3,
         betas: Sequence[float] = (0.9, 0.999, 0.9),
         threshold: float = 0.4,
-        eps: float = 1e-8,
         weight_decay: float = 0.0,
         *,
-        bias_correction: str = "none",
-        eps_inside_root: bool = True,
-        maximize: bool = False,
+        form: AdamForm = PRINTED,
         refuse_nonfinite: bool = True,
-        foreach: bool = True,
-        compiled: bool = False,
+        implementation: Implementation = "foreach",
     ) -> None:
         defaults = {
             "lr": lr,
             "betas": betas,
             "threshold": threshold,
-            "eps": eps,
             "weight_decay": weight_decay,
-            "bias_correction": bias_correction,
-            "eps_inside_root": eps_inside_root,
-            "maximize": maximize,
+            **asdict(form),
             "refuse_nonfinite": refuse_nonfinite,
-            "foreach": foreach,
-            "compiled": compiled,
+            "implementation": implementation,
         }
         super().__init__(params, defaults)
 
@@ -107,7 +97,7 @@ class TemporalAndMaskAdam(Optimizer):
         Raises:
             ValueError: a setting out of its range; the group is not added.
         """
-        _check({**self.defaults, **param_group})
+        check_group({**self.defaults, **param_group})
         super().add_param_group(param_group)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -151,7 +141,7 @@ class TemporalAndMaskAdam(Optimizer):
             for parameter in group["params"]:
                 state = self.state.get(parameter)
                 if state:
-                    least = _scalars(group, int(state["step"].item())).least
+                    least = scalars(group, int(state["step"].item())).least
                     shares.append((state["sign_avg"].abs() >= least).double().mean().item())
         return shares
 
@@ -164,10 +154,10 @@ class TemporalAndMaskAdam(Optimizer):
             count = int(state["step"].item()) + 1 if corrected else 1
             row = (state["step"], parameter, parameter.grad, state["exp_avg"], state["exp_avg_sq"], state["sign_avg"])
             alike.setdefault((count, parameter.device, parameter.dtype), []).append(row)
-        step = compiled_step if group["compiled"] else foreach_step if group["foreach"] else loop_step
+        step = _STEPS[group["implementation"]]
         for (count, _, _), rows in alike.items():
             counts, *tensors = (list(column) for column in zip(*rows, strict=True))
-            step(Tensors(*tensors), _scalars(group, count))
+            step(Tensors(*tensors), scalars(group, count))
             # A tensor, since a number would be made into one for every count.
             _torch._foreach_add_(counts, torch.ones(()), alpha=1)
 
@@ -191,7 +181,7 @@ def _check_gradients(parameters: list[Tensor], group: dict[str, Any]) -> None:
             )
     if not group["refuse_nonfinite"] or not gradients:
         return
-    look = temporal_compiled.first_nonfinite if group["compiled"] else temporal.first_nonfinite
+    look = compiled.first_nonfinite if group["implementation"] == "compiled" else steps.first_nonfinite
     position = look(gradients)
     if position is not None:
         raise FloatingPointError(
@@ -199,48 +189,3 @@ def _check_gradients(parameters: list[Tensor], group: dict[str, Any]) -> None:
             f"{tuple(gradients[position].shape)}. Lower the learning rate, or pass refuse_nonfinite=False where a GradScaler "
             "finds overflows; nothing has moved."
         )
-
-
-def _check(settings: dict[str, Any]) -> None:
-    for name, low in (("lr", 0.0), ("eps", 0.0), ("weight_decay", 0.0)):
-        value = settings[name]
-        if not (math.isfinite(value) and value >= low):
-            raise ValueError(
-                f"`{name}` should be finite and not negative. Found {float(value)}. Choose a value from 0 upwards."
-            )
-    betas = settings["betas"]
-    if len(betas) != 3 or not all(0 <= beta < 1 for beta in betas):
-        raise ValueError(
-            f"`betas` should be three numbers in [0, 1): for gradient, squared gradient and sign. Found {tuple(betas)}. "
-            "Adam's two and a third such as 0.9 are a start."
-        )
-    if not 0 <= settings["threshold"] <= 1:
-        raise ValueError(
-            f"`threshold` should be a share of agreement in [0, 1]. Found {settings['threshold']}. "
-            "0 masks nothing; 1 asks for signs that never change."
-        )
-    if settings["bias_correction"] not in ("none", "moments", "all"):
-        raise ValueError(f'`bias_correction` should be "none", "moments" or "all". Found {settings["bias_correction"]!r}.')
-
-
-_SLACK = 1e-6
-# With bias_correction="all" a component whose signs never changed has abs(a) equal to the correction up to rounding.
-
-
-def _scalars(group: dict[str, Any], count: int) -> Scalars:
-    beta1, beta2, beta3 = group["betas"]
-    kind = group["bias_correction"]
-    moments = (1 - beta1**count, 1 - beta2**count) if kind != "none" else (1.0, 1.0)
-    least = group["threshold"] * ((1 - beta3**count) * (1 - _SLACK) if kind == "all" else 1.0)
-    lr = float(group["lr"]) * (-1.0 if group["maximize"] else 1.0)
-    return Scalars(
-        lr=lr / moments[0],
-        beta1=beta1,
-        beta2=beta2,
-        beta3=beta3,
-        least=least,
-        eps=group["eps"],
-        kept=1 - float(group["lr"]) * group["weight_decay"],
-        correction=moments[1],
-        inside=group["eps_inside_root"],
-    )

@@ -57,7 +57,7 @@ def _flat_row(theta: Tensor, g: Tensor, m: Tensor, v: Tensor, a: Tensor) -> tupl
 
 def _numbers_in_c(s: Scalars) -> list[float]:
     """Return what `temporal.c` reads, in its order."""
-    decays = [s.beta1, 1 - s.beta1, s.beta2, 1 - s.beta2, s.beta3, 1 - s.beta3]
+    decays = [number for beta in s.betas for number in (beta, 1 - beta)]
     inside, outside = (s.eps, 0.0) if s.inside else (0.0, s.eps)
     return [*decays, float(s.lr), float(s.least), inside, outside, float(s.kept), 1 / float(s.correction)]
 
@@ -93,7 +93,7 @@ def _flat(tensor: Tensor) -> Tensor:
 
 
 def _numbers(s: Scalars, like: Tensor) -> Tensor:
-    decays = [number for beta in (s.beta1, s.beta2, s.beta3) for number in (beta, 1 - beta)]
+    decays = [number for beta in s.betas for number in (beta, 1 - beta)]
     numbers = [*decays, s.lr, s.least, s.eps, s.kept, 1 / s.correction]
     return torch.tensor(numbers, dtype=torch.promote_types(like.dtype, torch.float32), device=like.device)
 
@@ -111,8 +111,8 @@ def _call(row: tuple[Tensor, ...], numbers: Tensor, inside: bool) -> None:
         if "compil" not in f"{type(error).__name__} {error}".lower():
             raise
         raise RuntimeError(
-            f"`compiled=True` should find a C++ compiler that torch.compile can use. Found: {str(error).splitlines()[0]} "
-            "Install one, or leave compiled off; nothing has moved."
+            "`implementation='compiled'` should find a C++ compiler that torch.compile can use. Found: "
+            f"{str(error).splitlines()[0]} Install one, or choose 'foreach'; nothing has moved."
         ) from error
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from craik.agreement.rules.base import check_threshold
+from craik.arguments import check_decay
 
 
 class TemporalMask:
@@ -44,8 +45,7 @@ class TemporalMask:
         self, params: Iterable[Tensor], beta: float = 0.9, threshold: float = 0.4, *, bias_correction: bool = False
     ) -> None:
         check_threshold(threshold)
-        if not 0 <= beta < 1:
-            raise ValueError(f"`beta` should lie in [0, 1). Found {beta!r}. 0.9 remembers about ten steps.")
+        check_decay("beta", beta, way_out="0.9 remembers about ten steps.")
         self.params = list(params)
         if not self.params:
             raise ValueError("`params` should hold at least one parameter. Found none. Was the generator used up before?")

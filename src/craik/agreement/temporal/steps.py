@@ -31,6 +31,7 @@ class Scalars(NamedTuple):
 
     Attributes:
         lr: with Adam's correction of m, negative to ascend.
+        betas: decays of m, v and a.
         least: what abs(a) must reach.
         kept: what the weight decay leaves of theta.
         correction: what v is divided by.
@@ -38,9 +39,7 @@ class Scalars(NamedTuple):
     """
 
     lr: float | Tensor
-    beta1: float
-    beta2: float
-    beta3: float
+    betas: tuple[float, float, float]
     least: float | Tensor
     eps: float
     kept: float | Tensor
@@ -50,10 +49,11 @@ class Scalars(NamedTuple):
 
 def loop_step(tensors: Tensors, s: Scalars) -> None:
     """One tensor after the other."""
+    beta1, beta2, beta3 = s.betas
     for theta, g, m, v, a in zip(*tensors, strict=True):
-        m.lerp_(g, 1 - s.beta1)
-        v.mul_(s.beta2).addcmul_(g, g, value=1 - s.beta2)
-        a.mul_(s.beta3).add_(g.sign(), alpha=1 - s.beta3)
+        m.lerp_(g, 1 - beta1)
+        v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+        a.mul_(beta3).add_(g.sign(), alpha=1 - beta3)
         root = (v / s.correction + s.eps).sqrt_() if s.inside else (v / s.correction).sqrt_().add_(s.eps)
         # A product, not a selection: what is NaN or infinite stays visible under the mask.
         moved = m * (a.abs() >= s.least)
@@ -68,11 +68,12 @@ def foreach_step(tensors: Tensors, s: Scalars) -> None:
 
 def _foreach_block(tensors: Tensors, s: Scalars) -> None:
     theta, g, m, v, a = tensors
-    _torch._foreach_lerp_(m, g, 1 - s.beta1)
-    _torch._foreach_mul_(v, s.beta2)
-    _torch._foreach_addcmul_(v, g, g, 1 - s.beta2)
-    _torch._foreach_mul_(a, s.beta3)
-    _torch._foreach_add_(a, _torch._foreach_sign(g), alpha=1 - s.beta3)
+    beta1, beta2, beta3 = s.betas
+    _torch._foreach_lerp_(m, g, 1 - beta1)
+    _torch._foreach_mul_(v, beta2)
+    _torch._foreach_addcmul_(v, g, g, 1 - beta2)
+    _torch._foreach_mul_(a, beta3)
+    _torch._foreach_add_(a, _torch._foreach_sign(g), alpha=1 - beta3)
     root = _torch._foreach_div(v, s.correction)
     if s.inside:
         _torch._foreach_add_(root, s.eps)

@@ -71,10 +71,11 @@ def check_repeats(what: str, found: Sequence[Tensor], again: Callable[[], Sequen
 
 
 def _close(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
-    return all(_alike(a, b) for a, b in zip(some, others, strict=True))
+    return all(alike(a, b) for a, b in zip(some, others, strict=True))
 
 
-def _alike(a: Tensor, b: Tensor) -> bool:
+def alike(a: Tensor, b: Tensor) -> bool:
+    """Tell whether two results are one and the same up to rounding: half the digits of their type."""
     if not a.is_floating_point():
         return torch.equal(a, b)
     tolerance = math.sqrt(torch.finfo(a.dtype).eps)

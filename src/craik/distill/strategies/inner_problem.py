@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from craik.distill.examples import Batches, Labelled
+from craik.distill.examples.batches import Batches, Labelled
 from craik.distill.forward.students import StudentFunction
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.inner import Inner, InnerState

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.distill.examples import Batches, Labelled
+from craik.distill.examples.batches import Batches, Labelled
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
-from craik.distill.optimisers.inner import Inner, InnerState
+from craik.distill.optimisers.inner import Inner
 from craik.distill.strategies import Strategy, Unroll, check_strategy
 from craik.distill.strategies.inner_problem import InnerProblem, Point, Sizes
 from craik.distill.teachers.hoisting import Teaching
@@ -41,7 +41,6 @@ def forecast_memory(
     validation: Labelled,
     inner: Inner | torch.optim.Optimizer,
     strategy: Strategy = Unroll(),  # noqa: B008  # a frozen dataclass
-    start: InnerState | None = None,
 ) -> Forecast:
     """Forecast the memory of `meta_gradient` with the same arguments, at the price of one inner step.
 
@@ -54,7 +53,6 @@ def forecast_memory(
         validation: of the outer loss.
         inner: the inner optimiser.
         strategy: whose memory is asked for.
-        start: the inner optimiser's state.
 
     Raises:
         TypeError: an optimiser or a strategy that is none.
@@ -66,7 +64,7 @@ def forecast_memory(
     with _counting() as taught:
         hoisted = teaching.hoist(first.privileged)
     params = parameters_of(lesson.student)
-    point = Point(params, start if start is not None else rule.init(params))
+    point = Point(params, rule.init(params))
     with student_function(lesson.student, lesson.layers) as function:
         sizes = _measure(InnerProblem(function, lesson, first, hoisted.signals, hoisted.layout, validation, point, rule))
     signals = 3 * n * count_bytes(hoisted.signals)  # themselves, their gradients step by step, and these stacked

@@ -17,7 +17,8 @@ from craik.experiments.distill.training import Count, Counts, now_and_then
 from craik.lab import Positive, Row, Rows, check_limits
 from craik.nn.convolutions import trajectory_network
 from craik.nn.perceptrons import relu_mlp
-from craik.tasks.bodies.mujoco import BINS, bin_errors, mujoco
+from craik.tasks.bodies.mujoco import Sizes, mujoco
+from craik.tasks.bodies.quantiles import BINS, bin_errors
 from craik.tasks.bodies.rollouts import STEPS, AliveBonus, Environment
 from craik.tasks.generation import progress_bar
 from craik.tasks.privileged import Part, PrivilegedData
@@ -95,8 +96,8 @@ TRAININGS: dict[Scale, Training] = {
 def make_data(config: Training, environment: Environment) -> PrivilegedData:
     """Simulate an environment's examples, with a progress bar, or read them from the cache."""
     bar = progress_bar(f"simulating {environment}") if sys.stderr.isatty() else None
-    sizes = (config.train, config.selection, config.test)
-    return mujoco(environment, config.data_seed, *sizes, config.alive_bonus, on_progress=bar)
+    sizes = Sizes(config.train, config.selection, config.test)
+    return mujoco(environment, config.data_seed, sizes, config.alive_bonus, on_progress=bar)
 
 
 def make_student(config: Training, inputs: int) -> nn.Sequential:

@@ -7,7 +7,6 @@ numbers do not depend on how many workers share the machine, and it ends when it
 from __future__ import annotations
 
 import contextlib
-import importlib
 import multiprocessing
 import os
 import signal
@@ -16,7 +15,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -24,8 +23,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from craik.lab.errors import LabError
+from craik.lab.experiment import load
+from craik.lab.running.provenance import Made, made_here
 from craik.lab.running.rowfiles import complete_row, encode
-from craik.lab.running.sources import source_hash
+from craik.lab.running.source_tree import Code, source_digest
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Event:
         rows: rows recorded so far.
         seconds: since the seed started.
         detail: the traceback of a failure.
+        made: where a finished seed's rows come from.
     """
 
     kind: Literal["reused", "started", "advanced", "finished", "failed", "notice"]
@@ -49,38 +51,55 @@ class Event:
     rows: int = 0
     seconds: float = 0.0
     detail: str = ""
+    made: Made | None = None
+
+
+OnEvent = Callable[[Event], None]
+"""Whoever is told of what happens."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One seed's work: which module's `run`, with which field values, written to which partial file.
+    """One seed's work: which experiment of which package, with which field values, written to which partial file.
 
-    `source` is the source hash that the rows will be recorded under; an empty one is not checked.
+    `source` is the digest of the source tree that the rows will be recorded under.
     """
 
     experiment: str
-    module: str
+    package: str
     values: dict[str, Any]
     seed: int
     partial: Path
-    source: str = ""
+    source: str
 
 
-def run_jobs(jobs: Sequence[Job], processes: int, on_event: Callable[[Event], None]) -> Generator[Job, None, None]:
+def run_jobs(
+    jobs: Sequence[Job], processes: int, on_event: OnEvent, limit: float | None = None
+) -> Generator[tuple[Job, Made], None, None]:
     """Runs each job in a process of its own, at most `processes` at once, and yields each when its partial file is whole.
 
     When one fails, those that run come to their end and no further one starts.
+
+    Args:
+        jobs: what is to be done.
+        processes: at most so many at once.
+        on_event: told of everything that happens.
+        limit: seconds after which whatever still runs is ended; its partial file stays as far as it has come.
 
     Raises:
         LabError: a job raised an error or its process died; raised after the others have ended.
     """
     waiting, running, failures = deque(jobs), list[_Running](), list[Event]()
+    end = None if limit is None else time.monotonic() + limit
     try:
         while (waiting and not failures) or running:
+            if end is not None and time.monotonic() > end:
+                return
             while waiting and not failures and len(running) < processes:
                 running.append(_start(waiting.popleft()))
                 on_event(Event("started", running[-1].job.seed))
-            ready = wait([worker.connection for worker in running])
+            left = None if end is None else max(0.0, end - time.monotonic())
+            ready = wait([worker.connection for worker in running], left)
             for worker in [worker for worker in running if worker.connection in ready]:
                 event = worker.next_event()
                 on_event(event)
@@ -88,8 +107,8 @@ def run_jobs(jobs: Sequence[Job], processes: int, on_event: Callable[[Event], No
                     continue
                 running.remove(worker)
                 worker.end()
-                if event.kind == "finished":
-                    yield worker.job
+                if event.kind == "finished" and event.made is not None:
+                    yield worker.job, event.made
                 else:
                     failures.append(event)
     finally:
@@ -205,24 +224,24 @@ def _end_with_parent() -> None:
 
 
 def _record(job: Job, connection: Connection) -> Event:
-    module = importlib.import_module(job.module)
+    experiment = load(job.experiment, job.package)
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
-    if job.source and source_hash(job.module) != job.source:
+    if source_digest(job.package) != job.source:
         raise LabError("the source must stay as it is while a run goes on, but it was edited; run the command again")
-    config = module.Config(**job.values)
-    progress: Callable[[Any, Mapping[str, object]], tuple[float, str]] | None = getattr(module, "progress", None)
+    config = experiment.config(**job.values)
     count, seconds, start = 0, 0.0, time.perf_counter()
     with job.partial.open("w", encoding="utf-8") as file:
-        for row in module.run(config):
+        for row in experiment.run(config):
             seconds = time.perf_counter() - start
             completed = complete_row(row, job.seed, seconds)
             file.write(encode(completed))
             file.flush()
             count += 1
-            fraction, text = progress(config, completed) if progress else (None, f"{count} rows")
+            fraction, text = experiment.progress(config, completed) if experiment.progress else (None, f"{count} rows")
             connection.send(Event("advanced", job.seed, fraction, text, count, seconds))
     if not count:
         raise LabError("run must yield at least one row, but found none; without rows there is nothing to judge")
-    return Event("finished", job.seed, 1.0, "", count, seconds)
+    made = made_here([job.seed], job.package, Code(None, False, job.source))  # the parent knows the commit
+    return Event("finished", job.seed, 1.0, "", count, seconds, made=made)

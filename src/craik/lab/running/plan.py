@@ -1,9 +1,10 @@
-"""Plans: what a run is to compute, decided before any work and named by a hash."""
+"""Plans: what a run is to compute, decided before any work, and the name of the folder that will keep it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from craik.lab.errors import UsageError, suggestion
-from craik.lab.experiment import Experiment
+from craik.lab.experiment import PACKAGE, Experiment, listing
 from craik.lab.fields import build, values_of
-from craik.lab.running.sources import source_hash
 from craik.lab.values import written
 
 LAST_SEED = 2**63 - 1
 """What torch's generators take; NumPy's refuse a negative one."""
+
+LONGEST = 90
+"""Characters of a label before its digest."""
 
 
 @dataclass(frozen=True)
@@ -25,50 +28,78 @@ class Plan:
     """An experiment at a config for some consecutive seeds; made by `plan`.
 
     Args:
-        experiment: as `discovery.load` gives it.
+        experiment: as `craik.lab.load` gives it.
         preset: the preset that the config started from.
-        overrides: the fields in which the config differs from it.
+        changed: the fields in which the config differs from it.
         config: for the first seed.
         seeds: all seeds, the config's `seed` first.
-        source: hash of the source that makes the rows.
+        package: where the experiment was found.
     """
 
-    experiment: Experiment
+    experiment: Experiment[Any]
     preset: str
-    overrides: dict[str, Any]
+    changed: dict[str, Any]
     config: Any
     seeds: tuple[int, ...]
-    source: str
+    package: str = PACKAGE
 
     @property
-    def id(self) -> str:
-        """Twelve hex digits that name the run: equal exactly for equal experiment, config, first seed and source."""
-        parts = [self.experiment.name, values_of(self.config), self.source]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True, allow_nan=False).encode()).hexdigest()[:12]
+    def label(self) -> str:
+        """The name of the run's folder: its preset, what differs from it, and six digits of its settings' digest."""
+        return label(self.experiment.name, self.preset, self.changed, values_of(self.config))
 
     @property
     def command(self) -> str:
         """The command that makes the same rows on any machine; where they go is not part of it."""
         words = ["craik", "run", self.experiment.name, "--preset", self.preset, "--seeds", str(len(self.seeds))]
-        for name, value in self.overrides.items():
+        words += [] if self.package == PACKAGE else ["--package", self.package]
+        for name, value in self.changed.items():
             words += ["--" + name.replace("_", "-"), written(value)]
         return shlex.join(words)
 
     def folder(self, out: Path) -> Path:
-        """The run's folder below the output folder."""
-        return out / self.experiment.name / self.id
+        """Where `craik run` keeps the run below the output folder."""
+        return out / self.experiment.name / self.label
+
+    def record(self, results: Path) -> Path:
+        """Where it is kept as a record: the tree of the experiments' own folders."""
+        module = next(one.module for one in listing(self.package) if one.name == self.experiment.name)
+        return results.joinpath(*module.split(".")[-2:], self.label)
+
+
+def label(name: str, preset: str, changed: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """The name of a run's folder, equal exactly for equal experiments and configs (with the first seed).
+
+    >>> label("spirals", "paper", {"epochs": 186}, {"epochs": 186, "seed": 0})
+    'paper,epochs=186-3eb2d5'
+
+    Args:
+        name: the experiment's.
+        preset: where the config started from.
+        changed: the fields that differ from the preset.
+        config: all of its fields.
+    """
+    digest = hashlib.sha256(json.dumps([name, config], sort_keys=True, allow_nan=False).encode()).hexdigest()
+    words = ",".join([preset, *(f"{field}={written(value)}" for field, value in changed.items())])
+    readable = re.sub(r"[^A-Za-z0-9._=,+-]+", "-", words)[:LONGEST].strip(".-")
+    return f"{readable}-{digest[:6]}"
 
 
 def plan(
-    experiment: Experiment, preset: str = "quick", overrides: Mapping[str, Any] | None = None, seeds: int | None = None
+    experiment: Experiment[Any],
+    preset: str = "quick",
+    overrides: Mapping[str, Any] | None = None,
+    seeds: int | None = None,
+    package: str = PACKAGE,
 ) -> Plan:
     """Decides what is to be computed, and refuses what cannot be.
 
     Args:
-        experiment: as `discovery.load` gives it.
+        experiment: as `craik.lab.load` gives it.
         preset: which of its presets to start from.
         overrides: fields that differ from the preset; those that in truth do not are dropped.
         seeds: how many, counted upwards from the config's `seed`; the preset's own number if None.
+        package: where the experiment was found, and where worker processes will find it.
 
     Raises:
         UsageError: an unknown preset, fewer than one seed, a seed that no generator takes, or values that the Config refuses.
@@ -76,13 +107,12 @@ def plan(
     if preset not in experiment.presets:
         known = suggestion(preset, experiment.presets)
         raise UsageError(f"a preset of {experiment.name} must be one it defines, but found {preset!r}; {known}")
-    number = experiment.seeds[preset] if seeds is None else seeds
+    start = experiment.presets[preset]
+    number = start.seeds if seeds is None else seeds
     if number < 1:
         raise UsageError(f"a run needs at least one seed, but found --seeds {number}; leave it out for the preset's own")
-    base = values_of(experiment.presets[preset])
-    config = build(experiment.presets[preset], overrides or {})
+    base, config = values_of(start.config), build(start.config, overrides or {})
     changed = {name: value for name, value in values_of(config).items() if base[name] != value}
     if not 0 <= config.seed <= LAST_SEED - number:
         raise UsageError(f"seeds must lie between 0 and 2^63, but found --seed {config.seed}; 0 is usual")
-    chosen = tuple(range(config.seed, config.seed + number))
-    return Plan(experiment, preset, changed, config, chosen, source_hash(experiment.module))
+    return Plan(experiment, preset, changed, config, tuple(range(config.seed, config.seed + number)), package)

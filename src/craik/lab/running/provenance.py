@@ -1,95 +1,111 @@
-"""Where rows were made: hardware, versions and commit. Nothing here names a host, a user or a folder of the machine."""
+"""Where rows come from: what must stand beside a number so that it can be made again."""
 
 from __future__ import annotations
 
-import os
+import dataclasses
 import platform
-import subprocess
+import re
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
+from typing import Any
+
+from craik.lab.running.machine import Machine, machine
+from craik.lab.running.source_tree import Code, code_of
 
 
 @dataclass(frozen=True)
-class Provenance:
-    """What must stand beside a number so that it can be made again.
+class Made:
+    """Some seeds of a run and what made them.
 
     Args:
-        commit: the git commit of craik's checkout, None where it is an installed package.
-        dirty: whether files of the package differ from that commit.
-        hardware: processor, cores, memory and GPU in one line.
-        versions: of python and of the packages that compute.
+        seeds: which.
+        code: commit and source tree.
+        machine: hardware and threads.
+        versions: of python and of every package that the experiment's own asks for and that was loaded.
+        data: digests of the data that was read, by name.
+        implementation: which of several ways to compute the same was taken, by module.
         time: UTC, to the second.
     """
 
-    commit: str | None
-    dirty: bool
-    hardware: str
+    seeds: tuple[int, ...]
+    code: Code
+    machine: Machine
     versions: dict[str, str]
+    data: dict[str, str]
+    implementation: dict[str, str]
     time: str
 
-
-def provenance() -> Provenance:
-    """The provenance of whatever is computed now."""
-    commit, dirty = _commit(Path(__file__).parents[1])
-    time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Provenance(commit, dirty, hardware(), versions(), time)
+    def alike(self, other: Made) -> bool:
+        """Whether the two differ in seeds and time alone."""
+        return dataclasses.replace(self, seeds=(), time="") == dataclasses.replace(other, seeds=(), time="")
 
 
-def cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def made_here(seeds: Iterable[int], package: str, code: Code | None = None) -> Made:
+    """The provenance of what this process has computed with the modules that are loaded by now.
+
+    Args:
+        seeds: what was computed.
+        package: the experiments'; its top-level package is the source.
+        code: where that is known already, so that git is not asked for each seed.
+    """
+    top = package.partition(".")[0]
+    foreign = {"craik", *loaded(required(top) | required("craik"))} - {top}  # an editable craik is not seen to be loaded
+    return Made(
+        seeds=tuple(seeds),
+        code=code or code_of(package),
+        machine=machine(),
+        versions=versions(sorted(foreign)),
+        data=_stated("DATA_DIGESTS", top),
+        implementation=_stated("IMPLEMENTATION", top),
+        time=now(),
+    )
 
 
-def hardware() -> str:
-    """The machine in one line, such as "AMD EPYC 7B13, 2 cores, 24 GB, no GPU"."""
-    gigabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
-    number = cores()
-    parts = [_processor(), f"{number} core{'s' * (number != 1)}", f"{gigabytes:.0f} GB", _gpu()]
-    return ", ".join(part for part in parts if part)
+def now() -> str:
+    """The time, UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:  # not Linux
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
-
-
-def _gpu() -> str:
-    torch = sys.modules.get("torch")  # an experiment that does not import torch uses no GPU
-    if torch is None or not torch.cuda.is_available():
-        return "no GPU"
-    return str(torch.cuda.get_device_name(0))
-
-
-def versions() -> dict[str, str]:
-    """The versions of python and of the packages that compute."""
+def versions(names: Iterable[str] = ("craik", "torch", "numpy")) -> dict[str, str]:
+    """The versions of python and of some distributions."""
     found = {"python": platform.python_version()}
-    for package in ("craik", "torch", "numpy"):
+    for name in names:
         try:
-            found[package] = version(package)
+            found[name] = version(name)
         except PackageNotFoundError:  # run from a source tree that was never installed
-            found[package] = "not installed"
+            found[name] = "not installed"
     return found
 
 
-def _commit(package: Path) -> tuple[str | None, bool]:
-    # A package inside some other project's virtual environment must not be taken for a file of that project.
-    if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
-        return None, False
-    return _git(package, "rev-parse", "HEAD"), bool(_git(package, "status", "--porcelain", "--", "."))
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # asking must not write into the user's checkout
-    command = ["git", "-C", str(folder), *arguments]
+def required(distribution: str) -> set[str]:
+    """The distributions that one asks for, in its extras too, and itself; none where it was never installed."""
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return answer.stdout.strip() if answer.returncode == 0 else None
+        words = requires(distribution) or []
+    except PackageNotFoundError:
+        return set()
+    names = (re.match(r"[\w.-]+", word) for word in words)
+    return {distribution, *(found.group().lower().replace("_", "-") for found in names if found)}
+
+
+def loaded(distributions: Iterable[str]) -> list[str]:
+    """Those distributions of which a module is loaded, by name."""
+    modules = packages_distributions()
+    tops = {name for name in sys.modules if "." not in name} & set(modules)
+    present = {one.lower().replace("_", "-") for top in tops for one in modules[top]}
+    return sorted(present & set(distributions))
+
+
+def _stated(constant: str, top: str) -> dict[str, str]:
+    """What the loaded modules of a package say under a name, a constant or a function of nothing, without the empty ones."""
+    found: dict[str, str] = {}
+    for name, module in sorted(sys.modules.items()):
+        stated: str | dict[str, str] | Callable[[], Any] | None = (
+            vars(module).get(constant) if name.partition(".")[0] == top else None
+        )
+        value = stated() if callable(stated) else stated
+        if value:
+            found |= value if isinstance(value, dict) else {name: str(value)}
+    return found

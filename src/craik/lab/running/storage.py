@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl  # Linux and macOS; the lock must vanish with its process, which only the kernel can promise
 import os
 from collections.abc import Generator
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from craik.lab.errors import LabError, UsageError
 
-_LOCK = ".lock"
+LOCK = ".lock"
+"""The file in a run's folder by which a process holds it."""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -85,37 +87,16 @@ def locked(folder: Path) -> Generator[None, None, None]:
     Raises:
         LabError: another process holds it.
     """
-    path = folder / _LOCK
-    descriptor = _take(path)
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise LabError(
+            f"one process at a time writes a run, but another process is writing {folder}; wait for it or end it"
+        ) from error
     try:
         for left in folder.glob(".*.tmp"):  # of a process that was killed between writing and renaming
             left.unlink(missing_ok=True)
         yield
     finally:
-        path.unlink(missing_ok=True)  # before letting go: whoever waits for this file finds that it is gone, see _take
-        os.close(descriptor)
-
-
-def _take(path: Path) -> int:
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.read(descriptor, 32).decode() or "unknown"
-            os.close(descriptor)
-            raise LabError(
-                f"one process at a time writes a run, but process {holder} is writing {path.parent}; wait for it or end it"
-            ) from error
-        if _still_there(path, descriptor):
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, str(os.getpid()).encode())
-            return descriptor
-        os.close(descriptor)  # its last holder removed it between our opening and locking: take the new one
-
-
-def _still_there(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False
+        lock.release()

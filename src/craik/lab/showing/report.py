@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
-
-from craik.lab.errors import UsageError
-from craik.lab.running.recorded import RecordedRun, recorded_runs
+from craik.lab.errors import LabError, UsageError
+from craik.lab.experiment import load
+from craik.lab.running.run import Picture, Run
+from craik.lab.running.runfiles import find_runs
 from craik.lab.running.storage import ensure_file, write_atomically
-from craik.lab.showing.wording import duration, interval, number, numerals
+from craik.lab.showing.rendering import render
 
 
 def write_report(directory: Path, path: Path | None = None) -> Path:
@@ -28,27 +30,58 @@ def write_report(directory: Path, path: Path | None = None) -> Path:
         UsageError: the directory does not exist or holds no finished run, or the file cannot be written.
         LabError: a run's files cannot be read.
     """
-    runs = recorded_runs(directory)
+    runs = find_runs(directory)
     if not runs:
         raise UsageError(f"a report needs at least one finished run, but {directory} holds none; craik run NAME makes one")
     path = path or directory / "report.html"
     ensure_file(path)
-    write_atomically(path, render(runs))
+    write_atomically(path, page(runs))
     return path
 
 
-def render(runs: Sequence[RecordedRun]) -> str:
+def page(runs: Sequence[Run]) -> str:
     """The report's HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("craik.lab.showing", "."),
-        autoescape=True,  # sentences of experiments are text, whatever they contain
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=number, duration=duration, numerals=numerals)
-    current = [run for run in runs if not run.older]
+    current = [run for run in runs if not run.is_older]
     verdicts = Counter(claim.verdict for run in current for claim in run.claims)
-    template = environment.get_template("report.html.jinja")
-    older = [run for run in runs if run.older]
-    return template.render(current=current, older=older, verdicts=verdicts, interval=interval)
+    shown = [(run, shown_figures(run)) for run in current]
+    apart = [run for run in runs if run.is_older]
+    return render("report.html.jinja", {"current": shown, "apart": apart, "verdicts": verdicts, "anchor": anchor})
+
+
+def anchor(run: Run) -> str:
+    """The name that the report's links to a run lead to."""
+    parts = (run.folder.parents[1].name, "older", run.folder.name) if run.is_older else (run.folder.name,)
+    return "-".join([run.recipe.name, *parts])
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A run's figures as data URIs, each with its caption, and why some are missing.
+
+    In an image of its own a figure's identifiers cannot clash and its scripts cannot run.
+    """
+
+    drawn: tuple[tuple[str, str], ...]
+    missing: str = ""
+
+
+def shown_figures(run: Run) -> Figures:
+    """The figures of a run: its files where they are, else drawn from its rows, which needs the experiment."""
+    figures = run.judged.figures if run.judged else ()
+    try:
+        return Figures(tuple((_uri(one, (run.folder / one.file).read_bytes()), one.caption) for one in figures))
+    except OSError:
+        pass
+    from craik.lab.running.pictures import drawn  # noqa: PLC0415  # matplotlib, where something must be drawn
+
+    try:
+        experiment = load(run.recipe.name, run.recipe.package)
+        return Figures(tuple((_uri(one, content), one.caption) for one, content in drawn(experiment, run.rows())))
+    except (LabError, OSError, LookupError, TypeError, ValueError) as error:
+        names = ", ".join(one.name for one in figures)
+        return Figures((), f"{names}: neither recorded nor to be drawn from the rows today ({type(error).__name__}: {error}).")
+
+
+def _uri(picture: Picture, content: bytes) -> str:
+    kind = "gif" if picture.file.endswith(".gif") else "svg+xml"
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"

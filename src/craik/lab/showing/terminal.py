@@ -18,15 +18,15 @@ from rich.table import Table
 from rich.text import Text
 
 from craik.lab.claims import JudgedClaim
-from craik.lab.running.execute import OnEvent
-from craik.lab.running.local import Event
-from craik.lab.showing.wording import duration, interval, number
+from craik.lab.running.local import Event, OnEvent
+from craik.lab.running.verify import Found
+from craik.lab.showing.wording import SIGNS, duration, number, spread
 
 Stream = Any
 """A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""
 
-BADGES = {"holds": ("✓", "green"), "does not hold": ("✗", "red"), "not measured": ("-", "yellow")}
-"""Sign and colour of a verdict; the word always stands beside them."""
+COLOURS = {"✓": "green", "✗": "red", "-": "yellow"}
+"""The colour of a verdict's sign."""
 
 
 @contextlib.contextmanager
@@ -169,9 +169,33 @@ def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = N
     for heading in ("claim", "printed", "measured", "verdict"):
         table.add_column(heading, header_style="dim", no_wrap=heading != "printed", overflow="fold")
     for claim in claims:
-        sign, colour = BADGES[claim.verdict]
-        measured = f"{number(claim.measured)} {interval(claim.low, claim.high)}".strip()
-        verdict = Text(f"{sign} {claim.verdict}", style=colour)
+        sign = SIGNS[claim.verdict]
+        measured = f"{number(claim.measured)} {spread(claim.low, claim.high, claim.n)}".strip()
+        verdict = Text(f"{sign} {claim.verdict}", style=COLOURS[sign])
         table.add_row(Text(claim.id), Text(claim.printed or "-"), Text(measured), verdict)
     console = Console(file=target, width=None if target.isatty() else 120, highlight=False)
     console.print(table)
+
+
+def print_witnesses(found: Iterable[Found], stream: Stream = None) -> None:
+    """The table of what witnesses found: record, seeds, rows, outcome, greatest difference.
+
+    Args:
+        found: of each record.
+        stream: where to write, stdout if None.
+    """
+    target = stream or sys.stdout
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("record", "seeds", "rows", "outcome", "difference", "remarks"):
+        table.add_column(heading, header_style="dim", overflow="fold")
+    for one in found:
+        record = Text(f"{one.run.recipe.name} {one.run.folder.name}")
+        if one.witness is None:
+            table.add_row(record, "-", "-", Text("not made again", style="yellow"), "-", Text(one.fault))
+            continue
+        seeds, (compared, recorded) = f"{len(one.witness.seeds)} of {len(one.run.seeds)}", one.witness.rows
+        rows = f"first {compared} of {recorded}" if compared < recorded else str(compared)
+        outcome = Text(one.witness.outcome, style="red" if one.witness.outcome == "differs" else "green")
+        remarks = Text("; ".join(filter(None, [one.witness.where, "found before" * one.before])))
+        table.add_row(record, seeds, rows, outcome, number(one.witness.difference), remarks)
+    Console(file=target, width=None if target.isatty() else 160, highlight=False).print(table)

@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+SIGNS = {
+    "holds": "✓",
+    "does not hold": "✗",
+    "holds so far": "✓",
+    "does not hold so far": "✗",
+    "not measured": "-",
+    "not measurable here": "-",
+}
+"""A verdict's sign; the word always stands beside it."""
+
+FEW = 6
+"""Below so many seeds the two ends of a measured number are called a range."""
+
 
 def number(value: float | int | None) -> str:
     """Three digits that matter, a dash where nothing was measured.
@@ -23,6 +38,17 @@ def interval(low: float | int | None, high: float | int | None) -> str:
     return "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
 
 
+def spread(low: float | int | None, high: float | int | None, seeds: int) -> str:
+    """The ends of a measured number: an interval in brackets; a range, which claims less, where there are fewer than six seeds.
+
+    >>> spread(0.5, 0.75, 10), spread(0.5, 0.75, 3), spread(None, None, 0)
+    ('[0.5, 0.75]', '(0.5 to 0.75)', '')
+    """
+    if low is None or high is None:
+        return ""
+    return interval(low, high) if seeds >= FEW else f"({number(low)} to {number(high)})"
+
+
 def duration(seconds: float | int) -> str:
     """A span of time in its two largest units.
 
@@ -39,13 +65,13 @@ def duration(seconds: float | int) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def numerals(numbers: list[int]) -> str:
+def numerals(numbers: Sequence[int]) -> str:
     """Whole numbers with runs of neighbours drawn together.
 
     >>> numerals([0, 1, 2, 3, 4]), numerals([3, 7]), numerals([1, 2])
     ('0 to 4', '3, 7', '1, 2')
     """
-    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+    if len(numbers) > 2 and list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"{numbers[0]} to {numbers[-1]}"
     return ", ".join(map(str, numbers))
 
@@ -57,3 +83,12 @@ def counted(number: int, word: str) -> str:
     ('1 seed', '5 seeds')
     """
     return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def tallied(number: int, verdict: str) -> str:
+    """A number of verdicts.
+
+    >>> tallied(1, "does not hold"), tallied(2, "does not hold so far"), tallied(3, "holds"), tallied(2, "not measured")
+    ('1 does not hold', '2 do not hold so far', '3 hold', '2 not measured')
+    """
+    return f"{number} {verdict if number == 1 else verdict.replace('does not', 'do not').replace('holds', 'hold')}"

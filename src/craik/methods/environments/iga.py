@@ -7,6 +7,9 @@ from torch import Tensor
 
 from craik.environments import EnvironmentIds, group
 from craik.methods.environments.gradients import environment_gradients
+from craik.methods.paper import Paper
+
+PAPER = Paper("IGA", 2020, "Koyama and Yamaguchi", "https://arxiv.org/abs/2008.01883", "E backward passes with their graphs")
 
 
 def iga_penalty(losses: Float[Tensor, "..."], environments: EnvironmentIds, parameters: Sequence[Tensor]) -> Float[Tensor, ""]:

@@ -7,10 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.surfaces.consistency.choices import Choices
+from craik.surfaces.consistency.definition import Consistency
 from craik.surfaces.consistency.program import Quadratic, Whitening, whitening
+from craik.surfaces.consistency.searches import Ascent
 from craik.surfaces.consistency.taylor import Expansion, programs, signs, solve
-from craik.surfaces.landscape import Landscape
+from craik.surfaces.landscape import Curvature, Landscape
 
 
 class Found(NamedTuple):
@@ -37,19 +38,19 @@ class Found(NamedTuple):
     residual: float = 0.0
 
 
-def dense_hessians(landscape: Landscape, choices: Choices) -> list[Float[Tensor, "n n"]]:
+def dense_hessians(landscape: Landscape, curvature: Curvature, largest: int) -> list[Float[Tensor, "n n"]]:
     """Return every environment's Hessian in float64, without the ridge.
 
     Raises:
-        ValueError: more parameters than `Choices.largest`.
+        ValueError: more parameters than `largest`.
     """
     n = len(landscape.point)
-    if n > choices.largest:
+    if n > largest:
         raise ValueError(
-            f"method='dense' builds {n} x {n} matrices and allows at most {choices.largest} parameters. Found {n}. Choose "
-            "method='subspace', which needs Hessian-vector products only."
+            f"An exact search builds {n} x {n} matrices and allows at most {largest} parameters. Found {n}. Choose "
+            "search=Subspace(), which needs Hessian-vector products only."
         )
-    return [landscape.hessian(e, choices.curvature).double() for e in range(len(landscape.environments))]
+    return [landscape.hessian(e, curvature).double() for e in range(len(landscape.environments))]
 
 
 def dense_pair(
@@ -57,19 +58,20 @@ def dense_pair(
     pair: tuple[int, int],
     expansions: Sequence[Expansion],
     hessians: Sequence[Tensor],
-    choices: Choices,
+    consistency: Consistency,
     generator: Generator | None,
 ) -> Found:
     """Return where environments e, e' = pair disagree most while e's expanded loss stays within epsilon."""
     wide = [Expansion(loss, gradient.double()) for loss, gradient in (expansions[e] for e in pair)]
     candidates: list[Found] = []
-    for sign in signs(choices):
-        objective, constraint = programs(wide[0], wide[1], hessians[pair[0]], hessians[pair[1]], choices, sign)
-        maximum = solve(objective, constraint, choices, landscape.environments[pair[0]])
+    for sign in signs(consistency):
+        objective, constraint = programs(wide[0], wide[1], hessians[pair[0]], hessians[pair[1]], consistency, sign)
+        maximum = solve(objective, constraint, consistency, landscape.environments[pair[0]])
         slope = objective.linear + objective.matrix @ maximum.point / 2
         found = Found(maximum.value, maximum.point, contributions(landscape, maximum.point, slope), maximum.multiplier)
-        if choices.taylor == "constraint":
-            found = _ascend(_true(landscape, pair, choices, sign), found, constraint, choices, generator)
+        if isinstance(consistency.search, Ascent):
+            inside = _Inside.of(constraint, consistency)
+            found = _ascend(_true(landscape, pair, consistency, sign), found, inside, consistency.search, generator)
             slope = objective.linear + objective.matrix @ found.displacement / 2
             found = found._replace(contributions=contributions(landscape, found.displacement, slope))
         candidates.append(found)
@@ -92,13 +94,13 @@ Objective = Callable[[Tensor], tuple[float, Tensor]]
 """From a displacement to a value and its gradient."""
 
 
-def _true(landscape: Landscape, pair: tuple[int, int], choices: Choices, sign: int) -> Objective:
+def _true(landscape: Landscape, pair: tuple[int, int], consistency: Consistency, sign: int) -> Objective:
     e, other = pair
 
     def evaluate(displacement: Tensor) -> tuple[float, Tensor]:
         theta = landscape.point + displacement.to(landscape.point)
         value, gradient = landscape.gradient(other, theta)
-        if choices.subtract:
+        if consistency.subtract:
             less, slope = landscape.gradient(e, theta)
             value, gradient = value - less, gradient - slope
         return sign * value, sign * gradient.double()
@@ -106,59 +108,71 @@ def _true(landscape: Landscape, pair: tuple[int, int], choices: Choices, sign: i
     return evaluate
 
 
-def _ascend(
-    evaluate: Objective,
-    found: Found,
-    constraint: Quadratic,
-    choices: Choices,
-    generator: Generator | None,
-) -> Found:
+class _Inside(NamedTuple):
+    """The ellipsoid, or shell, to stay in: a ball in white coordinates.
+
+    Attributes:
+        white: the coordinates.
+        inner: the shell's smaller radius; 0 for a ball.
+        outer: its larger one.
+    """
+
+    white: Whitening
+    inner: float
+    outer: float
+
+    @staticmethod
+    def of(constraint: Quadratic, consistency: Consistency) -> "_Inside":
+        white = whitening(constraint)
+        inner = white.radius(-consistency.epsilon) if consistency.neighbourhood == "within" else 0.0
+        return _Inside(white, inner, white.radius(consistency.epsilon))
+
+    def project(self, y: Tensor) -> Tensor:
+        """Return the nearest point inside."""
+        norm = float(y.norm())
+        if norm > self.outer:
+            return y * (self.outer / norm)
+        return y * (self.inner / norm) if 0 < norm < self.inner else y
+
+
+def _ascend(evaluate: Objective, found: Found, inside: _Inside, search: Ascent, generator: Generator | None) -> Found:
     """Projected gradient ascent on the true difference inside the ellipsoid, from several starts; the best end.
 
     The texts name accelerated mirror descent. In coordinates in which the ellipsoid is a ball, projecting is dividing by a
     norm. A local search: what it returns is a lower bound.
     """
     if generator is None:
-        raise ValueError("taylor='constraint' starts from random points, too. Found no generator; pass generator=...")
-    white = whitening(constraint)
-    inner = white.radius(-choices.epsilon) if choices.neighbourhood == "within" else 0.0
-    outer = white.radius(choices.epsilon)
+        raise ValueError("`Ascent` starts from random points, too. Found no generator; pass generator=...")
+    white = inside.white
     first = white.factor.T @ (found.displacement - white.centre)
-    draws = torch.randn(choices.starts, len(first), dtype=first.dtype, generator=generator)
-    scale = torch.rand(choices.starts, 1, dtype=first.dtype, generator=generator) ** (1 / len(first))
-    starts = [first, white.origin, *(outer * scale * draws / draws.norm(dim=1, keepdim=True))]
-    ends = [_climb(evaluate, white, start, (inner, outer), choices.iterations) for start in starts]
+    draws = torch.randn(search.starts, len(first), dtype=first.dtype, generator=generator)
+    scale = torch.rand(search.starts, 1, dtype=first.dtype, generator=generator) ** (1 / len(first))
+    starts = [first, white.origin, *(inside.outer * scale * draws / draws.norm(dim=1, keepdim=True))]
+    ends = [_climb(evaluate, inside, start, search.iterations) for start in starts]
     value, y, steps = max(ends, key=lambda end: end[0])
     return Found(value, white.unwhiten(y), {}, 0.0, iterations=steps)
 
 
-def _climb(
-    evaluate: Objective, white: Whitening, y: Tensor, radii: tuple[float, float], iterations: int
-) -> tuple[float, Tensor, int]:
+def _climb(evaluate: Objective, inside: _Inside, y: Tensor, iterations: int) -> tuple[float, Tensor, int]:
+    white = inside.white
+
     def at(y: Tensor) -> tuple[float, Tensor]:
         value, gradient = evaluate(white.unwhiten(y))
         return value, torch.linalg.solve_triangular(white.factor, gradient[:, None], upper=False)[:, 0]
 
-    y = _project(y, *radii)
+    y = inside.project(y)
     value, gradient = at(y)
-    step = radii[1] / max(float(gradient.norm()), 1e-300)
+    step = inside.outer / max(float(gradient.norm()), 1e-300)
     for count in range(iterations):
-        candidate = _project(y + step * gradient, *radii)
+        candidate = inside.project(y + step * gradient)
         new_value, new_gradient = at(candidate)
         if new_value > value:
             gain, value, y, gradient = new_value - value, new_value, candidate, new_gradient
             step *= 2
             if gain <= 1e-12 * abs(value):
                 return value, y, count + 1
-        elif step * float(gradient.norm()) <= 1e-9 * radii[1]:
+        elif step * float(gradient.norm()) <= 1e-9 * inside.outer:
             return value, y, count + 1
         else:
             step /= 2
     return value, y, iterations
-
-
-def _project(y: Tensor, inner: float, outer: float) -> Tensor:
-    norm = float(y.norm())
-    if norm > outer:
-        return y * (outer / norm)
-    return y * (inner / norm) if 0 < norm < inner else y

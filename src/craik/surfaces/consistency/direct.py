@@ -1,12 +1,13 @@
 """The direct check of a score: walk to the point that was found and evaluate the true losses on the way."""
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.surfaces.consistency.choices import Choices
+from craik.surfaces.consistency.definition import Consistency
 from craik.surfaces.landscape import Landscape
 
 
@@ -36,7 +37,7 @@ def walk(
     landscape: Landscape,
     pair: tuple[int, int],
     displacement: Float[Tensor, " n"],
-    choices: Choices,
+    consistency: Consistency,
     furthest: float = 4.0,
     resolution: int = 16,
 ) -> Walk:
@@ -49,7 +50,7 @@ def walk(
         landscape: the losses.
         pair: positions of e and e'.
         displacement: where to walk, for example `Score.displacement`.
-        choices: epsilon and the definitions of N_e and the comparison.
+        consistency: epsilon and the definitions of N_e and the comparison.
         furthest: where to stop if N_e has no end, as a multiple of the displacement.
         resolution: looks at the losses for one displacement.
     """
@@ -60,11 +61,12 @@ def walk(
         return landscape.loss(e, landscape.point + scale * displacement.to(landscape.point))
 
     def inside(loss: float) -> bool:
-        return loss <= start + choices.epsilon and (choices.neighbourhood == "at-most" or loss >= start - choices.epsilon)
+        low = -math.inf if consistency.neighbourhood == "at-most" else start - consistency.epsilon
+        return low <= loss <= start + consistency.epsilon
 
     def compare(scale: float, stays: float) -> tuple[float, float]:
         there = landscape.loss(other, landscape.point + scale * displacement.to(landscape.point))
-        return there, abs(there - stays) if choices.subtract else there
+        return there, abs(there - stays) if consistency.subtract else there
 
     scale, stays, bounded, largest = 0.0, start, False, compare(0.0, start)[1]
     for look in range(1, round(furthest * resolution) + 1):

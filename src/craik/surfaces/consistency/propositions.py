@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.arguments import check_positive
+
 Form = Literal["printed", "corrected"]
 """The bound as the texts print it, or without the error that we found in it."""
 
@@ -129,8 +131,7 @@ def proposition_3_bound(
     Raises:
         ValueError: a Hessian that is not positive definite, or an epsilon that is not positive.
     """
-    if not epsilon > 0:
-        raise ValueError(f"`epsilon` should be positive. Found {epsilon}.")
+    check_positive("epsilon", epsilon)
     ratios = _ratios(hessian_a, hessian_b)
     log_ratio = ((1 + ratios).log() - math.log(2) - ratios.log() / 2).sum()
     return (2 if form == "printed" else 4) * epsilon * math.exp(2 * float(log_ratio))

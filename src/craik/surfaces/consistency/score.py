@@ -9,9 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.surfaces.consistency.choices import Choices
+from craik.surfaces.consistency.definition import Consistency
 from craik.surfaces.consistency.dense import Found, dense_hessians, dense_pair
 from craik.surfaces.consistency.direct import Walk, walk
+from craik.surfaces.consistency.searches import Exact, Subspace
 from craik.surfaces.consistency.subspace import subspace_pair
 from craik.surfaces.consistency.taylor import Expansion, expansions
 from craik.surfaces.landscape import Landscape
@@ -72,7 +73,7 @@ class Score(NamedTuple):
 
 def inconsistency(
     landscape: Landscape,
-    choices: Choices,
+    consistency: Consistency,
     generator: Generator | None = None,
     pairs: Iterable[tuple[int, int]] | None = None,
 ) -> Score:
@@ -83,34 +84,34 @@ def inconsistency(
 
     Args:
         landscape: from `landscape_of_model` or `landscape_of_functions`; theta* should be a minimum of the pooled loss.
-        choices: epsilon and all else that is to be chosen.
-        generator: of random starts; needed for method="subspace" and for taylor="constraint".
+        consistency: epsilon and all else that is to be chosen.
+        generator: of random starts; needed for `Ascent` and `Subspace`.
         pairs: ids (e, e') to look at; None for all.
 
     Raises:
         ValueError: one environment only; ids that do not exist; a Hessian that is not positive definite (the message says of
             which environment, with ways out); a missing generator; losses that are not finite; a point that is no minimum,
-            where `Choices.not_minimum` says "error".
+            where `Consistency.not_minimum` says "error".
 
     >>> from craik.surfaces import landscape_of_functions
     >>> a, b = torch.tensor([1.0, 4.0]), torch.tensor([2.0, 1.0])  # two bowls with their minimum at 0
     >>> bowls = landscape_of_functions([lambda x: (a * x * x).sum() / 2, lambda x: (b * x * x).sum() / 2], torch.zeros(2))
-    >>> score = inconsistency(bowls, Choices(epsilon=0.1))
+    >>> score = inconsistency(bowls, Consistency(epsilon=0.1))
     >>> round(score.inconsistency, 6), score.pairs[0].stays, score.pairs[0].other  # 0.1 * (4 / 1 - 1)
     (0.3, 1, 0)
     """
     chosen = _positions(landscape, pairs)
-    _check_choices(landscape, choices, generator)
+    _check_search(landscape, consistency, generator)
     found = expansions(landscape)
-    norm, products = check_minimum(landscape, found, choices)
-    search, spent = _searcher(landscape, found, choices, generator)
+    norm, products = check_minimum(landscape, found, consistency)
+    search, spent = _searcher(landscape, found, consistency, generator)
     products += spent
     scores: list[PairScore] = []
     worst: Found | None = None
     for pair in chosen:
         place = search(pair)
         products += place.products
-        scores.append(_describe(landscape, pair, place, choices))
+        scores.append(_describe(landscape, pair, place, consistency))
         worst = place if worst is None or place.value > worst.value else worst
         del place  # at scale it is two vectors
     displacement = landscape.point.new_zeros(0) if worst is None else worst.displacement
@@ -118,10 +119,10 @@ def inconsistency(
     return Score(ranked[0].value, ranked, displacement, tuple(e.loss for e in found), norm, products)
 
 
-def _check_choices(landscape: Landscape, choices: Choices, generator: Generator | None) -> None:
-    if generator is None and (choices.method == "subspace" or choices.taylor == "constraint"):
+def _check_search(landscape: Landscape, consistency: Consistency, generator: Generator | None) -> None:
+    if generator is None and not isinstance(consistency.search, Exact):
         raise ValueError("Random starts need a generator. Found None. Pass generator=torch.Generator().manual_seed(0).")
-    if choices.curvature == "gauss-newton" and not landscape.outputs:
+    if consistency.curvature == "gauss-newton" and not landscape.outputs:
         raise ValueError(
             "Gauss-Newton products need a model's outputs. Found losses that are functions of the parameters alone. Use "
             "landscape_of_model, or curvature='hessian' with a ridge."
@@ -129,14 +130,17 @@ def _check_choices(landscape: Landscape, choices: Choices, generator: Generator 
 
 
 def _searcher(
-    landscape: Landscape, found: list[Expansion], choices: Choices, generator: Generator | None
+    landscape: Landscape, found: list[Expansion], consistency: Consistency, generator: Generator | None
 ) -> tuple[Callable[[tuple[int, int]], Found], int]:
     """Return what finds a pair's worst point, and how many products its preparation took."""
-    if choices.method == "subspace" and generator is not None:
-        return lambda pair: subspace_pair(landscape, pair, found, choices, generator), 0
-    hessians = dense_hessians(landscape, choices)
+    search = consistency.search
+    if isinstance(search, Subspace):
+        if generator is None:
+            raise RuntimeError("_check_search has asked for a generator")
+        return lambda pair: subspace_pair(landscape, pair, found, consistency, search, generator), 0
+    hessians = dense_hessians(landscape, consistency.curvature, search.largest)
     products = len(hessians) * len(landscape.point)
-    return lambda pair: dense_pair(landscape, pair, found, hessians, choices, generator), products
+    return lambda pair: dense_pair(landscape, pair, found, hessians, consistency, generator), products
 
 
 def _positions(landscape: Landscape, pairs: Iterable[tuple[int, int]] | None) -> list[tuple[int, int]]:
@@ -157,18 +161,18 @@ def _positions(landscape: Landscape, pairs: Iterable[tuple[int, int]] | None) ->
     return [(ids.index(e), ids.index(other)) for e, other in chosen]
 
 
-def _describe(landscape: Landscape, pair: tuple[int, int], place: Found, choices: Choices) -> PairScore:
+def _describe(landscape: Landscape, pair: tuple[int, int], place: Found, consistency: Consistency) -> PairScore:
     stays, other = (landscape.environments[e] for e in pair)
     walked: Walk | None = None
-    if choices.walk:
+    if consistency.walk:
         # Without linear terms the expansion cannot tell a point from its mirror image; the true losses can.
-        ways = (walk(landscape, pair, way * place.displacement, choices) for way in (1, -1))
+        ways = (walk(landscape, pair, way * place.displacement, consistency) for way in (1, -1))
         walked = max(ways, key=lambda found: found.largest)
     rest = (place.converged, place.iterations, place.residual)
     return PairScore(stays, other, place.value, walked, place.contributions, place.multiplier, *rest)
 
 
-def check_minimum(landscape: Landscape, found: list[Expansion], choices: Choices) -> tuple[float, int]:
+def check_minimum(landscape: Landscape, found: list[Expansion], consistency: Consistency) -> tuple[float, int]:
     """Return the norm of the pooled gradient, after asking whether the point is a minimum as far as epsilon can tell.
 
     The question is scale-free: the best step along the pooled gradient g lowers the pooled loss by about
@@ -179,18 +183,18 @@ def check_minimum(landscape: Landscape, found: list[Expansion], choices: Choices
     """
     gradient = torch.stack([expansion.gradient for expansion in found]).mean(0)
     norm = float(gradient.norm())
-    if choices.not_minimum == "ignore" or norm == 0:
+    if consistency.not_minimum == "ignore" or norm == 0:
         return norm, 0
-    curved = [landscape.product(e, gradient, choices.curvature) for e in range(len(found))]
-    bend = float(torch.stack(curved).mean(0) @ gradient) + choices.ridge * norm**2
+    curved = [landscape.product(e, gradient, consistency.curvature) for e in range(len(found))]
+    bend = float(torch.stack(curved).mean(0) @ gradient) + consistency.ridge * norm**2
     gain = norm**4 / (2 * bend) if bend > 0 else float("inf")
-    if gain > choices.epsilon:
+    if gain > consistency.epsilon:
         fall = f"a step along it lowers that loss by about {gain:.2g}" if bend > 0 else "that loss bends downwards along it"
         sentence = (
             f"The point should be a minimum of the pooled loss. Found a gradient of norm {norm:.3g}: {fall}, where epsilon is "
-            f"{choices.epsilon:g}. Train longer, choose a larger epsilon, or pass not_minimum='ignore'."
+            f"{consistency.epsilon:g}. Train longer, choose a larger epsilon, or pass not_minimum='ignore'."
         )
-        if choices.not_minimum == "error":
+        if consistency.not_minimum == "error":
             raise ValueError(sentence)
         warnings.warn(sentence, stacklevel=3)
     return norm, len(found)
@@ -220,7 +224,7 @@ def ilc(
     Args:
         algorithm: from an initialisation to the point it converges to when trained on all environments.
         initialisations: draws of theta^0, or seeds that stand for them.
-        score: the score of a point, for example ``lambda model: inconsistency(landscape_of_model(model, ...), choices)``.
+        score: the score of a point, for example ``lambda model: inconsistency(landscape_of_model(model, ...), consistency)``.
 
     Raises:
         ValueError: no initialisation.

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.surfaces.consistency.choices import Choices
+from craik.surfaces.consistency.definition import Consistency
 from craik.surfaces.consistency.program import Maximum, NotPositiveError, Quadratic, maximise
 from craik.surfaces.landscape import Landscape
 
@@ -40,7 +40,7 @@ def expansions(landscape: Landscape) -> list[Expansion]:
 
 
 def programs(
-    stays: Expansion, other: Expansion, curvature: Tensor, other_curvature: Tensor, choices: Choices, sign: int
+    stays: Expansion, other: Expansion, curvature: Tensor, other_curvature: Tensor, consistency: Consistency, sign: int
 ) -> tuple[Quadratic, Quadratic]:
     """Return the objective, sign (L_e' - L_e), and the constraint, L_e - L_e(theta*), of a pair as quadratics.
 
@@ -49,12 +49,12 @@ def programs(
         other: environment e'.
         curvature: (n, n) H_e without the ridge.
         other_curvature: (n, n) H_e'.
-        choices: whether to subtract, and the ridge.
+        consistency: whether to subtract, and the ridge.
         sign: 1 where e' does worse than e, -1 where it does better.
     """
-    ridge = choices.ridge * torch.eye(len(curvature), dtype=curvature.dtype, device=curvature.device)
+    ridge = consistency.ridge * torch.eye(len(curvature), dtype=curvature.dtype, device=curvature.device)
     constraint = Quadratic(0.0, stays.gradient, curvature + ridge)
-    if choices.subtract:
+    if consistency.subtract:
         difference = Quadratic(other.loss - stays.loss, other.gradient - stays.gradient, other_curvature - curvature)
     else:
         difference = Quadratic(other.loss, other.gradient, other_curvature + ridge)
@@ -62,31 +62,31 @@ def programs(
     return objective, constraint
 
 
-def solve(objective: Quadratic, constraint: Quadratic, choices: Choices, environment: int) -> Maximum:
+def solve(objective: Quadratic, constraint: Quadratic, consistency: Consistency, environment: int) -> Maximum:
     """Solve a pair's program exactly.
 
     Raises:
         ValueError: the constraint's matrix is not positive definite; the message names the environment and ways out.
     """
-    lower = -choices.epsilon if choices.neighbourhood == "within" else None
+    lower = -consistency.epsilon if consistency.neighbourhood == "within" else None
     try:
-        return maximise(objective, constraint, choices.epsilon, lower)
+        return maximise(objective, constraint, consistency.epsilon, lower)
     except NotPositiveError as error:
-        raise not_positive(environment, error.least, choices) from None
+        raise not_positive(environment, error.least, consistency) from None
 
 
-def not_positive(environment: int, least: float, choices: Choices) -> ValueError:
+def not_positive(environment: int, least: float, consistency: Consistency) -> ValueError:
     """Return the error for a Hessian that is not positive definite."""
-    name = "Hessian" if choices.curvature == "hessian" else "Gauss-Newton matrix"
-    ways = f"Choose a ridge above {max(1e-6, choices.ridge - least):.3g}"
-    if choices.curvature == "hessian":
+    name = "Hessian" if consistency.curvature == "hessian" else "Gauss-Newton matrix"
+    ways = f"Choose a ridge above {max(1e-6, consistency.ridge - least):.3g}"
+    if consistency.curvature == "hessian":
         ways += ", or curvature='gauss-newton', which is never negative where the loss is convex in the model's output"
     return ValueError(
         f"Every environment's {name} should be positive definite at the point, or N_e has no bound. Found a curvature of "
-        f"{least:.3g} in environment {environment}, with a ridge of {choices.ridge:g}. {ways}."
+        f"{least:.3g} in environment {environment}, with a ridge of {consistency.ridge:g}. {ways}."
     )
 
 
-def signs(choices: Choices) -> tuple[int, ...]:
+def signs(consistency: Consistency) -> tuple[int, ...]:
     """Return the signs of L_e' - L_e to maximise: both for its absolute value, one where nothing is subtracted."""
-    return (1, -1) if choices.subtract else (1,)
+    return (1, -1) if consistency.subtract else (1,)

@@ -1,1 +1,1 @@
-"""Points on a plane, signs, labels: small worlds without pictures."""
+"""Points on a plane, signs, units, labels: small worlds without pictures."""

@@ -144,8 +144,7 @@ def spirals(
         plane, labels = spiral_points(groups * count, mechanism.revolutions, mechanism.noise, generator)
         ids = torch.arange(groups).repeat_interleave(count)
         vectors = shortcuts.scale * torch.randn(groups, shortcuts.dims, dtype=torch.float64, generator=generator)
-        signs = (2 * labels - 1)[:, None] if shortcut_of_label else 1
-        return plane, vectors[ids] * signs, labels, ids
+        return plane, vectors[ids] * ((2 * labels - 1)[:, None] if shortcut_of_label else 1), labels, ids
 
     train = draw(environments, examples, shortcut_of_label=True)
     validation = draw(held_out.validation_environments, held_out.validation_examples, shortcut_of_label=True)

@@ -5,22 +5,35 @@ Source: thesis section 4.4.3 and appendix C.2.2. The seeds simulated -v2; here i
 staying alive paid as in -v2 unless told otherwise.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from torch import Tensor
 
-from craik.tasks.bodies.rollouts import ENVIRONMENTS, SUITE, VERSION, AliveBonus, Rollout, collect
+from craik.tasks.bodies.quantiles import BINS, quantiles
+from craik.tasks.bodies.rollouts import ENVIRONMENTS, SUITE, VERSION, AliveBonus, Environment, Rollout, collect
 from craik.tasks.caching import cached, default_folder, key_of
 from craik.tasks.generation import OnProgress
 from craik.tasks.privileged import Part, PrivilegedData, check_sizes
 
-BINS = 32
-"""Classes that the return's quantile falls into."""
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many examples: to train on, held out for choosing, and for the test."""
+
+    train: int = 4000
+    selection: int = 2000
+    test: int = 10_000
+
+    def __post_init__(self) -> None:
+        check_sizes(train=self.train, selection=self.selection, test=self.test)
+
+
+SIZES = Sizes()
+"""Thesis appendix C.2.2's."""
 
 
 class Scales(NamedTuple):
@@ -34,9 +47,7 @@ class Scales(NamedTuple):
 def mujoco(
     environment: str,
     seed: int = 0,
-    train: int = 4000,
-    selection: int = 2000,
-    test: int = 10_000,
+    sizes: Sizes = SIZES,
     alive_bonus: AliveBonus = "always",
     cache: Path | None = None,
     processes: int | None = None,
@@ -54,36 +65,42 @@ def mujoco(
     Args:
         environment: "Swimmer", "Walker2d", "Hopper" or "HalfCheetah".
         seed: of every example, together with its number; a smaller set is the beginning of a larger one.
-        train: training examples.
-        selection: held-out examples for choosing.
-        test: test examples.
+        sizes: of the three splits.
         alive_bonus: "always" pays Walker2d's and Hopper's bonus at every step, as -v2 did; "while-healthy" is v5's own.
         cache: folder that simulated examples are kept in; None is `craik.tasks.caching.default_folder`.
         processes: how many simulate at once, one a processor core if None; the data do not depend on it.
         on_progress: told after every simulated example of a split: how many are done, of how many.
 
     Raises:
-        ValueError: an unknown environment, or a size below 1.
+        ValueError: an unknown environment.
         ImportError: gymnasium, mujoco or imageio is not installed, and the data are not in the cache.
     """
     if environment not in ENVIRONMENTS:
         raise ValueError(f"`environment` should be one of {', '.join(ENVIRONMENTS)}. Found {environment!r}.")
-    sizes = {"train": train, "selection": selection, "test": test}
-    check_sizes(**sizes)
 
-    def raw(stream: int, count: int) -> Rollout:
-        arguments = (f"{environment}-{SUITE}", alive_bonus, seed, stream, count)
-        name = f"mujoco-{environment}-{key_of(VERSION, arguments, ('gymnasium', 'mujoco', 'numpy'))}"
-
-        def make() -> dict[str, NDArray[np.float64]]:
-            stream_seed = int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
-            return collect(environment, alive_bonus, stream_seed, count, processes, on_progress)._asdict()
-
-        return Rollout(**cached(cache or default_folder(), name, make))
-
-    rollouts = [raw(stream, count) for stream, count in enumerate(sizes.values())]
+    rollouts = [
+        _raw((environment, alive_bonus, seed, stream, count), cache or default_folder(), processes, on_progress)
+        for stream, count in enumerate((sizes.train, sizes.selection, sizes.test))
+    ]
     scales = measure_scales(rollouts[0])
     return PrivilegedData(*(to_split(rollout, scales) for rollout in rollouts))
+
+
+def _raw(
+    made_from: tuple[Environment, AliveBonus, int, int, int],
+    cache: Path,
+    processes: int | None,
+    on_progress: OnProgress | None,
+) -> Rollout:
+    """Return a split's rollouts in their own units; it is made from body, bonus, seed, number of the split, and its size."""
+    environment, alive_bonus, seed, stream, count = made_from
+    key = key_of(VERSION, (SUITE, *made_from), ("gymnasium", "mujoco", "numpy"))
+
+    def make() -> dict[str, NDArray[np.float64]]:
+        stream_seed = int(np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)[0])
+        return collect(environment, alive_bonus, stream_seed, count, processes, on_progress)._asdict()
+
+    return Rollout(**cached(cache, f"mujoco-{environment}-{key}", make))
 
 
 def measure_scales(raw: Rollout) -> Scales:
@@ -103,18 +120,6 @@ def flat_inputs(raw: Rollout) -> NDArray[np.float64]:
     return np.concatenate([raw.state, raw.actions.reshape(len(raw.actions), -1)], axis=1)
 
 
-def quantiles(returns: NDArray[np.float64], training_returns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return psi(return) in [0, 1] (appendix C.2.2.1): uniform on the training set, linear in between, clipped outside.
-
-    Args:
-        returns: (b,) to transform.
-        training_returns: (n,) ascending. Equal ones share the mean of their ranks.
-    """
-    values, counts = np.unique(training_returns, return_counts=True)
-    rank = np.cumsum(counts) - (counts + 1) / 2
-    return np.interp(returns, values, rank / max(len(training_returns) - 1, 1))
-
-
 def to_split(raw: Rollout, scales: Scales) -> Part:
     """Return raw examples in the units of the training set, labels as bins of equal width in psi."""
     mean, deviation = scales.x
@@ -126,9 +131,3 @@ def to_split(raw: Rollout, scales: Scales) -> Part:
     psi = quantiles(raw.rewards.sum(axis=1), scales.returns)
     y = np.minimum((psi * BINS).astype(np.int64), BINS - 1)
     return Part(torch.from_numpy(x).float(), torch.from_numpy(privileged).float(), torch.from_numpy(y))
-
-
-def bin_errors(logits: Float[Tensor, "b 32"], y: Int[Tensor, " b"]) -> Float[Tensor, " b"]:
-    """Return the papers' error of each example: (expected bin value - true bin value)^2, bins valued by their centres."""
-    centres = (torch.arange(BINS, dtype=logits.dtype, device=logits.device) + 0.5) / BINS
-    return (logits.softmax(dim=1) @ centres - centres[y]).square()

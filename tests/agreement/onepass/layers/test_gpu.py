@@ -12,8 +12,8 @@ from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask, GeometricMean
-from craik.agreement.onepass.gradients import RunningSums
 from craik.agreement.onepass.layers import gpu
+from craik.agreement.onepass.sums import RunningSums
 
 HERE = Path(__file__).parent
 needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import unfold
 
-from craik.agreement.onepass.gradients import RunningSums
 from craik.agreement.onepass.layers import gpu
 from craik.agreement.onepass.layers.formula import Formula, PerExample, Span, Use, add_products
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
 Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.onepass.gradients import RunningSums
 from craik.agreement.onepass.layers.formula import Formula, Span, Use
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
 

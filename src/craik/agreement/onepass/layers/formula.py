@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
 CHUNK_ELEMENTS = 2**18

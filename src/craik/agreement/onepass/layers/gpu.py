@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16)

@@ -7,7 +7,6 @@ from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
 from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.onepass.gradients import LONG, MOST_IN_BYTES, RunningSums
 from craik.agreement.onepass.layers import gpu
 from craik.agreement.onepass.layers.formula import (
     CHUNK_ELEMENTS,
@@ -19,6 +18,7 @@ from craik.agreement.onepass.layers.formula import (
     chunk_length,
     spans,
 )
+from craik.agreement.onepass.sums import LONG, MOST_IN_BYTES, RunningSums
 from craik.environments import Environments
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from craik.agreement import TemporalAndMaskAdam
+from craik.agreement import AdamForm, TemporalAndMaskAdam
 
 Method = Literal["adam", "and-mask"]
 Correction = Literal["none", "moments"]
@@ -52,8 +52,7 @@ def make_optimizer(settings: Settings, parameters: Sequence[nn.Parameter]) -> Op
         betas=betas,
         threshold=settings.threshold,
         weight_decay=decay,
-        bias_correction=settings.bias_correction,
-        eps_inside_root=settings.bias_correction == "none",
+        form=AdamForm(bias_correction=settings.bias_correction, eps_inside_root=settings.bias_correction == "none"),
     )
 
 

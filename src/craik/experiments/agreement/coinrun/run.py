@@ -1,4 +1,4 @@
-"""Behavioural cloning over levels: Adam with the temporal AND-mask beside Adam, both searched on equal budgets.
+"""Clones of an expert, trained by Adam and by Adam with the temporal AND-mask, both searched on equal budgets.
 
 An expert's action probabilities on 64 levels are cloned; what counts is the divergence from the expert on levels that were
 never seen. Every step's batch comes from one level, so the mask keeps what levels agree on over time. Both optimisers are
@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
+from annotated_types import Ge
 from torch import Generator
 
-from craik.experiments.agreement.coinrun.figures import CLAIMS, learning_curves
 from craik.experiments.agreement.coinrun.networks import divergence, evaluate, make_network
 from craik.experiments.agreement.coinrun.optimisers import (
     Correction,
@@ -32,16 +31,13 @@ from craik.experiments.agreement.coinrun.optimisers import (
     middle,
     suggest,
 )
-from craik.lab import Row, Rows, number
-from craik.lab.limits import at_least, between, positive
-from craik.tasks.pictures import cloning, textured_grid
+from craik.lab import Positive, Preset, Row, check_limits, number
+from craik.tasks.pictures import cloning
 from craik.tasks.pictures.cloning import Recording
-
-REPRODUCES = "thesis section 3.3.3, figures 3.11 and 3.12, algorithm and table of appendix B.2.6; paper section 3.3, figure 18"
+from craik.tasks.pictures.textured_grid.levels import World
+from craik.tasks.pictures.textured_grid.recording import record
 
 METHODS: tuple[Method, ...] = ("adam", "and-mask")
-
-__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
 
 
 @dataclass(frozen=True)
@@ -52,54 +48,56 @@ class Config:
     """Of the grid world's levels, the searches and the finalists' weights and batches."""
     recording: str = ""
     """A file that craik coinrun collect wrote; empty for the grid world with textures."""
-    levels: int = 64
+    levels: Annotated[int, Ge(2), "the mask keeps what levels agree on"] = 64
     """Training levels of the grid world, two or more; a recording has its own."""
-    states: int = 64
+    states: Annotated[int, Ge(1)] = 64
     """States of each training level of the grid world."""
-    validation: int = 500
+    validation: Annotated[int, Ge(1)] = 500
     """Held-out levels of the grid world, one state each, on which settings and epochs are selected."""
-    test: int = 1000
+    test: Annotated[int, Ge(1)] = 1000
     """Test levels of the grid world, one state each."""
     network: Literal["small", "resnet-18"] = "small"
     """small: one residual block with GroupNorm, for the grid world; resnet-18: the texts', with BatchNorm."""
-    batch: int = 32
+    batch: Annotated[int, Ge(1)] = 32
     """States of a step, all from one level."""
-    epochs: int = 18
+    epochs: Annotated[int, Ge(1)] = 18
     """Passes in which every training level has one batch; the learning rate drops by 10 at 1/2 and 3/4."""
-    trials: int = 8
+    trials: Annotated[int, Ge(1)] = 8
     """Trials of each method's search; the first is the middle of all ranges."""
-    learning_rates: tuple[float, ...] = (3e-4, 1e-2)
+    learning_rates: tuple[Positive, ...] = (3e-4, 1e-2)
     """Least and largest learning rate of both searches; for a recording of the game 1e-5,3e-2."""
     bias_correction: Correction = "moments"
     """Of the AND-mask's Adam: none, as its algorithm prints it; moments, as Adam has it: then only the mask differs."""
-    finalists: int = 2
+    finalists: Annotated[int, Ge(1), "they are the best of the trials"] = 2
     """How many of each search's best settings are trained anew and reported; the texts show the best 10 runs."""
 
     def __post_init__(self) -> None:
-        at_least(self, 2, "levels", why="the mask keeps what levels agree on")
-        at_least(self, 1, "states", "validation", "test", "batch", "epochs", "trials")
-        between(self, 1, self.trials, "finalists", why="they are the best of the trials")
-        positive(self, "learning_rates")
+        check_limits(self)
+        if self.finalists > self.trials:
+            rule = f"finalists should be between 1 and {self.trials}: they are the best of the trials"
+            raise ValueError(f"{rule}. Found {self.finalists}.")
         if len(self.learning_rates) != 2 or self.learning_rates[0] >= self.learning_rates[1]:
             raise ValueError(f"learning_rates should be the least and the largest. Found {self.learning_rates}.")
 
 
 PRESETS = {
-    "quick": Config(),
-    "paper": Config(
-        network="resnet-18",
-        states=1000,
-        validation=500,
-        test=2000,
-        batch=128,
-        epochs=80,
-        trials=1024,
-        learning_rates=(1e-5, 3e-2),
-        bias_correction="none",
-        finalists=10,
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(
+        Config(
+            network="resnet-18",
+            states=1000,
+            validation=500,
+            test=2000,
+            batch=128,
+            epochs=80,
+            trials=1024,
+            learning_rates=(1e-5, 3e-2),
+            bias_correction="none",
+            finalists=10,
+        ),
+        seeds=1,
     ),
 }
-SEEDS = {"quick": 3, "paper": 1}
 
 
 class Epoch(NamedTuple):
@@ -126,7 +124,7 @@ def load(config: Config) -> Recording:
             )
         return data
     counts = (config.levels, config.states, config.validation, config.test)
-    return textured_grid.recording(config.seed, textured_grid.World(), *counts)
+    return record(config.seed, World(), *counts)
 
 
 def train(config: Config, settings: Settings, data: Recording, seed: int, measure_test: bool) -> Iterator[Epoch]:
@@ -203,8 +201,3 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     done = number(row, "trial") if row["kind"] == "trial" else config.trials + number(row, "rank")
     share = (METHODS.index(str(row["method"])) + done / per_method) / len(METHODS)
     return share, f"{row['method']} {row['kind']}, held-out KL {number(row, 'validation'):.3f}"
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw figures 3.11 (learning curves of the finalists) and 3.12 (their divergences on test levels)."""
-    return {"learning-curves": learning_curves(rows)}

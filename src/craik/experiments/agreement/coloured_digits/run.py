@@ -1,35 +1,33 @@
-"""Coloured digits: eight ways to train on two environments, three ways to choose their settings, one budget.
+"""Networks trained by every method on the same draws of settings, and what each selection rule would look at.
 
 The colour goes with the label in both training environments, 90 % and 80 % of the time, and against it in the test
 environment. Both environments' gradients agree that the colour helps; they disagree on how much. So this is no home game for
 a mask of signs, and which settings are selected matters as much as the method.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
+from annotated_types import Ge
 from torch import Generator, Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.agreement import Agreement, AndMask, Mean, Rule, SandMask
-from craik.experiments.agreement.coloured_digits.figures import CLAIMS, methods
-from craik.lab import Row, Rows, number
-from craik.lab.limits import at_least, between
-from craik.methods import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
-from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
-from craik.nn.adversarial import Adversarial
-from craik.nn.perceptrons import Adversarial, mlp
+from craik.experiments.agreement.coloured_digits.methods import (
+    METHODS,
+    PENALISED,
+    Flattened,
+    Network,
+    Trial,
+    backward,
+    draw,
+    plain_loss,
+    weight_of,
+)
+from craik.lab import Preset, Row, Share, check_limits, number
 from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
-
-REPRODUCES = "a benchmark of domain generalisation beside thesis section 3.3: ColoredMNIST's construction on real digits"
-
-METHODS = ("erm", "irm", "vrex", "fishr", "iga", "dann", "sand-mask", "and-mask")
-PENALISED = ("irm", "vrex", "fishr", "iga")
-
-__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
 
 
 @dataclass(frozen=True)
@@ -38,117 +36,27 @@ class Config:
 
     seed: int = 0
     """First seed: of the data, the drawn settings and the initial weights."""
-    trials: int = 12
+    trials: Annotated[int, Ge(1)] = 12
     """Settings drawn for each method: the budget, equal for all."""
-    steps: int = 150
+    steps: Annotated[int, Ge(1)] = 150
     """Steps of a training run, each on all training examples."""
-    hidden: int = 64
+    hidden: Annotated[int, Ge(1)] = 64
     """Units in each of the network's layers."""
-    agreement: tuple[float, ...] = (0.9, 0.8)
+    agreement: tuple[Share, ...] = (0.9, 0.8)
     """How often the colour agrees with the label in each training environment."""
-    test_agreement: float = 0.1
+    test_agreement: Share = 0.1
     """The same in the test environment."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "trials", "steps", "hidden")
-        between(self, 0, 1, "agreement", "test_agreement")
+        check_limits(self)
         if len(self.agreement) < 2:
             raise ValueError(f"agreement should have two environments or more to compare. Found {self.agreement}. Give more.")
 
 
-PRESETS = {"quick": Config(), "paper": Config(trials=20, steps=400, hidden=256)}
-SEEDS = {"quick": 3, "paper": 5}
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Drawn settings; what a method has no use for is drawn all the same, so that all methods see the same draws."""
-
-    learning_rate: float
-    weight_decay: float
-    strength: float
-    annealing: float
-    rescale: bool
-
-
-def draw(seed: int, trial: int) -> Trial:
-    """Draw a trial's settings: the same for every method.
-
-    Learning rate 10^[-3, -1.5], weight decay 10^[-5, -1], strength of a penalty (or steepness of the SAND-mask, or a hundred
-    times DANN's factor) 10^[0, 4], share of the steps before a penalty has its strength 0, 1/4 or 1/2, rescaling after the
-    AND-mask on or off.
-    """
-    generator = np.random.default_rng([seed, trial])
-    exponents = [float(generator.uniform(*limits)) for limits in ((-3, -1.5), (-5, -1), (0, 4))]
-    return Trial(
-        *(10**exponent for exponent in exponents),
-        annealing=(0.0, 0.25, 0.5)[int(generator.integers(3))],
-        rescale=bool(generator.integers(2)),
-    )
-
-
-class Network(nn.Module):
-    """A network of two hidden layers whose features and output can be had apart."""
-
-    def __init__(self, hidden: int, generator: Generator) -> None:
-        super().__init__()
-        self.body = nn.Sequential(nn.Flatten(), mlp(128, hidden, generator, hidden, layers=1), nn.LeakyReLU())
-        self.head = mlp(hidden, 1, generator, layers=0)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the logits, shape (b, 1)."""
-        return self.head(self.body(x))
-
-
-class Flattened(Adversarial):
-    """DANN on images."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the classifier's logits."""
-        return super().forward(x.flatten(1))
-
-
-def unreduced(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return each example's cross-entropy."""
-    return binary_cross_entropy_with_logits(logits, labels, reduction="none")
-
-
-def penalty(method: str, model: Network, split: Split) -> tuple[Tensor, Tensor]:
-    """Return each example's loss, and a method's penalty, unweighted."""
-    features = model.body(split.x)
-    logits = model.head(features)
-    losses = unreduced(logits[:, 0], split.y)
-    ids = split.environments
-    penalties: dict[str, Callable[[], Tensor]] = {
-        "irm": lambda: irm_penalty(logits[:, 0], split.y, ids, unreduced),
-        "vrex": lambda: vrex_penalty(losses, ids),
-        "fishr": lambda: fishr_penalty(losses, ids, features, logits),
-        "iga": lambda: iga_penalty(losses, ids, list(model.parameters())),
-    }
-    return losses, penalties[method]()
-
-
-def weight_of(method: str, trial: Trial, early: bool) -> float:
-    """Return what a method's penalty, or DANN's discrimination of environments, is multiplied by at a step."""
-    if method == "dann":
-        return trial.strength / 100
-    return trial.strength if method in PENALISED and not early else 1.0
-
-
-def plain_loss(model: nn.Module, split: Split) -> Tensor:
-    """Return each example's loss under a network."""
-    return unreduced(model(split.x)[:, 0], split.y)
-
-
-def backward(method: str, model: nn.Module, split: Split, weight: float, agreement: Agreement) -> None:
-    """Fill the gradients of one step on two environments or more."""
-    if isinstance(model, Adversarial):
-        (plain_loss(model, split).mean() + weight * model.domain_loss(split.x.flatten(1), split.environments)).backward()
-    elif method in PENALISED and isinstance(model, Network):
-        losses, value = penalty(method, model, split)
-        ((losses.mean() + weight * value) / weight).backward()
-    else:
-        agreement.backward(plain_loss(model, split), split.environments)
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(Config(trials=20, steps=400, hidden=256), seeds=5),
+}
 
 
 def train(method: str, split: Split, trial: Trial, config: Config) -> nn.Module:
@@ -224,8 +132,3 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     done = METHODS.index(str(row["method"])) * config.trials + number(row, "trial") + 1
     return done / (len(METHODS) * config.trials), f"{row['method']}, trial {row['trial']}"
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw test accuracy of every method under each selection rule."""
-    return {"methods": methods(rows)}

@@ -1,1 +1,15 @@
-"""Linear regression with one easy weight for each environment and one hard weight for all."""
+"""A patchwork in linear regression, and the solution that all environments share (the published code's notebook)."""
+
+from craik.experiments.agreement.linear import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="linear",
+    title="Linear regression with one easy weight for each environment and one hard weight for all.",
+    reproduces="the published code's notebook, linear_regression_ilc; an example of thesis section 3.2.3",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

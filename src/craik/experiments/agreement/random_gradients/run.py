@@ -9,8 +9,7 @@ from typing import Annotated
 import torch
 from annotated_types import Ge, Interval, MinLen
 
-from craik.agreement import AndMask, Mean, Rule
-from craik.agreement.onepass.gradients import RunningSums
+from craik.agreement import AndMask, Mean, Rule, combine
 from craik.lab import Preset, Row, check_limits, number
 from craik.surfaces import proposition_2_bound
 
@@ -25,24 +24,7 @@ class Config:
     """n, the number of parameters."""
     share: Annotated[float, Interval(ge=0.5, le=1), "fewer equal signs than half do not exist"] = 0.8
     """t / d: the share of signs that must be equal for a component to survive."""
-    counts: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (
-        2,
-        4,
-        6,
-        8,
-        10,
-        15,
-        20,
-        30,
-        40,
-        50,
-        60,
-        80,
-        100,
-        150,
-        200,
-        300,
-    )
+    counts: Annotated[tuple[int, ...], Ge(1), MinLen(1)] = (2, 4, 6, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300)
     """d, the numbers of environments."""
     repeats: Annotated[int, Ge(1)] = 20
     """Independent draws averaged for each number of environments."""
@@ -63,9 +45,8 @@ def mean_square(rule: Rule, d: int, config: Config, generator: torch.Generator) 
     """Return the combined gradient's mean square a component, over all repeats."""
     total = 0.0
     for _ in range(config.repeats):
-        sums = RunningSums(torch.zeros(config.components, dtype=torch.float64), rule.needs)
-        sums.add(torch.randn(d, config.components, dtype=torch.float64, generator=generator))
-        total += float(rule(sums.statistics()).gradient.square().mean())
+        noise = torch.randn(d, config.components, dtype=torch.float64, generator=generator)
+        total += float(combine(rule, noise).gradient.square().mean())
     return total / config.repeats
 
 

@@ -12,7 +12,7 @@ from craik.experiments.distill.ablations.variants import Trial
 from craik.experiments.distill.bodies import Training, label_loss, make_teacher
 from craik.experiments.distill.training import ordinary_steps, shuffled
 from craik.nn.convolutions import trajectory_network
-from craik.tasks.bodies.mujoco import BINS
+from craik.tasks.bodies.quantiles import BINS
 from craik.tasks.bodies.rollouts import STEPS
 from craik.tasks.privileged import Part
 

@@ -17,7 +17,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import METHODS, rule_of
 from craik.lab import Preset, Row, check_limits
-from craik.surfaces import Audit, Choices, audit
+from craik.surfaces import Audit, Consistency, Subspace, audit
 from craik.tasks.boards.spirals import SpiralsData
 
 
@@ -55,7 +55,7 @@ class Config:
         if self.examples > most:
             why = "they are training examples of one environment"
             raise ValueError(f"examples should be at most {most}: {why}. Found {self.examples}.")
-        choices(self)  # refuses what the score does not take
+        definition(self)  # refuses what the score does not take
 
 
 def training_of(config: Config) -> training.Training:
@@ -64,15 +64,13 @@ def training_of(config: Config) -> training.Training:
     return replace(quick, seed=config.seed, environments=config.environments, epochs=config.epochs, hidden=config.hidden)
 
 
-def choices(config: Config) -> Choices:
+def definition(config: Config) -> Consistency:
     """Return how the score is computed."""
-    return Choices(
+    return Consistency(
         epsilon=config.epsilon,
         ridge=config.ridge,
         curvature="gauss-newton",
-        method="subspace",
-        iterations=config.iterations,
-        tolerance=config.tolerance,
+        search=Subspace(config.iterations, config.tolerance),
         not_minimum="ignore",  # the rows have the gradient's norm
     )
 
@@ -90,7 +88,7 @@ def audited(config: Config, model: nn.Module, data: SpiralsData) -> Audit:
     batch = (data.train.x[rows], data.train.y[rows], data.train.environments[rows])
     generator = torch.Generator().manual_seed(config.seed)
     ids = tuple(range(config.scored))
-    return audit(model.eval(), _loss, [batch], choices(config), generator, ids)
+    return audit(model.eval(), _loss, [batch], definition(config), generator, ids)
 
 
 def _loss(output: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -107,7 +105,7 @@ def run(config: Config) -> Iterator[Row]:
         found = audited(config, model, data)
         score = found.score
         if score is None:
-            raise RuntimeError("an audit with choices has a score")
+            raise RuntimeError("an audit with a definition of consistency has a score")
         for pair in score.pairs:
             walked = None if pair.walk is None else pair.walk.largest
             row: Row = {"kind": "pair", "method": method, "stays": pair.stays, "other": pair.other, "value": pair.value}

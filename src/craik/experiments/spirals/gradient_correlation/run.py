@@ -16,7 +16,8 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
-from craik.agreement.onepass.gradients import RunningSums, stream_environment_gradients
+from craik.agreement.onepass.streaming import stream_environment_gradients
+from craik.agreement.onepass.sums import RunningSums
 from craik.environments import partition
 from craik.lab import Positive, Preset, Row, check_limits, number
 from craik.nn.perceptrons import Init, mlp

@@ -1,6 +1,4 @@
-"""The figure of `hessians`, drawn from its rows."""
-
-from collections.abc import Mapping
+"""Contour lines of Hessians and their means (figures 3.3 and B.3), and inconsistency beside both bounds."""
 
 import numpy as np
 import torch
@@ -8,18 +6,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from craik.experiments.surfaces.hessians.run import caption
 from craik.lab import Rows
 from craik.lab.drawing import COLOURS, panels
 from craik.surfaces import karcher_mean
 
 
-def draw(rows: Rows, pairs: Mapping[float, tuple[Tensor, Tensor]]) -> Figure:
-    """Draw the contour lines (figures 3.3 and B.3), and inconsistency beside both bounds in one dimension.
-
-    Args:
-        rows: of the experiment.
-        pairs: both Hessians of each caption, by the small curvature.
-    """
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw the contour lines (figures 3.3 and B.3), and inconsistency beside both bounds in one dimension."""
     figure, (left, middle, right) = panels(
         3,
         caption="Left and middle: the lines theta^T H^-1 theta = 1 of both environments' Hessians, of their arithmetic and of "
@@ -29,7 +23,7 @@ def draw(rows: Rows, pairs: Mapping[float, tuple[Tensor, Tensor]]) -> Figure:
         height=3.1,
     )
     for axes, curvature, printed in ((left, 0.05, "printed 5"), (middle, 0.01, "printed 25, 100")):
-        _ellipses(axes, *pairs[curvature])
+        _ellipses(axes, *caption(curvature))
         ratio = rows.where(kind="caption", curvature=curvature)["volume_ratio"][0]
         axes.set_title(f"c = {curvature:g}: {ratio:.2f}\n({printed})")
     some = rows.where(kind="one-dimension")
@@ -39,7 +33,7 @@ def draw(rows: Rows, pairs: Mapping[float, tuple[Tensor, Tensor]]) -> Figure:
         right.plot(x, lines[0], style, color=COLOURS[role], label=axes_label)
     right.set(xscale="log", yscale="log", xlabel="r", xlim=(1, 1e3), ylim=(0.8, 2e3), title="in units of epsilon\n")
     right.legend()
-    return figure
+    return {"hessians": figure}
 
 
 def _ellipses(axes: Axes, a: Tensor, b: Tensor) -> None:

@@ -1,25 +1,21 @@
-"""Hessians that disagree: arithmetic against geometric mean, printed volumes, and proposition 3's bound.
+"""Volumes and bounds of pairs of Hessians, measured as the texts print them and as we find them.
 
 Near a minimum at loss 0 that two environments share, each loss is a quadratic form. The arithmetic mean of the two Hessians
-hides that their shapes differ; the Karcher mean keeps what they share. Three captions and one bound of the texts are
-measured as printed and as we find them.
+hides that their shapes differ; the Karcher mean keeps what they share.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from annotated_types import Ge, MinLen
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from torch import Generator, Tensor
 
-from craik.experiments.surfaces.hessians.figures import draw
-from craik.lab import Claim, Measurement, Row, Rows, bootstrap, number
-from craik.lab.limits import at_least, not_empty, positive
+from craik.lab import Positive, Preset, Row, check_limits, number
 from craik.surfaces import karcher_mean, proposition_3_bound, proposition_3_inconsistency
-
-REPRODUCES = "thesis section 3.2.2, figures 3.3 and B.3, proposition 3; paper section 2.2, figures 3 and 12"
 
 CURVATURES = (0.05, 0.01)
 """Small curvatures of the captions: H_A = diag(c, 1), H_B = diag(1, c)."""
@@ -34,22 +30,18 @@ class Config:
 
     seed: int = 0
     """First seed: of the random Hessians."""
-    pairs: int = 400
+    pairs: Annotated[int, Ge(2), "half of them commute"] = 400
     """Random pairs of Hessians for each dimension, half of them commuting (diagonal)."""
-    dimensions: tuple[int, ...] = (1, 2, 4, 8)
+    dimensions: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (1, 2, 4, 8)
     """Numbers of parameters."""
-    decades: float = 6.0
+    decades: Positive = 6.0
     """Eigenvalues of a pair spread over up to this many powers of ten."""
 
     def __post_init__(self) -> None:
-        at_least(self, 2, "pairs", why="half of them commute")
-        not_empty(self, "dimensions")
-        at_least(self, 1, "dimensions")
-        positive(self, "decades")
+        check_limits(self)
 
 
-PRESETS = {"quick": Config(), "paper": Config(pairs=20_000)}
-SEEDS = {"quick": 3, "paper": 10}
+PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(pairs=20_000), seeds=10)}
 
 
 def caption(curvature: float) -> tuple[Float[Tensor, "2 2"], Float[Tensor, "2 2"]]:
@@ -145,129 +137,3 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
         return 0.0, "captions"
     done = 2 * config.dimensions.index(int(number(row, "n"))) + (1 if row["commute"] else 2)
     return done / (2 * len(config.dimensions)), f"{row['n']} parameters"
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the contour lines (figures 3.3 and B.3), and inconsistency beside both bounds in one dimension."""
-    return {"hessians": draw(rows, {curvature: caption(curvature) for curvature in CURVATURES})}
-
-
-def _caption(curvature: float, key: str) -> "_Measure":
-    return _Measure((("kind", "caption"), ("curvature", curvature)), key)
-
-
-@dataclass(frozen=True)
-class _Measure:
-    """The largest value of a column over the rows that hold some values; median over seeds."""
-
-    values: tuple[tuple[str, str | int | float | bool], ...]
-    key: str
-
-    def __call__(self, rows: Rows) -> Measurement | None:
-        groups = rows.where(**dict(self.values)).by("seed")
-        return bootstrap([max(group[self.key]) for group in groups.values()]) if groups else None
-
-
-def _tightness(rows: Rows) -> Measurement | None:
-    some = rows.where(kind="one-dimension", ratio=RATIOS[-1])
-    return bootstrap([number(row, "inconsistency") / number(row, "corrected") for row in some]) if some else None
-
-
-CLAIMS = (
-    Claim(
-        id="hessians.geometric-volume",
-        text="The geometric mean of the two Hessians retains the volume of the original ellipses.",
-        source="thesis figures 3.3 and B.3; paper figures 3 and 12",
-        printed="1",
-        measure=_Measure((("kind", "caption"),), "geometric_volume"),
-        holds=lambda measured: abs(measured.value - 1) <= 1e-6,
-        condition="its volume over that of H_A within 1e-6 of 1",
-    ),
-    Claim(
-        id="hessians.volume-5",
-        text="For diag(0.05, 1) and diag(1, 0.05) the arithmetic mean's volume is 5 times bigger.",
-        source="thesis figure 3.3",
-        printed="5",
-        measure=_caption(0.05, "volume_ratio"),
-        holds=lambda measured: abs(measured.value / 5 - 1) <= 0.1,
-        condition="ratio of volumes within 10 % of 5",
-        tried="Erratum 3: the determinants' ratio is 5.5, and volume goes with its root (caption of figure B.3).",
-    ),
-    Claim(
-        id="hessians.volume-25",
-        text="For diag(0.01, 1) and diag(1, 0.01) it is 25 times bigger.",
-        source="thesis figure B.3",
-        printed="25",
-        measure=_caption(0.01, "volume_ratio"),
-        holds=lambda measured: abs(measured.value / 25 - 1) <= 0.1,
-        condition="ratio of volumes within 10 % of 25",
-        tried="Erratum 3: 25.5 is the determinants' ratio, and volume goes with its root, as the caption itself says.",
-    ),
-    Claim(
-        id="hessians.volume-100",
-        text="For diag(0.01, 1) and diag(1, 0.01) it is 100 times bigger.",
-        source="paper figures 3 and 12",
-        printed="100",
-        measure=_caption(0.01, "volume_ratio"),
-        holds=lambda measured: abs(measured.value / 100 - 1) <= 0.1,
-        condition="ratio of volumes within 10 % of 100",
-        tried="Erratum 3: neither volumes (5.05) nor determinants (25.5) give 100. The Hessians' condition number does, and, "
-        "nearly, the determinant of their sum in place of their mean over that of the geometric mean (102).",
-    ),
-    Claim(
-        id="hessians.determinants",
-        text="The determinant of the geometric mean is at most that of the arithmetic mean.",
-        source="thesis section 3.2.2, below equation 3.3; paper section 2.2",
-        printed="at most 1",
-        measure=_Measure((("kind", "random"),), "determinants"),
-        holds=lambda measured: measured.high <= 1 + 1e-9,
-        condition="largest ratio det H_geo / det H_mean over random pairs at most 1",
-    ),
-    Claim(
-        id="hessians.karcher",
-        text="The Karcher mean X is where sum_j log(A_j^-1 X) = 0.",
-        source="thesis appendix B.1.2",
-        printed="0",
-        measure=_Measure((("kind", "random"),), "karcher_residual"),
-        holds=lambda measured: measured.high <= 1e-8,
-        condition="norm of that sum at most 1e-8 over random pairs, commuting and not",
-    ),
-    Claim(
-        id="hessians.printed-bound",
-        text="Proposition 3: the inconsistency is at most 2 epsilon (det H_mean / det H_geo)^2.",
-        source="thesis proposition 3 and equation 3.3; paper section 2.2",
-        printed="at most 1",
-        measure=_Measure((("kind", "random"), ("commute", True)), "worst_printed"),
-        holds=lambda measured: measured.high <= 1 + 1e-9,
-        condition="largest ratio of inconsistency to bound over random diagonal pairs at most 1",
-        tried="Erratum 1: the proof bounds the root of the inconsistency by 2 (...), whose square has the factor 4. One "
-        "parameter with curvatures 1 and 10 is enough: inconsistency 10 epsilon, bound 6.05 epsilon.",
-    ),
-    Claim(
-        id="hessians.corrected-bound",
-        text="With the factor 4 it holds.",
-        source="erratum 1 to thesis proposition 3",
-        printed=None,
-        measure=_Measure((("kind", "random"), ("commute", True)), "worst_corrected"),
-        holds=lambda measured: measured.high <= 1 + 1e-9,
-        condition="largest ratio of inconsistency to bound over random diagonal pairs at most 1",
-    ),
-    Claim(
-        id="hessians.tight",
-        text="With the factor 4 it is tight where the curvatures' ratio grows.",
-        source="erratum 1; compare remark 2 in thesis appendix B.1.2",
-        printed=None,
-        measure=_tightness,
-        holds=lambda measured: 0.999 <= measured.value <= 1 + 1e-9,
-        condition="in one dimension with ratio 1e6 the inconsistency is at least 0.999 of the bound",
-    ),
-    Claim(
-        id="hessians.not-commuting",
-        text="The corrected bound also holds for Hessians that do not commute: both sides depend on A^-1 B's eigenvalues.",
-        source="our remark on thesis proposition 3, which assumes diagonal Hessians",
-        printed=None,
-        measure=_Measure((("kind", "random"), ("commute", False)), "worst_corrected"),
-        holds=lambda measured: measured.high <= 1 + 1e-9,
-        condition="largest ratio of inconsistency to bound over random rotated pairs at most 1",
-    ),
-)

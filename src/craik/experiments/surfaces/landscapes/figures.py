@@ -1,28 +1,23 @@
-"""The figures of `landscapes`, drawn from its rows and its two losses."""
+"""The surfaces with descent paths (figure 3.1), and quadratics whose gradients fade (figure B.2)."""
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from craik.lab import Rows, number
+from craik.experiments.surfaces.landscapes.run import BOX, CONSISTENT, METHODS, PATCHWORK, losses
+from craik.lab import Rows
 from craik.lab.drawing import COLOURS, panels
 
 
-class Surfaces(NamedTuple):
-    """Both environments' losses on a square grid, and the two minima of their mean."""
-
-    line: Float64[np.ndarray, " side"]
-    losses: Float64[np.ndarray, "2 side side"]
-    consistent: tuple[float, float]
-    patchwork: tuple[float, float]
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw the surfaces with descent paths (figure 3.1), and quadratics whose gradients fade (figure B.2)."""
+    return {"descent": descents(rows), "fading": fading(rows)}
 
 
-def descents(rows: Rows, surfaces: Surfaces, methods: Sequence[str]) -> Figure:
+def descents(rows: Rows) -> Figure:
     """Draw paths from the same starts on every surface."""
     first = next(iter(rows.by("seed")))
     figure, (top, *below, spare) = panels(
@@ -35,35 +30,36 @@ def descents(rows: Rows, surfaces: Surfaces, methods: Sequence[str]) -> Figure:
     )
     figure.set_dpi(200)  # of what is rasterised
     environments = {"A alone": 0, "B alone": 1}
-    box = (surfaces.line[0], surfaces.line[-1])
     for axes, method in zip((top, *below), ("mean", "A alone", "B alone", "AND-mask", "geometric mean"), strict=True):
-        _surface(axes, surfaces, environments.get(method))
+        _surface(axes, environments.get(method))
         for row in rows.where(kind="path", method=method, seed=first):
             x, y = np.array([point.split(",") for point in str(row["line"]).split()], dtype=float).T
             axes.plot(x, y, color="#fdfdfd", linewidth=0.9)
             axes.plot(x[:1], y[:1], "o", markerfacecolor="white", markeredgecolor=COLOURS["ink"], markersize=4)
             axes.plot(x[-1:], y[-1:], ".", color=COLOURS["fourth"], markersize=5)
-        axes.set(title=method, xlim=box, ylim=box, aspect="equal")
-    _shares(spare, rows, methods)
+        axes.set(title=method, xlim=BOX, ylim=BOX, aspect="equal")
+    _shares(spare, rows)
     return figure
 
 
-def _surface(axes: Axes, surfaces: Surfaces, environment: int | None) -> None:
-    loss = surfaces.losses.mean(0) if environment is None else surfaces.losses[environment]
-    contours = axes.contourf(surfaces.line, surfaces.line, loss.T, levels=18, cmap="viridis")
+def _surface(axes: Axes, environment: int | None) -> None:
+    line = torch.linspace(*BOX, 121, dtype=torch.float64)
+    both = torch.stack(losses(torch.cartesian_prod(line, line))).reshape(2, 121, 121)
+    loss = both.mean(0) if environment is None else both[environment]
+    contours = axes.contourf(line.numpy(), line.numpy(), loss.T.numpy(), levels=18, cmap="viridis")
     contours.set_rasterized(True)  # as paths the valleys' outlines take a megabyte
-    axes.plot(*surfaces.consistent, "*", color=COLOURS["baseline"], markersize=11, zorder=5)
-    axes.plot(*surfaces.patchwork, "x", color=COLOURS["baseline"], markersize=8, markeredgewidth=2.2, zorder=5)
+    axes.plot(*CONSISTENT, "*", color=COLOURS["baseline"], markersize=11, zorder=5)
+    axes.plot(*PATCHWORK, "x", color=COLOURS["baseline"], markersize=8, markeredgewidth=2.2, zorder=5)
     axes.grid(visible=False)
 
 
-def _shares(axes: Axes, rows: Rows, methods: Sequence[str]) -> None:
+def _shares(axes: Axes, rows: Rows) -> None:
     """Draw the share of starts that each method carries to either minimum."""
     for offset, key, role in ((0.2, "consistent", "ours"), (-0.2, "patchwork", "baseline")):
-        values = [np.median([number(row, key) for row in rows.where(kind="outcome", method=method)]) for method in methods]
-        axes.barh(np.arange(len(methods)) + offset, values, height=0.36, color=COLOURS[role], label=key)
-    axes.set_yticks(range(len(methods)), methods)
-    axes.set(title="share that reaches", xlim=(0, 1.1), ylim=(-0.6, len(methods) + 0.9))
+        values = [np.median(rows.where(kind="outcome", method=method)[key]) for method in METHODS]
+        axes.barh(np.arange(len(METHODS)) + offset, values, height=0.36, color=COLOURS[role], label=key)
+    axes.set_yticks(range(len(METHODS)), METHODS)
+    axes.set(title="share that reaches", xlim=(0, 1.1), ylim=(-0.6, len(METHODS) + 0.9))
     axes.legend(loc="upper right")
     axes.grid(visible=False)
 
@@ -88,8 +84,7 @@ def fading(rows: Rows) -> Figure:
         panel.set(title=f"k = {k:g}", xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xticks=[], yticks=[])
         panel.grid(visible=False)
     some = rows.where(kind="fading", seed=next(iter(rows.by("seed"))))
-    ks = [number(row, "k") for row in some]
-    axes[3].plot(ks, [number(row, "ratio") for row in some], "o", color=COLOURS["ink"], markersize=4)
+    axes[3].plot(some["k"], some["ratio"], "o", color=COLOURS["ink"], markersize=4)
     axes[3].plot(np.linspace(0, 1, 100), np.sqrt(1 - np.linspace(0, 1, 100) ** 2), ":", color=COLOURS["reference"])
     axes[3].set(title="gradient ratio", xlabel="inconsistency k", ylim=(0, 1.05))
     return figure

@@ -1,4 +1,4 @@
-"""Two loss surfaces and their mean: a minimum that exists in neither, and gradients that tell.
+"""Descent on two loss surfaces, on their mean, and on what rules make of both.
 
 Two environments share the minimum c. Each has a valley besides, A along one axis and B along the other; where the valleys
 cross, at p, the averaged loss has a second global minimum that no environment shows by itself. Descent on the average
@@ -8,19 +8,15 @@ cannot tell the two minima apart; the environments' gradients can.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
 import torch
+from annotated_types import Ge, Interval, MinLen
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from craik.agreement import AndMask, GeometricMean, Mean, Rule, combine
-from craik.experiments.surfaces.landscapes.figures import Surfaces, descents, fading
-from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
-from craik.lab.limits import at_least, between, not_empty, positive
-
-REPRODUCES = "thesis section 3.1, figures 3.1 and B.2; paper section 1, figure 1"
+from craik.lab import Positive, Preset, Row, check_limits
 
 CONSISTENT = (-0.5, -0.5)
 PATCHWORK = (0.8, 0.8)
@@ -37,6 +33,9 @@ CLOSE = 1e-2
 
 METHODS = ("A alone", "B alone", "mean", "AND-mask", "geometric mean")
 
+Inconsistency = Annotated[float, Interval(ge=0, lt=1)]
+"""How far two quadratics are apart: at 1 each would be flat along one axis."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -44,28 +43,24 @@ class Config:
 
     seed: int = 0
     """First seed: of the starts and of the points at which gradients are compared."""
-    starts: int = 200
+    starts: Annotated[int, Ge(1)] = 200
     """Starting points a seed."""
-    steps: int = 4000
+    steps: Annotated[int, Ge(1)] = 4000
     """Steps of gradient descent."""
-    learning_rate: float = 0.05
+    learning_rate: Positive = 0.05
     """Step size."""
-    shown: int = 12
+    shown: Annotated[int, Ge(0)] = 12
     """Paths kept for the figure, 0 for none."""
-    inconsistencies: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99)
+    inconsistencies: Annotated[tuple[Inconsistency, ...], MinLen(1)] = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99)
     """k in [0, 1): curvatures 1 + k and 1 - k of environment A, exchanged in B; their mean is 1 whatever k is."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "starts", "steps")
-        between(self, 0, self.starts, "shown", why="they are among the starts")
-        positive(self, "learning_rate")
-        not_empty(self, "inconsistencies")
-        if not all(0 <= k < 1 for k in self.inconsistencies):
-            raise ValueError(f"inconsistencies should lie in [0, 1). Found {self.inconsistencies}.")
+        check_limits(self)
+        if self.shown > self.starts:
+            raise ValueError(f"shown should be between 0 and {self.starts}: they are among the starts. Found {self.shown}.")
 
 
-PRESETS = {"quick": Config(), "paper": Config(starts=2000)}
-SEEDS = {"quick": 3, "paper": 10}
+PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(starts=2000), seeds=10)}
 
 
 def losses(points: Float[Tensor, "starts 2"]) -> tuple[Float[Tensor, " starts"], Float[Tensor, " starts"]]:
@@ -141,89 +136,3 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     if row["kind"] == "fading":
         return 1.0, "fading"
     return (METHODS.index(str(row["method"])) + 1) / (len(METHODS) + 1), str(row["method"])
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the surfaces with descent paths (figure 3.1), and quadratics whose gradients fade (figure B.2)."""
-    return {"descent": descents(rows, surfaces(), METHODS), "fading": fading(rows)}
-
-
-def surfaces() -> Surfaces:
-    """Return both environments' losses on a grid over the box that starts come from."""
-    line = torch.linspace(*BOX, 121, dtype=torch.float64)
-    both = torch.stack(losses(torch.cartesian_prod(line, line))).reshape(2, 121, 121)
-    return Surfaces(line.numpy(), both.numpy(), CONSISTENT, PATCHWORK)
-
-
-def either_alone(rows: Rows) -> Measurement | None:
-    """Return the larger share of starts, of A alone and B alone, that ends in the patchwork minimum; median over seeds."""
-    groups = Rows([*rows.where(method="A alone", kind="outcome"), *rows.where(method="B alone", kind="outcome")]).by("seed")
-    return bootstrap([max(number(row, "patchwork") for row in group) for group in groups.values()]) if groups else None
-
-
-def _fade(rows: Rows) -> Measurement | None:
-    groups = rows.where(kind="fading").by("seed")
-    steps = [
-        np.diff([number(row, "ratio") for row in sorted(group, key=lambda row: number(row, "k"))]) for group in groups.values()
-    ]
-    return bootstrap([float(step.max()) for step in steps if step.size]) if groups else None
-
-
-CLAIMS = (
-    Claim(
-        id="landscapes.alone",
-        text="From either environment's loss alone, the probability of finding the inconsistent minimum is zero.",
-        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
-        printed="0",
-        measure=either_alone,
-        holds=lambda measured: measured.value <= 0.02,
-        condition=f"share of random starts that end within {CLOSE:g} of it at most 0.02, the larger of A and B: a valley's "
-        f"floor passes through the minimum, and {2 * CLOSE / (BOX[1] - BOX[0]):.1%} of starts lie so near by chance",
-    ),
-    Claim(
-        id="landscapes.mean",
-        text="From the averaged loss, descent converges to either minimum, and the loss does not tell them apart.",
-        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
-        printed=None,
-        measure=OverSeeds("patchwork", (("kind", "outcome"), ("method", "mean"))),
-        holds=lambda measured: 0.2 <= measured.value <= 0.8,
-        condition="share of random starts that end in the inconsistent minimum between 0.2 and 0.8",
-    ),
-    Claim(
-        id="landscapes.shared",
-        text="The consistent minimum can be reached by training on one environment only.",
-        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
-        printed=None,
-        measure=OverSeeds("consistent", (("kind", "outcome"), ("method", "A alone"))),
-        holds=lambda measured: measured.value >= 0.1,
-        condition="share of random starts that reach it on environment A alone at least 0.1",
-    ),
-    Claim(
-        id="landscapes.attraction",
-        text="Following the gradient from the logical AND of landscapes reduces the attraction of the inconsistent minimum.",
-        source="paper section 2.2; thesis section 3.2.2",
-        printed=None,
-        measure=OverSeeds("patchwork", (("kind", "outcome"), ("method", "geometric mean"))),
-        holds=lambda measured: measured.value <= 0.1,
-        condition="share of random starts that end in it with the geometric mean at most 0.1",
-    ),
-    Claim(
-        id="landscapes.attraction-masked",
-        text="So does the AND-mask.",
-        source="thesis section 3.2.3; paper section 2.3",
-        printed=None,
-        measure=OverSeeds("patchwork", (("kind", "outcome"), ("method", "AND-mask"))),
-        holds=lambda measured: measured.value <= 0.1,
-        condition="share of random starts that end in it with the AND-mask at most 0.1",
-    ),
-    Claim(
-        id="landscapes.fading",
-        text="While the arithmetic mean stays the same, the geometric mean has weaker and weaker gradients the more "
-        "inconsistent the two surfaces become.",
-        source="thesis section 3.2.2 and figure B.2",
-        printed=None,
-        measure=_fade,
-        holds=lambda measured: measured.high < 0,
-        condition="every step of growing inconsistency shrinks the ratio of the gradients (largest change below 0)",
-    ),
-)

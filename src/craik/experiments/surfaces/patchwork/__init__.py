@@ -1,1 +1,14 @@
-"""A patchwork: two sigmoids sewn together, one for each environment, and how easy the result is to vary."""
+"""Two sigmoids sewn together (thesis appendix B.1.1, figure B.1)."""
+
+from craik.experiments.surfaces.patchwork import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="patchwork",
+    title="A patchwork: two sigmoids sewn together, one for each environment, and how easy the result is to vary.",
+    reproduces="thesis appendix B.1.1, figure B.1; paper, the same appendix, figure 11",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,4 +1,4 @@
-"""A patchwork: two sigmoids sewn together, one for each environment, and how easy the result is to vary.
+"""Losses of two sigmoids sewn together, while the weight of the second changes.
 
 A network with two hidden units fits a staircase on [0, 1]. Environment A sees the left half, B the right. The second step is
 made by a unit that A never notices: change it, and A's loss stays while B's grows without limit.
@@ -6,18 +6,14 @@ made by a unit that A never notices: change it, and A's loss stays while B's gro
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
 import torch
+from annotated_types import Ge
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
-from craik.lab.drawing import COLOURS, band, panels
-from craik.lab.limits import at_least
-
-REPRODUCES = "thesis appendix B.1.1, figure B.1; paper, the same appendix, figure 11"
+from craik.lab import Preset, Row, check_limits
 
 PRINTED = (100.0, -50.0, 100.0, -75.0, 1.0, 1.0)
 """theta* as printed. Its first step is at x = 0.5, the staircase's rises from 0.4 to 0.5."""
@@ -35,19 +31,18 @@ class Config:
 
     seed: int = 0
     """First seed: of the points in each environment."""
-    examples: int = 2000
+    examples: Annotated[int, Ge(2)] = 2000
     """Points drawn uniformly in each environment."""
     changed: tuple[float, ...] = (1.0, 0.5, 0.0, -0.5, -1.0, -2.0, -4.0, -8.0)
     """Values of the second output weight, theta_6; the texts show 1 and -0.5."""
 
     def __post_init__(self) -> None:
-        at_least(self, 2, "examples")
+        check_limits(self)
         if 1.0 not in self.changed or -0.5 not in self.changed:
             raise ValueError(f"changed should contain 1 and -0.5, the texts' values. Found {self.changed}.")
 
 
-PRESETS = {"quick": Config(), "paper": Config(examples=100_000)}
-SEEDS = {"quick": 3, "paper": 10}
+PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(examples=100_000), seeds=10)}
 
 
 def staircase(x: Float[Tensor, "*x"]) -> Float[Tensor, "*x"]:
@@ -87,104 +82,3 @@ def run(config: Config) -> Iterator[Row]:
         ("centred 1", network(CENTRED, x)),
     ):
         yield {"kind": "function", "name": name, "values": " ".join(f"{value:.4f}" for value in values.tolist())}
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the fit and the changed fit (figure B.1), and both losses against theta_6."""
-    figure, (left, middle, right) = panels(
-        3,
-        caption="Left: the staircase and the patchwork theta*, as printed and with its first step centred. Middle: theta_6 = "
-        "-0.5 changes nothing that environment A sees (x up to 0.5). Right: loss of each environment against theta_6, for the "
-        "printed theta*.",
-        height=2.9,
-    )
-    x = np.linspace(0, 1, GRID)
-
-    def values(name: str) -> list[float]:
-        return [float(value) for value in str(rows.where(kind="function", name=name)[0]["values"]).split()]
-
-    for axes, shown in ((left, ("printed 1", "centred 1")), (middle, ("printed -0.5",))):
-        axes.axvspan(0, 0.5, color="#eef3f6", linewidth=0)
-        axes.plot(x, values("target"), color=COLOURS["reference"], linewidth=3, label="f*")
-        for name, role, style in zip(shown, ("baseline", "ours"), ("-", "--"), strict=False):
-            axes.plot(x, values(name), style, color=COLOURS[role], label=name.split()[0] if shown[1:] else None)
-        axes.set(xlabel="x", ylim=(-0.7, 2.2))
-    left.set_title("theta*")
-    left.legend()
-    middle.set_title("theta_6 = -0.5")
-    some = rows.where(kind="loss", version="printed")
-    for key, role, label in (("loss_a", "ours", "A"), ("loss_b", "baseline", "B")):
-        band(right, *some.curves("theta_6", key), label, COLOURS[role])
-    right.set(title="loss", xlabel="theta_6", yscale="log")
-    right.legend()
-    return {"patchwork": figure}
-
-
-def inconsistency(rows: Rows) -> Measurement | None:
-    """Return abs(L_B - L_A) at theta_6 = -0.5, a lower bound of J: that point lies in A's set for a tiny epsilon."""
-    found = rows.where(kind="loss", version="printed", theta_6=-0.5)
-    return bootstrap([abs(number(row, "loss_b") - number(row, "loss_a")) for row in found]) if found else None
-
-
-def change_in_a(rows: Rows) -> Measurement | None:
-    """Return the largest change of A's loss over all values of theta_6, median over seeds."""
-    groups = rows.where(kind="loss", version="printed").by("seed")
-    losses = [[number(row, "loss_a") for row in group] for group in groups.values()]
-    return bootstrap([max(group) - min(group) for group in losses]) if losses else None
-
-
-def _unexplained(environment: str, version: str) -> OverSeeds:
-    return OverSeeds(f"unexplained_{environment}", (("kind", "loss"), ("version", version), ("theta_6", 1.0)))
-
-
-_GOOD = "mean squared error at most 0.1 of the target's variance in that environment"
-
-CLAIMS = (
-    Claim(
-        id="patchwork.fits-a",
-        text="theta* = (100, -50, 100, -75, 1, 1) provides a good fit for environment A.",
-        source="thesis appendix B.1.1, figure B.1; paper, the same appendix",
-        printed="small",
-        measure=_unexplained("a", "printed"),
-        holds=lambda measured: measured.value <= 0.1,
-        condition=_GOOD,
-        tried="The printed first step is at x = 0.5, where the staircase's rise from 0.4 to 0.5 is over, so that environment "
-        "A, x < 0.5, hardly sees it. With theta_2 = -45 it is centred: patchwork.fits-a-centred.",
-    ),
-    Claim(
-        id="patchwork.fits-a-centred",
-        text="With theta_2 = -45 instead of -50 it does.",
-        source="our reading of thesis appendix B.1.1",
-        printed=None,
-        measure=_unexplained("a", "centred"),
-        holds=lambda measured: measured.value <= 0.1,
-        condition=_GOOD,
-    ),
-    Claim(
-        id="patchwork.fits-b",
-        text="theta* provides a good fit for environment B.",
-        source="thesis appendix B.1.1, figure B.1; paper, the same appendix",
-        printed="small",
-        measure=_unexplained("b", "printed"),
-        holds=lambda measured: measured.value <= 0.1,
-        condition=_GOOD,
-    ),
-    Claim(
-        id="patchwork.a-unchanged",
-        text="Changing theta_6 leaves the loss of environment A almost unchanged.",
-        source="thesis appendix B.1.1, figure B.1; paper, the same appendix",
-        printed="about 0",
-        measure=change_in_a,
-        holds=lambda measured: measured.high <= 1e-6,
-        condition="loss A changes by at most 1e-6 over every theta_6 from 1 to -8",
-    ),
-    Claim(
-        id="patchwork.inconsistent",
-        text="With theta_6 = -0.5 the loss of environment B is large, so theta* has a low consistency score.",
-        source="thesis appendix B.1.1, equation 3.1; paper, the same appendix",
-        printed="large",
-        measure=inconsistency,
-        holds=lambda measured: measured.low >= 0.5,
-        condition="abs(L_B - L_A) there, a lower bound of the inconsistency, at least 0.5: a quarter of the target's range",
-    ),
-)

@@ -1,0 +1,60 @@
+"""The exact path, for any module: one backward pass for each environment, one environment's gradient at a time."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.agreement.onepass.sums import RunningSums
+from craik.environments import Environments
+
+
+def environment_gradients(
+    losses: Float[Tensor, " b"], environments: Environments, parameters: Sequence[Tensor]
+) -> Iterator[list[Tensor | None]]:
+    """Yield, environment by environment, the gradient of its mean loss: E backward passes, exact for every module.
+
+    This is the definition that every fast path must equal (equation 1 of the paper: g_e is the gradient of L_e). A
+    parameter that an environment's loss does not reach has gradient None.
+
+    Args:
+        losses: one loss for each example; their graph is kept.
+        environments: the partition of the batch.
+        parameters: what to differentiate with respect to.
+    """
+    grouped = environments.grouped(losses)
+    for rows in environments.slices():
+        loss = grouped[rows].mean()
+        yield list(torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True))
+
+
+def stream_environment_gradients(
+    losses: Float[Tensor, " b"],
+    environments: Environments,
+    parameters: Mapping[str, Tensor],
+    blank: Callable[[Tensor], RunningSums],
+) -> dict[str, RunningSums]:
+    """Add up every environment's gradient, one backward pass each, holding one environment's gradient at a time.
+
+    A parameter that no environment reaches is left out, as plain backpropagation would leave its ``.grad`` None.
+
+    Args:
+        losses: one loss for each example; their graph is kept.
+        environments: the partition of the batch.
+        parameters: what to differentiate with respect to, by name.
+        blank: makes empty sums for a parameter.
+    """
+    if not parameters:
+        return {}
+    sums = {name: blank(parameter) for name, parameter in parameters.items()}
+    reached: set[str] = set()
+    for gradients in environment_gradients(losses, environments, list(parameters.values())):
+        for name, gradient in zip(parameters, gradients, strict=True):
+            if gradient is None:
+                sums[name].add_silent(1)
+            else:
+                reached.add(name)
+                # add() overwrites its argument, and autograd may hand out one tensor for two parameters: hence the copy.
+                sums[name].add(gradient.clone()[None])
+    return {name: sums[name] for name in parameters if name in reached}

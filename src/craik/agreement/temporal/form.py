@@ -1,0 +1,85 @@
+"""How a step of the temporal AND-mask's Adam is formed from its averages, and what its settings may be."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from craik.agreement.rules.base import check_threshold
+from craik.agreement.temporal.steps import Scalars
+from craik.arguments import check_decay, check_not_negative, check_one_of
+
+
+@dataclass(frozen=True)
+class AdamForm:
+    """How line 5 of algorithm 1 makes a step of the averages; the defaults are as the paper prints it.
+
+    With threshold 0, ``AdamForm(bias_correction="moments", eps_inside_root=False)`` makes the step Adam's.
+
+    Args:
+        eps: added to v inside the root, as printed.
+        eps_inside_root: False adds eps to the root of v instead, as Adam does.
+        bias_correction: "none", as printed, leaves the averages as they are, which start from 0: early steps are larger than
+            Adam's where beta2 > beta1, and a component moves at the earliest when 1 - beta3**t reaches the threshold.
+            "moments" divides m and v as Adam does; "all" divides a as well, so that the first step masks nothing.
+        maximize: ascend instead of descend.
+
+    Raises:
+        TypeError: an eps that is no number.
+        ValueError: an eps below 0, or another word.
+    """
+
+    eps: float = 1e-8
+    eps_inside_root: bool = True
+    bias_correction: str = "none"
+    maximize: bool = False
+
+    def __post_init__(self) -> None:
+        check_not_negative("eps", self.eps)
+        check_one_of("bias_correction", self.bias_correction, ("none", "moments", "all"))
+
+
+PRINTED = AdamForm()
+"""As the paper prints it."""
+
+
+def check_group(settings: dict[str, Any]) -> None:
+    """Refuse settings of a parameter group that are out of their range.
+
+    Raises:
+        TypeError: no number where one is needed.
+        ValueError: a number out of its range, or another word.
+    """
+    for name in ("lr", "weight_decay"):
+        check_not_negative(name, settings[name])
+    betas = settings["betas"]
+    if len(betas) != 3:
+        raise ValueError(
+            f"`betas` should be three numbers in [0, 1): for gradient, squared gradient and sign. Found {tuple(betas)}. "
+            "Adam's two and a third such as 0.9 are a start."
+        )
+    for k, beta in enumerate(betas):
+        check_decay(f"betas[{k}]", beta)
+    check_threshold(settings["threshold"])
+    AdamForm(**{name: settings[name] for name in AdamForm.__dataclass_fields__})
+    check_one_of("implementation", settings["implementation"], ("foreach", "loop", "compiled"))
+
+
+_SLACK = 1e-6
+# With bias_correction="all" a component whose signs never changed has abs(a) equal to the correction up to rounding.
+
+
+def scalars(group: dict[str, Any], count: int) -> Scalars:
+    """Return the numbers of a group's step that is the parameters' ``count``-th."""
+    beta1, beta2, beta3 = group["betas"]
+    kind = group["bias_correction"]
+    moments = (1 - beta1**count, 1 - beta2**count) if kind != "none" else (1.0, 1.0)
+    least = group["threshold"] * ((1 - beta3**count) * (1 - _SLACK) if kind == "all" else 1.0)
+    lr = float(group["lr"]) * (-1.0 if group["maximize"] else 1.0)
+    return Scalars(
+        lr=lr / moments[0],
+        betas=(beta1, beta2, beta3),
+        least=least,
+        eps=group["eps"],
+        kept=1 - float(group["lr"]) * group["weight_decay"],
+        correction=moments[1],
+        inside=group["eps_inside_root"],
+    )

@@ -1,0 +1,167 @@
+"""`craik bench`: finding and running benchmarks.
+
+Benchmarks are no part of the installed package. They lie in the folder `benchmarks/` of craik's repository, which is imported
+as the package `craik_benchmarks`; its listing is the index. What a benchmark defines is said in its `__init__.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from craik.cli.answers import fields_help, print_json
+from craik.cli.options import helped
+from craik.lab.errors import LabError, UsageError, suggestion
+from craik.lab.fields import build, parse_overrides, settings_of
+from craik.lab.rows import Row
+
+PACKAGE = "craik_benchmarks"
+"""The name under which the folder is imported."""
+
+OPTIONS = ("quick", "out", "json", "help", "traceback")
+"""Options of `craik bench` itself."""
+
+SENTENCE = "measure time and memory beside plain backpropagation and other packages"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik bench NAME [options] [--field value ...]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a file of the folder benchmarks/, such as agreement")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: tries the benchmark out, its ratios mean nothing")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows as JSON lines too")
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Measures, and shows the rows."""
+    if options.name is None:
+        if helped(options):
+            return 0
+        raise UsageError(f"craik bench needs the name of a benchmark, but found none; {suggestion('', names(folder()))}")
+    bench = load(options.name, folder())
+    if helped(options):
+        print(fields_help(bench.name, bench.title, bench.config, bench.presets))
+        return 0
+    from craik.cli.benchrows import print_rows, summary  # noqa: PLC0415  # slower to import than to list commands
+
+    rows = measure(bench, "quick" if options.quick else "full", rest, options.out)
+    if options.json:
+        print_json(summary(bench.name, rows))
+    else:
+        print_rows(rows)
+    return 0
+
+
+@dataclass(frozen=True)
+class Bench:
+    """An imported benchmark."""
+
+    name: str
+    title: str
+    module: ModuleType
+    config: type[Any]
+    presets: Mapping[str, Any]
+    run: Callable[[Any, Callable[[str], None]], Iterator[Row]]
+
+
+def folder() -> Path:
+    """Where the benchmarks are: beside the sources of an editable install, else in the current directory.
+
+    Raises:
+        UsageError: in neither.
+    """
+    beside = Path(__file__).parents[3] / "benchmarks"  # benchmarks/ stands beside src/
+    for candidate in (beside, Path.cwd() / "benchmarks"):
+        if (candidate / "__init__.py").is_file():
+            return candidate
+    raise UsageError(
+        "craik bench needs the folder benchmarks/ of craik's repository, but found none beside the installed package or here; "
+        "clone the repository and run the command in it"
+    )
+
+
+def names(where: Path) -> list[str]:
+    """The benchmarks of a folder: its files, not the folders below it."""
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules([str(where)]) if not module.ispkg)
+
+
+def load(name: str, where: Path) -> Bench:
+    """Imports a benchmark.
+
+    Args:
+        name: as the command line writes it.
+        where: the folder of benchmarks.
+
+    Raises:
+        UsageError: there is no such benchmark.
+        LabError: it cannot be imported or lacks part of the contract.
+    """
+    wanted, known = name.replace("_", "-"), names(where)
+    if wanted not in known:
+        raise UsageError(f"a benchmark must be one there is, but found {name!r}; {suggestion(wanted, known)}")
+    load_package(where)
+    try:
+        module = importlib.import_module(f"{PACKAGE}.{wanted.replace('-', '_')}")
+    except ImportError as error:
+        raise LabError(f"{wanted} must be importable, but found {error}; pip install 'craik[bench]' has the rest") from error
+    missing = [part for part in ("Config", "PRESETS", "run") if not hasattr(module, part)]
+    if missing:
+        raise LabError(f"the benchmark {wanted} must define {missing[0]}, but it does not; benchmarks/__init__.py says more")
+    title = (module.__doc__ or "").strip().partition("\n")[0]
+    return Bench(wanted, title, module, module.Config, module.PRESETS, module.run)
+
+
+def load_package(where: Path) -> None:
+    """Makes a folder of benchmarks importable as `craik_benchmarks`; once made so, it stays."""
+    if PACKAGE in sys.modules:
+        return
+    path = where / "__init__.py"
+    spec = importlib.util.spec_from_file_location(PACKAGE, path, submodule_search_locations=[str(where)])
+    if spec is None or spec.loader is None:
+        raise LabError(f"{path} must be a Python file, but cannot be read as one; restore it")
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[PACKAGE] = package
+    spec.loader.exec_module(package)
+
+
+def measure(bench: Bench, preset: str, words: Sequence[str], out: Path | None = None) -> list[Row]:
+    """Runs a benchmark; says on stderr what is under way.
+
+    Args:
+        bench: which.
+        preset: "full" or "quick".
+        words: `--field value` of its own settings.
+        out: a file for its rows, rewritten whenever a row is done, so that a run that is stopped has recorded what it measured.
+
+    Raises:
+        UsageError: a setting that cannot be, or a file that cannot be written.
+    """
+    from craik.cli.benchrows import measured_here, write_results  # noqa: PLC0415
+    from craik.lab.running.storage import ensure_file  # noqa: PLC0415
+
+    overrides = parse_overrides(settings_of(bench.config), words, bench.name, OPTIONS)
+    config = build(bench.presets[preset], overrides)
+    if out is not None:
+        ensure_file(out)
+    made = measured_here()
+    rows: list[Row] = []
+    with contextlib.redirect_stdout(sys.stderr):  # stdout is for the result alone, whatever a peer prints
+        for row in bench.run(config, _announce):
+            rows.append(row)
+            if out is not None:
+                write_results(out, bench.name, made, rows)
+    return rows
+
+
+def _announce(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)

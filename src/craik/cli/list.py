@@ -1,0 +1,33 @@
+"""`craik list`: what there is to run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from craik.cli.answers import print_json
+from craik.cli.options import helped, package, package_option, refuse
+from craik.lab.experiment import listing
+
+SENTENCE = "what there is to run"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    package_option(parser)
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Prints the experiments of a package."""
+    if helped(options):
+        return 0
+    refuse(rest)
+    found = listing(package(options))
+    if options.json:
+        print_json({"experiments": [{"name": one.name, "title": one.title, "reproduces": one.reproduces} for one in found]})
+        return 0
+    width = max((len(one.name) for one in found), default=0)
+    for one in found:
+        print(f"{one.name:<{width}}  {one.title}")
+    return 0

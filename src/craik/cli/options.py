@@ -1,0 +1,57 @@
+"""Options that several commands share, and what is left when a command has read its own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from craik.lab.errors import UsageError
+
+OUT = Path("runs")
+"""Where runs go, and where the report looks for them, unless told otherwise."""
+
+RESULTS = Path("results")
+"""Where records are kept."""
+
+
+def shared(parser: argparse.ArgumentParser) -> None:
+    """The options of every command."""
+    parser.add_argument("-h", "--help", action="store_true", help="show this and exit")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    parser.add_argument("--traceback", action="store_true", help="show where an error was raised")
+
+
+def package_option(parser: argparse.ArgumentParser) -> None:
+    """`--package`, of the commands that look for experiments."""
+    parser.add_argument("--package", metavar="P", help="the package that holds the experiments; default craik.experiments")
+
+
+def package(options: argparse.Namespace) -> str:
+    """The package that was asked for; one of the user's may lie in the current folder."""
+    from craik.lab.experiment import PACKAGE  # noqa: PLC0415
+
+    if options.package is None:
+        return PACKAGE
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    return options.package
+
+
+def helped(options: argparse.Namespace) -> bool:
+    """Whether help was asked for; prints it."""
+    if options.help:
+        print(options.parser.format_help(), end="")
+    return options.help
+
+
+def refuse(rest: Sequence[str]) -> None:
+    """Says of the first word that no option is.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if rest:
+        raise UsageError(f"an option must be one there is, but found {rest[0]!r}; --help lists them")

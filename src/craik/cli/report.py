@@ -1,0 +1,74 @@
+"""`craik report`: the report of a folder of runs, and the pages that are made of records."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from craik.cli.answers import claims_json, print_json, shown
+from craik.cli.options import OUT, helped, package, package_option, refuse
+
+if TYPE_CHECKING:
+    from craik.lab.running.run import Run
+
+SENTENCE = "write the report of a folder of runs"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik report [DIR] [options]"
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=OUT, help=f"folder of runs; default {OUT}")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the report; default DIR/report.html")
+    parser.add_argument("--pages", action="store_true", help="write docs/claims.md and verdicts into READMEs too")
+    package_option(parser)
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Writes the report, and shows every run's verdicts."""
+    if helped(options):
+        return 0
+    refuse(rest)
+    from craik.lab.running.runfiles import find_runs  # noqa: PLC0415  # jinja2 and rich, needed from here on only
+    from craik.lab.showing.pages import write_pages  # noqa: PLC0415
+    from craik.lab.showing.report import write_report  # noqa: PLC0415
+
+    path = write_report(options.directory, options.out)
+    pages = write_pages(options.directory, package(options)) if options.pages else []
+    runs = [one for one in find_runs(options.directory) if not one.is_older]
+    if options.json:
+        found = [run_json(one) for one in runs]
+        print_json({"report": shown(path), "pages": [shown(page) for page in pages], "runs": found})
+        return 0
+    for one in runs:
+        _print(one)
+    print(f"report  {shown(path)}" + "".join(f"\npage    {shown(page)}" for page in pages))
+    return 0
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """One run in the answer of `craik report --json`."""
+    from craik.lab.showing.evidence import confirmed_commits, made_commits  # noqa: PLC0415
+
+    recipe = run.recipe
+    evidence = {"made": made_commits(run), "confirmed": confirmed_commits(run)}
+    return {
+        "name": recipe.name,
+        "preset": recipe.preset,
+        "changed": recipe.changed,
+        "seconds": run.judged.seconds if run.judged else 0.0,
+        "older": list(run.older),
+        "claims": [claim | evidence for claim in claims_json(run.claims)],
+    }
+
+
+def _print(run: Run) -> None:
+    from craik.lab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
+    from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
+    from craik.lab.showing.wording import counted  # noqa: PLC0415
+
+    title = f"{run.recipe.name}, {run.recipe.label}, {counted(len(run.seeds), 'seed')}"
+    print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])))
+    print(f"made at {made_words(run)}, {confirmed_words(run)}\n")

@@ -1,0 +1,86 @@
+"""`craik run`: compute an experiment, or go on where a run was stopped."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from craik.cli.answers import claims_json, fields_help, print_json, shown
+from craik.cli.options import OUT, RESULTS, helped, package, package_option
+from craik.lab.errors import UsageError
+from craik.lab.experiment import load
+from craik.lab.fields import parse_overrides, settings_of
+from craik.lab.values import whole_number
+
+if TYPE_CHECKING:
+    from craik.lab.running.run import Run
+
+SENTENCE = "compute an experiment, or go on where a run was stopped"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik run NAME [options] [--field value ...]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment of craik list")
+    parser.add_argument("--preset", default="quick", help="quick (minutes on two cores) or paper (its scale); default quick")
+    parser.add_argument("--seeds", type=whole_number, metavar="N", help="how many seeds; default: the preset's own number")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="how many seeds at once; default: one a processor core")
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder of all runs; default {OUT}, of records {RESULTS}")
+    parser.add_argument("--record", action="store_true", help="keep the run in the tree of records, DIR/FAMILY/EXPERIMENT")
+    parser.add_argument("--keep-older", action="store_true", help="keep the seeds that another source made, shown as older")
+    package_option(parser)
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Plans, executes and shows."""
+    if options.name is None:
+        if helped(options):
+            return 0
+        raise UsageError("craik run needs the name of an experiment, but found none; craik list shows them")
+    where = package(options)
+    experiment = load(options.name, where)
+    settings = settings_of(experiment.config)
+    if helped(options):
+        presets = {name: preset.config for name, preset in experiment.presets.items()}
+        print(fields_help(experiment.name, experiment.title, experiment.config, presets))
+        return 0
+    from craik.lab.running.execute import execute  # noqa: PLC0415  # needed from here on only, as is rich
+    from craik.lab.running.plan import plan  # noqa: PLC0415
+    from craik.lab.showing.terminal import progress  # noqa: PLC0415
+
+    planned = plan(experiment, options.preset, parse_overrides(settings, rest, experiment.name), options.seeds, where)
+    out = options.out or (RESULTS if options.record else OUT)
+    folder = planned.record(out) if options.record else planned.folder(out)
+    with progress(experiment.name, len(planned.seeds)) as on_event:
+        done = execute(planned, folder, options.jobs, on_event, options.keep_older)
+    if options.json:
+        print_json(run_json(done))
+    else:
+        _print(done, out)
+    return 0
+
+
+def run_json(done: Run) -> dict[str, Any]:
+    """The answer of `craik run NAME --json`."""
+    return {
+        "name": done.recipe.name,
+        "preset": done.recipe.preset,
+        "seconds": done.judged.seconds if done.judged else 0.0,
+        "claims": claims_json(done.claims),
+        "older": list(done.older),
+        "artifacts": [shown(path) for path in done.artifacts],
+    }
+
+
+def _print(done: Run, out: Path) -> None:
+    from craik.lab.showing.evidence import older_words  # noqa: PLC0415  # rich and jinja2
+    from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
+    from craik.lab.showing.wording import counted  # noqa: PLC0415
+
+    seeds = len(done.judged.seeds) if done.judged else 0
+    title = f"{done.recipe.name}, preset {done.recipe.preset}, {counted(seeds, 'seed')}"
+    print_verdicts(done.claims, ", ".join(filter(None, [title, older_words(done)])))
+    print(f"\nrun     {shown(done.folder)}\nreport  craik report {shown(out)}")

@@ -1,0 +1,64 @@
+"""`craik verify`: whether the present source still makes the records."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from craik.cli.answers import print_json, shown
+from craik.cli.options import RESULTS, helped, refuse
+from craik.lab.values import whole_number
+
+if TYPE_CHECKING:
+    from craik.lab.running.verify import Found
+
+SENTENCE = "make the first seeds of records again and compare"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik verify [DIR] [options]"
+    directory = f"folder of records; default {RESULTS}"
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=RESULTS, help=directory)
+    parser.add_argument("--minutes", type=float, metavar="M", help="of each record; what was made by then is compared")
+    parser.add_argument("--seeds", type=whole_number, default=1, metavar="N", help="how many seeds of each; default 1")
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Verifies, and shows what was found as it is found."""
+    if helped(options):
+        return 0
+    refuse(rest)
+    from craik.lab.running.verify import verify  # noqa: PLC0415  # needed from here on only
+    from craik.lab.showing.terminal import print_witnesses  # noqa: PLC0415
+
+    found: list[Found] = []
+    for one in verify(options.directory, options.seeds, options.minutes):
+        found.append(one)
+        print(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}", file=sys.stderr, flush=True)
+    if options.json:
+        print_json({"records": [found_json(one) for one in found]})
+    else:
+        print_witnesses(found)
+    return 0
+
+
+def words(found: Found) -> str:
+    """What was found, in a sentence."""
+    from craik.lab.showing.evidence import witness_words  # noqa: PLC0415
+
+    if found.witness is None:
+        return f"not made again: {found.fault}"
+    return witness_words(found.witness, len(found.run.seeds)) + " before" * found.before
+
+
+def found_json(found: Found) -> dict[str, Any]:
+    """One record in the answer of `craik verify --json`."""
+    witness = asdict(found.witness) if found.witness else None
+    facts = {"name": found.run.recipe.name, "preset": found.run.recipe.preset, "run": shown(found.run.folder)}
+    return {**facts, "witness": witness, "fault": found.fault, "before": found.before}

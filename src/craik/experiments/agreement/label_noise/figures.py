@@ -1,0 +1,31 @@
+"""Accuracy on the wrong labels and on the test set while training (figure 3.9)."""
+
+from matplotlib.figure import Figure
+
+from craik.experiments.agreement.label_noise.claims import selected
+from craik.lab import Rows
+from craik.lab.drawing import COLOURS, band, panels
+from craik.tasks.pictures.digits import CLASSES
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw accuracy on the wrong labels and on the test set while training (figure 3.9)."""
+    figure, (left, right) = panels(
+        2,
+        caption="Left: share of the wrongly labelled training images whose wrong label the network gives. Dotted: chance. "
+        f"Right: accuracy on test images with their own labels. Median over seeds with their range. Data: {rows[0]['data']}.",
+        height=2.9,
+    )
+    for method, name, role in (("mean", "averaging", "baseline"), ("and-mask", "AND-mask", "ours")):
+        some = selected(rows, method)
+        if not some:
+            continue
+        mask = f" {some[0]['threshold']:g}" if method == "and-mask" else ""
+        label = f"{name}{mask}, lr {some[0]['learning_rate']:g}"
+        for axes, key in ((left, "fitted_wrong"), (right, "test_accuracy")):
+            band(axes, *some.curves("epoch", key), label, COLOURS[role])
+    left.axhline(1 / CLASSES, color=COLOURS["reference"], linewidth=0.9, linestyle=":")
+    left.set(title="Wrong labels fitted", xlabel="epoch", ylim=(0, 1.03))
+    right.set(title="Test accuracy", xlabel="epoch", ylim=(0.5, 1.01))
+    right.legend(loc="lower right")
+    return {"label-noise": figure}

@@ -1,0 +1,117 @@
+"""What is claimed of Hessians that disagree, and how it is measured."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from craik.experiments.surfaces.hessians.run import RATIOS
+from craik.lab import Claim, Measurement, Rows, Scalar, bootstrap, number
+from craik.lab.conditions import between, high_at_most, within, within_share
+
+
+@dataclass(frozen=True)
+class _Largest:
+    """The largest value of a column over the rows that hold some values; median over seeds."""
+
+    key: str
+    values: Mapping[str, Scalar]
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        groups = rows.where(**self.values).by("seed")
+        return bootstrap([max(group[self.key]) for group in groups.values()]) if groups else None
+
+
+def _tightness(rows: Rows) -> Measurement | None:
+    some = rows.where(kind="one-dimension", ratio=RATIOS[-1])
+    return bootstrap([number(row, "inconsistency") / number(row, "corrected") for row in some]) if some else None
+
+
+CLAIMS = (
+    Claim(
+        id="hessians.geometric-volume",
+        text="The geometric mean of the two Hessians retains the volume of the original ellipses.",
+        source="thesis figures 3.3 and B.3; paper figures 3 and 12",
+        printed="1",
+        measure=_Largest("geometric_volume", {"kind": "caption"}),
+        condition=within(1e-6, 1, of="its volume over that of H_A"),
+    ),
+    Claim(
+        id="hessians.volume-5",
+        text="For diag(0.05, 1) and diag(1, 0.05) the arithmetic mean's volume is 5 times bigger.",
+        source="thesis figure 3.3",
+        printed="5",
+        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": 0.05}),
+        condition=within_share(0.1, 5, of="ratio of volumes"),
+        tried="Erratum 3: the determinants' ratio is 5.5, and volume goes with its root (caption of figure B.3).",
+    ),
+    Claim(
+        id="hessians.volume-25",
+        text="For diag(0.01, 1) and diag(1, 0.01) it is 25 times bigger.",
+        source="thesis figure B.3",
+        printed="25",
+        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": 0.01}),
+        condition=within_share(0.1, 25, of="ratio of volumes"),
+        tried="Erratum 3: 25.5 is the determinants' ratio, and volume goes with its root, as the caption itself says.",
+    ),
+    Claim(
+        id="hessians.volume-100",
+        text="For diag(0.01, 1) and diag(1, 0.01) it is 100 times bigger.",
+        source="paper figures 3 and 12",
+        printed="100",
+        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": 0.01}),
+        condition=within_share(0.1, 100, of="ratio of volumes"),
+        tried="Erratum 3: neither volumes (5.05) nor determinants (25.5) give 100. The Hessians' condition number does, and, "
+        "nearly, the determinant of their sum in place of their mean over that of the geometric mean (102).",
+    ),
+    Claim(
+        id="hessians.determinants",
+        text="The determinant of the geometric mean is at most that of the arithmetic mean.",
+        source="thesis section 3.2.2, below equation 3.3; paper section 2.2",
+        printed="at most 1",
+        measure=_Largest("determinants", {"kind": "random"}),
+        condition=high_at_most(1 + 1e-9, of="largest ratio det H_geo / det H_mean over random pairs"),
+    ),
+    Claim(
+        id="hessians.karcher",
+        text="The Karcher mean X is where sum_j log(A_j^-1 X) = 0.",
+        source="thesis appendix B.1.2",
+        printed="0",
+        measure=_Largest("karcher_residual", {"kind": "random"}),
+        condition=high_at_most(1e-8, of="norm of that sum, the largest over random pairs, commuting and not,"),
+    ),
+    Claim(
+        id="hessians.printed-bound",
+        text="Proposition 3: the inconsistency is at most 2 epsilon (det H_mean / det H_geo)^2.",
+        source="thesis proposition 3 and equation 3.3; paper section 2.2",
+        printed="at most 1",
+        measure=_Largest("worst_printed", {"kind": "random", "commute": True}),
+        condition=high_at_most(1 + 1e-9, of="largest ratio of inconsistency to bound over random diagonal pairs"),
+        tried="Erratum 1: the proof bounds the root of the inconsistency by 2 (...), whose square has the factor 4. One "
+        "parameter with curvatures 1 and 10 is enough: inconsistency 10 epsilon, bound 6.05 epsilon.",
+    ),
+    Claim(
+        id="hessians.corrected-bound",
+        kind="erratum",
+        text="With the factor 4 it holds.",
+        source="erratum 1 to thesis proposition 3",
+        measure=_Largest("worst_corrected", {"kind": "random", "commute": True}),
+        condition=high_at_most(1 + 1e-9, of="largest ratio of inconsistency to bound over random diagonal pairs"),
+    ),
+    Claim(
+        id="hessians.tight",
+        kind="erratum",
+        text="With the factor 4 it is tight where the curvatures' ratio grows.",
+        source="erratum 1; compare remark 2 in thesis appendix B.1.2",
+        measure=_tightness,
+        condition=between(
+            0.999, 1 + 1e-9, of="share of the bound that the inconsistency reaches in one dimension with ratio 1e6,"
+        ),
+    ),
+    Claim(
+        id="hessians.not-commuting",
+        kind="ours",
+        text="The corrected bound also holds for Hessians that do not commute: both sides depend on A^-1 B's eigenvalues.",
+        source="our remark on thesis proposition 3, which assumes diagonal Hessians",
+        measure=_Largest("worst_corrected", {"kind": "random", "commute": False}),
+        condition=high_at_most(1 + 1e-9, of="largest ratio of inconsistency to bound over random rotated pairs"),
+    ),
+)

@@ -1,0 +1,72 @@
+"""What is claimed of descent on two loss surfaces, and how it is measured."""
+
+import numpy as np
+
+from craik.experiments.surfaces.landscapes.run import BOX, CLOSE
+from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap
+from craik.lab.conditions import at_least, at_most, between, high_below
+
+
+def either_alone(rows: Rows) -> Measurement | None:
+    """Return the larger share of starts, of A alone and B alone, that ends in the patchwork minimum; median over seeds."""
+    groups = rows.where(lambda row: row.get("method") in ("A alone", "B alone"), kind="outcome").by("seed")
+    return bootstrap([max(group["patchwork"]) for group in groups.values()]) if groups else None
+
+
+def _fade(rows: Rows) -> Measurement | None:
+    groups = rows.where(kind="fading").by("seed").values()
+    steps = [np.diff([ratio for _, ratio in sorted(zip(group["k"], group["ratio"], strict=True))]) for group in groups]
+    return bootstrap([float(step.max()) for step in steps if step.size]) if groups else None
+
+
+_ALONE = (
+    f"share of random starts that end within {CLOSE:g} of it, the larger of A and B (a valley's floor passes through the "
+    f"minimum, and {2 * CLOSE / (BOX[1] - BOX[0]):.1%} of starts lie so near by chance),"
+)
+
+CLAIMS = (
+    Claim(
+        id="landscapes.alone",
+        text="From either environment's loss alone, the probability of finding the inconsistent minimum is zero.",
+        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        printed="0",
+        measure=either_alone,
+        condition=at_most(0.02, of=_ALONE),
+    ),
+    Claim(
+        id="landscapes.mean",
+        text="From the averaged loss, descent converges to either minimum, and the loss does not tell them apart.",
+        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        measure=OverSeeds("patchwork", {"kind": "outcome", "method": "mean"}),
+        condition=between(0.2, 0.8, of="share of random starts that end in the inconsistent minimum"),
+    ),
+    Claim(
+        id="landscapes.shared",
+        text="The consistent minimum can be reached by training on one environment only.",
+        source="thesis section 3.1 and figure 3.1; paper section 1 and figure 1",
+        measure=OverSeeds("consistent", {"kind": "outcome", "method": "A alone"}),
+        condition=at_least(0.1, of="share of random starts that reach it on environment A alone"),
+    ),
+    Claim(
+        id="landscapes.attraction",
+        text="Following the gradient from the logical AND of landscapes reduces the attraction of the inconsistent minimum.",
+        source="paper section 2.2; thesis section 3.2.2",
+        measure=OverSeeds("patchwork", {"kind": "outcome", "method": "geometric mean"}),
+        condition=at_most(0.1, of="share of random starts that end in it with the geometric mean"),
+    ),
+    Claim(
+        id="landscapes.attraction-masked",
+        text="So does the AND-mask.",
+        source="thesis section 3.2.3; paper section 2.3",
+        measure=OverSeeds("patchwork", {"kind": "outcome", "method": "AND-mask"}),
+        condition=at_most(0.1, of="share of random starts that end in it with the AND-mask"),
+    ),
+    Claim(
+        id="landscapes.fading",
+        text="While the arithmetic mean stays the same, the geometric mean has weaker and weaker gradients the more "
+        "inconsistent the two surfaces become.",
+        source="thesis section 3.2.2 and figure B.2",
+        measure=_fade,
+        condition=high_below(0, of="largest change of the ratio of the gradients at a step of growing inconsistency"),
+    ),
+)

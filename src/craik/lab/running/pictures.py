@@ -1,0 +1,60 @@
+"""Pictures of a run: drawn from its rows, kept as SVG or GIF."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from craik.lab.drawing import Animation, house_style
+from craik.lab.errors import LabError
+from craik.lab.experiment import Experiment
+from craik.lab.rows import Rows
+from craik.lab.running.run import Picture
+from craik.lab.running.storage import write_atomically
+
+
+def svg(figure: Figure) -> bytes:
+    """A figure as SVG; the same figure gives the same bytes on any day."""
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "craik"})
+    return buffer.getvalue()
+
+
+def drawn(experiment: Experiment[Any], rows: Rows) -> Iterator[tuple[Picture, bytes]]:
+    """An experiment's figures and animations, one at a time, each with the content of its file.
+
+    Raises:
+        LabError: `figures` gave something else than figures and animations by name.
+    """
+    with house_style():
+        pictures = dict[str, object](experiment.figures(rows))
+    for name, picture in pictures.items():
+        if isinstance(picture, Figure):
+            caption = str(picture.get_label()) or name.replace("-", " ")
+            yield Picture(name, f"figures/{name}.svg", caption), svg(picture)
+        elif isinstance(picture, Animation):
+            yield Picture(name, f"figures/{name}.gif", picture.caption), picture.gif
+        else:
+            rule = f"figures of {experiment.name} must give matplotlib Figures and Animations"
+            raise LabError(f"{rule}, but {name!r} is a {type(picture).__name__}; draw it on panels()")
+
+
+def draw(experiment: Experiment[Any], rows: Rows, folder: Path) -> list[Picture]:
+    """Draws an experiment's figures and animations into `figures/` of a run's folder and removes those it no longer draws.
+
+    Raises:
+        LabError: `figures` gave something else than figures and animations by name.
+    """
+    pictures: list[Picture] = []
+    for picture, content in drawn(experiment, rows):
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / picture.file, content)
+        pictures.append(picture)
+    for stale in {*folder.glob("figures/*.svg"), *folder.glob("figures/*.gif")} - {folder / one.file for one in pictures}:
+        stale.unlink()
+    return pictures

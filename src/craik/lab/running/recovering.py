@@ -1,0 +1,115 @@
+"""What a folder holds before a run goes on in it: whole seeds, half ones, and seeds that another source made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from craik.lab.rows import Row
+from craik.lab.running.local import Event, OnEvent
+from craik.lab.running.plan import Plan
+from craik.lab.running.recipe import Recipe
+from craik.lab.running.rowfiles import ROWS, Recorded, read_rows, write_rows
+from craik.lab.running.run import OLDER, Run
+from craik.lab.running.runfiles import keep, read_run
+from craik.lab.running.source_tree import Code
+
+
+def recover(plan: Plan, folder: Path, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
+    """The run of a folder with its whole seeds; says what is discarded.
+
+    Raises:
+        LabError: its `run.json` cannot be read.
+    """
+    recorded, known = read_rows(folder / ROWS), (folder / "run.json").exists()
+    run = replace(read_run(folder), recipe=Recipe.of(plan)) if known else Run(folder, Recipe.of(plan))
+    _say_damage(recorded, plan, folder, on_event)
+    seeds = {seed: rows for seed, rows in recorded.seeds.items() if seed in run.seeds}
+    strange = sorted(recorded.seeds.keys() - seeds.keys())
+    if strange:
+        text = f"discarded {seed_words(strange)} of {folder}, which run.json knows nothing of"
+        on_event(Event("notice", text=f"{text}; {_fate(strange, plan.seeds)}"))
+    if recorded.unreadable or strange:
+        write_rows(folder / ROWS, seeds)
+    _discard_half(plan, folder, seeds, on_event)
+    return run.only(tuple(seeds)), seeds
+
+
+def _say_damage(recorded: Recorded, plan: Plan, folder: Path, on_event: OnEvent) -> None:
+    if recorded.damaged:
+        text = f"discarded {seed_words(recorded.damaged)} of {folder}, whose recorded rows had unreadable lines"
+        on_event(Event("notice", text=f"{text}; {_fate(recorded.damaged, plan.seeds)}"))
+    elif recorded.unreadable:
+        lines = f"{recorded.unreadable} unreadable line{'s' * (recorded.unreadable > 1)}"
+        text = f"discarded {lines} of {folder}, which told no seed"
+        on_event(Event("notice", text=f"{text}; computing what is missing"))
+
+
+def _discard_half(plan: Plan, folder: Path, seeds: Mapping[int, Sequence[Row]], on_event: OnEvent) -> None:
+    partials = {path: int(path.name.split(".")[0].removeprefix("seed-")) for path in folder.glob("seed-*.partial.jsonl")}
+    half = sorted(seed for seed in partials.values() if seed not in seeds)
+    if half:
+        text = f"discarded {seed_words(half)}, half-written in {folder} by a run that was killed"
+        on_event(Event("notice", text=f"{text}; {_fate(half, plan.seeds)}"))
+    for path in partials:
+        path.unlink()
+
+
+def _fate(discarded: Sequence[int], wanted: Sequence[int]) -> str:
+    return "computing again" if set(discarded) & set(wanted) else "run with more seeds to compute again"
+
+
+def seed_words(seeds: Sequence[int]) -> str:
+    """Seeds in a sentence."""
+    return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+
+
+def of_other_sources(run: Run, code: Code) -> dict[int, str]:
+    """The seeds that another source made, and what to call that."""
+    others = (made for made in run.made if made.code.source != code.source)
+    return {seed: (made.code.source or made.code.commit or "unknown")[:6] for made in others for seed in made.seeds}
+
+
+def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bool, on_event: OnEvent) -> Run:
+    """Moves the seeds of other sources out of `seeds`, each source's to a folder below the run's, or says that they are kept.
+
+    Args:
+        run: as it was recovered.
+        seeds: its rows.
+        code: the present one.
+        keep_older: leave them where they are.
+        on_event: told of both.
+
+    Returns:
+        The run that is left.
+    """
+    others = of_other_sources(run, code)
+    for source in sorted(set(others.values())):
+        theirs = tuple(sorted(seed for seed, other in others.items() if other == source))
+        words = f"{seed_words(theirs)} of {run.folder} came from another source ({source})"
+        if keep_older:
+            on_event(Event("notice", text=f"{words}; kept, and shown as older"))
+            continue
+        on_event(Event("notice", text=f"{words}; set apart in {OLDER}/{source} and computed again, --keep-older keeps them"))
+        _set_apart(run, {seed: seeds.pop(seed) for seed in theirs}, run.folder / OLDER / source)
+        run = replace(run.only(tuple(seeds)), confirmed=(), judged=None)
+        store(run, seeds)
+        (run.folder / "claims.json").unlink(missing_ok=True)
+    return run
+
+
+def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path) -> None:
+    """Adds seeds to those that are kept in a folder of older ones already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    earlier = {seed: rows for seed, rows in read_rows(folder / ROWS).seeds.items() if seed not in seeds}
+    before = read_run(folder).only(tuple(earlier)).made if earlier else ()
+    whole = run.judged is not None and set(run.judged.seeds) <= set(seeds)
+    moved = replace(run.only(tuple(seeds)), folder=folder, judged=run.judged if whole else None)
+    store(replace(moved, made=(*before, *moved.made)), {**earlier, **seeds})
+
+
+def store(run: Run, seeds: Mapping[int, Sequence[Row]]) -> None:
+    """Writes a run and its rows, in this order: rows that `run.json` knows nothing of would be evidence of nobody."""
+    keep(run)
+    write_rows(run.folder / ROWS, seeds)

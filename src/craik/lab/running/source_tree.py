@@ -1,0 +1,73 @@
+"""Which code made something: the commit, and the digest of the source tree as it lay on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+SUFFIXES = (".py", ".c")
+"""What the source tree consists of."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Which code made something.
+
+    Args:
+        commit: of the checkout that holds the package, None where it is an installed one.
+        changes: whether files of the package differ from that commit.
+        source: digest of the package's source tree; None in records that were made before it was recorded.
+    """
+
+    commit: str | None
+    changes: bool
+    source: str | None
+
+
+def code_of(package: str) -> Code:
+    """Commit and source tree of a package's top-level package.
+
+    Raises:
+        LabError: there is no such package.
+    """
+    folder = _folder(package)
+    commit, changes = _commit(folder)
+    return Code(commit, changes, source_digest(package))
+
+
+def source_digest(package: str) -> str:
+    """The sha256, in hex, of all Python and C files of a package's top-level package: names and contents.
+
+    It does not pretend to know what a change does: every edit gives another digest.
+    """
+    folder, digest = _folder(package), hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _folder(package: str) -> Path:
+    spec = find_spec(package.partition(".")[0])
+    assert spec is not None  # the experiment was loaded from it
+    return Path(next(iter(spec.submodule_search_locations or [])))
+
+
+def _commit(package: Path) -> tuple[str | None, bool]:
+    # A package inside some other project's virtual environment must not be taken for a file of that project.
+    if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return None, False
+    return _git(package, "rev-parse", "HEAD"), bool(_git(package, "status", "--porcelain", "--", "."))
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # asking must not write into the user's checkout
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() if answer.returncode == 0 else None

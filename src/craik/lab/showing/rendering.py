@@ -1,0 +1,45 @@
+"""Templates: what is shown of runs, as a page of HTML or as Markdown, by one renderer."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+
+from craik.lab.showing import wording
+from craik.lab.showing.evidence import confirmed_words, made_words, older_words
+
+WORDS: dict[str, Any] = {
+    "signs": wording.SIGNS,
+    "few": wording.FEW,
+    "spread": wording.spread,
+    "tallied": wording.tallied,
+    "made": made_words,
+    "confirmed": confirmed_words,
+    "older": older_words,
+}
+"""What every template may say."""
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """A template of this folder, filled in.
+
+    Sentences of experiments are text, whatever they contain: HTML is escaped by the renderer, cells of Markdown by `cell`.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("craik.lab.showing", "."),
+        autoescape=template.endswith(".html.jinja"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(number=wording.number, duration=wording.duration, numerals=wording.numerals, cell=cell)
+    return environment.get_template(template, globals=WORDS).render(values)
+
+
+def cell(text: str) -> str:
+    """Text as Markdown's tables take it: on one line, no bar that would end the cell, nothing that reads as a tag."""
+    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|")

@@ -1,0 +1,129 @@
+"""The landscape of a model's parameters over the environments of some data."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
+
+from craik.environments import EnvironmentIds, batch_norms_in_train_mode, partition
+from craik.surfaces.landscape import Landscape, Part
+
+Batches = Iterable[tuple[Any, Tensor, EnvironmentIds]]
+"""What can be iterated over more than once and yields inputs, targets and environment ids, in any order."""
+
+Loss = Callable[[Any, Any], Tensor]
+"""From outputs and targets to one unreduced loss for each example."""
+
+
+def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landscape:
+    """Return the landscape of a model's trainable parameters over the environments of some data.
+
+    The model is called through `torch.func.functional_call` on copies of its parameters and buffers, and stays as it is:
+    weights, gradients, buffers and mode. L_e is the mean loss over all examples of environment e, whatever their batch.
+
+    Args:
+        model: any module in eval mode, or one whose layers do the same in both modes.
+        loss: from outputs and targets to one unreduced loss for each example.
+        batches: what can be iterated over again and again and yields (inputs, targets, environments): a list, or a
+            DataLoader, which may shuffle. Inputs are a tensor, a tuple of positional arguments or a dict of named ones; every
+            tensor in them has the examples first.
+
+    Raises:
+        ValueError: a model without trainable parameters, with parameters of several types, or with BatchNorm or dropout in
+            train mode; an iterator that would be used up by the first pass; no data.
+    """
+    trainable = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    _check_model(model, trainable)
+    if iter(batches) is batches:
+        raise ValueError(
+            "`batches` should be something to iterate over again and again. Found an iterator, which the first pass uses up. "
+            "Pass the loader itself, or a list of batches."
+        )
+    sizes = _sizes(batches)
+    ids = tuple(sorted(sizes))
+    names, start = dict[str, slice](), 0
+    for name, parameter in trainable.items():
+        names[name] = slice(start, start + parameter.numel())
+        start += parameter.numel()
+    tensors = (*model.named_parameters(), *model.named_buffers())
+    fixed = {name: tensor.detach().clone() for name, tensor in tensors if name not in trainable}
+    shapes = {name: parameter.shape for name, parameter in trainable.items()}
+    lengths = [parameter.numel() for parameter in trainable.values()]
+
+    def call(theta: Tensor, inputs: object) -> Tensor:
+        # One split, not a slice for each parameter: the gradient of a slice is as long as theta.
+        pieces = zip(shapes.items(), theta.split(lengths), strict=True)
+        state = {**fixed, **{name: piece.view(shape) for (name, shape), piece in pieces}}
+        if isinstance(inputs, Mapping):
+            return functional_call(model, state, (), dict(inputs))
+        return functional_call(model, state, inputs if isinstance(inputs, tuple) else (inputs,))
+
+    def parts(e: int) -> Iterator[Part]:
+        for inputs, targets, found in batches:
+            rows = _ids_of(found) == ids[e]
+            if bool(rows.any()):
+                yield _part(call, loss, _rows(inputs, rows), _rows(targets, rows), sizes[ids[e]])
+
+    point = torch.cat([parameter.detach().flatten() for parameter in trainable.values()])
+    return Landscape(point, ids, parts, names)
+
+
+def _part(call: Callable[[Tensor, object], Tensor], loss: Loss, inputs: object, targets: object, size: int) -> Part:
+    def cost(output: Tensor) -> Tensor:
+        losses = loss(output, targets)
+        if losses.dim() != 1:
+            raise ValueError(
+                f"`loss` should return one unreduced loss for each example, shape (B,). Found shape {tuple(losses.shape)}. "
+                "Build it with reduction='none' and average over everything but the examples."
+            )
+        return losses.sum() / size
+
+    def predict(theta: Tensor) -> Tensor:
+        return call(theta, inputs)
+
+    return Part(predict, cost)
+
+
+def _check_model(model: nn.Module, trainable: Mapping[str, Tensor]) -> None:
+    if not trainable:
+        raise ValueError("`model` should have at least one parameter that requires a gradient. Found none. Unfreeze some.")
+    kinds = {(parameter.dtype, parameter.device) for parameter in trainable.values()}
+    if len(kinds) > 1:
+        raise ValueError(f"All trainable parameters should have one type and device. Found {kinds}. Convert the model.")
+    dropouts = [name for name, module in model.named_modules() if isinstance(module, _DropoutNd) and module.training]
+    noisy = [*batch_norms_in_train_mode(model), *dropouts]
+    if noisy:
+        raise ValueError(
+            "A loss should be a function of the parameters alone, the same at every call. Found BatchNorm or dropout in train "
+            f"mode: {noisy[0]!r}. Call model.eval() first."
+        )
+
+
+def _sizes(batches: Batches) -> dict[int, int]:
+    """Count each environment's examples."""
+    sizes = dict[int, int]()
+    for _, targets, found in batches:
+        groups = partition(found, len(targets), torch.device("cpu"))
+        for name, size in zip(groups.ids.tolist(), groups.sizes, strict=True):
+            sizes[name] = sizes.get(name, 0) + size
+    if not sizes:
+        raise ValueError("`batches` should yield (inputs, targets, environments). Found none. Pass at least one batch.")
+    return sizes
+
+
+def _ids_of(environments: EnvironmentIds) -> Tensor:
+    return environments.cpu() if isinstance(environments, Tensor) else torch.as_tensor(environments)
+
+
+def _rows(value: object, rows: Tensor) -> object:
+    """Select examples from a tensor, or from each tensor of a tuple or mapping."""
+    if isinstance(value, Tensor):
+        return value[rows.to(value.device)]
+    if isinstance(value, tuple):
+        return tuple(_rows(part, rows) for part in value)
+    if isinstance(value, Mapping):
+        return {key: _rows(part, rows) for key, part in value.items()}
+    return value

@@ -1,0 +1,80 @@
+"""Running sums against sums of stacked gradients."""
+
+import pytest
+import torch
+
+from craik.agreement.onepass.sums import MOST_IN_BYTES, RunningSums
+
+ALL = frozenset({"sign", "log_magnitude", "square"})
+
+
+def draw(environments, *shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(-3, 4, (environments, *shape), generator=generator).double()  # integers: sums without rounding
+
+
+def assert_sums(sums, stack):
+    found = sums.statistics()
+    assert found.environments == len(stack)
+    assert torch.equal(found.gradient, stack.sum(0))
+    assert torch.equal(found.sign.double(), stack.sign().sum(0))
+    if "square" in sums.needs:
+        assert torch.equal(found.square, stack.square().sum(0))
+    if "log_magnitude" in sums.needs:
+        torch.testing.assert_close(found.log_magnitude, stack.abs().log().sum(0))
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 5])
+@pytest.mark.parametrize("shape", [(), (4,), (40_000,), (3, 2)])
+def test_sums_of_chunks(chunk, shape):
+    stack = draw(5, *shape)
+    sums = RunningSums(stack[0], ALL)
+    for gradients in stack.split(chunk):
+        sums.add(gradients.clone())
+    assert_sums(sums, stack)
+
+
+@pytest.mark.parametrize("needs", [ALL, frozenset({"sign"})])
+@pytest.mark.parametrize("rows", [1, 2, 5, 9])
+def test_sums_in_parts(rows, needs):
+    stack = draw(6, 5, 3)
+    sums = RunningSums(stack[0], needs)
+    for _ in range(2):  # the second time they are added to what is there
+        seen = []
+        for some, part in sums.in_parts(6, rows):
+            seen.append(part.shape[0])
+            for gradient in stack[:, some]:
+                part.add(gradient.clone()[None])
+        assert sum(seen) == 5
+    assert_sums(sums, torch.cat([stack, stack]))
+
+
+def test_bytes_hold_what_fits_and_no_more():
+    ones = torch.ones(3, dtype=torch.float64)
+    sums = RunningSums(ones, frozenset({"sign"}))
+    sums.add_sums(100, 100 * ones, torch.full((3,), 100, dtype=torch.int8))
+    sums.add(torch.ones(MOST_IN_BYTES - 100, 3, dtype=torch.float64))
+    assert sums.sign.dtype == torch.int8
+    assert_sums(sums, torch.ones(MOST_IN_BYTES, 3, dtype=torch.float64))
+    sums.add(torch.ones(2, 3, dtype=torch.float64))
+    assert_sums(sums, torch.ones(MOST_IN_BYTES + 2, 3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("counts", [(60, 60), (60, 70), (200, 10), (10, 200)])
+def test_joining_bytes_and_floats(counts):
+    parts = []
+    for count in counts:
+        parts.append(RunningSums(torch.ones(2), frozenset({"sign"})))
+        held = torch.int8 if count <= MOST_IN_BYTES else torch.float32
+        parts[-1].add_sums(count, torch.full((2,), float(count)), torch.full((2,), count, dtype=held))
+    first, second = parts
+    first.join(second)
+    assert_sums(first, torch.ones(sum(counts), 2))
+
+
+def test_an_empty_stack_is_refused_before_anything_is_held():
+    sums = RunningSums(torch.ones(2), frozenset())
+    with pytest.raises(ValueError, match="at least one gradient"):
+        sums.add(torch.ones(0, 2))
+    assert sums.gradient is None
+    assert sums.environments == 0

@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+
+from craik.cli import bench as benches
+from craik.lab.errors import LabError, UsageError
+
+BENCH = '''"""A bench: of nothing."""
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Config:
+    rows: int = 2
+    """How many."""
+
+PRESETS = {"full": Config(), "quick": Config(1)}
+
+def run(config, announce):
+    for number in range(config.rows):
+        print("chatter")
+        announce(f"row {number}")
+        numbers = {"ratio": 1.0, "low": 1.0, "high": 1.0, "memory_ratio": None, "exact": None}
+        yield {"workload": "w", "method": f"m{number}", **numbers}
+'''
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    where = tmp_path / "benchmarks"
+    where.joinpath("parts").mkdir(parents=True)
+    where.joinpath("__init__.py").write_text("")
+    where.joinpath("parts", "__init__.py").write_text("")
+    where.joinpath("of_nothing.py").write_text(BENCH)
+    where.joinpath("empty.py").write_text("")
+    where.joinpath("broken.py").write_text("import no_such_module")
+    monkeypatch.setattr(benches, "PACKAGE", f"benchmarks_of_{tmp_path.name.replace('-', '_')}")
+    return where
+
+
+def test_the_listing_is_the_index(bench):
+    assert benches.names(bench) == ["broken", "empty", "of-nothing"]
+    assert {"agreement", "skips", "distill"} <= set(benches.names(benches.folder()))
+
+
+def test_load(bench):
+    found = benches.load("of_nothing", bench)
+    assert (found.name, found.title) == ("of-nothing", "A bench: of nothing.")
+
+
+def test_measure_records_and_keeps_stdout_clean(bench, tmp_path, capsys):
+    loaded, out = benches.load("of-nothing", bench), tmp_path / "results" / "rows.jsonl"
+    assert len(benches.measure(loaded, "quick", [], out)) == 1
+    rows = benches.measure(loaded, "full", ["--rows", "3"], out)
+    assert [row["method"] for row in rows] == ["m0", "m1", "m2"]
+    assert len(out.read_text().splitlines()) == 3
+    printed, said = capsys.readouterr()
+    assert printed == ""
+    assert "row 2" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "sentence"),
+    [
+        ("of-nothin", UsageError, "did you mean of-nothing?"),
+        ("empty", LabError, "must define Config"),
+        ("broken", LabError, "No module named 'no_such_module'"),
+    ],
+)
+def test_what_cannot_be_loaded_is_a_sentence(bench, name, kind, sentence):
+    with pytest.raises(kind, match=sentence.replace("?", "\\?")):
+        benches.load(name, bench)
+
+
+def test_the_folder_is_beside_the_sources_else_here_else_asked_for(monkeypatch, tmp_path):
+    assert benches.folder() == Path(benches.__file__).parents[3] / "benchmarks"
+    monkeypatch.setattr(benches, "__file__", str(tmp_path / "site" / "craik" / "cli" / "bench.py"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="clone the repository"):
+        benches.folder()
+    tmp_path.joinpath("benchmarks").mkdir()
+    tmp_path.joinpath("benchmarks", "__init__.py").write_text("")
+    assert benches.folder() == tmp_path / "benchmarks"

@@ -1,0 +1,40 @@
+"""A copy of the fake experiments in a temporary folder, importable by this process and by the workers it starts."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import fake_experiments
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a fresh package with the experiments `counter-walk` and `drunkard`; its folder is `folder_of(package)`."""
+    name = "fake_" + "".join(c if c.isalnum() else "_" for c in tmp_path.name) + f"_{abs(hash(str(tmp_path))) % 10**8}"
+    folder = tmp_path / "source" / name
+    shutil.copytree(Path(fake_experiments.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in folder.rglob("*.py"):
+        path.write_text(path.read_text().replace("fake_experiments", name))
+    monkeypatch.syspath_prepend(str(folder.parent))
+    yield name
+    forget(name)
+
+
+def forget(package: str) -> None:
+    """Makes this process read the package's files again."""
+    for module in [module for module in sys.modules if module.partition(".")[0] == package]:
+        del sys.modules[module]
+
+
+def folder_of(package: str) -> Path:
+    return next(Path(entry, package) for entry in sys.path if Path(entry, package).is_dir())
+
+
+def edit(package: str, file: str, old: str, new: str) -> None:
+    """Edits a source file below `walks/`, and makes this process read it again."""
+    path = folder_of(package) / "walks" / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    forget(package)

@@ -1,0 +1,15 @@
+"""The walk of each seed."""
+
+from matplotlib.figure import Figure
+
+from craik.lab import Rows
+from craik.lab.drawing import COLOURS, band, panels
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw the walk of each seed."""
+    figure, (axes,) = panels(caption="A walk <of> some & seeds.")
+    curves = [group["value"] for group in rows.by("seed").values()]
+    band(axes, range(len(curves[0])), curves, "walk", COLOURS["ours"])
+    axes.legend()
+    return {"walk": figure}

@@ -1,0 +1,129 @@
+import dataclasses
+
+import pytest
+
+from craik.lab.errors import UsageError
+from craik.lab.experiment import load
+from craik.lab.running.comparing import compare
+from craik.lab.running.execute import execute
+from craik.lab.running.plan import plan
+from craik.lab.running.runfiles import keep, read_run
+from craik.lab.running.verify import verify
+from fake_copies import edit, folder_of, forget
+
+
+@pytest.fixture
+def record(package, tmp_path):
+    def _record(name="counter-walk", preset="quick", **overrides):
+        planned = plan(load(name, package), preset, overrides, 2, package)
+        return execute(planned, planned.record(tmp_path / "results"))
+
+    return _record
+
+
+def test_a_witness_makes_the_first_seed_again_and_joins_the_record(record, tmp_path):
+    run = record()
+    rows = (run.folder / "rows.jsonl.gz").read_bytes()
+    (found,) = verify(tmp_path / "results")
+    (witness,) = read_run(run.folder).confirmed
+    assert (found.witness, found.fault, found.before) == (witness, "", False)
+    assert (witness.seeds, witness.rows, witness.outcome) == ((0,), (3, 3), "equal")
+    assert (witness.difference, witness.where) == (0.0, "")
+    assert witness.code.source == run.made[0].code.source
+    assert (run.folder / "rows.jsonl.gz").read_bytes() == rows
+
+
+def test_what_the_present_source_confirmed_is_skipped(record, package, tmp_path):
+    run = record()
+    list(verify(tmp_path / "results"))
+    (again,) = verify(tmp_path / "results")
+    assert (again.before, len(read_run(run.folder).confirmed)) == (True, 1)
+    edit(package, "counter/claims.py", "above(1,", "above(2,")
+    (further,) = verify(tmp_path / "results", seeds=2)
+    assert (further.before, further.witness.seeds, further.witness.rows) == (False, (0, 1), (6, 6))
+    assert len(read_run(run.folder).confirmed) == 2
+
+
+def test_rows_that_the_present_source_no_longer_makes_differ(record, package, tmp_path):
+    record()
+    edit(package, "steps.py", "2 * x", "2.000001 * x")
+    (found,) = verify(tmp_path / "results")
+    assert found.witness.outcome == "differs"
+    assert found.witness.difference == pytest.approx(5e-7, rel=0.1)
+    assert found.witness.where.startswith("seed 0, row 1: value 1.0000005, recorded 1.0")
+
+
+def test_another_kind_of_processor_may_differ_within_the_tolerance(record, package, tmp_path):
+    run = record(preset="paper", steps=3)
+    machine = dataclasses.replace(run.made[0].machine, processor="another")
+    keep(dataclasses.replace(run, made=tuple(dataclasses.replace(one, machine=machine) for one in run.made)))
+    edit(package, "steps.py", "2 * x", "2.01 * x")  # half of the preset's tolerance
+    (near,) = verify(tmp_path / "results")
+    assert (near.witness.outcome, near.witness.seeds) == ("within tolerance", (0,))
+    edit(package, "steps.py", "2.01 * x", "2.1 * x")
+    (far,) = verify(tmp_path / "results")
+    assert far.witness.outcome == "differs"
+
+
+def test_a_long_one_is_compared_as_far_as_it_has_come(record, package, tmp_path):
+    run = record(steps=4, seed=1)
+    edit(
+        package,
+        "counter/run.py",
+        "        value = config.seed",
+        "        time.sleep(600 * (step == 2))\n        value = config.seed",
+    )
+    (found,) = verify(tmp_path / "results", minutes=0.25)
+    assert (found.witness.seeds, found.witness.rows, found.witness.outcome) == ((1,), (2, 4), "equal")
+    assert run.folder == found.run.folder
+
+
+def test_what_cannot_be_made_again_is_said_and_the_others_go_on(record, package, tmp_path):
+    record("drunkard")
+    run = record()
+    edit(package, "counter/run.py", "    odd = ", "    raise OSError('no recording')\n    odd = ")
+    faulty, fine = verify(tmp_path / "results")
+    assert (faulty.witness, fine.witness.outcome) == (None, "equal")
+    assert "OSError: no recording" in faulty.fault
+    assert read_run(run.folder).confirmed == ()
+    (folder_of(package) / "walks" / "counter" / "__init__.py").unlink()
+    forget(package)
+    assert "found 'counter-walk'" in next(verify(tmp_path / "results")).fault
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [({"seeds": 0}, "--seeds 0"), ({"minutes": 0.0}, "--minutes 0")])
+def test_what_no_witness_can_do(tmp_path, arguments, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        list(verify(tmp_path, **arguments))
+
+
+ROW = {"seed": 0, "seconds": 1.0, "step": 1, "loss": 0.5, "method": "mean", "ok": True, "note": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "difference", "where"),
+    [
+        ({"seconds": 9.0}, 0.0, ""),
+        ({"loss": 0.25}, 0.5, "loss 0.25, recorded 0.5"),
+        ({"step": 2}, None, "step 2, recorded 1"),
+        ({"step": 1.0}, None, "step 1.0, recorded 1"),
+        ({"method": "mask"}, None, "method 'mask'"),
+        ({"ok": False}, None, "ok False"),
+        ({"ok": 1}, None, "ok 1, recorded True"),
+        ({"note": 0.0}, None, "note 0.0"),
+        ({"more": 1.0}, None, "more is only made"),
+    ],
+)
+def test_rows_are_compared_but_for_their_seconds(change, difference, where):
+    found = compare({0: [ROW, ROW]}, {0: [ROW, {**ROW, **change}]}, [0])
+    assert found.difference == difference
+    assert found.where.startswith(f"seed 0, row 1: {where}" if where else "")
+    assert (found.compared, found.recorded) == (2, 2)
+    assert found.outcome(0.0) == ("equal" if not where else "differs")
+    assert found.outcome(0.6) == ("equal" if not where else "differs" if difference is None else "within tolerance")
+
+
+def test_a_whole_seed_must_have_all_its_rows_and_no_more():
+    assert compare({0: [ROW, ROW]}, {0: [ROW]}, []).outcome(0.0) == "equal"
+    assert compare({0: [ROW, ROW]}, {0: [ROW]}, [0]).where == "seed 0: 1 rows, recorded 2"
+    assert compare({0: [ROW]}, {0: [ROW, ROW]}, []).outcome(1.0) == "differs"

@@ -1,0 +1,61 @@
+import pytest
+
+from craik.lab.claims import Measurement
+from craik.lab.conditions import (
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    equal,
+    high_at_most,
+    high_below,
+    low_above,
+    low_at_least,
+    within,
+    within_factor,
+    within_share,
+)
+
+
+def measured(value, low=None, high=None):
+    return Measurement(value, value if low is None else low, value if high is None else high, 5)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words", "holds", "fails"),
+    [
+        (above(0.5), "above 0.5", measured(0.6), measured(0.5)),
+        (at_least(0.5), "at least 0.5", measured(0.5), measured(0.49)),
+        (below(0.5), "below 0.5", measured(0.4), measured(0.5)),
+        (at_most(0.5), "at most 0.5", measured(0.5), measured(0.51)),
+        (equal(0), "exactly 0", measured(0), measured(1e-9)),
+        (between(1, 2), "between 1 and 2", measured(2), measured(2.1)),
+        (within(0.1, 1), "within 0.1 of 1", measured(0.95), measured(1.2)),
+        (within_share(0.1, 200), "within 10 % of 200", measured(190), measured(230)),
+        (within_factor(2, 10), "within a factor of 2 of 10", measured(5), measured(21)),
+        (low_above(0), "above 0 with its whole interval", measured(1, 0.1, 2), measured(1, 0, 2)),
+        (low_at_least(0), "at least 0 with its whole interval", measured(1, 0, 2), measured(1, -0.1, 2)),
+        (high_below(0), "below 0 with its whole interval", measured(-1, -2, -0.1), measured(-1, -2, 0)),
+        (high_at_most(0), "at most 0 with its whole interval", measured(-1, -2, 0), measured(-1, -2, 0.1)),
+    ],
+)
+def test_words_and_test_are_one(condition, words, holds, fails):
+    assert condition.words == words
+    assert condition.test(holds)
+    assert not condition.test(fails)
+
+
+def test_what_the_number_is_stands_before_the_rule():
+    assert above(0.5, of="accuracy").words == "accuracy above 0.5"
+
+
+def test_two_conditions_on_one_number():
+    both = above(1, of="c") & high_at_most(2)
+    assert both.words == "c above 1, and at most 2 with its whole interval"
+    assert [both.test(measured(value)) for value in (1, 1.5, 2.5)] == [False, True, False]
+
+
+def test_the_presets_that_a_condition_is_meant_for():
+    assert above(1).presets == ("quick", "paper")
+    assert above(1).at("epochs").presets == ("epochs",)

@@ -1,0 +1,46 @@
+"""Records: readable, small, each made by a commit that the history still has."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from craik.lab.experiment import listing
+from craik.lab.running.runfiles import find_runs
+
+ROOT = Path(__file__).parents[1]
+RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
+
+LARGE = {"agreement/linear/paper", "spirals/sensitivity/paper"}
+"""Records of the time before a record had to keep within 100 kB, by experiment and preset."""
+
+
+def git(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and "figures" not in path.parts]
+
+
+def test_all_records_together_are_small():
+    assert sum(path.stat().st_size for path in files(ROOT / "results") if path.name != "report.html") <= 8_000_000
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.recipe.name}-{run.folder.name}")
+def test_a_record_is_whole_small_and_of_an_experiment(run):
+    rows = run.rows()
+    assert set(run.judged.seeds) == set(rows.by("seed")) <= set(run.seeds)
+    assert run.recipe.name in {one.name for one in listing()}
+    place = run.folder.relative_to(ROOT / "results").as_posix().rpartition("-")[0]
+    assert place in LARGE or sum(path.stat().st_size for path in files(run.folder)) <= 100_000
+
+
+def test_every_record_s_commit_is_in_the_history():
+    shallow = git("rev-parse", "--is-shallow-repository")
+    if shallow.returncode or shallow.stdout.strip() == "true":
+        pytest.skip("needs the whole history of a git checkout, and this is none; git fetch --unshallow brings it")
+    commits = {one.code.commit for run in RUNS for one in (*run.made, *run.confirmed) if one.code.commit}
+    lost = [commit for commit in sorted(commits) if git("merge-base", "--is-ancestor", commit, "HEAD").returncode]
+    named = {commit: [run.folder.name for run in RUNS if commit in {one.code.commit for one in run.made}] for commit in lost}
+    assert named == {}, "make these records again from a commit that HEAD has"
