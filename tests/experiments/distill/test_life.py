@@ -4,17 +4,18 @@ from dataclasses import replace
 import pytest
 import torch
 
+from craik.experiments.distill.life import EXPERIMENT
 from craik.experiments.distill.life import networks as _life_networks
 from craik.experiments.distill.life import run as distill_life
 from craik.experiments.distill.life.convolutions import scaled_convolutions
 from craik.experiments.distill.life.networks import Setting
-from craik.lab import judge
+from craik.lab import Rows, judge
 from craik.tasks.pictures.life import life
 
 pytest.importorskip("optuna")
 
 TINY = replace(
-    distill_life.PRESETS["quick"],
+    EXPERIMENT.presets["quick"].config,
     examples=(32,),
     side=5,
     trials=2,
@@ -30,7 +31,7 @@ SETTING = Setting(1e-2, 0.9, 0.0, 16, 1.5, 4, alpha=100.0, scale=0.5, inner_step
 
 @pytest.fixture(scope="module")
 def rows():
-    return [{"seed": seed, **row} for seed in (0, 1) for row in distill_life.run(replace(TINY, seed=seed))]
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in distill_life.run(replace(TINY, seed=seed)))
 
 
 def test_every_method_has_as_many_trials(rows):
@@ -90,7 +91,7 @@ def test_the_oracle_supervises_the_last_layer_of_every_generation(supervised):
 
 
 def test_the_paper_preset_is_the_texts():
-    paper = distill_life.PRESETS["paper"]
+    paper = EXPERIMENT.presets["paper"].config
     assert (paper.layers, paper.moments, paper.steps, paper.epochs, paper.side) == ("all", "fresh", None, 200, 17)
     assert (paper.meta_momentum, paper.meta_lr, paper.batch) == ((1e-2, 1.0), (1e-6, 1e-3), (32, 128))
 
@@ -109,14 +110,14 @@ def test_verdicts_are_computed(rows):
         {**row, "selected": better[row["method"]] - 0.3 * (row["trial"] == 0), "selection": row["trial"], "majority": 0.69}
         for row in rows
     ]
-    judged = {claim.id.split(".")[1]: judge(claim, changed, "paper") for claim in distill_life.CLAIMS}
-    assert {claim.verdict for claim in judged.values()} == {"holds"}
+    judged = {claim.id.split(".")[1]: judge(claim, changed, "paper") for claim in EXPERIMENT.claims}
+    assert {claim.verdict for claim in judged.values()} == {"holds so far"}
     assert judged["meta-above-random"].measured == pytest.approx(0.1)
     assert judged["no-teacher"].measured == pytest.approx(0.01)
 
 
 def test_figures_and_progress(rows):
-    assert set(distill_life.figures(rows)) == {"accuracy"}
+    assert set(EXPERIMENT.figures(rows)) == {"accuracy"}
     shares = [distill_life.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
     assert shares == sorted(shares)
     assert shares[-1] == 1

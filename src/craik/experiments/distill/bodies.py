@@ -1,17 +1,144 @@
-"""Looks at the errors of a student of simulated bodies while it trains, and the rows that they make."""
+"""Students of simulated bodies: their settings, networks and data, LDT with the printed settings, looks at their errors."""
 
+import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import isfinite
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
-from torch import nn
+from annotated_types import Ge
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
+from craik.distill import SGD, Distillation, Examples, GatedSquaredError, Lesson, UnitsTeacher, Unrolling, split_rows
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.steps import now_and_then
-from craik.lab import Row
-from craik.tasks.bodies.quantiles import bin_errors
+from craik.experiments.distill.training import Count, Counts, now_and_then
+from craik.lab import Positive, Row, Rows, check_limits
+from craik.nn.convolutions import trajectory_network
+from craik.nn.perceptrons import relu_mlp
+from craik.tasks.bodies.mujoco import Sizes, mujoco
+from craik.tasks.bodies.quantiles import BINS, bin_errors
+from craik.tasks.bodies.rollouts import STEPS, AliveBonus, Environment
+from craik.tasks.generation import progress_bar
 from craik.tasks.privileged import Part, PrivilegedData
+
+
+class Printed(NamedTuple):
+    """Table C.5: the settings of LDT that the authors found best for an environment."""
+
+    meta_beta1: float
+    log10_alpha: float
+    validation: float
+
+
+PRINTED: dict[Environment, Printed] = {
+    "Swimmer": Printed(0.9, 2.5, 0.3),
+    "Walker2d": Printed(0.9, 3.0, 0.5),
+    "Hopper": Printed(0.0, 2.5, 0.3),
+    "HalfCheetah": Printed(0.0, 2.5, 0.7),
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """Settings of one student's training; what table C.5 says for each environment is in `PRINTED`."""
+
+    seed: int = 0
+    """First seed: of the initial weights, the split and the batches. All seeds share an environment's examples."""
+    data_seed: Annotated[int, Ge(0)] = 0
+    """Seed of the simulated examples."""
+    train: Count = 4000
+    """Training examples; LDT splits its validation part off these, the others train on all."""
+    selection: Count = 2000
+    """Examples apart from training and test, on which settings and the time to stop are selected."""
+    test: Count = 4000
+    """Test examples."""
+    alive_bonus: AliveBonus = "always"
+    """Whether Walker2d's and Hopper's bonus is paid always, as in -v2, or only while healthy, as in -v5."""
+    rounds: Count = 200
+    """Meta-steps, each followed by the student's ordinary steps; the others take as many ordinary steps."""
+    inner_steps: Count = 16
+    """n, the steps of an unroll; table C.6 has 96."""
+    student_steps: Count = 24
+    """N, ordinary steps after each meta-step (table C.6)."""
+    batch: Count = 24
+    """Examples of a step of LDT, inner or ordinary (table C.6)."""
+    inner_lr: Positive = 1e-2
+    """Learning rate of the inner SGD (table C.5); its momentum is 0.75 and its L2 1e-8 (table C.6)."""
+    meta_lr: Positive = 5e-4
+    """Learning rate of the teacher's Adam (table C.6); its beta1 is in `PRINTED`."""
+    student_lr: Positive = 1e-3
+    """Learning rate of the student's Adam with LDT (table C.6)."""
+    teacher_channels: Counts = (32, 32, 32, 64)
+    """Channels of the teacher's convolutions over time; table C.6 has 96, 96, 96, 256."""
+    teacher_hidden: Count = 256
+    """Units of the teacher's hidden layer; table C.6 has 768."""
+    student_widths: Counts = (128, 128, 128, 128, 128)
+    """Units of the student's hidden layers, all supervised."""
+    every: Count = 10
+    """Rounds between two looks at selection and test examples."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+Scale = Literal["quick", "paper"]
+
+TRAININGS: dict[Scale, Training] = {
+    # A smaller teacher, and an unroll of 16 instead of 96.
+    "quick": Training(),
+    "paper": Training(test=10_000, rounds=1000, inner_steps=96, teacher_channels=(96, 96, 96, 256), teacher_hidden=768),
+}
+"""How `distill-mujoco` trains at either scale; `distill-ablations` changes some of it."""
+
+
+def make_data(config: Training, environment: Environment) -> PrivilegedData:
+    """Simulate an environment's examples, with a progress bar, or read them from the cache."""
+    bar = progress_bar(f"simulating {environment}") if sys.stderr.isatty() else None
+    sizes = Sizes(config.train, config.selection, config.test)
+    return mujoco(environment, config.data_seed, sizes, config.alive_bonus, on_progress=bar)
+
+
+def make_student(config: Training, inputs: int) -> nn.Sequential:
+    """Return the student of a config's seed: ReLU layers and a linear one, all with weight norm."""
+    generator = torch.Generator().manual_seed(config.seed + 2**34)
+    return relu_mlp((inputs, *config.student_widths, BINS), generator, weight_norm=True)
+
+
+def make_teacher(config: Training, features: int) -> UnitsTeacher:
+    """Return the teacher of a config's seed: a target and a gate for each hidden unit of the student."""
+    generator = torch.Generator().manual_seed(config.seed + 2**33)
+    units = {str(2 * layer): width for layer, width in enumerate(config.student_widths)}
+    outputs = 2 * sum(config.student_widths)
+    network = trajectory_network(features, STEPS, config.teacher_channels, config.teacher_hidden, outputs, generator)
+    return UnitsTeacher(network, units, gated=True)
+
+
+def make_distillation(
+    config: Training,
+    student: nn.Sequential,
+    examples: Part,
+    printed: Printed,
+    splitting: Literal["fixed", "redrawn"] = "fixed",
+) -> Distillation:
+    """Return LDT's step object with the printed settings and a new teacher."""
+    generator = torch.Generator().manual_seed(config.seed + 2**32)
+    teacher = make_teacher(config, examples.privileged.shape[2])
+    return Distillation(
+        Lesson(student, teacher, list(teacher.shapes), label_loss, 10**printed.log10_alpha, GatedSquaredError()),
+        Examples(*examples),
+        split_rows(len(examples.y), printed.validation, generator, splitting),
+        Unrolling(SGD(config.inner_lr, momentum=0.75, weight_decay=1e-8), config.inner_steps, config.batch),
+        torch.optim.Adam(student.parameters(), config.student_lr),
+        torch.optim.Adam(teacher.parameters(), config.meta_lr, betas=(printed.meta_beta1, 0.999)),
+        generator,
+    )
+
+
+def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each example."""
+    return cross_entropy(prediction, y, reduction="none")
 
 
 class Look(NamedTuple):
@@ -59,3 +186,9 @@ def rows_of(looks: Iterator[Look], row: Row) -> Iterator[Row]:
     at = next(look for look in seen if look.measured.step == found["selected_step"])
     gap = at.measured.test - at.training
     yield {"kind": "final", **row, **found, "training": at.training, "gap": gap, "diverged": diverged}
+
+
+def looks_of(rows: Rows, finals: Rows) -> Rows:
+    """Return the looks of the training runs that some of `rows_of`'s final rows sum up."""
+    curves = rows.where(kind="curve")
+    return Rows(row for final in finals for row in curves.where(place=final["place"], seed=final["seed"]))

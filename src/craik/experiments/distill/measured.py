@@ -7,7 +7,7 @@ value at the time that was best on held-out data: "as printed" and "selected".
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from craik.lab import Row
+from craik.lab import Measurement, Row, Rows, bootstrap, number
 
 
 class Measured(NamedTuple):
@@ -39,3 +39,25 @@ def summary(points: Sequence[Measured], best: Callable[[Sequence[float]], float]
         "selection": chosen.selection,
         "last": points[-1].test,
     }
+
+
+def best_of_seeds(rows: Rows, key: str, best: Callable[..., Row] = min) -> Rows:
+    """Return each seed's row whose value of a column is best, the earliest of equally good ones; seeds ascending.
+
+    Args:
+        rows: one for each setting and seed.
+        key: "selection" for choosing on held-out examples, "as_printed" for choosing as the papers do, on test data.
+        best: ``max`` for accuracies, ``min`` for losses and errors.
+    """
+
+    def value(row: Row) -> float:
+        return number(row, key)
+
+    return Rows(best(group, key=value) for group in rows.by("seed").values())
+
+
+def ratio(ours: Rows, theirs: Rows, key: str) -> Measurement | None:
+    """Return the median over seeds of one number divided by another, a row a seed each; None where either is missing."""
+    if not ours or not theirs:
+        return None
+    return bootstrap([mine / other for mine, other in zip(ours[key], theirs[key], strict=True)])

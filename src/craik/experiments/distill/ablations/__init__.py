@@ -1,1 +1,15 @@
-"""What distilled trajectories live on: each part of LDT taken away, and other uses of the same privileged data."""
+"""What distilled trajectories live on (thesis section 4.4.4)."""
+
+from craik.experiments.distill.ablations import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="distill-ablations",
+    title="What distilled trajectories live on: each part of LDT taken away, and other uses of the same privileged data.",
+    reproduces="thesis section 4.4.4, figure 4.9; paper section 4.4, figures 7 and 8",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

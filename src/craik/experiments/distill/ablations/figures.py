@@ -1,19 +1,18 @@
-"""What is read from the rows of `distill_ablations`: figure 4.9, every seed's outcome, the claims."""
-
-from dataclasses import dataclass
+"""Errors while training (figure 4.9), and every seed's outcome."""
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from craik.experiments.distill.ablations.claims import best_finals
 from craik.experiments.distill.ablations.variants import LABELS, OTHERS, noise_frames
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
+from craik.experiments.distill.bodies import looks_of
+from craik.lab import Rows
 from craik.lab.drawing import COLOURS, band, colour, panels
 
 
-def best_finals(rows: Rows, variant: str) -> Rows:
-    """Return for each seed the final row of a variant's setting that is best on held-out examples."""
-    groups = rows.where(kind="final", variant=variant).by("seed").values()
-    return [min(group, key=lambda row: number(row, "selection")) for group in groups]
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw the test errors while training, ablations and other uses apart (figure 4.9), and every seed's outcome."""
+    return {"test-errors": draw_errors(rows), "outcomes": draw_outcomes(rows)}
 
 
 def draw_errors(rows: Rows) -> Figure:
@@ -30,11 +29,9 @@ def draw_errors(rows: Rows) -> Figure:
         (right, "Other uses", [variant for variant in shown if variant in OTHERS]),
     ):
         for place, variant in enumerate(["ldt", "no-teacher", *some]):
-            lines: Rows = []
-            for final in best_finals(rows, variant):
-                lines += rows.where(kind="curve", place=final["place"], seed=final["seed"])
-            if lines:
-                steps, found = lines.curves("step", "test")
+            looks = looks_of(rows, best_finals(rows, variant))
+            if looks:
+                steps, found = looks.curves("step", "test")
                 band(axes, steps, found, _label(variant), colour(place))
         axes.set(title=title, xlabel="ordinary steps of the student", yscale="log")
         axes.legend(fontsize=7)
@@ -69,84 +66,3 @@ def _variants(rows: Rows) -> list[str]:
     found = {str(row["variant"]) for row in rows.where(kind="final")}
     order = list(LABELS)
     return sorted(found, key=lambda variant: (order.index(variant) if variant in order else len(order), variant))
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A measure for `Claim`: one variant's test error divided by another's, both selected; the median over seeds."""
-
-    variant: str
-    over: str
-
-    def __call__(self, rows: Rows) -> Measurement | None:
-        """Return the ratio, or None where a variant was not trained."""
-        ours, theirs = best_finals(rows, self.variant), best_finals(rows, self.over)
-        if not ours or not theirs:
-            return None
-        return bootstrap([number(a, "selected") / number(b, "selected") for a, b in zip(ours, theirs, strict=True)])
-
-
-_FIGURE = "thesis section 4.4.4, figure 4.9; paper section 4.4, figure 7"
-
-CLAIMS = (
-    Claim(
-        id="distill-ablations.untrained",
-        text="FT: with a teacher that keeps its initial weights the student essentially fails to learn.",
-        source=_FIGURE,
-        printed=None,
-        measure=Ratio("untrained", "no-teacher"),
-        holds=lambda measured: measured.low > 1.5,
-        condition="error at least 1.5 times that of no teacher, at the interval's lower end",
-        tried="The quick preset only: Walker2d, a smaller teacher, 16 inner steps, 160 rounds. An untrained teacher does harm "
-        "on every seed, by 1.2 to 1.4 times, and the student still learns. The paper's size was not run.",
-    ),
-    Claim(
-        id="distill-ablations.permuted",
-        text="PT: permuting each trajectory in time degrades LDT only slightly.",
-        source=_FIGURE,
-        printed=None,
-        measure=Ratio("permuted", "ldt"),
-        holds=lambda measured: measured.value < 1.2,
-        condition="error less than 1.2 times LDT's, median over seeds",
-    ),
-    Claim(
-        id="distill-ablations.noise",
-        text="RT-16: with noise instead of trajectories LDT is comparable to no teacher, or slightly worse.",
-        source=_FIGURE,
-        printed=None,
-        measure=Ratio("noise-16", "no-teacher"),
-        holds=lambda measured: 0.95 <= measured.value <= 1.25,
-        condition="error between 0.95 and 1.25 times that of no teacher, median over seeds",
-        tried="The quick preset only. A teacher that reads noise does harm here, most on the seed where LDT does worst: "
-        "in 160 rounds it does not learn to be silent. The paper's size was not run.",
-    ),
-    Claim(
-        id="distill-ablations.redrawn",
-        text="AR: with a split that is redrawn at every meta-step LDT is slightly worse than no teacher.",
-        source=_FIGURE,
-        printed=None,
-        measure=Ratio("redrawn", "no-teacher"),
-        holds=lambda measured: measured.value >= 1,
-        condition="error at least that of no teacher, median over seeds",
-        tried="The quick preset alone. As on task A, and as in the released code, redrawing helps: every example then teaches "
-        "the student. The paper's size was not run.",
-    ),
-    Claim(
-        id="distill-ablations.generalised",
-        text="LDT's error lies below that of generalised distillation from the same privileged data (ours, not the texts').",
-        source="Lopez-Paz et al., 2016, is named in thesis section 4.2 and not compared with",
-        printed=None,
-        measure=Ratio("ldt", "generalised"),
-        holds=lambda measured: measured.high < 1,
-        condition="ratio below 1 with its whole interval",
-    ),
-    Claim(
-        id="distill-ablations.random-teacher",
-        text="LDT's error lies below that of a fixed random teacher whose coefficient is chosen for it (ours, not the texts').",
-        source="thesis section 4.4.2 has this baseline for the Game of Life",
-        printed=None,
-        measure=Ratio("ldt", "random-teacher"),
-        holds=lambda measured: measured.high < 1,
-        condition="ratio below 1 with its whole interval",
-    ),
-)

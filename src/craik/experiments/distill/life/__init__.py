@@ -1,1 +1,15 @@
-"""The Game of Life from few boards: which frame of a scrambled trajectory helps which layer of a network."""
+"""The Game of Life from few boards (thesis section 4.4.2)."""
+
+from craik.experiments.distill.life import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="distill-life",
+    title="The Game of Life from few boards: which frame of a scrambled trajectory helps which layer of a network.",
+    reproduces="thesis section 4.4.2, appendix C.3, figure 4.6; paper section 4.2, appendix C, figure 4",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

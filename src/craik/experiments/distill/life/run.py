@@ -1,4 +1,4 @@
-"""The Game of Life from few boards: which frame of a scrambled trajectory helps which layer of a network.
+"""Students of the Game of Life with a learnt teacher, a fixed random one, an oracle, or none.
 
 The student sees a board and predicts its middle cell three generations later. The teacher holds, for every feature map, a
 mixture of the three boards in between, which come in an unknown order. It is learnt (meta), drawn at random and kept, given
@@ -7,27 +7,25 @@ by an oracle and kept, or absent; each has its settings from a search of its own
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
-from matplotlib.figure import Figure
+from annotated_types import Ge, Interval, MinLen
 
 from craik.distill import Distillation, Examples, Lesson, Split, Unrolling, split_rows
 from craik.experiments.distill.life import networks
-from craik.experiments.distill.life.figures import CLAIMS, draw_accuracy
 from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.steps import ordinary_steps, shuffled
-from craik.lab import Row, Rows, number
-from craik.lab.limits import at_least, between, not_empty, positive
+from craik.experiments.distill.training import Count, Counts, ordinary_steps, shuffled
+from craik.lab import Positive, Preset, Row, check_limits, number
 from craik.tasks.pictures.life import LifeData, life
 
 if TYPE_CHECKING:
     from optuna import Trial
 
-REPRODUCES = "thesis section 4.4.2, appendix C.3, figure 4.6; paper section 4.2, appendix C, figure 4"
-
-__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
+Boards = Annotated[int, Ge(2), "one is trained on and one held out"]
+Range = tuple[Positive, ...]
+Shares = tuple[Annotated[float, Interval(gt=0, le=0.99), "the rest trains the student"], ...]
 
 RANGES = ("lr", "batch", "multiplier", "alpha", "filters", "inner_steps", "meta_lr", "meta_momentum", "validation")
 """Fields that are ranges of the search."""
@@ -39,83 +37,81 @@ class Config:
 
     seed: int = 0
     """First seed: of the boards, the search, the initial weights, the split and the batches."""
-    methods: tuple[Method, ...] = ("none", "random", "meta", "oracle")
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("none", "random", "meta", "oracle")
     """No teacher, a fixed random one, a learnt one (LDT), a fixed oracle."""
-    examples: tuple[int, ...] = (2048,)
+    examples: Annotated[tuple[Boards, ...], MinLen(1)] = (2048,)
     """Numbers of training boards; the texts have 128, 256, ..., 8192."""
-    side: int = 7
+    side: Count = 7
     """Cells a side; the texts have 17. What decides the middle cell fits into 7."""
-    trials: int = 2
+    trials: Count = 2
     """Trials of each method's search, for each number of boards; the search draws the first ten at random."""
-    steps: int | None = 3072
+    steps: Count | None = 3072
     """Ordinary steps of the student, with every method; None for `epochs`."""
-    epochs: int = 200
+    epochs: Count = 200
     """Passes over as many boards as there are for training, with every method; read where `steps` is None."""
     layers: Layers = "third"
     """What the learnt and the random teacher supervise: all hidden layers or, as the oracle, the third of a generation."""
     moments: Literal["fresh", "student"] = "student"
     """Where the inner Adam's moments start: afresh, or from those of the student's own."""
-    lr: tuple[float, ...] = (3e-3, 5e-3)
+    lr: Range = (3e-3, 5e-3)
     """Range of the student's learning rate; the texts search 1e-4 to 1e-2."""
-    batch: tuple[int, ...] = (40, 56)
+    batch: Counts = (40, 56)
     """Least and greatest batch; the texts search 32 to 128."""
-    multiplier: tuple[float, ...] = (1.7, 2.0)
+    multiplier: Range = (1.7, 2.0)
     """Range of the factor on PyTorch's initial weights, of which 2.45 are He's; the texts search 0.1 to 2."""
-    alpha: tuple[float, ...] = (2e2, 5e2)
+    alpha: Range = (2e2, 5e2)
     """Range of the teaching coefficient; the texts search 1e2 to 1e4."""
-    filters: tuple[int, ...] = (12, 12)
+    filters: Counts = (12, 12)
     """Least and greatest number of feature maps of a layer; the texts search 16 to 32."""
-    inner_steps: tuple[int, ...] = (16, 16)
+    inner_steps: Counts = (16, 16)
     """Least and greatest n; the texts search 16 to 32."""
-    meta_lr: tuple[float, ...] = (7e1, 1.5e2)
+    meta_lr: Range = (7e1, 1.5e2)
     """Range of the teacher's learning rate; the texts search 1e-6 to 1e-3, with which phi hardly moves here."""
-    meta_momentum: tuple[float, ...] = (0.9, 0.9)
+    meta_momentum: Range = (0.9, 0.9)
     """Range of the teacher's momentum; the texts search 0.01 to 1."""
-    validation: tuple[float, ...] = (0.3, 0.3)
+    validation: Shares = (0.3, 0.3)
     """Range of the share of boards that trains the learnt teacher and not its student; the texts search 0.01 to 1."""
-    student_steps: int = 32
+    student_steps: Count = 32
     """N, ordinary steps after each meta-step; the texts do not say."""
-    selection: int = 1000
+    selection: Count = 1000
     """Boards on which trials and the time to stop are selected."""
-    test: int = 2000
+    test: Count = 2000
     """Test boards."""
 
     def __post_init__(self) -> None:
-        not_empty(self, "methods", "examples")
-        at_least(self, 2, "examples", why="one is trained on and one held out")
-        at_least(self, 1, "side", "trials", "steps", "epochs", "student_steps", "selection", "test")
+        check_limits(self)
         if self.side % 2 == 0:
             raise ValueError(f"side should be odd: an even board has no middle cell. Found {self.side}.")
         for name in RANGES:
-            positive(self, name)
             if len(ends := getattr(self, name)) != 2 or ends[0] > ends[1]:
                 raise ValueError(f"{name} should be a range, its least value and its greatest. Found {ends}.")
-        between(self, 0, 0.99, "validation", why="the rest trains the student")
 
 
 PRESETS = {
     # Smaller boards, and two trials: a search at random. Its ranges were narrowed on seeds from 100 on.
-    "quick": Config(),
-    "paper": Config(
-        examples=(128, 256, 512, 1024, 2048, 4096, 8192),
-        side=17,
-        trials=50,
-        steps=None,
-        layers="all",
-        moments="fresh",
-        lr=(1e-4, 1e-2),
-        batch=(32, 128),
-        multiplier=(0.1, 2.0),
-        alpha=(1e2, 1e4),
-        filters=(16, 32),
-        inner_steps=(16, 32),
-        meta_lr=(1e-6, 1e-3),
-        meta_momentum=(1e-2, 1.0),
-        # The texts' range reaches 1, which would leave nothing to train on.
-        validation=(1e-2, 0.7),
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(
+        Config(
+            examples=(128, 256, 512, 1024, 2048, 4096, 8192),
+            side=17,
+            trials=50,
+            steps=None,
+            layers="all",
+            moments="fresh",
+            lr=(1e-4, 1e-2),
+            batch=(32, 128),
+            multiplier=(0.1, 2.0),
+            alpha=(1e2, 1e4),
+            filters=(16, 32),
+            inner_steps=(16, 32),
+            meta_lr=(1e-6, 1e-3),
+            meta_momentum=(1e-2, 1.0),
+            # The texts' range reaches 1, which would leave nothing to train on.
+            validation=(1e-2, 0.7),
+        ),
+        seeds=3,
     ),
 }
-SEEDS = {"quick": 3, "paper": 3}
 
 
 def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setting:
@@ -227,8 +223,3 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     done = cell * config.trials + int(number(row, "trial")) + 1
     text = f"n = {row['examples']}, {row['method']}  accuracy {number(row, 'selection'):.2f}"
     return done / (len(config.examples) * len(methods) * config.trials), text
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw test accuracy against the number of boards (figure 4.6)."""
-    return {"accuracy": draw_accuracy(rows)}

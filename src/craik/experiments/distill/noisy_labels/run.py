@@ -1,4 +1,4 @@
-"""A teacher sees through label noise: task B, where labels are drawn at random and the privileged data know the odds.
+"""Students of task B with a teacher that knows the odds, and without one, for several entropy coefficients.
 
 A student that fits the drawn labels becomes sure of what is chance. Rewarding its entropy makes it less sure, of everything
 alike. A teacher that reads the odds, in training only, tells it what to be how sure of.
@@ -6,30 +6,25 @@ alike. A teacher that reads the odds, in training only, tells it what to be how 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
-from matplotlib.figure import Figure
+from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Lesson, Target, Unrolling, split_rows
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.noisy_labels.calibration import calibration, calibration_error
-from craik.experiments.distill.noisy_labels.figures import CLAIMS, draw_calibration, draw_losses
-from craik.experiments.distill.splits import check_split
-from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
-from craik.lab import Row, Rows, number
-from craik.lab.limits import at_least, between, not_empty, positive
+from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of, shuffled
+from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
 from craik.tasks.privileged import Part
 
-REPRODUCES = "thesis section 4.4.1 (task B), figure 4.4b, table C.1; paper section 4.1, figure 3d"
-
 Moments = Literal["fresh", "student"]
 
-__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
+Beta = Annotated[float, Ge(0), "a negative one would punish entropy"]
 
 
 @dataclass(frozen=True)
@@ -38,49 +33,46 @@ class Config:
 
     seed: int = 0
     """First seed: of the data, the initial weights, the split and the batches."""
-    betas: tuple[float, ...] = (0.0, 0.3, 1.0, 2.0, 3.0)
+    betas: Annotated[tuple[Beta, ...], MinLen(1)] = (0.0, 0.3, 1.0, 2.0, 3.0)
     """Entropy coefficients of the students without a teacher, which train on all examples."""
-    moments: tuple[Moments, ...] = ("fresh", "student")
+    moments: Annotated[tuple[Moments, ...], MinLen(1)] = ("fresh", "student")
     """LDT once for each: where the inner Adam's moments start, at zero or with the student's own (the released code)."""
-    examples: int = 1000
+    examples: Count = 1000
     """Training examples."""
-    test: int = 4000
+    test: Count = 4000
     """Test examples; the released code has 1000."""
-    logit_scale: float = 1.0
+    logit_scale: Positive = 1.0
     """Factor on the logits: 1 in the texts, 3 in the released code."""
-    rounds: int = 120
+    rounds: Count = 120
     """Meta-steps, each followed by the student's ordinary steps; without a teacher as many ordinary steps."""
-    inner_steps: int = 64
+    inner_steps: Count = 64
     """n, the steps of an unroll (table C.1)."""
-    student_steps: int = 8
+    student_steps: Count = 8
     """N, ordinary steps after each meta-step (the released code; the texts do not say)."""
-    batch: int = 32
+    batch: Count = 32
     """Examples of a step (table C.1)."""
-    alpha: float = 1e4
+    alpha: Annotated[float, Ge(0)] = 1e4
     """Teaching coefficient (table C.1)."""
-    validation: float = 0.5
+    validation: Share = 0.5
     """Share of the training examples that is kept from the student and trains the teacher (table C.1)."""
-    student_lr: float = 1e-3
+    student_lr: Positive = 1e-3
     """Learning rate of the student's Adam, in ordinary and inner steps (table C.1)."""
-    meta_lr: float = 1e-3
+    meta_lr: Positive = 1e-3
     """Learning rate of the teacher's Adam (table C.1)."""
-    widths: tuple[int, ...] = (256, 256)
+    widths: Counts = (256, 256)
     """Units of the hidden layers, of student and teacher alike."""
-    every: int = 4
+    every: Count = 4
     """Rounds between two looks at the held-out examples."""
 
     def __post_init__(self) -> None:
-        not_empty(self, "betas", "moments", "widths")
-        at_least(self, 0, "betas", why="a negative one would punish entropy")
-        at_least(self, 1, "examples", "test", "rounds", "inner_steps", "student_steps", "batch", "widths", "every")
-        positive(self, "logit_scale", "student_lr", "meta_lr")
-        at_least(self, 0, "alpha")
-        between(self, 0, 1, "validation")
+        check_limits(self)
         check_split(self.examples, self.validation, self.batch)
 
 
-PRESETS = {"quick": Config(), "paper": Config(rounds=1000, betas=(0.0, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0))}
-SEEDS = {"quick": 3, "paper": 5}
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(Config(rounds=1000, betas=(0.0, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0)), seeds=5),
+}
 
 
 class Method(NamedTuple):
@@ -184,8 +176,3 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     part = number(row, "step") / steps if row["kind"] == "curve" else 1.0
     text = f"{row['label']}  loss {number(row, 'selection'):.3f}" if "selection" in row else f"{row['label']}  done"
     return (sum(costs[:place]) + part * costs[place]) / sum(costs), text
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the test losses while training (figure 4.4b) and the calibration curves at the end."""
-    return {"test-losses": draw_losses(rows), "calibration": draw_calibration(rows)}

@@ -1,1 +1,15 @@
-"""A teacher undoes signs that no student can predict: task A over dimensions and numbers of examples."""
+"""A teacher undoes signs that no student can predict (thesis section 4.4.1, task A)."""
+
+from craik.experiments.distill.xor import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="distill-xor",
+    title="A teacher undoes signs that no student can predict: task A over dimensions and numbers of examples.",
+    reproduces="thesis section 4.4.1 (task A), figure 4.3b; paper section 4.1, figure 3b",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

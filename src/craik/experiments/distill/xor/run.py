@@ -1,4 +1,4 @@
-"""A teacher undoes signs that no student can predict: task A over dimensions and numbers of examples.
+"""Students of task A with a teacher and without one, over dimensions and numbers of examples.
 
 Two hidden numbers decide the label by XOR. The privileged data show them behind random signs, so that predicting the
 privileged data teaches nothing; a teacher that is trained by the student's validation loss learns to undo the signs.
@@ -6,91 +6,81 @@ privileged data teaches nothing; a teacher that is trained by the student's vali
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
-from matplotlib.figure import Figure
+from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.splits import check_split
-from craik.experiments.distill.steps import now_and_then, ordinary_steps, rounds_of, shuffled
-from craik.experiments.distill.xor.figures import CLAIMS, heat_maps
-from craik.lab import Row, Rows, number
-from craik.lab.limits import at_least, between, not_empty, positive
+from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of, shuffled
+from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
 
-REPRODUCES = "thesis section 4.4.1 (task A), figure 4.3b; paper section 4.1, figure 3b"
-
 Method = Literal["no-teacher", "ldt-fixed", "ldt-redrawn"]
-
-__all__ = ["CLAIMS", "PRESETS", "REPRODUCES", "SEEDS", "Config", "figures", "progress", "run"]
 
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of one run; see docs/deviations.md for where the texts and the released code differ."""
+    """Settings of one run; see README.md for where the texts and the released code differ."""
 
     seed: int = 0
     """First seed: of the data, the initial weights, the split and the batches."""
-    methods: tuple[Method, ...] = ("no-teacher", "ldt-fixed", "ldt-redrawn")
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("no-teacher", "ldt-fixed", "ldt-redrawn")
     """Without a teacher on all examples; LDT with one split for good (the text), or a new one before every meta-step."""
-    inputs: tuple[int, ...] = (64, 128, 256)
+    inputs: Counts = (64, 128, 256)
     """D, the dimensions of x."""
-    examples: tuple[int, ...] = (256, 512, 1024)
+    examples: Counts = (256, 512, 1024)
     """The numbers of training examples."""
-    rounds: int = 64
+    rounds: Count = 64
     """Meta-steps, each followed by the student's ordinary steps; without a teacher as many ordinary steps."""
-    inner_steps: int = 32
+    inner_steps: Count = 32
     """n, the steps of an unroll."""
-    student_steps: int = 32
+    student_steps: Count = 32
     """N, ordinary steps after each meta-step; the released code makes one pass over its training part."""
-    batch: int = 32
+    batch: Count = 32
     """Examples of a step."""
-    alpha: float = 1000.0
+    alpha: Annotated[float, Ge(0)] = 1000.0
     """Teaching coefficient, beside a squared error that is averaged over units."""
-    validation: float = 0.5
+    validation: Share = 0.5
     """Share of the training examples that is kept from the student and trains the teacher."""
-    student_lr: float = 1e-3
+    student_lr: Positive = 1e-3
     """Learning rate of the student's Adam, in ordinary and inner steps."""
-    meta_lr: float = 1e-3
+    meta_lr: Positive = 1e-3
     """Learning rate of the teacher's Adam."""
     moments: Literal["fresh", "student"] = "fresh"
     """Where the inner Adam's moments start: at zero, or with the student's own, as in the released code."""
-    student_widths: tuple[int, ...] = (32, 128)
+    student_widths: Counts = (32, 128)
     """Units of the student: a linear layer, which the teacher supervises, then a ReLU layer."""
-    teacher_widths: tuple[int, ...] = (256, 256)
+    teacher_widths: Counts = (256, 256)
     """Units of the teacher's ReLU layers."""
-    every: int = 4
+    every: Count = 4
     """Rounds between two looks at the held-out examples."""
 
     def __post_init__(self) -> None:
-        not_empty(self, "methods", "inputs", "examples", "teacher_widths")
-        at_least(self, 1, "inputs", "examples", "rounds", "inner_steps", "student_steps", "batch", "every")
-        at_least(self, 1, "student_widths", "teacher_widths")
+        check_limits(self)
         if len(self.student_widths) != 2:
             raise ValueError(f"student_widths should be a linear and a ReLU layer's. Found {self.student_widths}.")
-        positive(self, "student_lr", "meta_lr")
-        at_least(self, 0, "alpha")
-        between(self, 0, 1, "validation")
         for count in self.examples:
             check_split(count, self.validation, self.batch)
 
 
 PRESETS = {
-    "quick": Config(),
+    "quick": Preset(Config(), seeds=3),
     # The texts' grid: 16 exponentially spaced n from 128 to 1024. They name neither n, N, alpha nor the number of rounds.
-    "paper": Config(
-        inputs=(64, 128, 256, 512),
-        examples=tuple(round(128 * 8 ** (k / 15)) for k in range(16)),
-        rounds=400,
+    "paper": Preset(
+        Config(
+            inputs=(64, 128, 256, 512),
+            examples=tuple(round(128 * 8 ** (k / 15)) for k in range(16)),
+            rounds=400,
+        ),
+        seeds=5,
     ),
 }
-SEEDS = {"quick": 3, "paper": 5}
 
 
 def make_student(config: Config, inputs: int, generator: torch.Generator) -> nn.Sequential:
@@ -175,11 +165,3 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     done = cell * len(methods) + methods.index(str(row["method"])) + 1
     text = f"D = {row['inputs']}, n = {row['examples']}, {row['method']}  accuracy {number(row, 'selection'):.2f}"
     return done / (len(config.inputs) * len(config.examples) * len(methods)), text
-
-
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the heat maps as printed (maximum over training) and by selection on held-out examples."""
-    return {
-        "heat-maps": heat_maps(rows, "as_printed", "Maximum test accuracy while training, as printed (figure 4.3b)"),
-        "heat-maps-selected": heat_maps(rows, "selected", "Test accuracy at the time that is best on held-out examples"),
-    }

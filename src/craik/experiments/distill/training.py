@@ -1,9 +1,20 @@
-"""The loops that chapter 4's experiments share: ordinary steps of a student, rounds of a step object, looks now and then."""
+"""Training a student: shuffled batches, ordinary steps, rounds of a step object, looks now and then.
+
+Every method takes its ordinary steps here, so that in a comparison only what is descended differs.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated
 
 import torch
+from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
+
+Count = Annotated[int, Ge(1)]
+"""A setting that counts something: steps, examples, units."""
+
+Counts = Annotated[tuple[Count, ...], MinLen(1)]
+"""Some of these."""
 
 
 def shuffled(rows: Tensor, batch: int, generator: Generator) -> Iterator[Tensor]:
@@ -50,3 +61,17 @@ def now_and_then(steps: Iterable[int], every: int, rounds: int) -> Iterator[int]
     for round_, step in enumerate(steps, start=1):
         if round_ % every == 0 or round_ == rounds:
             yield step
+
+
+def check_split(examples: int, validation: float, batch: int) -> None:
+    """Refuse a validation share that leaves either side empty, and a batch that is longer than what is trained on.
+
+    Raises:
+        ValueError: either of them.
+    """
+    held_out = round(validation * examples)
+    if not 0 < held_out < examples:
+        raise ValueError(f"validation should leave some of {examples} examples on both sides. Found {validation}.")
+    left = examples - held_out
+    if not 1 <= batch <= left:
+        raise ValueError(f"batch should lie between 1 and the {left} examples that validation leaves. Found {batch}.")

@@ -1,38 +1,20 @@
-"""How the students of `distill_ablations` are trained: with LDT less one part, or with other uses of privileged data."""
+"""Targets that never change: other uses of the same privileged data than LDT.
 
-from collections.abc import Iterator
+A fixed random teacher, whose coefficient is its own, and generalised distillation (Lopez-Paz et al., 2016), whose teacher
+learns to predict the label from the privileged data and whose softened predictions the student imitates.
+"""
 
 import torch
 from torch import Tensor, nn
 
 from craik.distill import GatedSquaredError
-from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
-from craik.experiments.distill.mujoco import run as distill_mujoco
-from craik.experiments.distill.mujoco.settings import PRINTED
-from craik.experiments.distill.steps import ordinary_steps, rounds_of, shuffled
+from craik.experiments.distill.ablations.variants import Trial
+from craik.experiments.distill.bodies import Training, label_loss, make_teacher
+from craik.experiments.distill.training import ordinary_steps, shuffled
 from craik.nn.convolutions import trajectory_network
 from craik.tasks.bodies.quantiles import BINS
 from craik.tasks.bodies.rollouts import STEPS
 from craik.tasks.privileged import Part
-
-
-def train_ablated(settings: distill_mujoco.Config, student: nn.Sequential, data: Part, trial: Trial) -> Iterator[int]:
-    """Train a student in place with LDT or an ablation of it; yield after every round."""
-    examples = with_other_trajectories(data, trial.variant, torch.Generator().manual_seed(settings.seed + 2**35))
-    printed = PRINTED[settings.environments[0]]
-    splitting = "redrawn" if trial.variant == "redrawn" else "fixed"
-    distillation = distill_mujoco.make_distillation(settings, student, examples, printed, splitting)
-    take = distillation.student_steps if trial.variant == "untrained" else distillation.step
-    yield from rounds_of(take, settings.rounds, settings.student_steps)
-
-
-def train_other(settings: distill_mujoco.Config, student: nn.Sequential, data: Part, trial: Trial) -> Iterator[int]:
-    """Train a student in place on all examples with targets that never change; yield after every round."""
-    generator = torch.Generator().manual_seed(settings.seed + 2**32)
-    optimizer = torch.optim.Adam(student.parameters(), settings.student_lr)
-    batches = shuffled(torch.arange(len(data.y)), settings.batch, generator)
-    losses = losses_of(settings, student, data, trial)
-    yield from ordinary_steps(losses, batches, optimizer, settings.rounds * settings.student_steps, settings.student_steps)
 
 
 class Losses:
@@ -43,7 +25,7 @@ class Losses:
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Return the label losses (b,)."""
-        return distill_mujoco.label_loss(self.student(self.data.x[rows]), self.data.y[rows])
+        return label_loss(self.student(self.data.x[rows]), self.data.y[rows])
 
 
 class RandomTeacherLosses(Losses):
@@ -63,7 +45,7 @@ class RandomTeacherLosses(Losses):
                 hidden[name] = x
         with torch.no_grad():
             targets = self.teacher(self.data.privileged[rows])
-        return distill_mujoco.label_loss(x, self.data.y[rows]) + self.coefficient * self.loss(hidden, targets)
+        return label_loss(x, self.data.y[rows]) + self.coefficient * self.loss(hidden, targets)
 
 
 class SoftLabelLosses(Losses):
@@ -78,34 +60,34 @@ class SoftLabelLosses(Losses):
         prediction = self.student(self.data.x[rows])
         imitation = -(self.soft[rows] * prediction.log_softmax(1)).sum(1)
         share = self.trial.imitation
-        return (1 - share) * distill_mujoco.label_loss(prediction, self.data.y[rows]) + share * imitation
+        return (1 - share) * label_loss(prediction, self.data.y[rows]) + share * imitation
 
 
-def losses_of(settings: distill_mujoco.Config, student: nn.Sequential, data: Part, trial: Trial) -> Losses:
+def losses_of(config: Training, student: nn.Sequential, data: Part, trial: Trial) -> Losses:
     """Return the losses of a variant without a meta-step."""
     if trial.variant == "random-teacher":
-        teacher = distill_mujoco.make_teacher(settings, data.privileged.shape[2])
+        teacher = make_teacher(config, data.privileged.shape[2])
         return RandomTeacherLosses(student, data, teacher, trial.coefficient)
     if trial.variant == "generalised":
-        return SoftLabelLosses(student, data, soft_labels(settings, data, trial.temperature), trial)
+        return SoftLabelLosses(student, data, soft_labels(config, data, trial.temperature), trial)
     return Losses(student, data)
 
 
-def soft_labels(settings: distill_mujoco.Config, data: Part, temperature: float) -> Tensor:
+def soft_labels(config: Training, data: Part, temperature: float) -> Tensor:
     """Return softmax(f(x*) / T) of a network that was trained to predict the label from the privileged data.
 
     It has the teacher's layers and stops where its loss on a tenth of the examples, held out, was least.
     """
-    generator = torch.Generator().manual_seed(settings.seed + 2**33)
-    shape = (data.privileged.shape[2], STEPS, settings.teacher_channels, settings.teacher_hidden, BINS)
+    generator = torch.Generator().manual_seed(config.seed + 2**33)
+    shape = (data.privileged.shape[2], STEPS, config.teacher_channels, config.teacher_hidden, BINS)
     network = trajectory_network(*shape, generator)
-    optimizer = torch.optim.Adam(network.parameters(), settings.student_lr)
+    optimizer = torch.optim.Adam(network.parameters(), config.student_lr)
     order = torch.randperm(len(data.y), generator=generator)
     held, rest = order[: len(order) // 10], order[len(order) // 10 :]
     batches = shuffled(rest, 64, generator)
 
     def losses(rows: Tensor) -> Tensor:
-        return distill_mujoco.label_loss(network(data.privileged[rows]), data.y[rows])
+        return label_loss(network(data.privileged[rows]), data.y[rows])
 
     best, soft = float("inf"), torch.zeros(0)
     for _ in range(20):
@@ -115,7 +97,7 @@ def soft_labels(settings: distill_mujoco.Config, data: Part, temperature: float)
         network.eval()
         with torch.no_grad():
             logits = network(data.privileged)
-        loss = float(distill_mujoco.label_loss(logits[held], data.y[held]).mean())
+        loss = float(label_loss(logits[held], data.y[held]).mean())
         if loss < best:
             best, soft = loss, (logits / temperature).softmax(1)
     return soft
