@@ -15,7 +15,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -24,9 +24,9 @@ from typing import Any, Literal
 
 from craik.lab.errors import LabError
 from craik.lab.experiment import load
-from craik.lab.running.provenance import Made, made_here
+from craik.lab.running.provenance.made import Made, made_here
+from craik.lab.running.provenance.source_tree import Code, source_digest
 from craik.lab.running.rowfiles import complete_row, encode
-from craik.lab.running.source_tree import Code, source_digest
 
 
 @dataclass(frozen=True)
@@ -93,24 +93,21 @@ def run_jobs(
     end = None if limit is None else time.monotonic() + limit
     try:
         while (waiting and not failures) or running:
-            if end is not None and time.monotonic() > end:
-                return
             while waiting and not failures and len(running) < processes:
                 running.append(_start(waiting.popleft()))
                 on_event(Event("started", running[-1].job.seed))
-            left = None if end is None else max(0.0, end - time.monotonic())
-            ready = wait([worker.connection for worker in running], left)
-            for worker in [worker for worker in running if worker.connection in ready]:
-                event = worker.next_event()
+            for worker, event in _heard(running, end):
                 on_event(event)
                 if event.kind == "advanced":
                     continue
                 running.remove(worker)
                 worker.end()
-                if event.kind == "finished" and event.made is not None:
-                    yield worker.job, event.made
-                else:
+                if event.made is None:
                     failures.append(event)
+                else:
+                    yield worker.job, event.made
+            if end is not None and time.monotonic() > end:
+                return
     finally:
         for worker in running:
             worker.process.terminate()
@@ -118,6 +115,14 @@ def run_jobs(
             worker.end()
     if failures:
         raise LabError(failures[0].text, failures[0].detail)
+
+
+def _heard(running: Sequence[_Running], end: float | None) -> Iterator[tuple[_Running, Event]]:
+    """What the workers say next, one event of each that has something to say; nothing where time is up."""
+    left = None if end is None else max(0.0, end - time.monotonic())
+    ready = wait([worker.connection for worker in running], left)
+    for worker in [worker for worker in running if worker.connection in ready]:
+        yield worker, worker.next_event()
 
 
 @dataclass(frozen=True)
