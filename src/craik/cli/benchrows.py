@@ -10,9 +10,9 @@ from typing import Any
 
 from craik.lab.errors import LabError
 from craik.lab.rows import Row
-from craik.lab.running.machine import hardware
-from craik.lab.running.provenance import now, versions
-from craik.lab.running.source_tree import code_of
+from craik.lab.running.provenance.machine import hardware
+from craik.lab.running.provenance.made import now, versions
+from craik.lab.running.provenance.source_tree import code_of
 from craik.lab.running.storage import write_atomically
 from craik.lab.showing.wording import interval, number
 

@@ -16,11 +16,11 @@ import pytest
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute
-from craik.lab.running.local import Event
 from craik.lab.running.plan import plan
+from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.runfiles import read_run
-from craik.lab.running.source_tree import Code
 from craik.lab.running.storage import LOCK, locked
+from craik.lab.running.worker import Event
 from fake_copies import edit, folder_of
 
 

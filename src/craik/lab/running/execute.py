@@ -18,15 +18,16 @@ from craik.lab.claims import judge
 from craik.lab.errors import Interrupted, UsageError
 from craik.lab.fields import values_of
 from craik.lab.rows import Row, Rows
-from craik.lab.running.local import Event, Job, OnEvent, run_jobs
-from craik.lab.running.machine import cores
+from craik.lab.running.local import run_jobs
 from craik.lab.running.plan import Plan
+from craik.lab.running.provenance.machine import cores
+from craik.lab.running.provenance.source_tree import Code, code_of
 from craik.lab.running.recovering import of_other_sources, older_ones, recover, store
 from craik.lab.running.rowfiles import read_rows
 from craik.lab.running.run import Judged, Run, seconds_of
 from craik.lab.running.runfiles import keep
-from craik.lab.running.source_tree import Code, code_of
 from craik.lab.running.storage import LOCK, ensure_writable, locked
+from craik.lab.running.worker import Event, Job, OnEvent
 
 
 @dataclass

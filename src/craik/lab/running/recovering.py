@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from craik.lab.rows import Row
-from craik.lab.running.local import Event, OnEvent
 from craik.lab.running.plan import Plan
+from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
 from craik.lab.running.rowfiles import ROWS, Recorded, read_rows, write_rows
 from craik.lab.running.run import OLDER, Run
 from craik.lab.running.runfiles import keep, read_run
-from craik.lab.running.source_tree import Code
+from craik.lab.running.worker import Event, OnEvent
 
 
 def recover(plan: Plan, folder: Path, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:

@@ -15,11 +15,11 @@ from typing import Literal
 
 from craik.lab.claims import JudgedClaim, Verdict
 from craik.lab.rows import Row, Rows
-from craik.lab.running.machine import Machine
-from craik.lab.running.provenance import Made
+from craik.lab.running.provenance.machine import Machine
+from craik.lab.running.provenance.made import Made
+from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
 from craik.lab.running.rowfiles import ROWS, read_rows
-from craik.lab.running.source_tree import Code
 
 OLDER = "older"
 """The folder below a run's that holds what another source made."""

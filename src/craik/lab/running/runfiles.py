@@ -9,11 +9,11 @@ from typing import Any
 
 from craik.lab.claims import JudgedClaim
 from craik.lab.errors import LabError, UsageError
-from craik.lab.running.machine import Machine
-from craik.lab.running.provenance import Made
+from craik.lab.running.provenance.machine import Machine
+from craik.lab.running.provenance.made import Made
+from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
 from craik.lab.running.run import Judged, Picture, Run, Witness
-from craik.lab.running.source_tree import Code
 from craik.lab.running.storage import write_atomically
 
 FORMAT = 2
@@ -94,8 +94,9 @@ def _nested(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(content: dict[str, Any]) -> tuple[Recipe, tuple[Made, ...], float, tuple[Witness, ...]]:
-    facts = {one.name: content[one.name] for one in dataclasses.fields(Recipe)}
-    recipe = Recipe(**{**facts, "settings": tuple(facts["settings"])})
+    facts: dict[str, Any] = {one.name: content[one.name] for one in dataclasses.fields(Recipe)}
+    facts["settings"] = tuple(facts["settings"])
+    recipe = Recipe(**facts)
     made = tuple(Made(**_nested(entry)) for entry in content["made"])
     confirmed = tuple(Witness(**_nested({**one, "rows": tuple(one["rows"])})) for one in content["confirmed"])
     return recipe, made, content["wall_seconds"], confirmed

@@ -18,14 +18,15 @@ from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
 from craik.lab.rows import Row
 from craik.lab.running.comparing import compare
-from craik.lab.running.local import Job, OnEvent, run_jobs
-from craik.lab.running.machine import machine
-from craik.lab.running.provenance import Made, now
+from craik.lab.running.local import run_jobs
+from craik.lab.running.provenance.machine import machine
+from craik.lab.running.provenance.made import Made, now
+from craik.lab.running.provenance.source_tree import Code, code_of
 from craik.lab.running.rowfiles import ROWS, read_partial, read_rows
 from craik.lab.running.run import Run, Witness
 from craik.lab.running.runfiles import find_runs, keep, read_run
-from craik.lab.running.source_tree import Code, code_of
 from craik.lab.running.storage import locked
+from craik.lab.running.worker import Job, OnEvent
 
 
 @dataclass(frozen=True)

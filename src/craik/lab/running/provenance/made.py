@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from typing import Any
 
-from craik.lab.running.machine import Machine, machine
-from craik.lab.running.source_tree import Code, code_of
+from craik.lab.running.provenance.machine import Machine, machine
+from craik.lab.running.provenance.source_tree import Code, code_of
 
 
 @dataclass(frozen=True)

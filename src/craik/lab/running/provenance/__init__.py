@@ -1,0 +1,1 @@
+"""Where rows come from: which code on which machine, with what."""
