@@ -3,11 +3,11 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+from fake_copies import edit, folder_of
 
 from craik.lab import Experiment, Preset
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import Listing, listing, load
-from fake_copies import edit, folder_of
 
 
 def test_listing_the_folder_is_the_index(package):

@@ -4,9 +4,8 @@ import shutil
 import sys
 from pathlib import Path
 
-import pytest
-
 import fake_experiments
+import pytest
 
 
 @pytest.fixture
