@@ -11,7 +11,13 @@ from craik.lab.running.runfiles import find_runs
 ROOT = Path(__file__).parents[2]
 RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
 
-LARGE = {"agreement/linear/paper", "skips/timeline/quick", "spirals/mechanism/paper", "spirals/mechanism/quick"}
+LARGE = {
+    "agreement/linear/paper",
+    "distill/mujoco/quick,environments=Swimmer,Walker2d,Hopper,HalfCheetah",
+    "skips/timeline/quick",
+    "spirals/mechanism/paper",
+    "spirals/mechanism/quick",
+}
 """Records of the time before a record had to keep within 100 kB, by experiment and preset."""
 
 

@@ -149,11 +149,11 @@ def test_no_folder_no_run_no_sense(run, tmp_path):
     ("file", "content", "found"),
     [
         ("claims.json", '{"name": "counter-w', "JSONDecodeError"),
-        ("claims.json", "[]", r"Type\w*Error"),
+        ("claims.json", "[]", "TypeError: claims.json holds a list"),
         ("claims.json", '{"claims": []}', "KeyError: 'seeds'"),
         ("run.json", '{"format": 2}', "KeyError: 'name'"),
         ("run.json", '{"format": 1}', "format 1, not 2"),
-        ("run.json", "[]", r"Type\w*Error"),
+        ("run.json", "[]", "TypeError: run.json holds a list"),
     ],
 )
 def test_a_damaged_run_is_named(run, tmp_path, file, content, found):

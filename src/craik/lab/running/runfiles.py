@@ -27,11 +27,11 @@ def read_run(folder: Path) -> Run:
         LabError: its files cannot be read.
     """
     try:
-        content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        content = _object(folder / "run.json")
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}, not {FORMAT}")
         path = folder / "claims.json"
-        judged = _judged(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+        judged = _judged(_object(path)) if path.exists() else None
         return Run(folder, *_run(content), judged)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         found = f"{type(error).__name__}: {error}"
@@ -91,6 +91,13 @@ def _nested(entry: dict[str, Any]) -> dict[str, Any]:
     code = Code(**{one.name: entry.pop(one.name) for one in dataclasses.fields(Code)})
     machine = Machine(**{one.name: entry.pop(one.name) for one in dataclasses.fields(Machine)})
     return {**entry, "code": code, "machine": machine, "seeds": tuple(entry["seeds"])}
+
+
+def _object(path: Path) -> dict[str, Any]:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise TypeError(f"{path.name} holds a {type(content).__name__} instead of an object")
+    return content
 
 
 def _run(content: dict[str, Any]) -> tuple[Recipe, tuple[Made, ...], float, tuple[Witness, ...]]:
