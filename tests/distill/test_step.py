@@ -3,11 +3,11 @@ import inspect
 import io
 from dataclasses import fields, replace
 
+import distill_models as models
 import pytest
 import torch
 from torch import nn
 
-import distill_models as models
 from craik.distill import (
     SGD,
     Adam,
@@ -211,8 +211,8 @@ def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
         ({"split": Split(torch.ones(40, dtype=torch.bool), torch.arange(30, 40))}, r"rows.*integers.*training.*torch\.bool"),
         ({"split": Split(torch.arange(30), torch.arange(30.0, 40.0))}, r"rows.*integers.*validation.*torch\.float32"),
         ({"split": Split(torch.arange(30).view(5, 6), torch.arange(30, 40))}, r"one dimension.*training.*shape \(5, 6\)"),
-        ({"split": split_rows(40, 0.3, models.generator(1), "redraw")}, "`splitting` should be one of fixed, redrawn"),
-        ({"clip": -1.0}, r"`clip` should be positive\. Found -1\.0"),
+        ({"split": split_rows(40, 0.3, models.generator(1), "redraw")}, '`splitting` should be "fixed" or "redrawn"'),
+        ({"clip": -1.0}, r"`clip` should be positive and finite\. Found -1\.0"),
         ({"inner": SGD(0.1, 0.5), "moments": "student"}, "warm start.*Found no 'momentum_buffer' in Adam"),
         ({"examples": examples()._replace(privileged=models.randn(1, 39, 4))}, "one row for each example.*39"),
         ({"split": Split(torch.arange(0), torch.arange(40))}, "Found no training rows of 40"),
@@ -220,8 +220,8 @@ def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
         ({"batch_size": 29}, "batch_size=29 with 28 training rows"),
         ({"steps": 0}, "`steps` should be at least 1. Found 0"),
         ({"validation_size": 0}, "`validation_size` should be at least 1. Found 0"),
-        ({"moments": "warm"}, "`moments` should be one of fresh, student"),
-        ({"nonfinite": "ignore"}, "`nonfinite` should be one of raise, skip, zero"),
+        ({"moments": "warm"}, '`moments` should be "fresh" or "student"'),
+        ({"nonfinite": "ignore"}, '`nonfinite` should be "raise", "skip" or "zero"'),
         ({"inner": "adam"}, "`inner` should be an inner optimiser or 'student'"),
         ({"layers": ["4x"]}, "did you mean '3'|did you mean"),
         ({"meta_optimizer": torch.optim.SGD([nn.Parameter(torch.ones(1))], 0.1)}, "`meta_optimizer` should hold all trainable"),
