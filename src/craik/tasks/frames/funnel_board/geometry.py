@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from craik.tasks.frames.funnel_board.settings import SPACING_X, SPACING_Y, FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import SPACING_X, SPACING_Y, FunnelBoardSettings
 
 Outline = Float[np.ndarray, "vertices 2"]
 

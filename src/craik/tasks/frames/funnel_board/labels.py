@@ -8,7 +8,7 @@ the strip; of a sequence, the first frame that says something decides. On true f
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from craik.tasks.frames.funnel_board.settings import SPACING_X, FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import SPACING_X, FunnelBoardSettings
 from craik.tasks.frames.reading import NOTHING, as_shares
 
 STRIP = 1.25

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from craik.tasks.frames.funnel_board.geometry import PLATFORM_SIZE, Board, funnel_outlines, platform_outline, slider_outline
-from craik.tasks.frames.funnel_board.settings import FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import FunnelBoardSettings
 from craik.tasks.generation import Rejected
 from craik.tasks.simulators import import_pymunk
 

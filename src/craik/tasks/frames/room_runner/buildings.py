@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from craik.tasks.frames.room_runner.settings import RoomRunnerSettings
+from craik.tasks.frames.room_runner.presets import RoomRunnerSettings
 from craik.tasks.generation import Rejected
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from craik.tasks.frames.reading import NOTHING, as_shares
+from craik.tasks.frames.room_runner.presets import RoomRunnerSettings
 from craik.tasks.frames.room_runner.rendering import DRAWN_RADIUS, RUNNER
-from craik.tasks.frames.room_runner.settings import RoomRunnerSettings
 
 FAINT = 0.3
 """What is fainter than this does not count as runner."""

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from craik.tasks.frames.room_runner.buildings import Building, Room
-from craik.tasks.frames.room_runner.settings import RoomRunnerSettings
+from craik.tasks.frames.room_runner.presets import RoomRunnerSettings
 from craik.tasks.generation import Rejected
 from craik.tasks.simulators import import_pymunk
 

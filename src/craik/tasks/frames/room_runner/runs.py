@@ -6,7 +6,7 @@ from craik.tasks.frames.episodes import Episode, Simulation
 from craik.tasks.frames.room_runner import labels, rendering
 from craik.tasks.frames.room_runner.buildings import layout_vector, sample_building
 from craik.tasks.frames.room_runner.physics import simulate
-from craik.tasks.frames.room_runner.settings import PUBLISHED, RoomRunnerSettings
+from craik.tasks.frames.room_runner.presets import PUBLISHED, RoomRunnerSettings
 from craik.tasks.generation import Rejected
 
 VERSION = 1
