@@ -1,14 +1,11 @@
-"""Settings of the Room runner: the published ones and a small building."""
+"""What decides a Room runner: the building's geometry, the runner's physics, what is recorded; as published, and small."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class RoomRunnerSettings:
-    """What decides a building, the runner and the picture; the published values unless said otherwise.
-
-    Sources: thesis section 2.3.1; the rest from the released generator (docs/deviations.md, Worlds).
-    """
+class BuildingGeometry:
+    """How large a building is and how its rooms grow."""
 
     height: int = 16
     """Cells from the building's upper to its lower wall."""
@@ -16,10 +13,24 @@ class RoomRunnerSettings:
     """Cells from its left to its right wall."""
     margin: int = 5
     """The first room lies at least so many cells from every side."""
-    pixels_per_unit: int = 4
-    """Pixels along a cell: 64 x 64 pixels at 4."""
     branch_every: int = 8
     """Every so many rooms, counted from the first, one gets two rooms behind it instead of one."""
+
+    def __post_init__(self) -> None:
+        if self.margin < 0:
+            raise ValueError(f"`margin` should not be negative. Found {self.margin}.")
+        if self.branch_every < 1:
+            raise ValueError(f"`branch_every` should be at least 1. Found {self.branch_every}.")
+        least = 2 * self.margin + 4
+        if min(self.height, self.width) < least:
+            found = (self.height, self.width)
+            raise ValueError(f"`height` and `width` should be at least 2 margin + 4 = {least}. Found {found}.")
+
+
+@dataclass(frozen=True)
+class RunnerPhysics:
+    """What moves the runner, and how finely that is simulated."""
+
     force: float = 10.0
     """Along each axis towards the target, in rooms that are crossed directly; the runner's mass is 1."""
     exploring_force: float = 3.5
@@ -32,6 +43,23 @@ class RoomRunnerSettings:
     """Force against the motion, times the speed."""
     time_step: float = 0.1
     """Seconds a step."""
+
+    def __post_init__(self) -> None:
+        for name in ("force", "exploring_force", "acceleration_noise", "drag"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"`{name}` should not be negative. Found {getattr(self, name)}.")
+        if not self.time_step > 0:
+            raise ValueError(f"`time_step` should be positive. Found {self.time_step}.")
+        if not 0 <= self.direct_probability <= 1:
+            raise ValueError(f"`direct_probability` should lie in [0, 1]. Found {self.direct_probability}.")
+
+
+@dataclass(frozen=True)
+class WalkRecording:
+    """Which frames of a walk are kept, and how large."""
+
+    pixels_per_unit: int = 4
+    """Pixels along a cell: 64 x 64 pixels at 4."""
     frame_every: int = 3
     """Every so many steps make a frame."""
     max_steps: int = 300
@@ -40,31 +68,35 @@ class RoomRunnerSettings:
     """Steps that are shown after the runner's centre has entered the last room."""
 
     def __post_init__(self) -> None:
-        for name in ("pixels_per_unit", "branch_every", "frame_every", "max_steps"):
+        for name in ("pixels_per_unit", "frame_every", "max_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` should be at least 1. Found {getattr(self, name)}.")
-        for name in ("margin", "steps_after", "acceleration_noise", "force", "exploring_force", "drag"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"`{name}` should not be negative. Found {getattr(self, name)}.")
-        if not self.time_step > 0:
-            raise ValueError(f"`time_step` should be positive. Found {self.time_step}.")
-        if not 0 <= self.direct_probability <= 1:
-            raise ValueError(f"`direct_probability` should lie in [0, 1]. Found {self.direct_probability}.")
-        least = 2 * self.margin + 4
-        if min(self.height, self.width) < least:
-            found = (self.height, self.width)
-            raise ValueError(f"`height` and `width` should be at least 2 margin + 4 = {least}. Found {found}.")
+        if self.steps_after < 0:
+            raise ValueError(f"`steps_after` should not be negative. Found {self.steps_after}.")
+
+
+@dataclass(frozen=True)
+class RoomRunnerSettings:
+    """What decides a building, the runner and the picture; the published values unless said otherwise.
+
+    Sources: thesis section 2.3.1; the rest from the released generator (docs/deviations.md, Worlds).
+    """
+
+    geometry: BuildingGeometry = BuildingGeometry()
+    physics: RunnerPhysics = RunnerPhysics()
+    recording: WalkRecording = WalkRecording()
 
     @property
     def shape(self) -> tuple[int, int]:
         """Height and width of the picture, in pixels."""
-        return self.height * self.pixels_per_unit, self.width * self.pixels_per_unit
+        building, scale = self.geometry, self.recording.pixels_per_unit
+        return building.height * scale, building.width * scale
 
 
 PUBLISHED = RoomRunnerSettings()
 """Thesis section 2.3.1: pictures of 64 x 64 pixels."""
 
-SMALL = RoomRunnerSettings(height=10, width=10, margin=3)
+SMALL = RoomRunnerSettings(BuildingGeometry(height=10, width=10, margin=3))
 """10 x 10 cells, pictures of 40 x 40 pixels: for laptops."""
 
 PRESETS = {"published": PUBLISHED, "small": SMALL}

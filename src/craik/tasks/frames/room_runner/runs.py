@@ -16,7 +16,7 @@ random draws, here, in `craik.tasks.frames.drawing` or in `craik.tasks.generatio
 
 def sample(settings: RoomRunnerSettings, generator: np.random.Generator) -> Episode | Rejected:
     """Draw a building and let a runner walk through it."""
-    building = sample_building(settings, generator)
+    building = sample_building(settings.geometry, generator)
     if isinstance(building, Rejected):
         return building
     path = simulate(settings, building, generator)
