@@ -1,8 +1,8 @@
 import pytest
-import skips_oracles as oracles
 import torch
 from torch.distributions import Bernoulli, Normal
 
+import skips_oracles as oracles
 from craik import losses
 
 FRAME = (2, 3)

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from small_models import batch, make, squared
 from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, XorMask
+from small_models import batch, make, squared
 
 RULES = {
     "mean": Mean(),

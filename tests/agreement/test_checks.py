@@ -4,10 +4,10 @@ import warnings
 
 import pytest
 import torch
-from small_models import batch, make, squared
 from torch import nn
 
 from craik.agreement import Agreement, AndMask
+from small_models import batch, make, squared
 
 
 class TestBadInput:

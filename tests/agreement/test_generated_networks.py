@@ -1,12 +1,12 @@
 """Networks put together at random from every layer with formulas, with shared layers, in one call or in several."""
 
 import pytest
-import rules_oracles
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+import rules_oracles
 from craik.agreement import Agreement, AndMask, GeometricMean, XorMask
 
 CHANNELS, LENGTH, TOKENS = 4, 6, 7

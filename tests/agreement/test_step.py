@@ -3,11 +3,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_models import MODELS, batch, make, squared
 from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, XorMask
+from small_models import MODELS, batch, make, squared
 
 RULES = {
     "mean": Mean(),

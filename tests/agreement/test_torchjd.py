@@ -1,9 +1,9 @@
 import pytest
 import torch
-from small_models import batch, make, squared
 
 import oracles
 from craik.agreement import AndMask, GeometricMean, SandMask, combine, torchjd
+from small_models import batch, make, squared
 
 
 def test_an_aggregator_of_the_environments_gradients():

@@ -1,8 +1,8 @@
-import distill_models as models
-import distill_oracles as oracles
 import pytest
 import torch
 
+import distill_models as models
+import distill_oracles as oracles
 from craik.distill import GatedSquaredError, KullbackLeibler, SquaredError, Target
 
 SHAPES = {"a": (5, 4), "b": (5, 2, 3)}

@@ -1,14 +1,14 @@
 import copy
 from dataclasses import replace
 
-import distill_models as models
-import distill_oracles as oracles
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+import distill_models as models
+import distill_oracles as oracles
 from craik.distill import (
     SGD,
     Adam,

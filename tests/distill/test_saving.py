@@ -1,11 +1,11 @@
 import copy
 import sys
 
-import distill_models as models
 import pytest
 import torch
 from torch import nn
 
+import distill_models as models
 from craik.distill import SGD, Distillation, Examples, Unrolling, load_student, save_student, split_rows
 
 

@@ -3,11 +3,11 @@ import inspect
 import io
 from dataclasses import fields, replace
 
-import distill_models as models
 import pytest
 import torch
 from torch import nn
 
+import distill_models as models
 from craik.distill import (
     SGD,
     Adam,

@@ -4,12 +4,12 @@ from dataclasses import fields
 from typing import NamedTuple
 
 import pytest
-import skips_oracles as oracles
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+import skips_oracles as oracles
 from craik import losses
 from craik.schedules import Linear
 from craik.skips import Actions, Aligned, Dynamics, Fixed, Greedy, candidate_losses, match

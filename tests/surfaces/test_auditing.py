@@ -1,10 +1,10 @@
 import pytest
 import torch
-from small_models import batch, make, squared
 from torch import nn
 
 import oracles
 from craik.surfaces import Consistency, Subspace, audit
+from small_models import batch, make, squared
 
 
 def data(ids=(0, 0, 3, 3, 7, 7, 7)):

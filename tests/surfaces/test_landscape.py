@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from small_models import batch, make, squared
 from torch.autograd.functional import hessian, jacobian
 from torch.func import functional_call
 
 from craik.surfaces import landscape_of_functions, landscape_of_model
+from small_models import batch, make, squared
 
 DATA = batch(4, [0, 0, 3, 3, 7, 7, 7])
 

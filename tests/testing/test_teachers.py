@@ -1,8 +1,8 @@
-import distill_models as models
 import pytest
 import torch
 from torch import nn
 
+import distill_models as models
 from craik.distill import Target, TimeMixture, UnitsTeacher
 from craik.testing import check_teacher
 

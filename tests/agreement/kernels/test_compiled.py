@@ -5,13 +5,13 @@ import warnings
 
 import pytest
 import torch
-from small_models import batch, make, squared
 from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask, XorMask
 from craik.agreement.kernels import compiled
 from craik.agreement.kernels.compiled import BuildError, load
+from small_models import batch, make, squared
 
 needs_compiler = pytest.mark.skipif(
     not any(shutil.which(name) for name in ("cc", "gcc", "clang")), reason="there is no C compiler on the path"

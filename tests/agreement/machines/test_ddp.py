@@ -1,9 +1,9 @@
 """Several processes against one: the same masks, bit by bit; ranks that differ, and one that dies."""
 
-import distributed_workers as workers
 import pytest
 import torch
 
+import distributed_workers as workers
 from craik.agreement import Agreement, Statistics
 from craik.agreement.machines.ddp import pack_pairs, unpack_pairs
 from craik.agreement.onepass.sums import RunningSums

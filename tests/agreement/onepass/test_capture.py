@@ -8,10 +8,10 @@ import sys
 import weakref
 
 import torch
-from small_models import batch, make, squared
 from torch import nn
 
 from craik.agreement import Agreement, AndMask
+from small_models import batch, make, squared
 
 
 class TestTheModelStaysTheUsers:

@@ -4,7 +4,6 @@ import weakref
 
 import pytest
 import torch
-from small_models import Mlp, batch, make, squared
 from torch import nn
 
 import oracles
@@ -14,6 +13,7 @@ from craik.agreement.onepass.layers import formulas_of
 from craik.agreement.onepass.layerwise import covered_calls
 from craik.agreement.onepass.verification import check_against_autograd
 from craik.environments import partition
+from small_models import Mlp, batch, make, squared
 
 
 class TestCoupling:

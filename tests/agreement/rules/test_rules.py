@@ -1,10 +1,10 @@
 import pytest
-import rules_oracles
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
+import rules_oracles
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import (
     AndMask,

@@ -1,9 +1,9 @@
 import pytest
-import rules_oracles
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rules_oracles
 from craik.agreement.rules import SandMask, Statistics
 
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from temporal_oracles import temporal_mask
 
 from craik.agreement import TemporalAndMaskAdam, TemporalMask
+from temporal_oracles import temporal_mask
 
 
 @given(

@@ -1,7 +1,7 @@
-import distill_models as models
 import pytest
 import torch
 
+import distill_models as models
 from craik.distill import split_rows
 
 

@@ -1,6 +1,6 @@
-import distill_models as models
 import torch
 
+import distill_models as models
 from craik.distill.examples.streams import Stream
 
 

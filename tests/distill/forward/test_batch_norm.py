@@ -1,11 +1,11 @@
 import copy
 
-import distill_models as models
 import pytest
 import torch
 from torch import nn
 from torch.func import functional_call, vmap
 
+import distill_models as models
 from craik.distill.forward.batch_norm import BatchByBatch
 
 KINDS = {

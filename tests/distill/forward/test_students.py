@@ -1,9 +1,9 @@
-import distill_models as models
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
+import distill_models as models
 from craik.distill import (
     SGD,
     Adjoint,

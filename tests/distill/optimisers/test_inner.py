@@ -1,9 +1,9 @@
 from dataclasses import replace
 
-import distill_models as models
 import pytest
 import torch
 
+import distill_models as models
 from craik.distill import SGD, Adam, inner_from, state_from
 from craik.distill.optimisers.counterparts import rule_of
 from craik.params import parameters_of

@@ -4,11 +4,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import distill_models as models
 import pytest
 import torch
 from torch import nn
 
+import distill_models as models
 from craik.cli.bench import folder, load_package
 from craik.distill import (
     SGD,

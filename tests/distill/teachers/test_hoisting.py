@@ -1,8 +1,8 @@
-import distill_models as models
 import pytest
 import torch
 from torch import nn
 
+import distill_models as models
 from craik.distill import Target
 from craik.distill.teachers.hoisting import Hoisting, Teaching
 from craik.distill.teachers.signals import pack

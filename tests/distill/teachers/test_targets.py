@@ -1,9 +1,9 @@
-import distill_models as models
-import distill_oracles as oracles
 import pytest
 import torch
 from torch import nn
 
+import distill_models as models
+import distill_oracles as oracles
 from craik.distill import TimeMixture, UnitsTeacher
 from craik.distill.teachers.hoisting import Hoisting, Teaching
 

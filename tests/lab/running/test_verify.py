@@ -1,7 +1,6 @@
 import dataclasses
 
 import pytest
-from fake_copies import edit, folder_of, forget
 
 from craik.lab.errors import UsageError
 from craik.lab.experiment import load
@@ -10,6 +9,7 @@ from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
 from craik.lab.running.runfiles import keep, read_run
 from craik.lab.running.verify import verify
+from fake_copies import edit, folder_of, forget
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fake_copies import edit, folder_of
 
 from craik.lab.errors import LabError
 from craik.lab.experiment import load
@@ -13,6 +12,7 @@ from craik.lab.running.plan import plan
 from craik.lab.running.runfiles import keep
 from craik.lab.running.verify import verify
 from craik.lab.showing.pages import END, START, pages, write_pages
+from fake_copies import edit, folder_of
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
-import methods_oracles as oracles
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from small_models import batch, make, squared
 
+import methods_oracles as oracles
 from craik.methods.environments import pcgrad, pcgrad_gradients
+from small_models import batch, make, squared
 
 
 def seeded(seed):

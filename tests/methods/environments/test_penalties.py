@@ -1,14 +1,14 @@
 """Every penalty and its gradient against the literal formula; the theorems that penalties share."""
 
-import methods_oracles as oracles
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from small_models import batch, squared
 from torch import nn
 
+import methods_oracles as oracles
 from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
+from small_models import batch, squared
 
 
 def build():

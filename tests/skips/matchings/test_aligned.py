@@ -1,11 +1,11 @@
 import itertools
 
 import pytest
-import skips_oracles as oracles
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import skips_oracles as oracles
 from craik import losses
 from craik.skips import Aligned, Dynamics, Greedy, match
 from craik.trajectories import Trajectories

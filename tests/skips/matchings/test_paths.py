@@ -1,8 +1,8 @@
 import numpy as np
-import skips_oracles as oracles
 from hypothesis import given
 from hypothesis import strategies as st
 
+import skips_oracles as oracles
 from craik.skips.matchings.paths import cheapest_path
 
 

@@ -1,9 +1,9 @@
-import consistency_oracles as oracles
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import consistency_oracles as oracles
 from craik.surfaces import karcher_mean
 
 

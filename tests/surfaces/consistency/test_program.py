@@ -1,11 +1,11 @@
 """The quadratic program with one quadratic constraint against dense grids and scipy's constrained optimisation."""
 
-import consistency_oracles as oracles
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import consistency_oracles as oracles
 from craik.surfaces.consistency.program import NotPositiveError, Quadratic, maximise
 
 

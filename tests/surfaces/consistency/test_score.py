@@ -1,13 +1,13 @@
 import copy
 import math
 
-import consistency_oracles as oracles
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import consistency_oracles as oracles
 from craik.surfaces import (
     Ascent,
     Consistency,

@@ -1,7 +1,7 @@
-import distill_worlds_oracles as oracles
 import pytest
 import torch
 
+import distill_worlds_oracles as oracles
 from craik.tasks.boards.noisy_labels import noisy_labels
 
 

@@ -1,10 +1,10 @@
-import distill_worlds_oracles as oracles
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import distill_worlds_oracles as oracles
 from craik.tasks.bodies.quantiles import BINS, bin_errors, quantiles
 
 

@@ -2,10 +2,10 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from pinned import assert_pinned
 
 from craik.tasks.bodies import rollouts
 from craik.tasks.bodies.rollouts import STEPS, VERSION, collect
+from pinned import assert_pinned
 
 SIMULATED = all(find_spec(name) for name in ("gymnasium", "mujoco", "imageio"))
 needs_simulator = pytest.mark.skipif(not SIMULATED, reason="gymnasium, mujoco or imageio is not installed")

@@ -1,9 +1,9 @@
-import distill_worlds_oracles as oracles
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import distill_worlds_oracles as oracles
 from craik.distill import TimeMixture
 from craik.tasks.pictures.life import STEPS, life, next_board, oracle_logits
 

@@ -3,13 +3,13 @@
 import itertools
 
 import pytest
-import rules_oracles
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
 import oracles
+import rules_oracles
 from craik.agreement import Agreement, AndMask, Combined, GeometricMean
 from craik.agreement.onepass.layers import linear
 

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pinned import assert_pinned, assert_same_episodes
 
 from craik.tasks.frames.reading import NOTHING, read_sequence
 from craik.tasks.frames.room_runner import PUBLISHED, SMALL, RunnerPhysics, generate, read_frames, runner_in_pixels
 from craik.tasks.frames.room_runner.labels import room_masses
 from craik.tasks.frames.room_runner.runs import VERSION
+from pinned import assert_pinned, assert_same_episodes
 
 
 @pytest.fixture(scope="module")
