@@ -1,7 +1,7 @@
 """What `make docs` adds to the pages of this folder: the README, the changelog, each experiment's README, the API of each room.
 
 Links that lead out of the folder are turned to the generated pages; a link to a source file becomes its name, as the site
-holds no sources. The navigation is made from the listings.
+holds no sources. The navigation is made from the listings: pages named as a room are its system's.
 """
 
 import ast
@@ -24,6 +24,7 @@ ROOMS = sorted(path for path in SOURCE.iterdir() if path.stem not in {"__init__"
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the generated pages, and makes the navigation."""
     guides = sorted(file.src_uri for file in files.documentation_pages())
+    systems = [uri for uri in guides if uri.removesuffix(".md") in {room.stem for room in ROOMS}]
     pages = {"index.md": ROOT / "README.md", "changelog.md": ROOT / "CHANGELOG.md", "contributing.md": ROOT / "CONTRIBUTING.md"}
     experiments: dict[str, list[str]] = {}
     for readme in sorted(SOURCE.glob("experiments/*/*/README.md")):
@@ -37,8 +38,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         rooms.append(f"api/{room.stem}.md")
         files.append(File.generated(config, rooms[-1], content=api_of(room)))
     config.nav = [
-        "index.md",
-        {"Guides": guides},
+        {"Start here": "index.md"},
+        {"Systems": systems},
+        {"Guides": [uri for uri in guides if uri not in systems]},
         {"Experiments": [{family.capitalize(): uris} for family, uris in experiments.items()]},
         {"API": rooms},
         {"Project": ["changelog.md", "contributing.md"]},
@@ -54,15 +56,31 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def api_of(room: Path) -> str:
-    """A page for each room: what its door gives, then every module as its docstrings say it."""
+    """A page for each room: what its door gives, the modules that hold it, then the others, as their docstrings say it."""
     paths = [room] if room.is_file() else sorted(room.rglob("*.py"))
     names = [".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__") for path in paths]
-    door = [f"- [`{name}`][{place}]" for name, place in imported(names[0]).items()] if room.is_dir() else []
+    given = imported(names[0]) if room.is_dir() else {}
+    door = [f"- [`{name}`][{place}]: {summary(place)}" for name, place in given.items()]
+    homes = {place.rpartition(".")[0] for place in given.values()}
     head = f"# craik.{room.stem}\n\n{docstring(paths[0] if room.is_file() else room / '__init__.py')}\n\n"
     if door:
         head += f"`from craik.{room.stem} import ...` gives\n\n" + "\n".join(door) + "\n\n"
     modules = [name for name in names if room.is_file() or name != f"craik.{room.stem}"]
+    modules.sort(key=lambda name: name not in homes)
     return head + "\n".join(f"::: {name}\n" for name in modules)
+
+
+def summary(place: str) -> str:
+    """The first line of what is said about a name: the docstring of a function or class, the string below a constant."""
+    module, _, name = place.rpartition(".")
+    nodes = body_of(module)
+    for node, below in zip(nodes, [*nodes[1:], ast.Pass()], strict=True):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+        if isinstance(node, ast.Assign | ast.AnnAssign) and name in ast.unparse(node).partition("=")[0].split(":")[0].split():
+            said = below.value if isinstance(below, ast.Expr) else None
+            return str(said.value).partition("\n")[0] if isinstance(said, ast.Constant) else ""
+    return ""
 
 
 def docstring(path: Path) -> str:
@@ -86,11 +104,18 @@ def defined(module: str, name: str, above: tuple[str, ...]) -> str:
 @cache
 def imports_of(module: str) -> dict[str, str]:
     """The names that a module itself imports from craik, each with the place it names."""
+    imports = [
+        node for node in body_of(module) if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("craik.")
+    ]
+    return {alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+
+
+@cache
+def body_of(module: str) -> list[ast.stmt]:
+    """A module's statements."""
     base = SOURCE.parent.joinpath(*module.split("."))
     file = next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
-    nodes = ast.parse(file.read_text(encoding="utf-8")).body if file else []
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("craik.")]
-    return {alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+    return ast.parse(file.read_text(encoding="utf-8")).body if file else []
 
 
 def generated(readme: Path) -> str:

@@ -25,6 +25,7 @@ INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 # [text](target), ![text](target "title"), [name]: target, <img src="target">, <a href="target">
 LINK = re.compile(r"""\]\(\s*<?([^\s<>)]+)|^\[[^\]\n]+\]:\s*<?([^\s<>]+)|\b(?:src|href)=["']([^"']+)["']""", re.M)
 NAME = re.compile(r"craik(?:\.[A-Za-z_]\w*)+")
+MOVED = re.compile(r"^\| *old *\| *new *\|\n(?:\|.*(?:\n|\Z))*", re.M)  # the changelog's table: only its new names still exist
 
 
 class Block(NamedTuple):
@@ -97,8 +98,13 @@ def dead_links(page: Path, text: str) -> list[str]:
 
 def unknown_names(text: str) -> list[str]:
     """Names of craik in backticks, with or without a call's parentheses, that cannot be imported."""
-    mentioned = {match[1].split("(")[0].strip() for match in INLINE_CODE.findall(prose(text))}
+    mentioned = {match[1].split("(")[0].strip() for match in INLINE_CODE.findall(prose(without_old(text)))}
     return sorted(name for name in mentioned if NAME.fullmatch(name) and not resolves(name))
+
+
+def without_old(text: str) -> str:
+    """A text whose tables of old and new names have lost their first column."""
+    return MOVED.sub(lambda table: re.sub(r"^\|[^|]*", "", table[0], flags=re.M), text)
 
 
 def resolves(name: str) -> bool:
@@ -185,3 +191,9 @@ def test_dead_links_are_found(tmp_path):
 def test_unknown_names_are_found():
     right = "`craik.agreement.Agreement.backward(losses, ids)` `craik.agreement.rules` `craik run` craik.nothing"
     assert unknown_names(f"{right} ``craik.agreement.Agremeent``") == ["craik.agreement.Agremeent"]
+
+
+def test_old_names_may_be_gone_in_the_changelog_s_table_alone():
+    table = "| old | new |\n|---|---|\n| `craik.gone` | `craik.agreement` |\n| `craik.past`: `x` | `craik.wrong` |\n"
+    assert unknown_names(f"`craik.text`\n\n{table}\n`craik.after`") == ["craik.after", "craik.text", "craik.wrong"]
+    assert unknown_names(table.replace("old", "method")) == ["craik.gone", "craik.past", "craik.wrong"]
