@@ -109,7 +109,7 @@ class Agreement:
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
 
-        def finish(name: str, sums: RunningSums) -> None:
+        def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
             gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
             shares[name] = survivors / gradients[name].numel()
 
