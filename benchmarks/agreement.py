@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import torch
-from craik_benchmarks.masks.methods import PLAIN, Method, NotRunError, methods
+from craik_benchmarks.masks.methods import PLAIN, Method, methods
 from craik_benchmarks.masks.problem import Problem
 from craik_benchmarks.masks.reference import Reference, Score, reference, score
 from craik_benchmarks.masks.targets import judged
 from craik_benchmarks.masks.workloads import WORKLOADS
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
+from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
 from torch import Generator
 

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import torch
 from craik_benchmarks.measuring.memory import added_peak, in_fresh_process, supported
+from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.timing import interleaved, ratio, seconds, threads
-from craik_benchmarks.unrolls.methods import PLAIN, Compute, Method, NotRunError, methods
+from craik_benchmarks.unrolls.methods import PLAIN, Compute, Method, methods
 from craik_benchmarks.unrolls.problem import Unrolling, unrolling
 from torch import Generator, Tensor
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
+from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads, turn
-from craik_benchmarks.optimisers.methods import FUSED, Method, NotRunError, methods
+from craik_benchmarks.optimisers.methods import FUSED, Method, methods
 from craik_benchmarks.optimisers.workloads import WORKLOADS, parameters
 from torch import Generator, Tensor
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from craik_benchmarks.measuring.timing import Step
 
-from craik.lab.errors import LabError
+from craik.lab import LabError
 
 CHILD = """\
 import json, sys

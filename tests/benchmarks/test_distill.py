@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from craik_benchmarks.unrolls.methods import PLAIN, Method, NotRunError, methods
+from craik_benchmarks.measuring.peers import NotRunError
+from craik_benchmarks.unrolls.methods import PLAIN, Method, methods
 from craik_benchmarks.unrolls.ours import prepare_with
 from craik_benchmarks.unrolls.problem import unrolling
 from torch import nn

@@ -7,7 +7,7 @@ import pytest
 from craik_benchmarks.measuring import memory
 
 from craik.cli.bench import folder
-from craik.lab.errors import LabError
+from craik.lab import LabError
 
 pytestmark = pytest.mark.skipif(not memory.supported(), reason="this system has no high-water mark to reset")
 

@@ -3,10 +3,11 @@ import sys
 
 import pytest
 import torch
-from craik_benchmarks.masks.methods import EXTRA, PLAIN, NotRunError, methods, require_memory
+from craik_benchmarks.masks.methods import PLAIN, methods, require_memory
 from craik_benchmarks.masks.methods.authors_loop import float_and_mask
 from craik_benchmarks.masks.rule import and_mask
 from craik_benchmarks.masks.workloads import WORKLOADS
+from craik_benchmarks.measuring.peers import NotRunError
 
 import oracles
 
@@ -73,7 +74,7 @@ def test_a_missing_peer_says_how_to_get_it(name, monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(NotRunError, match="craik\\[bench\\]") as refusal:
         methods()[name].prepare(WORKLOADS["mlp-34"](True, 0), 1)
-    assert str(refusal.value) == EXTRA
+    assert str(refusal.value) == "not installed: pip install 'craik[bench]'"
 
 
 def test_what_does_not_fit_is_refused(monkeypatch):

@@ -73,6 +73,12 @@ def test_an_expert_that_is_there_is_trained_on(collected, tmp_path):
     assert seen.played[0].steps == 110
 
 
+@pytest.mark.parametrize("option", [{"steps": 0}, {"minutes": 0.0}, {"minutes": float("nan")}])
+def test_a_training_takes_steps_and_minutes(collected, option):
+    with pytest.raises(UsageError, match=f"--{next(iter(option))} must be"):
+        collected(**option)
+
+
 @pytest.mark.parametrize("name", [None, "none.pt"])
 def test_there_must_be_one_to_train_on(collected, tmp_path, name):
     with pytest.raises(UsageError, match="--further goes on from an expert"):

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_copies import edit, package
 
 from craik import cli
 from craik.lab import experiment as discovery
+from fake_copies import edit, package
 
 __all__ = ["package"]
 

@@ -65,10 +65,10 @@ def test_what_is_out_of_range_is_refused_unless_its_sentence_says_what_it_means(
 )
 def test_what_is_too_large_or_does_not_fit_the_rest_is_refused(name, changes):
     with pytest.raises(ValueError, match=r"should .*Found "):
-        replace(load(name).presets["quick"], **changes)
+        replace(load(name).presets["quick"].config, **changes)
 
 
 def test_the_command_line_reads_every_field_of_every_experiment():
-    for name in names():
+    for name in (one.name for one in listing()):
         for setting in settings_of(load(name).config):
             assert parse_value(setting, written(setting.default)) == setting.default

@@ -3,11 +3,11 @@ import sys
 from dataclasses import dataclass
 
 import pytest
-from fake_copies import edit, folder_of
 
 from craik.lab import Experiment, Preset
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import Listing, listing, load
+from fake_copies import edit, folder_of
 
 
 def test_listing_the_folder_is_the_index(package):
@@ -64,6 +64,18 @@ def test_a_folder_without_an_experiment_is_named(package):
         load("drunkard", package)
 
 
+def test_a_name_that_only_an_import_would_tell_is_refused(package):
+    edit(package, "drunkard/__init__.py", 'name="drunkard"', "name=NAME")
+    with pytest.raises(LabError, match=r"drunkard/__init__.py must say Experiment\(name=...\) in quotes"):
+        listing(package)
+
+
+def test_a_module_that_raises_is_a_sentence(package):
+    edit(package, "drunkard/__init__.py", "import random", "1 / 0")
+    with pytest.raises(LabError, match=r"drunkard must not raise when imported, but found ZeroDivisionError: division by zero"):
+        load("drunkard", package)
+
+
 def test_a_missing_dependency_is_a_sentence(package):
     edit(package, "drunkard/__init__.py", "import random", "import a_package_that_nobody_has")
     with pytest.raises(LabError, match="a_package_that_nobody_has"):
@@ -86,6 +98,11 @@ class Other:
 def test_the_presets_are_of_one_class(presets, found):
     with pytest.raises(ValueError, match=found):
         Experiment(name="x", title="", reproduces="", presets=presets, run=lambda config: iter(()))
+
+
+def test_a_config_without_a_seed_is_refused():
+    with pytest.raises(ValueError, match=r"a field seed, but found object; add `seed: int = 0`"):
+        Preset(object(), 1)
 
 
 @pytest.mark.parametrize(("arguments", "found"), [({"seeds": 0}, "found 0"), ({"seeds": 1, "tolerance": -1.0}, "found -1")])

@@ -4,8 +4,9 @@ import shutil
 import sys
 from pathlib import Path
 
-import fake_experiments
 import pytest
+
+import fake_experiments
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ FIELDS = sorted(path.name for path in FOLDER.iterdir() if (path / "__init__.py")
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_the_page_has_the_table_of_the_field(field):
-    assert table(field) in (ROOT / "docs" / "methods.md").read_text()
+    assert table(field) in (ROOT / "docs" / "methods.md").read_text(), f"docs/methods.md should hold:\n{table(field)}"
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -24,4 +24,4 @@ def test_every_paper_is_complete(field):
 
 
 def test_the_methods_with_environments():
-    assert set(papers("environments")) == {"irm", "vrex", "iga", "fishr", "pcgrad"}
+    assert set(papers("environments")) >= {"irm", "vrex", "iga", "fishr", "pcgrad"}

@@ -1,25 +1,16 @@
 """The methods that are compared: one file each, which defines `METHOD`; the listing of this folder is the index."""
 
-import importlib
-import pkgutil
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from types import ModuleType
 from typing import Any
 
 from craik_benchmarks.masks.problem import Problem
 from craik_benchmarks.measuring.memory import available
+from craik_benchmarks.measuring.peers import NotRunError, listed, versioned
 from craik_benchmarks.measuring.timing import Step
 
-EXTRA = "not installed: pip install 'craik[bench]'"
 PLAIN = "plain"
 """The denominator's key."""
-
-
-class NotRunError(Exception):
-    """A method cannot run on a problem; the message says why."""
 
 
 def _no_chunks(problem: Problem) -> Sequence[int]:
@@ -55,31 +46,12 @@ class Method:
     @property
     def version(self) -> str:
         """The package with its version."""
-        try:
-            return f"{self.package} {version(self.package)}"
-        except PackageNotFoundError:
-            return ""
+        return versioned(self.package)
 
 
 def methods() -> dict[str, Method]:
     """Return all methods by the names of their files: the denominator first, then ours, then the others by name."""
-    files = [module.name for module in pkgutil.iter_modules(__path__)]
-    files.sort(key=lambda name: (name != PLAIN, name != "craik", name))
-    return {name: importlib.import_module(f"{__name__}.{name}").METHOD for name in files}
-
-
-def installed(module: str) -> ModuleType:
-    """Import a peer, or say how to get it.
-
-    Raises:
-        NotRunError: the peer is missing.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a peer says of its own dependencies while it is imported
-            return importlib.import_module(module)
-    except ImportError:
-        raise NotRunError(EXTRA) from None
+    return listed(__path__, __name__, PLAIN, "craik")
 
 
 def require_memory(problem: Problem, rows: int, stacks: int) -> None:

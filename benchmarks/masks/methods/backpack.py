@@ -2,9 +2,10 @@
 
 import warnings
 
-from craik_benchmarks.masks.methods import Method, NotRunError, installed, require_memory
+from craik_benchmarks.masks.methods import Method, require_memory
 from craik_benchmarks.masks.problem import Problem
 from craik_benchmarks.masks.rule import and_mask
+from craik_benchmarks.measuring.peers import NotRunError, installed
 from craik_benchmarks.measuring.timing import Step
 from torch import nn
 

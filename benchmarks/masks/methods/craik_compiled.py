@@ -2,9 +2,10 @@
 
 import warnings
 
-from craik_benchmarks.masks.methods import Method, NotRunError
+from craik_benchmarks.masks.methods import Method
 from craik_benchmarks.masks.methods.craik import paths
 from craik_benchmarks.masks.problem import Problem
+from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.timing import Step
 
 from craik.agreement import Agreement, AndMask, Record

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from craik_benchmarks.masks.methods import Method, installed, require_memory
+from craik_benchmarks.masks.methods import Method, require_memory
 from craik_benchmarks.masks.problem import Problem
 from craik_benchmarks.masks.rule import and_mask
+from craik_benchmarks.measuring.peers import installed
 from craik_benchmarks.measuring.timing import Step
 from torch import Tensor
 

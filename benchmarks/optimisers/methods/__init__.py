@@ -1,18 +1,12 @@
 """The optimisers that are compared: one file each, which defines `METHOD`; the listing of this folder is the index."""
 
-import importlib
-import pkgutil
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
+from craik_benchmarks.measuring.peers import listed, versioned
 from craik_benchmarks.optimisers.literal import Make, agrees
 
 FUSED = "adam_fused"
 """The denominator's key."""
-
-
-class NotRunError(Exception):
-    """An optimiser cannot run here; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +28,7 @@ class Method:
     @property
     def version(self) -> str:
         """The package with its version."""
-        try:
-            return f"{self.package} {version(self.package)}"
-        except PackageNotFoundError:
-            return ""
+        return versioned(self.package)
 
     def exact(self, workload: str, small: bool, seed: int) -> bool | None:
         """Tell whether ours equals the literal algorithm; peers compute something else and have no answer."""
@@ -46,6 +37,4 @@ class Method:
 
 def methods() -> dict[str, Method]:
     """Return all methods by the names of their files: the denominator first, then ours, then the others by name."""
-    files = [module.name for module in pkgutil.iter_modules(__path__)]
-    files.sort(key=lambda name: (name != FUSED, not name.startswith("craik"), name))
-    return {name: importlib.import_module(f"{__name__}.{name}").METHOD for name in files}
+    return listed(__path__, __name__, FUSED, "craik")

@@ -1,13 +1,9 @@
 """The methods that are compared: one file each, which defines `METHOD`; the listing of this folder is the index."""
 
-import importlib
-import pkgutil
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from types import ModuleType
 
+from craik_benchmarks.measuring.peers import listed, versioned
 from craik_benchmarks.unrolls.problem import Unrolling
 from torch import Tensor
 
@@ -16,10 +12,6 @@ PLAIN = "plain"
 
 Compute = Callable[[], list[Tensor]]
 """What is timed: one meta-gradient, by the problem's leaves."""
-
-
-class NotRunError(Exception):
-    """A method cannot run here; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -47,28 +39,9 @@ class Method:
     @property
     def version(self) -> str:
         """The package with its version."""
-        try:
-            return f"{self.package} {version(self.package)}"
-        except PackageNotFoundError:
-            return ""
+        return versioned(self.package)
 
 
 def methods() -> dict[str, Method]:
     """Return all methods by the names of their files: the denominator first, then ours, then the others by name."""
-    files = [module.name for module in pkgutil.iter_modules(__path__)]
-    files.sort(key=lambda name: (name != PLAIN, not name.startswith("craik"), name))
-    return {name: importlib.import_module(f"{__name__}.{name}").METHOD for name in files}
-
-
-def installed(module: str) -> ModuleType:
-    """Import a peer, or say how to get it.
-
-    Raises:
-        NotRunError: the peer is missing.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what a peer says of its own dependencies while it is imported
-            return importlib.import_module(module)
-    except ImportError:
-        raise NotRunError(f"not installed: pip install {module}, with torch's version held by constraints.txt") from None
+    return listed(__path__, __name__, PLAIN, "craik")

@@ -1,14 +1,15 @@
 """higher: its patched copy of the student and its differentiable optimiser, as its documentation does."""
 
 import torch
-from craik_benchmarks.unrolls.methods import Compute, Method, installed
+from craik_benchmarks.measuring.peers import installed
+from craik_benchmarks.unrolls.methods import Compute, Method
 from craik_benchmarks.unrolls.problem import Unrolling
 from torch import Tensor
 
 
 def prepare(problem: Unrolling) -> Compute:
     """Return the meta-gradient by ``higher.innerloop_ctx``."""
-    higher = installed("higher")
+    higher = installed("higher", "pip install higher, with torch's version held by constraints.txt")
     optimizer = torch.optim.SGD(
         problem.student.parameters(), problem.lr, momentum=problem.momentum, weight_decay=problem.weight_decay
     )

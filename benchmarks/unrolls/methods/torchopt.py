@@ -1,14 +1,15 @@
 """TorchOpt: its meta-optimiser over the student, whose state is put back afterwards."""
 
 import torch
-from craik_benchmarks.unrolls.methods import Compute, Method, installed
+from craik_benchmarks.measuring.peers import installed
+from craik_benchmarks.unrolls.methods import Compute, Method
 from craik_benchmarks.unrolls.problem import Unrolling
 from torch import Tensor
 
 
 def prepare(problem: Unrolling) -> Compute:
     """Return the meta-gradient by ``torchopt.MetaSGD``."""
-    torchopt = installed("torchopt")
+    torchopt = installed("torchopt", "pip install torchopt, with torch's version held by constraints.txt")
 
     def compute() -> list[Tensor]:
         optimizer = torchopt.MetaSGD(

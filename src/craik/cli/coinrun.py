@@ -79,10 +79,10 @@ def collect(options: argparse.Namespace) -> dict[str, str]:
     counts = {name: getattr(options, name) for name in ("levels", "states", "validation", "test", "mode", "seed")}
     try:
         wanted = collecting.Collection(**counts)
+        training = ppo.Training(options.steps, options.minutes, options.mode, options.seed)
     except CollectorError as error:
         raise UsageError(str(error)) from error
     _check_expert(options)
-    training = ppo.Training(steps=options.steps, minutes=options.minutes, mode=options.mode, seed=options.seed)
     try:
         python = interpreter.interpreter(options.cache or caching.default_folder(), options.python)
         expert = keeping.obtain(python, training, options.expert, options.further, _Progress())

@@ -8,6 +8,7 @@ imports none of them, so that it is fast.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Preset(Generic[C]):
             on another kind of processor; on the same kind rows must be equal.
 
     Raises:
-        ValueError: fewer than one seed, or a negative tolerance.
+        ValueError: a config without a field `seed`, fewer than one seed, or a negative tolerance.
     """
 
     config: C
@@ -49,6 +50,9 @@ class Preset(Generic[C]):
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
+        if not dataclasses.is_dataclass(self.config) or not hasattr(self.config, "seed"):
+            found = type(self.config).__name__
+            raise ValueError(f"a preset's config must be a dataclass with a field seed, but found {found}; add `seed: int = 0`")
         if self.seeds < 1:
             raise ValueError(f"a preset needs at least one seed, but found {self.seeds}; 3 are usual")
         if self.tolerance < 0:
@@ -109,7 +113,7 @@ def listing(package: str = PACKAGE) -> list[Listing]:
 
     Raises:
         UsageError: there is no such package.
-        LabError: two experiments have one name.
+        LabError: two experiments have one name, or one's name is not written out.
     """
     try:
         spec = find_spec(package)
@@ -161,17 +165,26 @@ def load_module(module: str) -> Experiment[Any]:
         raise LabError(
             f"{module} must be importable, but found {error}; mend it or pip install 'craik[experiments]'"
         ) from error
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
+        raise LabError(f"{module} must not raise when imported, but found {raised}; --traceback shows where") from error
     if not isinstance(found, Experiment):
         raise LabError(f"{module} must define EXPERIMENT = Experiment(...), but found {found!r}; define it")
     return found  # pyright: ignore[reportUnknownVariableType] # of whichever Config
 
 
 def _described(path: Path, module: str) -> Listing | None:
-    """What an `__init__.py` says in its call of `Experiment`; None where it has none."""
+    """What an `__init__.py` says in its call of `Experiment`; None where it has none.
+
+    Raises:
+        LabError: the call has no name, or one that only an import would tell.
+    """
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Experiment":
             words = {keyword.arg: keyword.value for keyword in node.keywords}
             name, title, reproduces = (_text(words.get(key)) for key in ("name", "title", "reproduces"))
+            if not name:
+                raise LabError(f"{path} must say Experiment(name=...) in quotes, as listing imports nothing; write it out")
             return Listing(name, title, reproduces, module)
     return None
 

@@ -1,5 +1,6 @@
 """What the worlds of chapter 4 share: examples with privileged data, in three splits."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from jaxtyping import Shaped
@@ -34,8 +35,8 @@ class PrivilegedData(NamedTuple):
     test: Part
 
 
-def check_sizes(**sizes: int) -> None:
-    """Refuse sizes below 1.
+def check_sizes(sizes: Mapping[str, int]) -> None:
+    """Refuse sizes below 1; each stands under its argument's name.
 
     Raises:
         ValueError: a size is below 1.

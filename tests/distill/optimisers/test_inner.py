@@ -96,14 +96,14 @@ def test_what_cannot_be_differentiated_is_refused():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: SGD(-0.1), r"`lr` should be at least 0\. Found -0\.1"),
-        (lambda: SGD(0.1, momentum=-0.5), r"`momentum` should be at least 0\. Found -0\.5"),
-        (lambda: SGD(0.1, weight_decay=float("nan")), r"`weight_decay` should be at least 0\. Found nan"),
+        (lambda: SGD(-0.1), r"`lr` should be finite and at least 0\. Found -0\.1"),
+        (lambda: SGD(0.1, momentum=-0.5), r"`momentum` should be finite and at least 0\. Found -0\.5"),
+        (lambda: SGD(0.1, weight_decay=float("nan")), r"`weight_decay` should be finite and at least 0\. Found nan"),
         (lambda: SGD(0.1, nesterov=True), r"Nesterov's step should have a momentum > 0\. Found 0\.0"),
-        (lambda: Adam(lr=float("nan")), r"`lr` should be at least 0\. Found nan"),
+        (lambda: Adam(lr=float("nan")), r"`lr` should be finite and at least 0\. Found nan"),
         (lambda: Adam(betas=(0.9, 1.0)), r"`betas` should be two numbers in \[0, 1\)\. Found \(0\.9, 1\.0\)"),
-        (lambda: Adam(eps=-1e-8), r"`eps` should be at least 0\. Found -1e-08"),
-        (lambda: Adam(weight_decay=-1.0), r"`weight_decay` should be at least 0\. Found -1\.0"),
+        (lambda: Adam(eps=-1e-8), r"`eps` should be finite and at least 0\. Found -1e-08"),
+        (lambda: Adam(weight_decay=-1.0), r"`weight_decay` should be finite and at least 0\. Found -1\.0"),
     ],
 )
 def test_settings_that_torch_refuses_are_refused(make, sentence):

@@ -13,8 +13,8 @@ from craik.distill.strategies import check_strategy
         (lambda: Truncated(last=-5), r"`last` should be .*Found -5"),
         (lambda: Implicit(solver="foo"), r'`solver` should be "neumann" or "cg"\. Found \'foo\''),
         (lambda: Implicit("cg", terms=0), r"`terms` should be at least 1\. Found 0"),
-        (lambda: Implicit(scale=0.0), r"`scale` should be positive\. Found 0\.0"),
-        (lambda: Implicit(damping=float("nan")), r"`damping` should be at least 0\. Found nan"),
+        (lambda: Implicit(scale=0.0), r"`scale` should be positive and finite\. Found 0\.0"),
+        (lambda: Implicit(damping=float("nan")), r"`damping` should be finite and at least 0\. Found nan"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(make, sentence):

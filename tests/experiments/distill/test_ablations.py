@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from mujoco_made_up import made_up_data
 
 from craik.experiments.distill import bodies
 from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers
@@ -10,6 +9,7 @@ from craik.experiments.distill.ablations import run as distill_ablations
 from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
 from craik.lab import Rows, judge
 from craik.tasks.bodies.mujoco import Sizes
+from mujoco_made_up import made_up_data
 
 SMALL = replace(
     bodies.TRAININGS["quick"],

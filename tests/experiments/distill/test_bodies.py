@@ -1,11 +1,11 @@
 import pytest
 import torch
-from mujoco_made_up import made_up_data
 
 from craik.experiments.distill.bodies import Look, Training, looks_of, make_student, rows_of, watch
 from craik.experiments.distill.measured import Measured
 from craik.lab import Rows
 from craik.tasks.bodies.mujoco import Sizes
+from mujoco_made_up import made_up_data
 
 
 def test_a_run_that_diverges_ends_at_its_last_look():

@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from mujoco_made_up import made_up_data
 
 from craik.experiments.distill import bodies
 from craik.experiments.distill.mujoco import EXPERIMENT, baselines
@@ -11,6 +10,7 @@ from craik.experiments.distill.mujoco.claims import TABLE
 from craik.lab import Rows, judge
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.bodies.mujoco import Sizes
+from mujoco_made_up import made_up_data
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config,

@@ -28,11 +28,12 @@ def test_errors_are_distances_in_world_units_after_the_steps():
     boards = generate(3, 0, SMALL)
     still = ball_motion.Step(torch.nn.Linear(21 * 17 + 4, 4).requires_grad_(False), torch.zeros(4))  # predicts no motion
     start, end = ball_motion.transitions(boards, 6)
-    moved = (end.position - start.position).norm(dim=1) / SMALL.pixels_per_unit
+    moved = (end.position - start.position).norm(dim=1) / SMALL.recording.pixels_per_unit
     found = skips_curve.errors(still, boards, 2, 3)
     assert len(found["slow"]) + len(found["fast"]) == len(moved)
     assert torch.cat([found["slow"], found["fast"]]).sum() == pytest.approx(float(moved.sum()), rel=1e-5)
-    assert len(found["slow"]) == int((start.change.norm(dim=1) < SMALL.ball_radius * SMALL.pixels_per_unit).sum())
+    radius = SMALL.geometry.ball_radius * SMALL.recording.pixels_per_unit
+    assert len(found["slow"]) == int((start.change.norm(dim=1) < radius).sum())
 
 
 def test_transitions_span_their_skip():

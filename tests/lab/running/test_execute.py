@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_copies import edit, folder_of
 
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
@@ -22,6 +21,7 @@ from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.runfiles import read_run
 from craik.lab.running.storage import LOCK, locked
 from craik.lab.running.worker import Event
+from fake_copies import edit, folder_of
 
 
 def planned(package, preset="quick", seeds=None, **overrides):

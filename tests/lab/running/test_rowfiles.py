@@ -33,6 +33,7 @@ def test_what_is_no_finite_scalar_is_refused_by_its_key(value):
 
 def test_a_row_must_not_contradict_the_lab():
     assert complete_row({"seed": 3}, 3, 0.0)["seed"] == 3
+    assert type(complete_row({"seed": 3.0}, 3, 0.0)["seed"]) is int
     with pytest.raises(LabError, match="seed"):
         complete_row({"seed": 4}, 3, 0.0)
     with pytest.raises(LabError, match="seconds"):

@@ -4,7 +4,6 @@ import shutil
 from html.parser import HTMLParser
 
 import pytest
-from fake_copies import edit, folder_of, forget
 
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
@@ -12,6 +11,7 @@ from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
 from craik.lab.running.runfiles import find_runs
 from craik.lab.showing.report import anchor, write_report
+from fake_copies import edit, folder_of, forget
 
 
 @pytest.fixture

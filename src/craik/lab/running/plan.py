@@ -71,7 +71,7 @@ def label(name: str, preset: str, changed: Mapping[str, Any], config: Mapping[st
     """The name of a run's folder, equal exactly for equal experiments and configs (with the first seed).
 
     >>> label("spirals", "paper", {"epochs": 186}, {"epochs": 186, "seed": 0})
-    'paper,epochs=186-3eb2d5'
+    'paper,epochs=186-459270'
 
     Args:
         name: the experiment's.

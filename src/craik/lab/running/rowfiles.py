@@ -42,7 +42,8 @@ def complete_row(row: Mapping[str, object], seed: int, seconds: float) -> Row:
         raise LabError("a row's 'seconds' is written by the lab; call the experiment's own time something else")
     completed: Row = {"seed": seed, "seconds": round(seconds, 3)}
     for key, value in row.items():
-        completed[key] = _scalar(key, value)
+        if key != "seed":
+            completed[key] = _scalar(key, value)
     return completed
 
 

@@ -56,7 +56,7 @@ def noisy_labels(
     Raises:
         ValueError: a size below 1, or a scale that is not positive.
     """
-    check_sizes(inputs=inputs, examples=examples, privileged=privileged, selection=selection, test=test)
+    check_sizes({"inputs": inputs, "examples": examples, "privileged": privileged, "selection": selection, "test": test})
     if logit_scale <= 0:
         raise ValueError(f"`logit_scale` should be positive. Found {logit_scale}.")
     generator = torch.Generator().manual_seed(seed)

@@ -30,7 +30,7 @@ def xor(seed: int, inputs: int, examples: int, selection: int = 2000, test: int 
     Raises:
         ValueError: a size below 1.
     """
-    check_sizes(inputs=inputs, examples=examples, selection=selection, test=test)
+    check_sizes({"inputs": inputs, "examples": examples, "selection": selection, "test": test})
     generator = torch.Generator().manual_seed(seed)
     bound = 1 / math.sqrt(inputs)
     mixing = torch.empty(HIDDEN, inputs).uniform_(-bound, bound, generator=generator)

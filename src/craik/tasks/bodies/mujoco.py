@@ -29,7 +29,7 @@ class Sizes:
     test: int = 10_000
 
     def __post_init__(self) -> None:
-        check_sizes(train=self.train, selection=self.selection, test=self.test)
+        check_sizes({"train": self.train, "selection": self.selection, "test": self.test})
 
 
 SIZES = Sizes()

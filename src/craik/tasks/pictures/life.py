@@ -54,7 +54,7 @@ def life(seed: int, examples: int, side: int = 17, alive: float = 0.4, selection
     Raises:
         ValueError: a size below 1, an even side, or a probability outside (0, 1).
     """
-    check_sizes(examples=examples, side=side, selection=selection, test=test)
+    check_sizes({"examples": examples, "side": side, "selection": selection, "test": test})
     if side % 2 == 0:
         raise ValueError(f"`side` should be odd: an even board has no middle cell. Found {side}.")
     if not 0 < alive < 1:

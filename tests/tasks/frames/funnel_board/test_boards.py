@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from craik.tasks.frames.funnel_board import SMALL, ball_in_pixels, generate, read_frames
+from craik.tasks.frames.funnel_board import SMALL, FallRecording, ball_in_pixels, generate, read_frames
 from craik.tasks.frames.funnel_board.boards import VERSION
 from craik.tasks.frames.funnel_board.labels import platform_masses
 from craik.tasks.frames.funnel_board.rendering import to_pixels
@@ -132,4 +132,4 @@ def test_rejections_are_counted_and_too_many_are_an_error():
 
     assert sum(generate(10, 0).rejections.values()) > 0
     with pytest.raises(RuntimeError, match=r"accepted within 5 rejections\. Found timed out \(6\)"):
-        generate(1, 0, replace(SMALL, max_steps=10), max_rejections=5)
+        generate(1, 0, replace(SMALL, recording=FallRecording(4, max_steps=10)), max_rejections=5)

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.tasks.frames.funnel_board import PUBLISHED, SMALL
+from craik.tasks.frames.funnel_board import PUBLISHED, SMALL, BallPhysics, BoardGeometry, FallRecording
 from craik.tasks.frames.funnel_board.geometry import (
     FUNNEL_POINTS,
     Funnel,
@@ -21,26 +21,26 @@ BOARDS = [sample_board(PUBLISHED, np.random.default_rng(seed)) for seed in range
 
 
 def test_published_places():
-    rows = {row: [x for r, _, x in places(PUBLISHED) if r == row] for row in (0, 1, 6)}
+    rows = {row: [x for r, _, x in places(PUBLISHED.geometry) if r == row] for row in (0, 1, 6)}
     assert rows == {0: [-5, -2.5, 0, 2.5, 5], 1: [-3.75, -1.25, 1.25, 3.75], 6: [-5, -2.5, 0, 2.5, 5]}
     assert PUBLISHED.shape == (126, 75)
     assert SMALL.shape == (36, 40)
-    assert (PUBLISHED.platforms, SMALL.platforms) == (5, 4)
+    assert (PUBLISHED.geometry.platforms, SMALL.geometry.platforms) == (5, 4)
 
 
 def test_every_place_has_its_slider_and_its_chance_of_a_funnel():
-    funnels = [funnel is not None for board in BOARDS for funnel in board.funnels[PUBLISHED.platforms :]]
+    funnels = [funnel is not None for board in BOARDS for funnel in board.funnels[PUBLISHED.geometry.platforms :]]
     assert {len(board.sliders) for board in BOARDS} == {3 * 4 + 3 * 5}
     assert {len(board.funnels) for board in BOARDS} == {3 * 4 + 3 * 5}
     assert np.mean(funnels) == pytest.approx(0.7, abs=0.03)
-    assert all(funnel is not None for board in BOARDS for funnel in board.funnels[: PUBLISHED.platforms])
+    assert all(funnel is not None for board in BOARDS for funnel in board.funnels[: PUBLISHED.geometry.platforms])
 
 
 def test_published_ranges():
     sliders = [slider for board in BOARDS for slider in board.sliders]
     funnels = [funnel for board in BOARDS for funnel in board.funnels if funnel is not None]
     angles = np.abs([slider.angle for slider in sliders])
-    gaps = np.array([funnel.gap for funnel in funnels]) / PUBLISHED.ball_radius
+    gaps = np.array([funnel.gap for funnel in funnels]) / PUBLISHED.geometry.ball_radius
     assert np.pi / 24 <= angles.min() < 0.15
     assert 0.6 < angles.max() <= np.pi / 5
     assert 2.09 <= gaps.min() < 2.1
@@ -58,7 +58,10 @@ def test_sliders_at_the_edges_lead_inwards():
 
 def test_the_released_generator_never_starts_at_the_left():
     assert {board.start for board in BOARDS} == {(x, 9.5) for x in (-2.5, 0, 2.5, 5)}
-    anywhere = [sample_board(replace(PUBLISHED, starts="all"), np.random.default_rng(seed)).start[0] for seed in range(50)]
+    anywhere = [
+        sample_board(replace(PUBLISHED, geometry=BoardGeometry(starts="all")), np.random.default_rng(seed)).start[0]
+        for seed in range(50)
+    ]
     assert set(anywhere) == {-5, -2.5, 0, 2.5, 5}
 
 
@@ -71,7 +74,7 @@ def test_a_perturbed_board_differs_in_restitution_alone():
         for before, after in zip(board.funnels, perturbed.funnels, strict=True):
             assert (before is None) == (after is None)
             assert before is None or after == before._replace(restitution=0.02)
-    assert PUBLISHED.perturbed().ball_restitution == 0.05
+    assert PUBLISHED.perturbed().physics.ball_restitution == 0.05
 
 
 def test_a_slider_is_a_turned_rectangle():
@@ -99,7 +102,7 @@ def test_quadrilaterals_of_a_wall_join():
 
 
 def test_platforms_lie_in_the_picture_below_the_fall():
-    outline = platform_outline(SMALL, 1.0)
+    outline = platform_outline(SMALL.geometry, 1.0)
     assert outline[:, 1].max() == pytest.approx(-4.5 - 0.26)
     assert outline[:, 1].min() > -5
 
@@ -114,16 +117,18 @@ def test_layouts_have_one_length_and_tell_what_is_absent():
 
 
 @pytest.mark.parametrize(
-    ("changes", "rule"),
+    ("bundle", "changes", "rule"),
     [
-        ({"columns": 5}, "`columns` should be at most 4"),
-        ({"rows": 0}, "`rows` should be at least 1"),
-        ({"funnel_probability": 1.2}, r"`funnel_probability` should lie in \[0, 1\]"),
-        ({"time_step": 0.0}, "`time_step` should be positive"),
-        ({"gap": (2.2, 2.1)}, "`gap` should be a range"),
-        ({"ball_radius": 1.25}, "`ball_radius` should be below"),
+        (BoardGeometry, {"columns": 5}, "`columns` should be at most 4"),
+        (BoardGeometry, {"rows": 0}, "`rows` should be at least 1"),
+        (BoardGeometry, {"funnel_probability": 1.2}, r"`funnel_probability` should lie in \[0, 1\]"),
+        (BallPhysics, {"time_step": 0.0}, "`time_step` should be positive"),
+        (BallPhysics, {"substeps": 0}, "`substeps` should be at least 1"),
+        (FallRecording, {"frame_every": 0}, "`frame_every` should be at least 1"),
+        (BoardGeometry, {"gap": (2.2, 2.1)}, "`gap` should be a range"),
+        (BoardGeometry, {"ball_radius": 1.25}, "`ball_radius` should be positive and below"),
     ],
 )
-def test_bad_settings_are_refused(changes, rule):
+def test_bad_settings_are_refused(bundle, changes, rule):
     with pytest.raises(ValueError, match=rule):
-        replace(PUBLISHED, **changes)
+        bundle(**changes)

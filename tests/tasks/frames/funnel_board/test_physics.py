@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.tasks.frames.funnel_board import PUBLISHED, SMALL
+from craik.tasks.frames.funnel_board import PUBLISHED, SMALL, BallPhysics, FallRecording
 from craik.tasks.frames.funnel_board.geometry import Board, Slider, sample_board
 from craik.tasks.frames.funnel_board.physics import simulate
 from craik.tasks.generation import Rejected
 
-FINE = replace(SMALL, frame_every=1, substeps=8)
+FINE = replace(SMALL, physics=BallPhysics(substeps=8), recording=FallRecording(4, frame_every=1))
 
 
 def empty(x=0.0, **parts):
@@ -19,9 +19,9 @@ def empty(x=0.0, **parts):
 
 def test_a_free_fall_follows_the_parabola():
     path = simulate(FINE, empty(1.25)).positions
-    seconds = np.arange(len(path)) * FINE.time_step
+    seconds = np.arange(len(path)) * FINE.physics.time_step
     # Chipmunk moves a body before it changes its velocity, so half a substep's fall less than g t^2 / 2.
-    expected = 3.5 - FINE.gravity * seconds * (seconds - FINE.time_step / FINE.substeps) / 2
+    expected = 3.5 - FINE.physics.gravity * seconds * (seconds - FINE.physics.time_step / FINE.physics.substeps) / 2
     assert path[:-1, 1] == pytest.approx(expected[:-1], abs=1e-4)
     assert np.all(path[:, 0] == 1.25)
     assert abs(path[-1, 1] + 4.5) < 0.1
@@ -30,9 +30,9 @@ def test_a_free_fall_follows_the_parabola():
 
 @pytest.mark.parametrize(("slider", "ball", "larger"), [(0.1, 0.2, 0.2), (0.6, 0.2, 0.6), (0.02, 0.05, 0.05)])
 def test_the_larger_restitution_holds(slider, ball, larger):
-    settings = replace(FINE, slider_restitution=slider, ball_restitution=ball, friction=0.0, substeps=64)
+    physics = BallPhysics(slider_restitution=slider, ball_restitution=ball, friction=0.0, substeps=64)
     flat = empty(0.0, sliders=(Slider(0.0, 0.0, 1.5, 0.0),))
-    path = heights(replace(settings, max_steps=100), flat)
+    path = heights(replace(FINE, physics=physics, recording=FallRecording(max_steps=100)), flat)
     landing = int(np.argmax(np.diff(path) > 0))
     rise = path[landing:].max() - 0.35
     assert math.sqrt(rise / (3.5 - 0.35)) == pytest.approx(larger, abs=0.02)
@@ -44,7 +44,7 @@ def heights(settings, board):
 
     space, ball = physics._build(settings, board)
     path = []
-    for _ in range(settings.max_steps):
+    for _ in range(settings.recording.max_steps):
         physics._step(settings, space, ball)
         path.append(ball.position.y)
     return np.array(path)

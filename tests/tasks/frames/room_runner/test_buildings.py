@@ -1,13 +1,11 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from craik.tasks.frames.room_runner import PUBLISHED, SMALL
+from craik.tasks.frames.room_runner import PUBLISHED, SMALL, BuildingGeometry, RunnerPhysics, WalkRecording
 from craik.tasks.frames.room_runner.buildings import Building, layout_vector, sample_building
 from craik.tasks.generation import Rejected
 
-DRAWN = [sample_building(SMALL, np.random.default_rng(seed)) for seed in range(60)]
+DRAWN = [sample_building(SMALL.geometry, np.random.default_rng(seed)) for seed in range(60)]
 BUILDINGS = [building for building in DRAWN if not isinstance(building, Rejected)]
 
 
@@ -85,22 +83,22 @@ def test_layouts_hold_walls_and_coloured_rooms():
 
 
 def test_published_buildings_fill_most_of_the_ground():
-    building = sample_building(PUBLISHED, np.random.default_rng(1))
+    building = sample_building(PUBLISHED.geometry, np.random.default_rng(1))
     assert len(building.rooms) > 20
     assert 5 <= building.rooms[0].y <= 7
     assert 5 <= building.rooms[0].x <= 8
 
 
 @pytest.mark.parametrize(
-    ("changes", "rule"),
+    ("bundle", "changes", "rule"),
     [
-        ({"height": 9}, "`height` and `width` should be at least"),
-        ({"direct_probability": -0.1}, r"`direct_probability` should lie in \[0, 1\]"),
-        ({"acceleration_noise": -1.0}, "`acceleration_noise` should not be negative"),
-        ({"frame_every": 0}, "`frame_every` should be at least 1"),
-        ({"time_step": 0.0}, "`time_step` should be positive"),
+        (BuildingGeometry, {"height": 13}, "`height` and `width` should be at least"),
+        (RunnerPhysics, {"direct_probability": -0.1}, r"`direct_probability` should lie in \[0, 1\]"),
+        (RunnerPhysics, {"acceleration_noise": -1.0}, "`acceleration_noise` should not be negative"),
+        (WalkRecording, {"frame_every": 0}, "`frame_every` should be at least 1"),
+        (RunnerPhysics, {"time_step": 0.0}, "`time_step` should be positive"),
     ],
 )
-def test_bad_settings_are_refused(changes, rule):
+def test_bad_settings_are_refused(bundle, changes, rule):
     with pytest.raises(ValueError, match=rule):
-        replace(SMALL, **changes)
+        bundle(**changes)

@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.tasks.frames.room_runner import SMALL
+from craik.tasks.frames.room_runner import SMALL, RunnerPhysics, WalkRecording
 from craik.tasks.frames.room_runner.buildings import Building, Door, Room, sample_building
 from craik.tasks.frames.room_runner.physics import RUNNER_RADIUS, simulate, target, wall_boxes
 from craik.tasks.generation import Rejected
 
-STEPS = replace(SMALL, frame_every=1)
+STEPS = replace(SMALL, recording=WalkRecording(frame_every=1))
 
 
 def two_rooms(direct=True):
@@ -37,7 +37,7 @@ def test_the_runner_walks_through_the_door_to_the_other_room():
 
 def test_the_runner_never_leaves_the_rooms():
     for seed in range(5):
-        building = sample_building(SMALL, np.random.default_rng(seed))
+        building = sample_building(SMALL.geometry, np.random.default_rng(seed))
         path = simulate(STEPS, building, np.random.default_rng(seed))
         if not isinstance(path, Rejected):
             assert all(building.room_at(*point) for point in path.tolist())
@@ -45,36 +45,38 @@ def test_the_runner_never_leaves_the_rooms():
 
 
 def test_a_direct_runner_is_faster_than_an_exploring_one():
-    direct, exploring = (len(walk(replace(STEPS, direct_probability=probability))) for probability in (1.0, 0.0))
+    direct, exploring = (
+        len(walk(replace(STEPS, physics=RunnerPhysics(direct_probability=probability)))) for probability in (1.0, 0.0)
+    )
     assert exploring > 1.5 * direct
 
 
 def test_speed_tends_to_force_over_drag():
     """Along one axis, away from walls: v' = v + dt (f - c v), so f / c in the end."""
-    path = walk(replace(STEPS, direct_probability=1.0))
-    speed = np.abs(np.diff(path, axis=0)).max() / STEPS.time_step
-    assert speed <= STEPS.force / STEPS.drag + 1e-3
+    path = walk(replace(STEPS, physics=RunnerPhysics(direct_probability=1.0)))
+    speed = np.abs(np.diff(path, axis=0)).max() / STEPS.physics.time_step
+    assert speed <= STEPS.physics.force / STEPS.physics.drag + 1e-3
 
 
 def test_frames_are_every_third_step_and_go_on_after_arrival():
     every, third = walk(STEPS), walk(SMALL)
     assert np.array_equal(third[:-3], every[::3][: len(third) - 3])
     arrival = int(np.argmax(every[:, 0] >= 3))
-    assert len(every) == arrival + STEPS.steps_after + 1
+    assert len(every) == arrival + STEPS.recording.steps_after + 1
 
 
 def test_noise_in_the_acceleration_changes_the_path_but_not_where_it_leads():
-    noisy = walk(replace(STEPS, acceleration_noise=5.0))
+    noisy = walk(replace(STEPS, physics=RunnerPhysics(acceleration_noise=5.0)))
     assert not np.array_equal(noisy[:10], walk(STEPS)[:10])
     assert noisy[-1, 0] > 2.8
 
 
 def test_who_does_not_arrive_is_rejected():
-    assert walk(replace(STEPS, max_steps=3)) == Rejected("timed out")
+    assert walk(replace(STEPS, recording=WalkRecording(frame_every=1, max_steps=3))) == Rejected("timed out")
 
 
 def test_who_is_thrown_out_of_the_building_is_rejected():
-    found = [walk(replace(STEPS, acceleration_noise=40.0), seed) for seed in range(10)]
+    found = [walk(replace(STEPS, physics=RunnerPhysics(acceleration_noise=40.0)), seed) for seed in range(10)]
     assert "left the building" in [one.reason for one in found if isinstance(one, Rejected)]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from craik.tasks.frames.reading import NOTHING, read_sequence
-from craik.tasks.frames.room_runner import PUBLISHED, SMALL, generate, read_frames, runner_in_pixels
+from craik.tasks.frames.room_runner import PUBLISHED, SMALL, RunnerPhysics, generate, read_frames, runner_in_pixels
 from craik.tasks.frames.room_runner.labels import room_masses
 from craik.tasks.frames.room_runner.runs import VERSION
 from pinned import assert_pinned, assert_same_episodes
@@ -31,7 +31,7 @@ def test_what_a_data_set_holds(small):
 
 def test_published_size(published):
     assert published.pixels(0).shape[1:] == (3, 64, 64)
-    assert all(3 * (len(path) - 1) <= PUBLISHED.max_steps + 9 for path in published.paths)
+    assert all(3 * (len(path) - 1) <= PUBLISHED.recording.max_steps + 9 for path in published.paths)
 
 
 @pytest.mark.parametrize("name", ["small", "published"])
@@ -64,7 +64,7 @@ def test_colours_as_published(small):
 
 
 def test_runners_that_noise_throws_out_are_counted():
-    noisy = generate(2, 0, replace(SMALL, acceleration_noise=20.0))
+    noisy = generate(2, 0, replace(SMALL, physics=RunnerPhysics(acceleration_noise=20.0)))
     assert len(noisy) == 2
     assert noisy.rejections["left the building"] > 0
 

@@ -14,7 +14,7 @@ from craik.tasks.pictures.coinrun.levels import Levels
 sb3 = pytest.importorskip("stable_baselines3")
 pytest.importorskip("stable_baselines3.common.vec_env")
 
-TRAINING = ppo.Training(steps=32, games=2, rollout=8, epochs=1, batch=8)
+TRAINING = ppo.Training(steps=32, hyperparameters=ppo.Hyperparameters(games=2, rollout=8, epochs=1, batch=8))
 
 
 def test_an_expert_is_trained_saved_and_trained_on(python, tmp_path):

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from craik.experiments.agreement.coinrun.optimisers import Method
-from craik.lab import Claim, Measurement, Rows, bootstrap
-from craik.lab.conditions import low_above
+from craik.lab import Claim, Measurement, Rows, bootstrap, low_above
 
 
 def best(rows: Rows, method: Method, key: str) -> list[float]:

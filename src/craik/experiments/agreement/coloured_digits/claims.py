@@ -1,7 +1,6 @@
 """What is claimed of coloured digits, and how it is measured."""
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
-from craik.lab.conditions import high_below, low_above
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
 
 SELECTIONS = ("training-domain", "leave-one-out", "oracle")
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
-from craik.lab.conditions import at_least, at_most
+from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, number
 
 
 def selected(rows: Rows, method: str) -> Rows:

@@ -3,8 +3,7 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.agreement.label_noise.claims import selected
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, band, panels
+from craik.lab import COLOURS, Rows, band, panels
 from craik.tasks.pictures.digits import CLASSES
 
 

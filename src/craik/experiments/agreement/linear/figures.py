@@ -3,8 +3,7 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.agreement.linear.run import RULES
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, band, panels
+from craik.lab import COLOURS, Rows, band, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,8 +1,7 @@
 """What is claimed of random and of true labels under the AND-mask, and how it is measured."""
 
 from craik.experiments.agreement.memorisation.run import Labels
-from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap, number
-from craik.lab.conditions import at_least, at_most, low_above
+from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap, low_above, number
 
 
 def final(labels: Labels, threshold: float, key: str) -> OverSeeds:

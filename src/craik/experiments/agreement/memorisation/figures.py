@@ -3,8 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, band, colour, panels
+from craik.lab import COLOURS, Rows, band, colour, panels
 from craik.tasks.pictures.digits import CLASSES
 
 

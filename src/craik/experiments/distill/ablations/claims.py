@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from craik.experiments.distill.measured import best_of_seeds, ratio
-from craik.lab import Claim, Measurement, Rows
-from craik.lab.conditions import at_least, below, between, high_below, low_above
+from craik.lab import Claim, Measurement, Rows, at_least, below, between, high_below, low_above
 
 
 def best_finals(rows: Rows, variant: str) -> Rows:

@@ -6,8 +6,7 @@ from matplotlib.figure import Figure
 from craik.experiments.distill.ablations.claims import best_finals
 from craik.experiments.distill.ablations.variants import LABELS, OTHERS, noise_frames
 from craik.experiments.distill.bodies import looks_of
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, band, colour, panels
+from craik.lab import COLOURS, Rows, band, colour, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

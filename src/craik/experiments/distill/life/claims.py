@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from craik.experiments.distill.measured import best_of_seeds
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
-from craik.lab.conditions import high_below, low_above
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
 
 
 def best_trials(rows: Rows, method: str, count: int) -> Rows:

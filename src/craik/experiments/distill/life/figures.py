@@ -4,8 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.distill.life.claims import best_trials
-from craik.lab import Rows, number
-from craik.lab.drawing import COLOURS, band, panels
+from craik.lab import COLOURS, Rows, band, number, panels
 
 LABELS = {"meta": "LDT", "random": "fixed random teacher", "oracle": "fixed oracle teacher", "none": "no teacher"}
 ROLES = {"meta": "ours", "random": "fourth", "oracle": "third", "none": "baseline"}

@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 
 from craik.experiments.distill.measured import best_of_seeds, ratio
-from craik.lab import Claim, Measurement, Rows, bootstrap
-from craik.lab.conditions import high_below, within_factor
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, within_factor
 
 TABLE = {
     "Swimmer": {"no-teacher": 0.0169, "auxiliary": 0.0146, "ldt": 0.00964},

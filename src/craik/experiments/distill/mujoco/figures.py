@@ -7,8 +7,7 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 from craik.experiments.distill.bodies import looks_of
 from craik.experiments.distill.measured import best_of_seeds
 from craik.experiments.distill.mujoco.claims import LABELS, TABLE, finals
-from craik.lab import Rows, number
-from craik.lab.drawing import COLOURS, band, panels
+from craik.lab import COLOURS, Rows, band, number, panels
 
 ROLES = {"no-teacher": "baseline", "auxiliary": "fourth", "ldt": "ours"}
 

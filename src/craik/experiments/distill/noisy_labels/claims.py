@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
-from craik.lab.conditions import high_below
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, number
 
 
 @dataclass(frozen=True)

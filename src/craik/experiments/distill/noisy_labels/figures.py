@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from craik.experiments.distill.noisy_labels.calibration import CONFIDENCES
-from craik.lab import Rows, number
-from craik.lab.drawing import COLOURS, band, colour, panels
+from craik.lab import COLOURS, Rows, band, colour, number, panels
 
 LEAST_SHARE = 0.002
 """Bins that hold less of the test set are not drawn: their frequency is chance."""

@@ -5,8 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
-from craik.lab.conditions import above, at_most, low_above
+from craik.lab import Claim, Measurement, Rows, above, at_most, bootstrap, low_above, number
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.lab import Rows, number
-from craik.lab.drawing import panels
+from craik.lab import Rows, number, panels
 
 LABELS = {"no-teacher": "no teacher", "ldt-fixed": "LDT, fixed split", "ldt-redrawn": "LDT, redrawn split"}
 

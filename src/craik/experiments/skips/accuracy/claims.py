@@ -6,8 +6,7 @@ import numpy as np
 
 from craik.experiments.skips.outcomes import LABELS
 from craik.experiments.skips.training import Task
-from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap, number
-from craik.lab.conditions import at_least, low_above
+from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, bootstrap, low_above, number
 
 Measure = Callable[[Rows], Measurement | None]
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from craik.experiments.skips.curve.ball_motion import STATES
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
-from craik.lab.conditions import low_above
+from craik.lab import Claim, Measurement, Rows, bootstrap, low_above, number
 
 
 def best_skips(rows: Rows, state: str) -> list[int]:

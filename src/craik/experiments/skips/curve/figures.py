@@ -5,8 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from craik.experiments.skips.curve.ball_motion import STATES
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, band, panels
+from craik.lab import COLOURS, Rows, band, panels
 
 _ROLES = {"slow": "baseline", "fast": "ours"}
 

@@ -83,13 +83,13 @@ def run(config: Config) -> Iterator[Row]:
 
 def errors(step: Step, boards: Episodes[FunnelBoardSettings], skip: int, times: int) -> dict[str, Float[Tensor, " starts"]]:
     """Return how far off a ball is predicted after some steps, in world units, by the state that it starts from."""
-    settings = boards.settings
+    scale, radius = boards.settings.recording.pixels_per_unit, boards.settings.geometry.ball_radius
     start, end = transitions(boards, skip * times)
     motion, obstacles = start, padded_obstacles(boards)
     for _ in range(times):
         motion = step(obstacles, motion)
-    error = (motion.position - end.position).norm(dim=1) / settings.pixels_per_unit
-    slow = start.change.norm(dim=1) < settings.ball_radius * settings.pixels_per_unit
+    error = (motion.position - end.position).norm(dim=1) / scale
+    slow = start.change.norm(dim=1) < radius * scale
     return {"slow": error[slow], "fast": error[~slow]}
 
 

@@ -1,7 +1,6 @@
 """What is claimed of a change of physics, and how it is measured."""
 
-from craik.lab import Claim, Measurement, Rows, bootstrap
-from craik.lab.conditions import at_least, at_most
+from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap
 
 
 def loss_at_switch(rows: Rows, method: str) -> list[float]:

@@ -4,8 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.skips.outcomes import LABELS, ROLES, methods_of
-from craik.lab import Rows, number
-from craik.lab.drawing import COLOURS, band, panels
+from craik.lab import COLOURS, Rows, band, number, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, number
-from craik.lab.conditions import low_above
+from craik.lab import Claim, Measurement, Rows, low_above, number
 
 
 def advantage(rows: Rows, over: str, resamples: int = 2000) -> Measurement | None:

@@ -1,7 +1,6 @@
 """What is claimed of the frames that are skipped, and how it is measured."""
 
-from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, number
-from craik.lab.conditions import high_below, low_above
+from craik.lab import Claim, Measurement, OverSeeds, Row, Rows, bootstrap, high_below, low_above, number
 
 
 def share_matched(row: Row, kind: str) -> float:

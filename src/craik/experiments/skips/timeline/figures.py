@@ -5,8 +5,7 @@ from matplotlib.figure import Figure
 from craik.experiments.skips.timeline import pictures
 from craik.experiments.skips.timeline.claims import share_matched
 from craik.experiments.skips.timeline.filmstrip import draw_timeline
-from craik.lab import Rows, number
-from craik.lab.drawing import COLOURS, Animation, panels
+from craik.lab import COLOURS, Animation, Rows, number, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure | Animation]:

@@ -10,8 +10,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from craik.experiments.skips.timeline import pictures
-from craik.lab import Row, Rows, number
-from craik.lab.drawing import COLOURS, panels
+from craik.lab import COLOURS, Row, Rows, number, panels
 
 SHOWN = 22
 """True frames in a timeline: a long skip and some frames on either side."""

@@ -1,7 +1,6 @@
 """What is claimed of the two networks' consistency."""
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, number
-from craik.lab.conditions import low_above
+from craik.lab import Claim, Measurement, Rows, bootstrap, low_above, number
 
 
 def times_more_consistent(rows: Rows) -> Measurement | None:

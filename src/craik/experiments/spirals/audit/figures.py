@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from craik.experiments.spirals.methods import LABELS, ROLES
-from craik.lab import Row, Rows, number
-from craik.lab.drawing import COLOURS, panels
+from craik.lab import COLOURS, Row, Rows, number, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from craik.lab import Claim, Measurement, Row, Rows, number
-from craik.lab.conditions import at_least, at_most
+from craik.lab import Claim, Measurement, Row, Rows, at_least, at_most, number
 
 
 def selected(rows: Rows, method: str) -> Row | None:

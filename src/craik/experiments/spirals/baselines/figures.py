@@ -3,8 +3,7 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.spirals.baselines.claims import selected
-from craik.lab import Rows, number
-from craik.lab.drawing import COLOURS, panels
+from craik.lab import COLOURS, Rows, number, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

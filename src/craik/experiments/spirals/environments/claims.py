@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, OverSeeds
-from craik.lab.conditions import at_least, below
+from craik.lab import Claim, OverSeeds, at_least, below
 
 SUCCESS = 0.9
 """Test accuracy from which on a run has found the spirals; chance is 0.5."""

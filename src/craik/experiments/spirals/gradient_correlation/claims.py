@@ -1,7 +1,6 @@
 """What is claimed of the correlations, and how it is measured."""
 
-from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap, number
-from craik.lab.conditions import high_below, low_above, within
+from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap, high_below, low_above, number, within
 
 ENOUGH = 5
 """Components over which a correlation is taken; figure and claims leave out masks that keep fewer.

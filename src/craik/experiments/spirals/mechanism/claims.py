@@ -1,7 +1,6 @@
 """What is claimed of the two networks on the spirals."""
 
-from craik.lab import Claim, OverSeeds
-from craik.lab.conditions import at_least, within
+from craik.lab import Claim, OverSeeds, at_least, within
 
 
 def final(key: str, method: str) -> OverSeeds:

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from craik.experiments.spirals.mechanism.run import BOUNDARY_EXTENT
 from craik.experiments.spirals.methods import LABELS, ROLES, Method
 from craik.experiments.spirals.training import CONVERGED
-from craik.lab import Row, Rows, number
-from craik.lab.drawing import COLOURS, band, panels
+from craik.lab import COLOURS, Row, Rows, band, number, panels
 from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
 
 

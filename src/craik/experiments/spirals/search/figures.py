@@ -4,8 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.spirals.search.run import DRAWN
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, panels
+from craik.lab import COLOURS, Rows, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,7 +1,6 @@
 """What is claimed of the variants: weight decay, rescaling, and the shortcuts' scale."""
 
-from craik.lab import Claim, OverSeeds
-from craik.lab.conditions import at_least, high_below
+from craik.lab import Claim, OverSeeds, at_least, high_below
 
 CLAIMS = (
     Claim(

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from craik.experiments.surfaces.hessians.run import RATIOS
-from craik.lab import Claim, Measurement, Rows, Scalar, bootstrap, number
-from craik.lab.conditions import between, high_at_most, within, within_share
+from craik.lab import Claim, Measurement, Rows, Scalar, between, bootstrap, high_at_most, number, within, within_share
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from craik.experiments.surfaces.hessians.run import caption
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, panels
+from craik.lab import COLOURS, Rows, panels
 from craik.surfaces import karcher_mean
 
 

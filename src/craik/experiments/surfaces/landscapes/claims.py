@@ -3,8 +3,7 @@
 import numpy as np
 
 from craik.experiments.surfaces.landscapes.run import BOX, CLOSE
-from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap
-from craik.lab.conditions import at_least, at_most, between, high_below
+from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, at_most, between, bootstrap, high_below
 
 
 def either_alone(rows: Rows) -> Measurement | None:

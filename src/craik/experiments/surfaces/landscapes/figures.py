@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from craik.experiments.surfaces.landscapes.run import BOX, CONSISTENT, METHODS, PATCHWORK, losses
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, panels
+from craik.lab import COLOURS, Rows, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,7 +1,6 @@
 """What is claimed of the patchwork, and how it is measured."""
 
-from craik.lab import Claim, Measurement, OverSeeds, Rows, bootstrap
-from craik.lab.conditions import at_most, high_at_most, low_at_least
+from craik.lab import Claim, Measurement, OverSeeds, Rows, at_most, bootstrap, high_at_most, low_at_least
 
 
 def inconsistency(rows: Rows) -> Measurement | None:

@@ -4,8 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.surfaces.patchwork.run import GRID
-from craik.lab import Rows
-from craik.lab.drawing import COLOURS, band, panels
+from craik.lab import COLOURS, Rows, band, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

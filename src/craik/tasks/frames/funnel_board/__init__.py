@@ -3,10 +3,13 @@
 from craik.tasks.frames.funnel_board.boards import FUNNEL_BOARD as FUNNEL_BOARD
 from craik.tasks.frames.funnel_board.labels import ball_in_pixels as ball_in_pixels
 from craik.tasks.frames.funnel_board.labels import read_frames as read_frames
-from craik.tasks.frames.funnel_board.settings import PRESETS as PRESETS
-from craik.tasks.frames.funnel_board.settings import PUBLISHED as PUBLISHED
-from craik.tasks.frames.funnel_board.settings import SMALL as SMALL
-from craik.tasks.frames.funnel_board.settings import FunnelBoardSettings as FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import PRESETS as PRESETS
+from craik.tasks.frames.funnel_board.presets import PUBLISHED as PUBLISHED
+from craik.tasks.frames.funnel_board.presets import SMALL as SMALL
+from craik.tasks.frames.funnel_board.presets import BallPhysics as BallPhysics
+from craik.tasks.frames.funnel_board.presets import BoardGeometry as BoardGeometry
+from craik.tasks.frames.funnel_board.presets import FallRecording as FallRecording
+from craik.tasks.frames.funnel_board.presets import FunnelBoardSettings as FunnelBoardSettings
 
 generate = FUNNEL_BOARD.generate
 """Draws episodes; see `craik.tasks.frames.episodes.Simulation.generate`."""

@@ -7,7 +7,7 @@ from craik.tasks.frames.episodes import Episode, Simulation
 from craik.tasks.frames.funnel_board import labels, rendering
 from craik.tasks.frames.funnel_board.geometry import layout_vector, sample_board
 from craik.tasks.frames.funnel_board.physics import simulate
-from craik.tasks.frames.funnel_board.settings import PUBLISHED, FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import PUBLISHED, FunnelBoardSettings
 from craik.tasks.generation import Rejected
 
 VERSION = 1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from craik.tasks.frames.funnel_board.settings import SPACING_X, SPACING_Y, FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import SPACING_X, SPACING_Y, BoardGeometry, FunnelBoardSettings
 
 Outline = Float[np.ndarray, "vertices 2"]
 
@@ -53,44 +53,46 @@ class Board(NamedTuple):
 
 def sample_board(settings: FunnelBoardSettings, generator: np.random.Generator) -> Board:
     """Draw a board. The same numbers are drawn whatever the restitutions are, so that a perturbed board looks the same."""
-    top = [x for row, _, x in places(settings) if row == settings.rows]
-    if settings.starts == "released":
+    geometry = settings.geometry
+    top = [x for row, _, x in places(geometry) if row == geometry.rows]
+    if geometry.starts == "released":
         top = top[1:]
-    start = top[int(generator.integers(len(top)))], settings.half_height - 4 * settings.ball_radius
+    start = top[int(generator.integers(len(top)))], geometry.half_height - 4 * geometry.ball_radius
     sliders: list[Slider] = []
     funnels: list[Funnel | None] = []
-    for row, place, x in places(settings):
+    for row, place, x in places(geometry):
         if row > 0:
-            sliders.append(_sample_slider(settings, generator, row, place, x))
-        if row < settings.rows:
-            present = bool(generator.uniform() < settings.funnel_probability) or row == 0
+            sliders.append(_sample_slider(geometry, generator, row, place, x))
+        if row < geometry.rows:
+            present = bool(generator.uniform() < geometry.funnel_probability) or row == 0
             funnels.append(_sample_funnel(settings, generator, row, x) if present else None)
-    last_row = funnels[: settings.platforms]
+    last_row = funnels[: geometry.platforms]
     platforms = tuple(funnel.x for funnel in last_row if funnel is not None)
     return Board(start, tuple(sliders), tuple(funnels), platforms)
 
 
-def places(settings: FunnelBoardSettings) -> Iterator[tuple[int, int, float]]:
+def places(geometry: BoardGeometry) -> Iterator[tuple[int, int, float]]:
     """Yield row, place in the row, and x of the place, in the order in which everything is drawn and listed."""
-    for row in range(settings.rows + 1):
-        for place in range(settings.platforms - row % 2):
-            yield row, place, (row % 2 / 2 + place - 0.5 - (settings.columns - 1) / 2) * SPACING_X
+    for row in range(geometry.rows + 1):
+        for place in range(geometry.platforms - row % 2):
+            yield row, place, (row % 2 / 2 + place - 0.5 - (geometry.columns - 1) / 2) * SPACING_X
 
 
-def _sample_slider(settings: FunnelBoardSettings, generator: np.random.Generator, row: int, place: int, x: float) -> Slider:
-    length = generator.uniform(0.6, 0.8) * (SPACING_X - 2 * settings.ball_radius)
-    tilt = generator.uniform(*settings.slider_angle)
+def _sample_slider(geometry: BoardGeometry, generator: np.random.Generator, row: int, place: int, x: float) -> Slider:
+    length = generator.uniform(0.6, 0.8) * (SPACING_X - 2 * geometry.ball_radius)
+    tilt = generator.uniform(*geometry.slider_angle)
     sign = generator.choice([-1, 1])
-    if row % 2 == 0 and place in {0, settings.columns}:  # those at the edges lead inwards
+    if row % 2 == 0 and place in {0, geometry.columns}:  # those at the edges lead inwards
         sign = -1 if place == 0 else 1
-    return Slider(x, (row - 1 - (settings.rows - 1) / 2) * SPACING_Y, float(length), float(sign * tilt))
+    return Slider(x, (row - 1 - (geometry.rows - 1) / 2) * SPACING_Y, float(length), float(sign * tilt))
 
 
 def _sample_funnel(settings: FunnelBoardSettings, generator: np.random.Generator, row: int, x: float) -> Funnel:
+    geometry = settings.geometry
     x += generator.uniform(-SPACING_X / 32, SPACING_X / 32)
-    y = (row - 0.5 - (settings.rows - 1) / 2) * SPACING_Y + generator.uniform(-SPACING_Y / 16, 3 * SPACING_Y / 16)
-    restitution = settings.funnel_restitutions[int(generator.uniform() >= 0.5)]
-    gap = generator.uniform(*settings.gap) * settings.ball_radius
+    y = (row - 0.5 - (geometry.rows - 1) / 2) * SPACING_Y + generator.uniform(-SPACING_Y / 16, 3 * SPACING_Y / 16)
+    restitution = settings.physics.funnel_restitutions[int(generator.uniform() >= 0.5)]
+    gap = generator.uniform(*geometry.gap) * geometry.ball_radius
     height, thickness = generator.uniform(1.4, 1.52), generator.uniform(0.15, 0.3)
     return Funnel(float(x), float(y), float(gap), float(height), float(thickness), restitution)
 
@@ -115,10 +117,10 @@ def funnel_outlines(funnel: Funnel) -> Float[np.ndarray, "quadrilaterals 4 2"]:
     return np.stack([lower - shift, upper - shift, upper + shift, lower + shift], axis=2).reshape(-1, 4, 2)
 
 
-def platform_outline(settings: FunnelBoardSettings, x: float) -> Outline:
+def platform_outline(geometry: BoardGeometry, x: float) -> Outline:
     """Return the corners of the platform below x; its upper side lies one ball radius below the end of the fall."""
     width, height = PLATFORM_SIZE
-    top = -settings.half_height - settings.ball_radius - 0.01
+    top = -geometry.half_height - geometry.ball_radius - 0.01
     return np.array([(x - width / 2, top), (x - width / 2, top - height), (x + width / 2, top - height), (x + width / 2, top)])
 
 

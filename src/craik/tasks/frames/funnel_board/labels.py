@@ -8,7 +8,7 @@ the strip; of a sequence, the first frame that says something decides. On true f
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from craik.tasks.frames.funnel_board.settings import SPACING_X, FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import SPACING_X, FunnelBoardSettings
 from craik.tasks.frames.reading import NOTHING, as_shares
 
 STRIP = 1.25
@@ -33,12 +33,13 @@ def platform_masses(
         settings: of the boards.
     """
     ball = as_shares(ball)
-    scale, (_, width) = settings.pixels_per_unit, settings.shape
-    end = 2 * settings.half_height - 0.5  # the picture's upper edge is half a unit below the board's
-    strip = ball[..., round((end - STRIP) * scale) : int((end + settings.ball_radius) * scale), :]
+    geometry = settings.geometry
+    scale, (_, width) = settings.recording.pixels_per_unit, settings.shape
+    end = 2 * geometry.half_height - 0.5  # the picture's upper edge is half a unit below the board's
+    strip = ball[..., round((end - STRIP) * scale) : int((end + geometry.ball_radius) * scale), :]
     clear = np.where(strip > FAINT, strip, 0).sum(axis=-2)
-    edges = np.round(np.arange(settings.platforms) * SPACING_X * scale).astype(int)
-    whole = np.pi * (settings.ball_radius * scale) ** 2
+    edges = np.round(np.arange(geometry.platforms) * SPACING_X * scale).astype(int)
+    whole = np.pi * (geometry.ball_radius * scale) ** 2
     return np.add.reduceat(clear[..., :width], edges, axis=-1) / whole
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from craik.tasks.frames.funnel_board.geometry import PLATFORM_SIZE, Board, funnel_outlines, platform_outline, slider_outline
-from craik.tasks.frames.funnel_board.settings import FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import FunnelBoardSettings
 from craik.tasks.generation import Rejected
 from craik.tasks.simulators import import_pymunk
 
@@ -37,42 +37,42 @@ def simulate(settings: FunnelBoardSettings, board: Board) -> Fall | Rejected:
     Raises:
         ImportError: pymunk is not installed.
     """
-    space, ball = _build(settings, board)
+    recording, (space, ball) = settings.recording, _build(settings, board)
     path, landed = [_position(ball)], False
     while not landed:
-        if len(path) > settings.max_steps:
+        if len(path) > recording.max_steps:
             return Rejected("timed out")
         landed = _step(settings, space, ball)
         path.append(_position(ball))
-        if abs(path[-1][0]) > settings.half_width:
+        if abs(path[-1][0]) > settings.geometry.half_width:
             return Rejected("left the board")
     platform = int(np.argmin(np.abs(np.subtract(board.platforms, path[-1][0]))))
     if abs(board.platforms[platform] - path[-1][0]) > PLATFORM_SIZE[0] / 2:
         return Rejected("missed the platforms")
-    while (len(path) - 1) % settings.frame_every:
+    while (len(path) - 1) % recording.frame_every:
         _step(settings, space, ball)
         path.append(_position(ball))
-    return Fall(np.array(path[:: settings.frame_every], dtype=np.float32), platform)
+    return Fall(np.array(path[:: recording.frame_every], dtype=np.float32), platform)
 
 
 def _build(settings: FunnelBoardSettings, board: Board) -> "tuple[Space, Body]":
-    pymunk = import_pymunk()
+    pymunk, physics, radius = import_pymunk(), settings.physics, settings.geometry.ball_radius
     space = pymunk.Space()
-    space.gravity = (0.0, -settings.gravity)
+    space.gravity = (0.0, -physics.gravity)
     # Chipmunk's own slop, 0.1, is meant for units of a pixel; Box2D's is 0.005 units.
     space.collision_slop = 0.005
-    obstacles = [(slider_outline(slider)[None], settings.slider_restitution) for slider in board.sliders]
+    obstacles = [(slider_outline(slider)[None], physics.slider_restitution) for slider in board.sliders]
     obstacles += [(funnel_outlines(funnel), funnel.restitution) for funnel in board.funnels if funnel is not None]
-    obstacles += [(platform_outline(settings, x)[None], 0.0) for x in board.platforms]
+    obstacles += [(platform_outline(settings.geometry, x)[None], 0.0) for x in board.platforms]
     for outlines, restitution in obstacles:
         for corners in outlines.tolist():
             shape = pymunk.Poly(space.static_body, corners)
-            shape.elasticity = max(restitution, settings.ball_restitution)
-            shape.friction = settings.friction
+            shape.elasticity = max(restitution, physics.ball_restitution)
+            shape.friction = physics.friction
             space.add(shape)
-    ball = pymunk.Body(1.0, pymunk.moment_for_circle(1.0, 0.0, settings.ball_radius))
+    ball = pymunk.Body(1.0, pymunk.moment_for_circle(1.0, 0.0, radius))
     ball.position = board.start
-    circle = pymunk.Circle(ball, settings.ball_radius)
+    circle = pymunk.Circle(ball, radius)
     circle.elasticity, circle.friction = 1.0, 1.0
     space.add(ball, circle)
     return space, ball
@@ -80,10 +80,10 @@ def _build(settings: FunnelBoardSettings, board: Board) -> "tuple[Space, Body]":
 
 def _step(settings: FunnelBoardSettings, space: "Space", ball: "Body") -> bool:
     """Simulate one step and say whether the ball was at the end of its fall in any part of it: it may bounce off again."""
-    landed = False
-    for _ in range(settings.substeps):
-        space.step(settings.time_step / settings.substeps)
-        landed = landed or ball.position.y <= -settings.half_height
+    physics, landed = settings.physics, False
+    for _ in range(physics.substeps):
+        space.step(physics.time_step / physics.substeps)
+        landed = landed or ball.position.y <= -settings.geometry.half_height
     return landed
 
 

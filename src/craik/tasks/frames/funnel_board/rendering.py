@@ -10,7 +10,7 @@ from jaxtyping import Float, UInt8
 
 from craik.tasks.frames.drawing import discs_coverage, over, polygons_coverage, to_uint8
 from craik.tasks.frames.funnel_board.geometry import Board, funnel_outlines, platform_outline, slider_outline
-from craik.tasks.frames.funnel_board.settings import PLATFORM_COLOURS, FunnelBoardSettings
+from craik.tasks.frames.funnel_board.presets import PLATFORM_COLOURS, FunnelBoardSettings
 
 CAMERA_DROP = 0.5
 """The picture's centre lies so many world units below the board's, so that the platforms are in it."""
@@ -20,8 +20,9 @@ OBSTACLE_COLOUR = (0.0, 0.0, 0.0)
 
 def to_pixels(settings: FunnelBoardSettings, points: Float[np.ndarray, "*n 2"]) -> Float[np.ndarray, "*n 2"]:
     """Return world positions as positions in the picture: x to the right, y down."""
-    corner = np.array([-settings.half_width, settings.half_height - CAMERA_DROP])
-    return (np.asarray(points) - corner) * np.array([1, -1]) * settings.pixels_per_unit
+    geometry = settings.geometry
+    corner = np.array([-geometry.half_width, geometry.half_height - CAMERA_DROP])
+    return (np.asarray(points) - corner) * np.array([1, -1]) * settings.recording.pixels_per_unit
 
 
 def draw_board(settings: FunnelBoardSettings, board: Board) -> UInt8[np.ndarray, "3 height width"]:
@@ -33,7 +34,7 @@ def draw_board(settings: FunnelBoardSettings, board: Board) -> UInt8[np.ndarray,
     image = np.ones((3, height, width), dtype=np.float32)
     image = over(image, polygons_coverage(obstacles, height, width), OBSTACLE_COLOUR)
     for x, colour in zip(board.platforms, PLATFORM_COLOURS, strict=False):
-        outline = to_pixels(settings, platform_outline(settings, x)[None])
+        outline = to_pixels(settings, platform_outline(settings.geometry, x)[None])
         image = over(image, polygons_coverage([outline], height, width), colour)
     return to_uint8(image)
 
@@ -61,4 +62,5 @@ def draw_frames(
 
 def _draw_ball(settings: FunnelBoardSettings, positions: Float[np.ndarray, "time 2"]) -> Float[np.ndarray, "time height width"]:
     height, width = settings.shape
-    return discs_coverage(to_pixels(settings, positions), settings.ball_radius * settings.pixels_per_unit, height, width)
+    radius = settings.geometry.ball_radius * settings.recording.pixels_per_unit
+    return discs_coverage(to_pixels(settings, positions), radius, height, width)

@@ -2,11 +2,14 @@
 
 from craik.tasks.frames.room_runner.labels import read_frames as read_frames
 from craik.tasks.frames.room_runner.labels import runner_in_pixels as runner_in_pixels
+from craik.tasks.frames.room_runner.presets import PRESETS as PRESETS
+from craik.tasks.frames.room_runner.presets import PUBLISHED as PUBLISHED
+from craik.tasks.frames.room_runner.presets import SMALL as SMALL
+from craik.tasks.frames.room_runner.presets import BuildingGeometry as BuildingGeometry
+from craik.tasks.frames.room_runner.presets import RoomRunnerSettings as RoomRunnerSettings
+from craik.tasks.frames.room_runner.presets import RunnerPhysics as RunnerPhysics
+from craik.tasks.frames.room_runner.presets import WalkRecording as WalkRecording
 from craik.tasks.frames.room_runner.runs import ROOM_RUNNER as ROOM_RUNNER
-from craik.tasks.frames.room_runner.settings import PRESETS as PRESETS
-from craik.tasks.frames.room_runner.settings import PUBLISHED as PUBLISHED
-from craik.tasks.frames.room_runner.settings import SMALL as SMALL
-from craik.tasks.frames.room_runner.settings import RoomRunnerSettings as RoomRunnerSettings
 
 generate = ROOM_RUNNER.generate
 """Draws episodes; see `craik.tasks.frames.episodes.Simulation.generate`."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from craik.tasks.frames.room_runner.settings import RoomRunnerSettings
+from craik.tasks.frames.room_runner.presets import BuildingGeometry
 from craik.tasks.generation import Rejected
 
 
@@ -69,27 +69,27 @@ class Building:
         return None
 
 
-def sample_building(settings: RoomRunnerSettings, generator: np.random.Generator) -> Building | Rejected:
+def sample_building(geometry: BuildingGeometry, generator: np.random.Generator) -> Building | Rejected:
     """Grow a building; rejected where the first room has no second way out."""
-    margin = settings.margin
-    y = int(generator.integers(margin, settings.height - 3 - margin))
-    x = int(generator.integers(margin, settings.width - 2 - margin))
-    rooms = _grow(settings, generator, Room(y, x, 3, 2))
+    margin = geometry.margin
+    y = int(generator.integers(margin, geometry.height - 3 - margin))
+    x = int(generator.integers(margin, geometry.width - 2 - margin))
+    rooms = _grow(geometry, generator, Room(y, x, 3, 2))
     first, label = rooms[0], int(generator.integers(2))
     others = [room for room in first.behind if room is not first.next]
     if first.next is None or not others:
         return Rejected("no second way")
-    return Building(tuple(rooms), _end(first), _end(others[0]), label, *_walls(settings, rooms))
+    return Building(tuple(rooms), _end(first), _end(others[0]), label, *_walls(geometry, rooms))
 
 
-def _grow(settings: RoomRunnerSettings, generator: np.random.Generator, first: Room) -> list[Room]:
+def _grow(geometry: BuildingGeometry, generator: np.random.Generator, first: Room) -> list[Room]:
     """Add rooms behind rooms, first come first served, until none fits."""
-    free = np.ones((settings.height, settings.width), dtype=bool)
+    free = np.ones((geometry.height, geometry.width), dtype=bool)
     free[first.y : first.y + first.height, first.x : first.x + first.width] = False
     rooms, waiting, count = [first], deque([first]), 0
     while waiting:
         room = waiting.popleft()
-        for _ in range(2 if count % settings.branch_every == 0 else 1):
+        for _ in range(2 if count % geometry.branch_every == 0 else 1):
             height, width = (3, 2) if generator.uniform() < 0.5 else (2, 3)
             spots = _spots(free, room, height, width)
             if spots:
@@ -135,10 +135,10 @@ def _end(room: Room) -> Room:
 
 
 def _walls(
-    settings: RoomRunnerSettings, rooms: list[Room]
+    geometry: BuildingGeometry, rooms: list[Room]
 ) -> tuple[Bool[np.ndarray, "height_1 width"], Bool[np.ndarray, "height width_1"]]:
-    horizontal = np.zeros((settings.height + 1, settings.width), dtype=bool)
-    vertical = np.zeros((settings.height, settings.width + 1), dtype=bool)
+    horizontal = np.zeros((geometry.height + 1, geometry.width), dtype=bool)
+    vertical = np.zeros((geometry.height, geometry.width + 1), dtype=bool)
     for room in rooms:
         rows, columns = slice(room.y, room.y + room.height), slice(room.x, room.x + room.width)
         horizontal[[room.y, room.y + room.height], columns] = True

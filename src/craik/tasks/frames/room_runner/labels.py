@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from craik.tasks.frames.reading import NOTHING, as_shares
+from craik.tasks.frames.room_runner.presets import RoomRunnerSettings
 from craik.tasks.frames.room_runner.rendering import DRAWN_RADIUS, RUNNER
-from craik.tasks.frames.room_runner.settings import RoomRunnerSettings
 
 FAINT = 0.3
 """What is fainter than this does not count as runner."""
@@ -39,7 +39,7 @@ def room_masses(
     rooms = np.stack([red * (1 - green) * (1 - blue), (1 - red) * (1 - green) * blue], axis=-3) > COLOURED
     share = as_shares(runner)
     clear = np.where(share > FAINT, share, 0)[..., None, :, :]
-    return (clear * rooms).sum(axis=(-1, -2)) / (2 * DRAWN_RADIUS * settings.pixels_per_unit) ** 2
+    return (clear * rooms).sum(axis=(-1, -2)) / (2 * DRAWN_RADIUS * settings.recording.pixels_per_unit) ** 2
 
 
 def read_frames(

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from craik.tasks.frames.room_runner.buildings import Building, Room
-from craik.tasks.frames.room_runner.settings import RoomRunnerSettings
+from craik.tasks.frames.room_runner.presets import RoomRunnerSettings, RunnerPhysics
 from craik.tasks.generation import Rejected
 from craik.tasks.simulators import import_pymunk
 
@@ -41,26 +41,27 @@ def simulate(
     Raises:
         ImportError: pymunk is not installed.
     """
+    physics, recording = settings.physics, settings.recording
     space, runner = _build(building)
     path = [_position(runner)]
     room = building.rooms[0]
-    entered, force, left = None, 0.0, settings.steps_after
-    while left > 0 or (len(path) - 1) % settings.frame_every:
+    entered, force, left = None, 0.0, recording.steps_after
+    while left > 0 or (len(path) - 1) % recording.frame_every:
         if room is not entered:
             entered = room
-            direct = generator.uniform() < settings.direct_probability
-            force = settings.force if direct else settings.exploring_force
+            direct = generator.uniform() < physics.direct_probability
+            force = physics.force if direct else physics.exploring_force
         if room is building.final:
             left -= 1
-        elif len(path) > settings.max_steps:
+        elif len(path) > recording.max_steps:
             return Rejected("timed out")
-        _push(settings, runner, room, force, generator)
-        space.step(settings.time_step)
+        _push(physics, runner, room, force, generator)
+        space.step(physics.time_step)
         path.append(_position(runner))
         room = building.room_at(*path[-1])
         if room is None:
             return Rejected("left the building")
-    return np.array(path[:: settings.frame_every], dtype=np.float32)
+    return np.array(path[:: recording.frame_every], dtype=np.float32)
 
 
 def target(room: Room, x: float, y: float) -> tuple[float, float]:
@@ -79,11 +80,11 @@ def target(room: Room, x: float, y: float) -> tuple[float, float]:
     return (1 - far) * near_x + far * room.centre[0], (1 - far) * near_y + far * room.centre[1]
 
 
-def _push(settings: RoomRunnerSettings, runner: "Body", room: Room, force: float, generator: np.random.Generator) -> None:
+def _push(physics: RunnerPhysics, runner: "Body", room: Room, force: float, generator: np.random.Generator) -> None:
     goal = np.array(target(room, *_position(runner)))
-    pushed = force * np.sign(goal - _position(runner)) - settings.drag * np.array(runner.velocity)
-    if settings.acceleration_noise:
-        pushed += generator.normal(0, settings.acceleration_noise, 2)
+    pushed = force * np.sign(goal - _position(runner)) - physics.drag * np.array(runner.velocity)
+    if physics.acceleration_noise:
+        pushed += generator.normal(0, physics.acceleration_noise, 2)
     runner.apply_force_at_world_point((float(pushed[0]), float(pushed[1])), runner.position)
 
 

@@ -6,7 +6,7 @@ from jaxtyping import Float, UInt8
 from craik.tasks.frames.drawing import boxes_coverage, over, polygons_coverage, to_uint8
 from craik.tasks.frames.room_runner.buildings import Building, Door, Room
 from craik.tasks.frames.room_runner.physics import RUNNER_RADIUS, WALL_THICKNESS, Box
-from craik.tasks.frames.room_runner.settings import RoomRunnerSettings
+from craik.tasks.frames.room_runner.presets import RoomRunnerSettings
 
 OUTSIDE = (0.15, 0.15, 0.15)
 DOOR = (0.9, 0.95, 1.0)
@@ -45,7 +45,7 @@ def draw_frames(
 
 
 def _draw_runner(settings: RoomRunnerSettings, path: Float[np.ndarray, "time 2"]) -> Float[np.ndarray, "time height width"]:
-    scale = settings.pixels_per_unit
+    scale = settings.recording.pixels_per_unit
     return boxes_coverage(path * scale, DRAWN_RADIUS * scale, *settings.shape)
 
 
@@ -70,4 +70,4 @@ def _opening(door: Door) -> Box:
 def _corners(settings: RoomRunnerSettings, boxes: list[Box]) -> Float[np.ndarray, "boxes 4 2"]:
     x, y, width, height = np.array(boxes, dtype=np.float64).T
     corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
-    return np.moveaxis(np.array(corners), (0, 1, 2), (1, 2, 0)) * settings.pixels_per_unit
+    return np.moveaxis(np.array(corners), (0, 1, 2), (1, 2, 0)) * settings.recording.pixels_per_unit

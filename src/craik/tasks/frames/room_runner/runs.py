@@ -6,7 +6,7 @@ from craik.tasks.frames.episodes import Episode, Simulation
 from craik.tasks.frames.room_runner import labels, rendering
 from craik.tasks.frames.room_runner.buildings import layout_vector, sample_building
 from craik.tasks.frames.room_runner.physics import simulate
-from craik.tasks.frames.room_runner.settings import PUBLISHED, RoomRunnerSettings
+from craik.tasks.frames.room_runner.presets import PUBLISHED, RoomRunnerSettings
 from craik.tasks.generation import Rejected
 
 VERSION = 1
@@ -16,7 +16,7 @@ random draws, here, in `craik.tasks.frames.drawing` or in `craik.tasks.generatio
 
 def sample(settings: RoomRunnerSettings, generator: np.random.Generator) -> Episode | Rejected:
     """Draw a building and let a runner walk through it."""
-    building = sample_building(settings, generator)
+    building = sample_building(settings.geometry, generator)
     if isinstance(building, Rejected):
         return building
     path = simulate(settings, building, generator)

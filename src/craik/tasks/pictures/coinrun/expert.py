@@ -66,10 +66,10 @@ def train(
         CollectorError: stable-baselines3 is missing, or the simulator ends.
     """
     sb3, begin = stable_baselines3(), time.perf_counter()
-    seed = training.seed + (0 if start is None else start.steps)
-    with Levels(python, training.games, levels=0, mode=training.mode, seed=training.seed) as levels, _seeded(seed):
+    how, seed = training.hyperparameters, training.seed + (0 if start is None else start.steps)
+    with Levels(python, how.games, levels=0, mode=training.mode, seed=training.seed) as levels, _seeded(seed):
         returns = deque[float](maxlen=100)
-        model = make_ppo(sb3, make_games(sb3, levels, training.discount if training.scale_rewards else None), training)
+        model = make_ppo(sb3, make_games(sb3, levels, how.discount if how.scale_rewards else None), how)
         before = 0.0 if start is None else start.seconds
         if start is not None:
             model.policy.load_state_dict(start.policy.state_dict())

@@ -8,17 +8,16 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from craik.arguments import check_not_negative, check_positive, check_share, check_whole
 from craik.tasks.pictures.coinrun.errors import CollectorError
 from craik.tasks.pictures.coinrun.games import spaces
 
 
 @dataclass(frozen=True)
-class Training:
-    """How an expert is trained.
+class Hyperparameters:
+    """PPO's; clipping, GAE's decay and the gradient's norm are stable-baselines3's.
 
     Args:
-        steps: of the simulator, over all games; the texts have 400 million.
-        minutes: stop after so many, whatever is reached; None for no limit.
         games: played at once.
         rollout: steps of each game between two updates.
         epochs: passes over a roll-out.
@@ -28,12 +27,11 @@ class Training:
         discount: of the return.
         scale_rewards: PPO sees rewards divided by the running standard deviation of the discounted return, and clipped to 10
             of them; `Expert.mean_return` is of the game's own.
-        mode: Procgen's difficulty.
-        seed: of network, roll-outs and levels.
+
+    Raises:
+        ValueError: a count below 1, a rate that is not positive, a negative weight, or a discount outside [0, 1].
     """
 
-    steps: int = 400_000_000
-    minutes: float | None = None
     games: int = 64
     rollout: int = 256
     epochs: int = 3
@@ -42,8 +40,41 @@ class Training:
     entropy: float = 0.01
     discount: float = 0.999
     scale_rewards: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("games", "rollout", "epochs", "batch"):
+            check_whole(name, getattr(self, name), 1)
+        check_positive("lr", self.lr)
+        check_not_negative("entropy", self.entropy)
+        check_share("discount", self.discount)
+
+
+@dataclass(frozen=True)
+class Training:
+    """How an expert is trained: for how long, on which levels, with which of PPO's hyperparameters.
+
+    Args:
+        steps: of the simulator, over all games; the texts have 400 million.
+        minutes: stop after so many, whatever is reached; None for no limit.
+        mode: Procgen's difficulty.
+        seed: of network, roll-outs and levels.
+        hyperparameters: of PPO.
+
+    Raises:
+        CollectorError: steps below 1, or minutes that are not positive.
+    """
+
+    steps: int = 400_000_000
+    minutes: float | None = None
     mode: str = "easy"
     seed: int = 0
+    hyperparameters: Hyperparameters = Hyperparameters()
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise CollectorError(f"--steps must be at least 1, but found {self.steps}; name a larger one")
+        if self.minutes is not None and not self.minutes > 0:
+            raise CollectorError(f"--minutes must be above 0, but found {self.minutes:g}; leave it out for no limit")
 
 
 def stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's modules, which its stubs do not describe
@@ -61,17 +92,17 @@ def stable_baselines3() -> Any:  # noqa: ANN401  # an optional package's modules
         ) from None
 
 
-def make_ppo(sb3: Any, games: Any, training: Training) -> Any:  # noqa: ANN401
+def make_ppo(sb3: Any, games: Any, hyperparameters: Hyperparameters) -> Any:  # noqa: ANN401
     """Return PPO with an untrained policy, ready to play."""
     return sb3.PPO(
         "CnnPolicy",
         games,
-        learning_rate=training.lr,
-        n_steps=training.rollout,
-        batch_size=training.batch,
-        n_epochs=training.epochs,
-        gamma=training.discount,
-        ent_coef=training.entropy,
+        learning_rate=hyperparameters.lr,
+        n_steps=hyperparameters.rollout,
+        batch_size=hyperparameters.batch,
+        n_epochs=hyperparameters.epochs,
+        gamma=hyperparameters.discount,
+        ent_coef=hyperparameters.entropy,
         policy_kwargs=_policy_settings(sb3),
         seed=None,  # whoever trains seeds the global generators, for as long as the training lasts
         device="cpu",

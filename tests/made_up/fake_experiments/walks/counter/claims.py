@@ -1,7 +1,6 @@
 """What is claimed of counting."""
 
-from craik.lab import Claim, Measurement, Rows, bootstrap
-from craik.lab.conditions import above, below
+from craik.lab import Claim, Measurement, Rows, above, below, bootstrap
 
 
 def final(rows: Rows) -> Measurement:
