@@ -1,0 +1,46 @@
+"""What docs/site.py makes of links and listings; `make docs` builds the whole site, strictly."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mkdocs", reason="needs craik's extra dev")
+
+ROOT = Path(__file__).parents[2]
+PLACE = importlib.util.spec_from_file_location("docs_site", ROOT / "docs" / "site.py")
+site = importlib.util.module_from_spec(PLACE)
+PLACE.loader.exec_module(site)
+
+
+def test_links_lead_to_the_site_s_pages_and_sources_become_their_names():
+    text = (
+        "[a](docs/skips.md#choices) [b](src/craik/experiments/spirals/mechanism/README.md) [c](src/craik/losses.py) [d](#part)"
+    )
+    turned = site.relinked(text, ROOT / "README.md", "index.md")
+    assert turned == "[a](skips.md#choices) [b](experiments/spirals/mechanism.md) c [d](#part)"
+
+
+def test_links_out_of_a_folder_are_counted_from_the_page_s_place():
+    readme = ROOT / "src/craik/experiments/spirals/search/README.md"
+    turned = site.relinked("[x](../mechanism/README.md) [y](../../../../../docs/skips.md)", readme, site.generated(readme))
+    assert turned == "[x](mechanism.md) [y](../../skips.md)"
+
+
+def test_code_keeps_its_brackets():
+    text = "```python\nlosses[rows](docs/skips.md)\n```\n"
+    assert site.relinked(text, ROOT / "README.md", "index.md") == text
+
+
+def test_names_of_a_door_are_found_where_they_are_defined():
+    assert site.imported("craik.agreement")["AndMask"] == "craik.agreement.rules.and_mask.AndMask"
+    assert site.summary("craik.agreement.rules.and_mask.AndMask").startswith("The AND-mask: ")
+    assert site.summary("craik.agreement.rules.and_mask.Nothing") == ""
+
+
+def test_a_room_s_page_begins_with_what_its_door_gives():
+    page = site.api_of(ROOT / "src" / "craik" / "skips")
+    modules = [line.removeprefix("::: ") for line in page.splitlines() if line.startswith(":::")]
+    assert "- [`match`][craik.skips.matching.match]: Predict" in page
+    assert modules.index("craik.skips.matching") < modules.index("craik.skips.arguments")
+    assert len(set(modules)) == len(modules)
