@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from craik import cli
 from craik.cli.bench import folder, load_package
 
 load_package(folder())  # before the test modules beside this file import craik_benchmarks
@@ -13,3 +14,15 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def craik(tmp_path, monkeypatch, capsys):
+    """The command line in a folder of its own: status, stdout and stderr of some words."""
+    monkeypatch.chdir(tmp_path)
+
+    def _craik(*words: str):
+        status = cli.main(words)
+        return status, *capsys.readouterr()
+
+    return _craik

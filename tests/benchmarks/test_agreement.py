@@ -7,22 +7,10 @@ import pytest
 import torch
 from craik_benchmarks.masks.methods import Method, methods
 
-from craik import cli
 from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS, markdown, read_results
 
 SMALL = ("--quick", "--workloads", "mlp-34", "--repeats", "2", "--methods", "craik,running_sums,backpack")
-
-
-@pytest.fixture
-def craik(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def _craik(*words: str):
-        status = cli.main(words)
-        return status, *capsys.readouterr()
-
-    return _craik
 
 
 def test_json_is_one_object_with_the_agreed_keys(craik, monkeypatch):

@@ -5,22 +5,10 @@ import torch
 from craik_benchmarks.following import literal
 from craik_benchmarks.measuring.memory import in_fresh_process
 
-from craik import cli
 from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS
 
 SMALL = ("--quick", "--sizes", "36x40", "--repeats", "2", "--turn", "0")
-
-
-@pytest.fixture
-def craik(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def _craik(*words: str):
-        status = cli.main(words)
-        return status, *capsys.readouterr()
-
-    return _craik
 
 
 def test_json_is_one_object_with_the_agreed_keys(craik):
