@@ -1,3 +1,6 @@
+from pathlib import Path
+
+import pytest
 import torch
 from hypothesis import settings
 
@@ -7,3 +10,13 @@ settings.load_profile("craik")
 
 # On tensors this small threads cost more than they bring, most of all where other work keeps the cores busy.
 torch.set_num_threads(1)
+
+PROCESSES = ("lab/running", "lab/showing", "cli", "agreement/machines")
+"""Where tests start processes of their own: all on one worker of xdist, so that they do not starve each other."""
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if any(item.path.is_relative_to(here / place) for place in PROCESSES):
+            item.add_marker(pytest.mark.xdist_group("processes"))
