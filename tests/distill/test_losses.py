@@ -3,7 +3,7 @@ import torch
 
 import distill_models as models
 import distill_oracles as oracles
-from craik.distill import GatedSquaredError, KullbackLeibler, SquaredError, Target
+from craik.distill import GatedSquaredError, HiddenSquaredError, KullbackLeibler, Target
 
 SHAPES = {"a": (5, 4), "b": (5, 2, 3)}
 H = {name: models.randn(k, *shape) for k, (name, shape) in enumerate(SHAPES.items())}
@@ -12,7 +12,7 @@ M = {name: models.randn(20 + k, *shape) for k, (name, shape) in enumerate(SHAPES
 
 
 def test_sums_are_the_texts_formulas():
-    torch.testing.assert_close(SquaredError("sum")(H, {name: Target(t) for name, t in T.items()}), oracles.squared(H, T))
+    torch.testing.assert_close(HiddenSquaredError("sum")(H, {name: Target(t) for name, t in T.items()}), oracles.squared(H, T))
     signals = {name: (T[name], M[name]) for name in T}
     gated = GatedSquaredError(reduction="sum")(H, {name: Target(*pair) for name, pair in signals.items()})
     torch.testing.assert_close(gated, oracles.gated(H, signals))
@@ -20,7 +20,7 @@ def test_sums_are_the_texts_formulas():
 
 def test_means_divide_by_the_number_of_units():
     targets = {name: Target(T[name], M[name]) for name in T}
-    for loss in (SquaredError, GatedSquaredError):
+    for loss in (HiddenSquaredError, GatedSquaredError):
         torch.testing.assert_close(loss(reduction="mean")(H, targets) * 10, loss(reduction="sum")(H, targets))
 
 

@@ -16,11 +16,11 @@ from craik.distill import (
     Batches,
     Checkpoint,
     GatedSquaredError,
+    HiddenSquaredError,
     Hoisting,
     Implicit,
     KullbackLeibler,
     Labelled,
-    SquaredError,
     TimeMixture,
     Truncated,
     Unroll,
@@ -42,7 +42,7 @@ RULES = {
     ),
 }
 LOSSES = {
-    "squared": (SquaredError("sum"), oracles.squared, False),
+    "squared": (HiddenSquaredError("sum"), oracles.squared, False),
     "gated": (GatedSquaredError(reduction="sum"), oracles.gated, True),
     "divergence": (KullbackLeibler(), oracles.kullback_leibler, False),
 }
@@ -237,7 +237,7 @@ def test_components_beyond_the_clip_are_clipped_and_counted():
     free = compute("mlp", "sgd", "squared")
     flat = torch.cat([gradient.flatten() for gradient in free.gradients.values()]).abs()
     clip = float(flat.median())
-    lesson = models.lesson(models.student("mlp"), models.teacher(units), list(units), teaching_loss=SquaredError("sum"))
+    lesson = models.lesson(models.student("mlp"), models.teacher(units), list(units), teaching_loss=HiddenSquaredError("sum"))
     found = meta_gradient(lesson, *models.data(), SGD(0.1), clip=clip)
     assert found.clipped == int((flat > clip).sum()) > 0
     for name, gradient in free.gradients.items():

@@ -14,9 +14,9 @@ from craik.distill import (
     Batches,
     Distillation,
     Examples,
+    HiddenSquaredError,
     Lesson,
     Split,
-    SquaredError,
     Unrolling,
     meta_gradient,
     split_rows,
@@ -98,7 +98,7 @@ def test_student_steps_are_an_ordinary_loop():
         x, privileged, y = distillation.examples.rows(batch)
         h = student[0](x)
         label.append(models.label_loss(student[1:](h), y).mean())
-        teaching.append(SquaredError()({"0": h}, teacher(privileged)).mean())
+        teaching.append(HiddenSquaredError()({"0": h}, teacher(privileged)).mean())
         optimizer.zero_grad()
         (label[-1] + 0.8 * teaching[-1]).backward()
         optimizer.step()

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.skips.arguments import check_word
+from craik.arguments import check_one_of
 from craik.skips.matched import Chosen, Steps
 
 
@@ -36,7 +36,7 @@ def test_tables_are_padded():
 
 def test_another_average_is_refused():
     with pytest.raises(ValueError, match=r'"trajectories" or "steps". Found .batch.\.'):
-        check_word("average", "batch", ("trajectories", "steps"))
+        check_one_of("average", "batch", ("trajectories", "steps"))
 
 
 @pytest.mark.parametrize(("time", "frame"), [(2, 2), (2, 1), (2, 6), (0, 7)])

@@ -326,7 +326,7 @@ def refused(**changes):
     ("changes", "error", "sentence"),
     [
         ({"trajectories": random_walks([5, 1], 0, None)}, ValueError, "at least 2 frames.*Found 1 frame in trajectory 1"),
-        ({"teacher_forcing": 1.2}, ValueError, r"`teacher_forcing` should be a probability in \[0, 1\]. Found 1.2"),
+        ({"teacher_forcing": 1.2}, ValueError, r"`teacher_forcing` should lie in \[0, 1\]: it is a probability. Found 1.2"),
         ({"teacher_forcing": math.nan}, ValueError, "Found nan"),
         ({"teacher_forcing": 0.5}, TypeError, "`generator` should be given"),
         ({"matching": Greedy(3, 0.1)}, TypeError, "`generator` should be given"),

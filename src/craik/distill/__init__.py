@@ -12,7 +12,7 @@ from craik.distill.examples.batches import Batches, Examples, Labelled
 from craik.distill.examples.splits import Split, split_rows
 from craik.distill.forward.students import OUTPUT
 from craik.distill.lesson import Lesson
-from craik.distill.losses import GatedSquaredError, KullbackLeibler, LabelLoss, SquaredError, TeachingLoss
+from craik.distill.losses import GatedSquaredError, HiddenSquaredError, KullbackLeibler, LabelLoss, TeachingLoss
 from craik.distill.meta import MetaGradient, meta_gradient
 from craik.distill.optimisers.adam import Adam
 from craik.distill.optimisers.counterparts import inner_from
@@ -42,6 +42,7 @@ __all__ = [
     "Examples",
     "Forecast",
     "GatedSquaredError",
+    "HiddenSquaredError",
     "Hoisting",
     "Implicit",
     "Inner",
@@ -53,7 +54,6 @@ __all__ = [
     "MetaGradient",
     "MetaRecord",
     "Split",
-    "SquaredError",
     "Strategy",
     "StudentRecord",
     "Target",

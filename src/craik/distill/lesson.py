@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.distill.forward.noise import draws
-from craik.distill.losses import Hidden, LabelLoss, SquaredError, TeachingLoss, check_losses
+from craik.distill.losses import Hidden, HiddenSquaredError, LabelLoss, TeachingLoss, check_losses
 from craik.distill.teachers.hoisting import Hoisting
 from craik.distill.teachers.targets import Targets
 
@@ -39,7 +39,7 @@ class Lesson:
     layers: Sequence[str]
     label_loss: LabelLoss
     alpha: float
-    teaching_loss: TeachingLoss = field(default_factory=SquaredError)
+    teaching_loss: TeachingLoss = field(default_factory=HiddenSquaredError)
     hoisting: Hoisting = field(default_factory=Hoisting)
 
     def __post_init__(self) -> None:

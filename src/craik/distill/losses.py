@@ -29,7 +29,7 @@ Reduction = Literal["mean", "sum"]
 
 
 @dataclass(frozen=True)
-class SquaredError:
+class HiddenSquaredError:
     """The squared error of all supervised units: (h_k - h*_k)^2, averaged or added over k.
 
     Attributes:
@@ -69,7 +69,7 @@ class GatedSquaredError:
             if gate is None:
                 raise ValueError(
                     f"A gated teaching loss should find a gate for every supervised layer. Found none for {name!r}. Let the "
-                    "teacher return Target(value, gate), or use SquaredError."
+                    "teacher return Target(value, gate), or use HiddenSquaredError."
                 )
             squares[name] = torch.sigmoid(self.scale * gate + self.shift) * (h - value).square()
         return _over_units(squares, self.reduction)

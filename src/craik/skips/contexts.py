@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor
 
-from craik.skips.arguments import whole
+from craik.arguments import check_whole
 from craik.trajectories import Trajectories
 
 
@@ -33,8 +33,7 @@ class Actions:
     def __post_init__(self) -> None:
         if self.window is None:
             return
-        if whole("window", self.window) < 1:
-            raise ValueError(f"`window` should be at least 1, or None for the action at the frame alone. Found {self.window}.")
+        check_whole("window", self.window, 1, way_out="None gives the action at the frame alone.")
 
     def at(self, rows: Shaped[Tensor, " n"], times: Shaped[Tensor, " n"]) -> Shaped[Tensor, "n *action"]:
         """Return what a model sees at frame ``times[i]`` of trajectory ``rows[i]``."""

@@ -12,6 +12,9 @@ from craik.trajectories import Trajectories
 Average = Literal["trajectories", "steps"]
 """How step losses become the batch's loss."""
 
+LATER = "a prediction is matched with a later frame"
+"""Why what a matching is told in frames counts from 1."""
+
 
 class Matched(NamedTuple):
     """A batch of trajectories with their predictions matched; b runs over trajectories, u over a trajectory's steps.

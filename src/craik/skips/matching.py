@@ -7,7 +7,7 @@ import torch
 from torch import Generator
 from torch.optim import Optimizer
 
-from craik.skips.arguments import check_word
+from craik.arguments import check_one_of
 from craik.skips.dynamics import Dynamics
 from craik.skips.matched import Average, Matched, Steps
 from craik.skips.predicting import Predictor
@@ -71,7 +71,7 @@ def match(
             "`matching` should be Greedy(...), Fixed(...) or Aligned(...) of craik.skips, or have a method `along`. Found "
             f"{matching!r}."
         )
-    check_word("average", average, get_args(Average))
+    check_one_of("average", average, get_args(Average))
     predictor = Predictor(dynamics, trajectories, teacher_forcing, generator, keep_predictions)
     return matching.along(predictor).matched(average)
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from craik.arguments import check_share
 from craik.losses import evaluated, prediction_shape
-from craik.skips.arguments import check_probability
 from craik.skips.dynamics import Dynamics, check_fit
 from craik.skips.matched import Steps
 from craik.trajectories import Trajectories
@@ -38,7 +38,7 @@ class Predictor:
     keep_predictions: bool = False
 
     def __post_init__(self) -> None:
-        check_probability("teacher_forcing", self.teacher_forcing)
+        check_share("teacher_forcing", self.teacher_forcing, why="it is a probability", way_out="Check its schedule.")
         check_fit(self.dynamics, self.trajectories)
 
     @cached_property

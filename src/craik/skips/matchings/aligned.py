@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from craik.arguments import check_one_of, check_whole
 from craik.losses import evaluated
-from craik.skips.arguments import check_frames, check_word
 from craik.skips.contexts import Actions
-from craik.skips.matched import Chosen, Steps
+from craik.skips.matched import LATER, Chosen, Steps
 from craik.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
 from craik.skips.predicting import Predictor
 
@@ -46,9 +46,9 @@ class Aligned:
     cost: Cost = "mean"
 
     def __post_init__(self) -> None:
-        check_frames("horizon", self.horizon)
-        check_word("inputs", self.inputs, get_args(Inputs))
-        check_word("cost", self.cost, get_args(Cost))
+        check_whole("horizon", self.horizon, 1, why=LATER)
+        check_one_of("inputs", self.inputs, get_args(Inputs))
+        check_one_of("cost", self.cost, get_args(Cost))
 
     def along(self, predictor: Predictor) -> Steps:
         """Predict along every trajectory, then align; predictions that the alignment leaves out have no part in the loss.

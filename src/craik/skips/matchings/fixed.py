@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from craik.skips.arguments import check_frames, check_word
-from craik.skips.matched import Chosen, Steps
+from craik.arguments import check_one_of, check_whole
+from craik.skips.matched import LATER, Chosen, Steps
 from craik.skips.matchings.following import Predicted, follow
 from craik.skips.predicting import Predictor
 
@@ -28,8 +28,8 @@ class Fixed:
     last: Literal["clamp", "drop"] = "clamp"
 
     def __post_init__(self) -> None:
-        check_frames("dt", self.dt)
-        check_word("last", self.last, ("clamp", "drop"))
+        check_whole("dt", self.dt, 1, why=LATER)
+        check_one_of("last", self.last, ("clamp", "drop"))
 
     def along(self, predictor: Predictor) -> Steps:
         """Follow every trajectory to its last frame, or to its last whole step.

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from functools import partial
 
-from craik.skips.arguments import check_frames, check_probability
-from craik.skips.matched import Chosen, Steps
+from craik.arguments import check_share, check_whole
+from craik.skips.matched import LATER, Chosen, Steps
 from craik.skips.matchings.draws import Draw
 from craik.skips.matchings.following import Predicted, follow
 from craik.skips.matchings.ranking import Ranker
@@ -30,8 +30,8 @@ class Greedy:
     exploration: float = 0.0
 
     def __post_init__(self) -> None:
-        check_frames("horizon", self.horizon)
-        check_probability("exploration", self.exploration)
+        check_whole("horizon", self.horizon, 1, why=LATER)
+        check_share("exploration", self.exploration, why="it is a probability")
 
     def along(self, predictor: Predictor) -> Steps:
         """Follow every trajectory to its last frame."""

@@ -2,18 +2,18 @@ import math
 
 import pytest
 
+from craik.arguments import check_share
 from craik.skips import Actions, Aligned, Fixed, Greedy
-from craik.skips.arguments import check_probability
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (lambda: Greedy(0), "`horizon` should be at least 1.*Found 0"),
-        (lambda: Greedy(3, -0.1), r"`exploration` should be a probability in \[0, 1\]. Found -0.1"),
+        (lambda: Greedy(3, -0.1), r"`exploration` should lie in \[0, 1\]: it is a probability. Found -0.1"),
         (lambda: Greedy(3, math.nan), "Found nan"),
         (lambda: Fixed(-1), "`dt` should be at least 1.*Found -1"),
-        (lambda: check_probability("teacher_forcing", 1.01), "`teacher_forcing` should be.*Found 1.01"),
+        (lambda: check_share("teacher_forcing", 1.01), "`teacher_forcing` should lie.*Found 1.01"),
     ],
 )
 def test_what_cannot_be_is_refused(make, sentence):
@@ -30,5 +30,5 @@ def test_the_ends_of_a_probability_are_allowed():
 def test_frames_are_counted_in_whole_numbers(kind, name, value):
     made = object.__new__(kind)  # without its annotations' checks, which only tests have
     object.__setattr__(made, name, value)
-    with pytest.raises(TypeError, match=f"`{name}` should be a whole number of frames. Found {value!r}"):
+    with pytest.raises(TypeError, match=f"`{name}` should be a whole number.*Found {value!r}"):
         made.__post_init__()
