@@ -22,7 +22,6 @@ LARGE = {
 
 LOST = {
     "5f0e5c7460cbe1003d75b4fa4c6ffd3eb8597a11",  # spirals-search at paper
-    "96f2b741c9166d08eaa0489ea7589af4c36f5a79",  # spirals at paper with 186 epochs
 }
 """Commits that were rebased away before records had a witness: their records wait to be made again. None may be added."""
 
