@@ -27,9 +27,9 @@ lint: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# What is generated from the recorded rows under results/: docs/claims.md and the verdicts in the experiments' READMEs.
+# What is generated from the recorded rows under results/: verdicts of the present claims, docs/claims.md, the READMEs' tables.
 pages: $(STAMP)
-	$(BIN)/craik report results --pages --out runs/results.html
+	$(BIN)/craik report results --judge --pages --out runs/results.html
 
 # A wheel installed in an empty environment, where no file of the checkout is at hand, runs the main experiment.
 wheel: $(STAMP)

@@ -124,7 +124,7 @@ def test_records_are_verified_reported_and_shown_on_pages(craik, package):
     assert (status, found["report"], found["pages"][0]) == (0, "results/report.html", "docs/claims.md")
     assert list(found["runs"][0]["claims"][0]) == [*CLAIM, "made", "confirmed"]
     verdicts = [claim["verdict"] for claim in found["runs"][0]["claims"]]
-    assert verdicts == ["holds so far", "does not hold so far", "not measured"]
+    assert verdicts == ["holds so far", "does not hold so far", "not measurable here"]
     assert Path("docs/claims.md").exists()
 
 

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from craik.lab.experiment import listing
+from craik.lab.running.runfiles import find_runs
+from craik.lab.showing.judging import judged_again
 from craik.lab.showing.pages import pages
 
 ROOT = Path(__file__).parents[2]
@@ -19,3 +21,8 @@ def test_the_index_is_one_line_an_experiment():
     lines = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8").splitlines()
     assert len(lines) < 120
     assert sum(line.startswith("| [") for line in lines) == len(listing())
+
+
+def test_every_recorded_verdict_is_the_present_claims_on_the_recorded_rows():
+    runs = [run for run in find_runs(ROOT / "results") if not run.is_older]
+    assert [run.folder.name for run in runs if judged_again(run) != run] == [], "run `make pages`"

@@ -103,16 +103,31 @@ def test_the_verdict_follows_the_rows(values, verdict):
 
 
 @pytest.mark.parametrize(
-    ("changes", "recorded", "preset"),
+    ("changes", "recorded", "verdict"),
     [
-        ({"measure": lambda rows: None}, rows(1.0), "quick"),
-        ({"condition": above(0.5).at("paper")}, rows(1.0), "quick"),
-        ({}, [], "quick"),
+        ({"measure": lambda rows: None}, rows(1.0), "not measurable here"),
+        ({"condition": above(0.5).at("paper")}, rows(1.0), "not measurable here"),
+        ({}, [], "not measured"),
     ],
 )
-def test_what_was_not_measured_has_no_verdict(changes, recorded, preset):
-    judged = judge(claim(**changes), recorded, preset)
-    assert (judged.verdict, judged.measured, judged.low, judged.high, judged.n) == ("not measured", None, None, None, 0)
+def test_what_was_not_measured_neither_holds_nor_fails(changes, recorded, verdict):
+    judged = judge(claim(**changes), recorded, "quick")
+    assert (judged.verdict, judged.measured, judged.low, judged.high, judged.n) == (verdict, None, None, None, 0)
+
+
+def test_an_earlier_condition_is_judged_on_the_same_rows():
+    def least(recorded):
+        return bootstrap([min(recorded["value"])])
+
+    now = above(0.8).instead_of(above(0.5).instead_of(above(0.1), "Everything is.", least), "A constant scores 0.6.")
+    judged = judge(claim(condition=now), rows(0.2, 0.7, 0.9, 0.7, 0.7), "quick")
+    assert judged.verdict == "does not hold"
+    assert [(one.condition, one.measured, one.verdict) for one in judged.earlier] == [
+        ("above 0.1", 0.2, "holds so far"),
+        ("above 0.5", 0.7, "holds"),
+    ]
+    assert [one.why for one in judged.earlier] == ["Everything is.", "A constant scores 0.6."]
+    assert json.loads(json.dumps(asdict(judged)))["earlier"][1]["measured"] == 0.7
 
 
 def test_a_judged_claim_is_json():

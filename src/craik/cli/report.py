@@ -22,6 +22,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.usage = "craik report [DIR] [options]"
     parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=OUT, help=f"folder of runs; default {OUT}")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the report; default DIR/report.html")
+    parser.add_argument("--judge", action="store_true", help="let the present claims judge the recorded rows first")
     parser.add_argument("--pages", action="store_true", help="write docs/claims.md and verdicts into READMEs too")
     package_option(parser)
 
@@ -35,15 +36,18 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from craik.lab.showing.pages import write_pages  # noqa: PLC0415
     from craik.lab.showing.report import write_report  # noqa: PLC0415
 
+    judged = _judged_again(options.directory) if options.judge else []
     path = write_report(options.directory, options.out)
     pages = write_pages(options.directory, package(options)) if options.pages else []
     runs = [one for one in find_runs(options.directory) if not one.is_older]
     if options.json:
-        found = [run_json(one) for one in runs]
-        print_json({"report": shown(path), "pages": [shown(page) for page in pages], "runs": found})
+        written = {"report": shown(path), "pages": [shown(page) for page in pages], "judged": judged}
+        print_json({**written, "runs": [run_json(one) for one in runs], "never_run": _never_run(runs, package(options))})
         return 0
     for one in runs:
         _print(one)
+    for one in judged:
+        print(f"judged  {one} anew")
     print(f"report  {shown(path)}" + "".join(f"\npage    {shown(page)}" for page in pages))
     return 0
 
@@ -62,6 +66,20 @@ def run_json(run: Run) -> dict[str, Any]:
         "older": list(run.older),
         "claims": [claim | evidence for claim in claims_json(run.claims)],
     }
+
+
+def _judged_again(directory: Path) -> list[str]:
+    """Which runs' verdicts the present claims changed; imports their experiments."""
+    from craik.lab.showing.judging import judge_again  # noqa: PLC0415
+
+    return [shown(one.folder) for one in judge_again(directory)]
+
+
+def _never_run(runs: list[Run], package: str) -> list[dict[str, Any]]:
+    """The experiments that no run here is of, their claims "not measured"; imports them."""
+    from craik.lab.showing.judging import never_run  # noqa: PLC0415
+
+    return [{"name": name, "claims": claims_json(claims)} for name, claims in never_run(runs, package).items()]
 
 
 def _print(run: Run) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from craik.lab.conditions import Condition
+from craik.lab.conditions import Condition, Earlier
 from craik.lab.errors import LabError
 from craik.lab.rows import Row, Rows, Scalar
 
@@ -135,8 +135,25 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What an earlier condition of a claim says of the same rows.
+
+    Args:
+        condition: in words.
+        why: another one took its place.
+        measured: the number it was asked of; None where the rows cannot say.
+        verdict: under it.
+    """
+
+    condition: str
+    why: str
+    measured: float | int | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
 class JudgedClaim:
-    """A claim beside what was measured; all JSON scalars, as `claims.json` keeps it. `n` counts seeds."""
+    """A claim beside what was measured; all JSON values, as `claims.json` keeps it. `n` counts seeds."""
 
     id: str
     kind: Kind
@@ -150,6 +167,7 @@ class JudgedClaim:
     high: float | int | None = None
     n: int = 0
     verdict: Verdict = "not measured"
+    earlier: tuple[Reading, ...] = ()
 
 
 def judge(claim: Claim, rows: Sequence[Row], preset: str) -> JudgedClaim:
@@ -157,33 +175,44 @@ def judge(claim: Claim, rows: Sequence[Row], preset: str) -> JudgedClaim:
 
     Args:
         claim: the sentence, its measure and its condition.
-        rows: everything that was recorded; with no rows the claim is "not measured".
+        rows: everything that was recorded. Without rows the claim is "not measured"; of rows that cannot say, or of a preset
+            that the claim is not meant for, it is "not measurable here".
         preset: at which preset the rows were made.
 
     Raises:
         LabError: the claim's own functions failed, which is a fault in the experiment.
     """
     sentence = JudgedClaim(claim.id, claim.kind, claim.text, claim.source, claim.printed, claim.condition.words, claim.tried)
-    if not rows or preset not in claim.condition.presets:
+    if not rows:
         return sentence
+    measured, verdict = _judged(claim, claim.measure, claim.condition, Rows(rows), preset)
+    earlier = tuple(_reading(claim, one, Rows(rows), preset) for one in claim.condition.earlier)
+    if measured is None:
+        return replace(sentence, verdict=verdict, earlier=earlier)
+    low, high = measured.low, measured.high
+    return replace(sentence, measured=measured.value, low=low, high=high, n=measured.n, verdict=verdict, earlier=earlier)
+
+
+def _reading(claim: Claim, earlier: Earlier, rows: Rows, preset: str) -> Reading:
+    measured, verdict = _judged(claim, earlier.measure or claim.measure, earlier.condition, rows, preset)
+    return Reading(earlier.condition.words, earlier.why, None if measured is None else measured.value, verdict)
+
+
+def _judged(
+    claim: Claim, measure: Callable[[Rows], Any], condition: Condition, rows: Rows, preset: str
+) -> tuple[Measurement | None, Verdict]:
+    if preset not in condition.presets:
+        return None, "not measurable here"
     try:
-        measured = claim.measure(Rows(rows))
+        measured: Measurement | None = measure(rows)
         if measured is None:
-            return sentence
-        holds = claim.condition.test(measured)
+            return None, "not measurable here"
+        return measured, _verdict(condition.test(measured), measured.n)
     except (KeyError, TypeError, ValueError, ZeroDivisionError, IndexError) as error:
         found = f"{type(error).__name__}: {error}"
         raise LabError(
             f"the claim {claim.id} must be measurable on the recorded rows, but found {found}; mend its measure or condition"
         ) from error
-    return replace(
-        sentence,
-        measured=measured.value,
-        low=measured.low,
-        high=measured.high,
-        n=measured.n,
-        verdict=_verdict(holds, measured.n),
-    )
 
 
 def _verdict(holds: bool, seeds: int) -> Verdict:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Measured(Protocol):
@@ -41,19 +41,49 @@ class Condition:
         words: the condition as a sentence.
         test: the same as a function of what was measured.
         presets: the presets at which the claim is meant to be measured.
+        earlier: what was asked before, the oldest first; it is judged on the same rows, so that a change can be weighed.
     """
 
     words: str
     test: Callable[[Measured], bool]
     presets: tuple[str, ...] = ("quick", "paper")
+    earlier: tuple[Earlier, ...] = ()
 
     def at(self, *presets: str) -> Condition:
         """The same condition, meant for these presets instead of quick and paper."""
         return replace(self, presets=presets)
 
+    def instead_of(self, other: Condition, why: str, measure: Callable[[Any], Measured | None] | None = None) -> Condition:
+        """The same condition, which took another one's place; both verdicts are shown.
+
+        >>> low_above(0).instead_of(above(0), "a constant scores 0.01").earlier[0].condition.words
+        'above 0'
+
+        Args:
+            other: what was asked before; what it replaced itself is kept.
+            why: the reason for the change, a sentence.
+            measure: from rows to the number that was measured then; None if the number is the same.
+        """
+        return replace(self, earlier=(*other.earlier, Earlier(replace(other, earlier=()), why, measure)))
+
     def __and__(self, other: Condition) -> Condition:
         """Both conditions, on one measured number."""
         return Condition(f"{self.words}, and {other.words}", lambda m: self.test(m) and other.test(m), self.presets)
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A condition that another one replaced.
+
+    Args:
+        condition: what was asked.
+        why: it is no longer.
+        measure: from rows to the number that was measured then; None if the number is the same.
+    """
+
+    condition: Condition
+    why: str
+    measure: Callable[[Any], Measured | None] | None = None
 
 
 def above(bound: float | int, of: str = "") -> Condition:

@@ -69,7 +69,7 @@ def test_a_run_leaves_everything(package, tmp_path):
         (seed, step, seed + step) for seed in (0, 1) for step in (0, 1, 2)
     ]
     assert list(rows[0])[:2] == ["seed", "seconds"]
-    assert [claim.verdict for claim in result.claims] == ["holds so far", "does not hold so far", "not measured"]
+    assert [claim.verdict for claim in result.claims] == ["holds so far", "does not hold so far", "not measurable here"]
     assert kinds(events) == {"started": [0, 1], "advanced": [0, 0, 0, 1, 1, 1], "finished": [0, 1]}
     last = [event for event in events if event.kind == "advanced" and event.seed == 1][-1]
     assert (last.fraction, last.text) == (1.0, "value 3.00")

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from craik.lab.claims import JudgedClaim
+from craik.lab.claims import JudgedClaim, Reading
 from craik.lab.errors import LabError, UsageError
 from craik.lab.running.provenance.machine import Machine
 from craik.lab.running.provenance.made import Made
@@ -109,11 +109,17 @@ def _run(content: dict[str, Any]) -> tuple[Recipe, tuple[Made, ...], float, tupl
     return recipe, made, content["wall_seconds"], confirmed
 
 
+def _claim(content: dict[str, Any]) -> JudgedClaim:
+    facts = {**content}
+    facts["earlier"] = tuple(Reading(**one) for one in content.get("earlier", ()))  # which records of older versions lack
+    return JudgedClaim(**facts)
+
+
 def _judged(content: dict[str, Any]) -> Judged:
     return Judged(
         tuple(content["seeds"]),
         tuple(content["older"]),
         content["seconds"],
-        tuple(JudgedClaim(**claim) for claim in content["claims"]),
+        tuple(_claim(claim) for claim in content["claims"]),
         tuple(Picture(**picture) for picture in content["figures"]),
     )

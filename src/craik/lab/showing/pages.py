@@ -15,6 +15,7 @@ from craik.lab.running.run import Run
 from craik.lab.running.runfiles import find_runs
 from craik.lab.running.storage import ensure_file, write_atomically
 from craik.lab.showing.evidence import made_words
+from craik.lab.showing.folding import Folded, folded, tally, tried
 from craik.lab.showing.rendering import render
 from craik.lab.showing.wording import SIGNS, tallied
 
@@ -51,11 +52,16 @@ def pages(directory: Path, package: str = PACKAGE) -> dict[Path, str]:
     """
     runs = [run for run in find_runs(directory) if not run.is_older]
     index, found, lines = directory.parent / "docs" / "claims.md", dict[Path, str](), list[Line]()
+    families: dict[str, list[Folded]] = {}
     for one in listing(package):
         mine, readme = [run for run in runs if run.recipe.name == one.name], _readme(one)
         found[readme] = _with_verdicts(readme, mine)
         lines.append(_line(one, mine, Path(os.path.relpath(readme, index.parent.absolute())).as_posix()))
-    return {index: render("claims.md.jinja", {"directory": directory.name, "lines": lines}), **found}
+        families.setdefault(readme.parent.parent.name, []).extend(folded(mine))
+    tallies = [tally(family, claims) for family, claims in sorted(families.items())]
+    tallies.append(tally("all", [claim for claims in families.values() for claim in claims]))
+    values = {"directory": directory.name, "lines": lines, "tallies": tallies}
+    return {index: render("claims.md.jinja", values), **found}
 
 
 def write_pages(directory: Path, package: str = PACKAGE) -> list[Path]:
@@ -85,11 +91,13 @@ def _with_verdicts(readme: Path, runs: Sequence[Run]) -> str:
     _, end, after = rest.partition(END)
     if not start or not end:
         raise LabError(f"an experiment's README must hold the lines {START} and {END}, but {readme} does not; add them")
-    return before + START + "\n" + render("verdicts.md.jinja", {"runs": runs}).rstrip("\n") + "\n\n" + END + after
+    claims = folded(runs)
+    values = {"claims": claims, "runs": runs, "tried": tried(claims), "changed": [one for one in claims if one.claim.earlier]}
+    return before + START + "\n" + render("verdicts.md.jinja", values).rstrip("\n") + "\n\n" + END + after
 
 
 def _line(one: Listing, runs: Sequence[Run], link: str) -> Line:
-    verdicts = Counter(claim.verdict for run in runs for claim in run.claims)
+    verdicts = Counter(claim.claim.verdict for claim in folded(runs))
     presets = "; ".join(run.recipe.label for run in runs)
     counts = ", ".join(f"{SIGNS[verdict]} {tallied(verdicts[verdict], verdict)}" for verdict in SIGNS if verdicts[verdict])
     return Line(one.name, link, presets or "-", counts or "-", "; ".join(dict.fromkeys(map(_evidence, runs))) or "-")

@@ -13,7 +13,9 @@ from craik.lab.showing.evidence import confirmed_words, made_words, older_words
 
 WORDS: dict[str, Any] = {
     "signs": wording.SIGNS,
+    "kinds": wording.KINDS,
     "few": wording.FEW,
+    "measured": wording.measured,
     "spread": wording.spread,
     "tallied": wording.tallied,
     "made": made_words,

@@ -13,6 +13,7 @@ from craik.lab.experiment import load
 from craik.lab.running.run import Picture, Run
 from craik.lab.running.runfiles import find_runs
 from craik.lab.running.storage import ensure_file, write_atomically
+from craik.lab.showing.folding import folded
 from craik.lab.showing.rendering import render
 
 
@@ -42,10 +43,15 @@ def write_report(directory: Path, path: Path | None = None) -> Path:
 def page(runs: Sequence[Run]) -> str:
     """The report's HTML."""
     current = [run for run in runs if not run.is_older]
-    verdicts = Counter(claim.verdict for run in current for claim in run.claims)
+    named: dict[str, list[Run]] = {}
+    for run in current:
+        named.setdefault(run.recipe.name, []).append(run)
+    groups = [(some, folded(some)) for some in named.values()]
+    verdicts = Counter(one.claim.verdict for _, claims in groups for one in claims)
     shown = [(run, shown_figures(run)) for run in current]
     apart = [run for run in runs if run.is_older]
-    return render("report.html.jinja", {"current": shown, "apart": apart, "verdicts": verdicts, "anchor": anchor})
+    values = {"current": shown, "groups": groups, "apart": apart, "verdicts": verdicts, "anchor": anchor}
+    return render("report.html.jinja", values)
 
 
 def anchor(run: Run) -> str:

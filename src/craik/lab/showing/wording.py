@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from craik.lab.claims import JudgedClaim
 
 SIGNS = {
     "holds": "✓",
@@ -13,6 +17,15 @@ SIGNS = {
     "not measurable here": "-",
 }
 """A verdict's sign; the word always stands beside it."""
+
+KINDS = {
+    "claim": "claim of the texts",
+    "hypothesis": "hypothesis of the texts",
+    "control": "control",
+    "erratum": "erratum",
+    "ours": "ours",
+}
+"""Whose sentence a claim is, in words."""
 
 FEW = 6
 """Below so many seeds the two ends of a measured number are called a range."""
@@ -47,6 +60,13 @@ def spread(low: float | int | None, high: float | int | None, seeds: int) -> str
     if low is None or high is None:
         return ""
     return interval(low, high) if seeds >= FEW else f"({number(low)} to {number(high)})"
+
+
+def measured(claim: JudgedClaim) -> str:
+    """A measured number with its ends and the seeds it rests on, a dash where nothing was measured."""
+    if claim.measured is None:
+        return "-"
+    return f"{number(claim.measured)} {spread(claim.low, claim.high, claim.n)}, {counted(claim.n, 'seed')}"
 
 
 def duration(seconds: float | int) -> str:

@@ -1,0 +1,55 @@
+"""Recorded rows judged by the present claims: when a condition changes, its verdict follows without a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from craik.lab.claims import JudgedClaim, judge
+from craik.lab.experiment import PACKAGE, listing, load
+from craik.lab.rows import Rows
+from craik.lab.running.run import Run
+from craik.lab.running.runfiles import find_runs, keep
+
+
+def judged_again(run: Run) -> Run:
+    """The run with the verdicts that its experiment's present claims compute from its rows.
+
+    Raises:
+        UsageError: its experiment is no more.
+        LabError: the experiment cannot be imported, or a claim cannot be measured on the rows.
+    """
+    if run.judged is None:
+        return run
+    claims = load(run.recipe.name, run.recipe.package).claims
+    rows = run.rows()
+    return replace(run, judged=replace(run.judged, claims=tuple(judge(claim, rows, run.recipe.preset) for claim in claims)))
+
+
+def judge_again(directory: Path) -> list[Run]:
+    """Writes the present claims' verdicts beside every recorded run below a folder, and says which changed.
+
+    Rows, commits and seeds stay as they are, and so do runs that another source made and that were set apart.
+
+    Raises:
+        UsageError: the directory does not exist, or an experiment is no more.
+        LabError: a run's files cannot be read, or a claim cannot be measured.
+    """
+    changed: list[Run] = []
+    for run in find_runs(directory):
+        again = run if run.is_older else judged_again(run)
+        if again != run:
+            keep(again)
+            changed.append(again)
+    return changed
+
+
+def never_run(runs: list[Run], package: str = PACKAGE) -> dict[str, list[JudgedClaim]]:
+    """The claims of the experiments that no run is of, "not measured", by the experiment's name.
+
+    Raises:
+        LabError: an experiment cannot be imported.
+    """
+    known = {run.recipe.name for run in runs}
+    missing = [one.name for one in listing(package) if one.name not in known]
+    return {name: [judge(claim, Rows(()), "quick") for claim in load(name, package).claims] for name in missing}

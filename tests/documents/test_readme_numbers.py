@@ -1,0 +1,53 @@
+"""The numbers under "What we measured" are those of the records: value, ends and seeds."""
+
+from pathlib import Path
+
+import pytest
+
+from craik.lab import Measurement, bootstrap
+from craik.lab.running.run import Run
+from craik.lab.running.runfiles import find_runs
+from craik.lab.showing.wording import FEW
+
+ROOT = Path(__file__).parents[2]
+README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+RUNS = {(run.recipe.name, run.recipe.label): run for run in find_runs(ROOT / "results") if not run.is_older}
+
+
+def said(found: Measurement, sign: str = "") -> str:
+    low, high = f"{found.low:.3f}", f"{found.high:.3f}"
+    return f"{found.value:{sign}.3f} " + (f"[{low}, {high}]" if found.n >= FEW else f"({low} to {high})")
+
+
+def judged(run: Run, claim: str) -> Measurement:
+    found = next(one for one in run.claims if one.id == claim)
+    return Measurement(found.measured, found.low, found.high, found.n)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "label", "claim", "sign"),
+    [
+        ("spirals", "paper", "spirals.and-mask-accuracy", ""),
+        ("spirals", "paper, epochs 186", "spirals.and-mask-accuracy", ""),
+        ("spirals", "paper, l2 0.0001, batch 128", "spirals.and-mask-accuracy", ""),
+        ("spirals", "paper", "spirals.pooled-accuracy", ""),
+        ("spirals", "quick", "spirals.and-mask-accuracy", ""),
+        ("spirals", "quick", "spirals.pooled-accuracy", ""),
+        ("skips-accuracy", "epochs", "skips-accuracy.level", ""),
+        ("skips-accuracy", "quick", "skips-accuracy.above-1", "+"),
+        ("skips-accuracy", "quick", "skips-accuracy.above-2", "+"),
+        ("skips-accuracy", "quick", "skips-accuracy.above-3", "+"),
+        ("distill-xor", "quick", "distill-xor.ldt-above-no-teacher", "+"),
+        ("distill-mujoco", "quick", "distill-mujoco.swimmer-below-no-teacher", ""),
+        ("distill-mujoco", "quick", "distill-mujoco.swimmer-below-auxiliary", ""),
+    ],
+)
+def test_a_number_of_the_readme_is_a_record_s(experiment, label, claim, sign):
+    assert said(judged(RUNS[experiment, label], claim), sign) in README
+
+
+def test_steps_of_3_come_close_after_as_many_epochs():
+    rows = RUNS["skips-accuracy", "epochs"].rows().where(kind="final")
+    asi, three = ({row["seed"]: row["test_accuracy"] for row in rows.where(method=name)} for name in ("asi", "fixed-3"))
+    assert said(bootstrap(list(three.values()))) in README
+    assert said(bootstrap([asi[seed] - three[seed] for seed in asi]), "+") in README
