@@ -102,7 +102,7 @@ def test_selection_looks_at_its_own_column():
 
 
 def test_claims_figure_and_progress(rows):
-    assert all(judge(claim, rows, "quick").verdict != "not measured" for claim in EXPERIMENT.claims)
+    assert all(judge(claim, rows, "quick").verdict != "not measurable here" for claim in EXPERIMENT.claims)
     assert list(EXPERIMENT.figures(rows)) == ["methods"]
     assert EXPERIMENT.progress(replace(TINY, trials=1), rows[-1])[0] == 1
 

@@ -113,7 +113,14 @@ def test_verdicts_are_computed(rows):
     judged = {claim.id.split(".")[1]: judge(claim, changed, "paper") for claim in EXPERIMENT.claims}
     assert {claim.verdict for claim in judged.values()} == {"holds so far"}
     assert judged["meta-above-random"].measured == pytest.approx(0.1)
-    assert judged["no-teacher"].measured == pytest.approx(0.01)
+    assert judged["no-teacher"].measured == pytest.approx(0.01 / 0.26)  # the oracle's student gains 0.26
+    assert judged["no-teacher"].earlier[0].measured == pytest.approx(0.01)
+
+
+def test_nothing_is_said_of_no_teacher_where_the_oracle_s_student_learns_nothing_either(rows):
+    same = [{**row, "selected": 0.69, "majority": 0.69} for row in rows]
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "distill-life.no-teacher")
+    assert judge(claim, same, "paper").verdict == "not measurable here"
 
 
 def test_figures_and_progress(rows):

@@ -79,7 +79,7 @@ def test_verdicts_are_computed(rows):
         "LDT, student moments": (1.5, 0.0),
     }
     changed = [
-        {**row, "selected": made_up[row["label"]][0], "last": made_up[row["label"]][0], "bayes": 1.27}
+        {**row, "selected": made_up[row["label"]][0], "last": made_up[row["label"]][0], "bayes": 1.27, "as_printed": 1.3}
         | {"calibration_error": made_up[row["label"]][1]}
         for row in rows
         if row["kind"] == "final"
@@ -91,9 +91,13 @@ def test_verdicts_are_computed(rows):
         "ldt-stays-low": "holds so far",
         "warm-moments": "does not hold so far",
         "baselines-ill-calibrated": "holds so far",
+        "baselines-overfit": "holds so far",
     }
+    assert judged["baselines-overfit"].measured == pytest.approx(0.1)  # of beta 1, the lesser
     plain = [row for row in changed if row["method"] == "no-teacher"]
-    assert {judge(claim, plain, "quick").verdict for claim in EXPERIMENT.claims} == {"not measured"}
+    verdicts = {claim.id.split(".")[1]: judge(claim, plain, "quick").verdict for claim in EXPERIMENT.claims}
+    assert verdicts.pop("baselines-overfit") == "holds so far"
+    assert set(verdicts.values()) == {"not measurable here"}
 
 
 def test_figures_and_progress(rows):

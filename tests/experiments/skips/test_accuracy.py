@@ -91,13 +91,13 @@ def test_claims_compare_seed_by_seed():
     assert claims.advantage_per_epoch(flat, "asi", "fixed-1").value == pytest.approx(0.4)
     verdicts = {claim.id: judge(claim, flat, "quick").verdict for claim in EXPERIMENT.claims}
     assert verdicts["skips-accuracy.above-1"] == "holds"
-    assert verdicts["skips-accuracy.above-2"] == "not measured"
+    assert verdicts["skips-accuracy.above-2"] == "not measurable here"
     assert verdicts["skips-accuracy.level"] == "holds"
-    assert verdicts["skips-accuracy.per-epoch"] == "not measured"
+    assert verdicts["skips-accuracy.per-epoch"] == "not measurable here"
     assert {c.id: judge(c, flat, "paper").verdict for c in EXPERIMENT.claims}["skips-accuracy.per-epoch"] == "holds"
     after_epochs = {claim.id: judge(claim, flat, "epochs").verdict for claim in EXPERIMENT.claims}
     assert after_epochs["skips-accuracy.per-epoch"] == "holds"
-    assert after_epochs["skips-accuracy.above-1"] == "not measured"  # evaluations differ there
+    assert after_epochs["skips-accuracy.above-1"] == "not measurable here"  # evaluations differ there
 
 
 def test_a_claim_about_every_method_fails_if_one_difference_is_uncertain():
@@ -116,7 +116,7 @@ def test_rows_of_equal_epochs_do_not_count_as_equal_evaluations():
     runs = [made_up(method, seed, accuracy, 3) for seed in range(5) for method, accuracy in (("asi", 0.9), ("fixed-1", 0.1))]
     flat = [{**row, "unit": "episodes"} for run in runs for row in run]
     judged = {claim.id: judge(claim, flat, "quick").verdict for claim in EXPERIMENT.claims}
-    assert judged["skips-accuracy.above-1"] == "not measured"
+    assert judged["skips-accuracy.above-1"] == "not measurable here"
     assert judged["skips-accuracy.level"] == "holds"
 
 
@@ -125,7 +125,7 @@ def test_each_task_has_claims_of_its_own():
     runs = [made_up(method, s, value, 3, "room-runner") for s in range(5) for method, value in accuracies.items()]
     flat = [row for group in runs for row in group]
     judged = {claim.id: judge(claim, flat, "quick") for claim in EXPERIMENT.claims}
-    assert judged["skips-accuracy.above-1"].verdict == "not measured"
+    assert judged["skips-accuracy.above-1"].verdict == "not measurable here"
     assert judged["skips-accuracy.room-runner"].verdict == "holds"
     assert judged["skips-accuracy.room-runner"].measured == pytest.approx(0.2)  # over the best of the others
 

@@ -39,7 +39,7 @@ def test_a_trial_spends_the_same_on_every_method(tmp_path):
 
 def trials(method, accuracies):
     return [
-        {"kind": "trial", "seed": seed, "method": method, "validation_accuracy": valid, "test_accuracy": test}
+        {"kind": "trial", "seed": seed, "method": method, "validation_accuracy": valid, "test_accuracy": test, "horizon": 20}
         for seed, (valid, test) in enumerate(accuracies)
     ]
 
@@ -63,8 +63,9 @@ def test_claims_hold_where_the_whole_interval_is_above_zero():
     assert verdicts == {
         "skips-search.above-1": "holds so far",
         "skips-search.above-2": "does not hold so far",
-        "skips-search.above-3": "not measured",
-        "skips-search.exploration": "not measured",
+        "skips-search.above-3": "not measurable here",
+        "skips-search.exploration": "not measurable here",
+        "skips-search.horizon": "holds so far",
     }
 
 

@@ -62,11 +62,23 @@ def test_the_animation_shows_every_frame_with_both_pictures(rows):
 
 def test_figures_and_claims(rows):
     assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction"]
-    slow = {"kind": "skips", "slow_matched": 1, "slow_frames": 10, "fast_matched": 5, "fast_frames": 10, "mean_skip": 3.0}
+    slow = {
+        "kind": "skips",
+        "slow_matched": 1,
+        "slow_frames": 10,
+        "fast_matched": 5,
+        "fast_frames": 10,
+        "mean_skip": 3.0,
+        "ones": 0.6,
+    }
     made_up = [{"seed": seed, **slow} for seed in range(3)]
     verdicts = [judge(claim, made_up, "quick") for claim in EXPERIMENT.claims]
     assert [one.verdict for one in verdicts] == ["holds so far", "holds so far"]
     assert verdicts[0].measured == pytest.approx(0.2)
+    assert verdicts[1].measured == pytest.approx(0.4)
+    steps_of_2 = [{**row, "mean_skip": 2.0, "ones": 0.0} for row in made_up]
+    fixed = judge(EXPERIMENT.claims[1], steps_of_2, "quick")
+    assert (fixed.verdict, fixed.earlier[0].verdict) == ("does not hold so far", "holds so far")
 
 
 def skip(before, after):

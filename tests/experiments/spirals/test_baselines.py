@@ -74,7 +74,8 @@ def test_one_row_a_method_and_the_global_generator_is_left_alone(rows):
 
 
 def test_selection_is_by_held_out_environments(rows):
-    crowned = [{**row, "validation_accuracy": 0.9, "test_accuracy": 0.42} if row["seed"] == 1 else row for row in rows]
+    fit = [{**row, "train_accuracy": 1.0} for row in rows]
+    crowned = [{**row, "validation_accuracy": 0.9, "test_accuracy": 0.42} if row["seed"] == 1 else row for row in fit]
     judged = {claim.id: judge(claim, crowned, "quick") for claim in EXPERIMENT.claims}
     finished = [row for row in crowned if row["outcome"] == "finished" and row["seed"] == 1]
     assert finished
@@ -89,15 +90,22 @@ def test_a_trial_that_diverges_is_recorded_and_never_selected(monkeypatch):
     monkeypatch.setattr(baselines, "draw", lambda method, config: wild)
     rows = [{"seed": 0, **row} for row in baselines.run(TINY)]
     assert all(str(row["outcome"]).startswith("diverged") for row in rows)
-    assert all(judge(claim, rows, "quick").verdict == "not measured" for claim in EXPERIMENT.claims)
+    assert all(judge(claim, rows, "quick").verdict == "not measurable here" for claim in EXPERIMENT.claims)
 
 
 def test_rows_without_the_and_mask_still_draw_and_leave_its_claim_open(rows):
     """Runs that were recorded before it was added."""
-    some = rows.where(lambda row: row["method"] != "and-mask")
+    some = Rows({**row, "train_accuracy": 1.0} for row in rows if row["method"] != "and-mask")
     verdicts = {claim.id: judge(claim, some, "quick").verdict for claim in EXPERIMENT.claims}
-    assert [name for name, verdict in verdicts.items() if verdict == "not measured"] == ["spirals-baselines.and-mask"]
+    assert [name for name, verdict in verdicts.items() if verdict == "not measurable here"] == ["spirals-baselines.and-mask"]
     assert list(EXPERIMENT.figures(some)) == ["baselines"]
+
+
+def test_a_trial_that_does_not_fit_its_data_says_nothing(rows):
+    loose = [{**row, "train_accuracy": 0.6} for row in rows]
+    judged = [judge(claim, loose, "quick") for claim in EXPERIMENT.claims]
+    assert {one.verdict for one in judged} == {"not measurable here"}
+    assert "not measurable here" not in {one.earlier[0].verdict for one in judged}
 
 
 @pytest.mark.parametrize("changes", [{"environments": 1}, {"epochs": 0}, {"units": ()}, {"drops": (1.5,)}])

@@ -40,7 +40,7 @@ def test_the_best_run_counts(accuracies, verdict):
         {"seed": seed, "method": "mean", "environments": 1024, "test_accuracy": value} for seed, value in enumerate(accuracies)
     ]
     assert judge(EXPERIMENT.claims[0], rows, "quick").verdict == verdict
-    assert judge(EXPERIMENT.claims[2], rows, "quick").verdict == "not measured"
+    assert judge(EXPERIMENT.claims[2], rows, "quick").verdict == "not measurable here"
 
 
 @pytest.mark.parametrize("changes", [{"mean_counts": (1,)}, {"mask_counts": (17,)}, {"per_step": 128}])

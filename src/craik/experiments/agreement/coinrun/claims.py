@@ -1,11 +1,12 @@
 """What is claimed of cloning with the temporal AND-mask, and how it is measured."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from craik.experiments.agreement.coinrun.optimisers import Method
-from craik.lab import Claim, Measurement, Rows, bootstrap, low_above
+from craik.lab import Claim, Measurement, Row, Rows, between, bootstrap, low_above
 
 
 def best(rows: Rows, method: Method, key: str) -> list[float]:
@@ -25,6 +26,16 @@ class Reduction:
             return None
         pairs = zip(best(rows, "adam", self.key), best(rows, "and-mask", self.key), strict=True)
         return bootstrap([1 - masked / adam for adam, masked in pairs])
+
+
+def share(rows: Rows, holds: Callable[[Row], bool]) -> Measurement | None:
+    """Return the share of a method's finalists that hold something, the lesser of the two methods'; median over seeds."""
+    found: list[float] = []
+    for group in rows.where(kind="finalist").by("seed").values():
+        both = [group.where(method=method) for method in ("adam", "and-mask")]
+        if all(both):
+            found.append(min(float(np.mean([holds(row) for row in some])) for some in both))
+    return bootstrap(found) if found else None
 
 
 def _claim(name: str, text: str, key: str) -> Claim:
@@ -51,5 +62,25 @@ CLAIMS = (
     ),
     _claim(
         "least", "The same for the smallest test divergence over the epochs, which is how the texts report it", "least_test"
+    ),
+    Claim(
+        id="coinrun.decoupled",
+        text="Decoupled weight decay is best for both optimisers.",
+        source="thesis appendix B.2.6, table B.3",
+        printed="both",
+        measure=lambda rows: share(rows, lambda row: bool(row["decoupled"])),
+        condition=low_above(
+            0.5, of="share of the finalists whose weight decay is decoupled, the lesser of the two optimisers',"
+        ),
+        tried="Written after these rows had been recorded.",
+    ),
+    Claim(
+        id="coinrun.threshold",
+        text="The best thresholds lie between 0.36 and 0.47.",
+        source="thesis appendix B.2.6, table B.3",
+        printed="0.36 to 0.47",
+        measure=lambda rows: bootstrap(best(rows, "and-mask", "threshold")) if rows.where(kind="finalist") else None,
+        condition=between(0.36, 0.47, of="mean threshold of the finalists, median over seeds,"),
+        tried="Written after these rows had been recorded.",
     ),
 )

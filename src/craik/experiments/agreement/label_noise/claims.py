@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, number
+from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, equal, low_above, number
 
 
 def selected(rows: Rows, method: str) -> Rows:
@@ -25,6 +25,25 @@ def decline(method: str, rows: Rows) -> Measurement | None:
     ends = [(group["test_accuracy"], group.where(kind="final")["test_accuracy"]) for group in groups]
     falls = [max(while_training) - end for while_training, (end,) in ends]
     return bootstrap(falls) if falls else None
+
+
+def rise(method: str, rows: Rows) -> Measurement | None:
+    """Return test accuracy at the end less that at a third of the epochs; median over seeds."""
+    found: list[float] = []
+    for group in selected(rows, method).by("seed").values():
+        (end,) = group.where(kind="final")
+        curve = sorted(group.where(kind="curve"), key=lambda row: number(row, "epoch"))
+        third = [row for row in curve if number(row, "epoch") <= number(end, "epoch") / 3]
+        if third:
+            found.append(number(end, "test_accuracy") - number(third[-1], "test_accuracy"))
+    return bootstrap(found) if found else None
+
+
+def chosen(method: str, key: str, rows: Rows) -> Measurement | None:
+    """Return a setting of the trial that was selected."""
+    found = selected(rows, method)
+    setting = number(found[0], key) if found else 0.0
+    return Measurement(setting, setting, setting, len(found.by("seed"))) if found else None
 
 
 _SOURCE = "thesis section 3.3.2 and figure 3.9; paper section 3.2 and figure 9"
@@ -62,10 +81,30 @@ CLAIMS = (
         id="label-noise.mask-improves",
         text="The AND-mask's test accuracy improves slowly but steadily.",
         source=_SOURCE,
-        printed="about 0",
-        measure=lambda rows: decline("and-mask", rows),
-        condition=at_most(0.02, of=f"how far test accuracy ends below its peak, {_SELECTED}"),
+        printed="above 0",
+        measure=lambda rows: rise("and-mask", rows),
+        condition=low_above(0.01, of=f"test accuracy at the end less that at a third of the epochs, {_SELECTED}").instead_of(
+            at_most(0.02, of=f"how far test accuracy ends below its peak, {_SELECTED}"),
+            "A flat line passed.",
+            lambda rows: decline("and-mask", rows),
+        ),
         tried="The peak is the best of over twenty measurements on 500 images and so errs upwards by about as much as the "
         "condition allows. With 480 digits instead of 1000, and threshold 0.2, it falls by 0.03.",
+    ),
+    *(
+        Claim(
+            id=f"label-noise.best-{name}",
+            text=f"The best setting that was found has {words}.",
+            source="thesis appendix B.2.5",
+            printed=f"{printed:g}",
+            measure=lambda rows, method=method, key=key: chosen(method, key, rows),
+            condition=equal(printed, of=f"{key.replace('_', ' ')} of the trial selected on clean validation images"),
+            tried="Written after these rows had been recorded.",
+        )
+        for name, method, key, printed, words in (
+            ("averaging-rate", "mean", "learning_rate", 1e-3, "a learning rate of 0.001 with averaged gradients"),
+            ("mask-rate", "and-mask", "learning_rate", 5e-3, "a learning rate of 0.005 with the AND-mask"),
+            ("mask-threshold", "and-mask", "threshold", 0.2, "the threshold 0.2"),
+        )
     ),
 )

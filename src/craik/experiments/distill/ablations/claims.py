@@ -51,6 +51,17 @@ CLAIMS = (
         tried="The quick preset only. A teacher that reads noise does harm here, most on the seed where LDT does worst: "
         "in 160 rounds it does not learn to be silent. The paper's size was not run.",
     ),
+    *(
+        Claim(
+            id=f"distill-ablations.noise-{frames}",
+            text=f"RT-{frames}: with the last {frames} frames replaced by noise LDT does better than with noise alone (RT-16).",
+            source=_FIGURE,
+            measure=Ratio(f"noise-{frames}", "noise-16"),
+            condition=high_below(1, of="error as a multiple of RT-16's"),
+            tried="Not run in the quick preset.",
+        )
+        for frames in (4, 8)
+    ),
     Claim(
         id="distill-ablations.redrawn",
         text="AR: with a split that is redrawn at every meta-step LDT is slightly worse than no teacher.",

@@ -61,22 +61,28 @@ class Least:
 
 @dataclass(frozen=True)
 class GapDifference:
-    """A measure for `Claim`: LDT's generalisation gap minus that of no teacher, the median over seeds."""
+    """A measure for `Claim`: LDT's generalisation gap minus another student's, the median over seeds."""
 
     environment: str
+    over: str = "no-teacher"
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the difference of test minus training errors, each at the time selected on held-out examples."""
-        ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in ("ldt", "no-teacher"))
+        ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in ("ldt", self.over))
         if not ours or not theirs:
             return None
         return bootstrap([mine - other for mine, other in zip(ours["gap"], theirs["gap"], strict=True)])
 
 
+_GAPS = "difference of the gaps at the selected time, median over seeds,"
+
 _TRIED = (
     "The quick preset unrolls 16 steps instead of 96, with a smaller teacher, and ends after 200 rounds; on Walker2d and "
     "Hopper LDT's error is still falling then. The preset paper has not been run."
 )
+
+
+_LEAST = "least test error, of another version of the simulator,"
 
 
 def _below(environment: str, over: str, key: Literal["selected", "as_printed"]) -> Claim:
@@ -100,26 +106,42 @@ def _gap(environment: str) -> Claim:
         text=f"{environment}: LDT's generalisation gap is smaller than that of the student without a teacher.",
         source="thesis figure 4.8; paper figure 6",
         measure=GapDifference(environment),
-        condition=high_below(0, of="difference of the gaps at the selected time, median over seeds,"),
+        condition=high_below(0, of=_GAPS),
+    )
+
+
+def _gap_auxiliary(environment: str) -> Claim:
+    return Claim(
+        id=f"distill-mujoco.{environment.lower()}-gap-auxiliary",
+        text=f"{environment}: LDT's generalisation gap is smaller than that of the student with an auxiliary head.",
+        source="thesis section 4.4.3, figure 4.8; paper figure 6",
+        measure=GapDifference(environment, "auxiliary"),
+        condition=high_below(0, of=_GAPS),
+        tried="Written after these rows had been recorded.",
     )
 
 
 def _table(environment: str, method: str) -> Claim:
     printed = TABLE[environment][method]
+    condition = within_factor(1.5, printed, of=_LEAST)
+    if method == "ldt":
+        # Half-way, by ratios, to what the table says of a student that nobody taught.
+        nearer = within_factor((TABLE[environment]["no-teacher"] / printed) ** 0.5, printed, of=_LEAST)
+        condition = nearer.instead_of(condition, "On some bodies a student without a teacher would have passed.")
     return Claim(
         id=f"distill-mujoco.{environment.lower()}-{method}-table",
         text=f"{environment}, {LABELS[method]}: the least test error of table C.7.",
         source="thesis table C.7; paper table 7",
         printed=f"{printed:.3g}",
         measure=Least(environment, method),
-        condition=within_factor(1.5, printed, of="least test error, of another version of the simulator,"),
+        condition=condition,
         tried=_TRIED,
     )
 
 
 def _claims(environment: str) -> list[Claim]:
     below = [_below(environment, over, key) for over in WITH for key in ("selected", "as_printed")]
-    return [*below, _gap(environment), *(_table(environment, method) for method in LABELS)]
+    return [*below, _gap(environment), _gap_auxiliary(environment), *(_table(environment, method) for method in LABELS)]
 
 
 CLAIMS: tuple[Claim, ...] = tuple(claim for environment in TABLE for claim in _claims(environment))

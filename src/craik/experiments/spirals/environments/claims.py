@@ -32,6 +32,7 @@ CLAIMS = (
         "With averaged gradients the network switches from the shortcuts to the mechanism at 1024 environments.",
         best("mean", 1024),
     ),
+    claim("mean-512", "With half of them, 512, it does not: 1024 is the first to succeed.", best("mean", 512), succeeds=False),
     claim("mean-256", "With a quarter of them, 256, it does not.", best("mean", 256), succeeds=False),
     claim("mask-16", "With the AND-mask a handful of environments is enough.", best("and-mask", 16)),
 )

@@ -1,12 +1,24 @@
 """What is claimed of the two networks on the spirals."""
 
-from craik.lab import Claim, OverSeeds, at_least, within
+from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, within
 
 
 def final(key: str, method: str) -> OverSeeds:
     """Return the measure of a method's number at the end of training."""
     return OverSeeds(key, {"kind": "final", "method": method})
 
+
+def unstopped(rows: Rows) -> Measurement | None:
+    """Return averaging's test accuracy where training went to its end.
+
+    The texts' rule stops a run once training accuracy is above 97 % with test accuracy below 60 %: of a run that it stopped,
+    accuracy at chance is no finding.
+    """
+    ends = rows.where(kind="final", method="mean").where(lambda row: not row.get("stopped"))
+    return OverSeeds("test_accuracy")(ends)
+
+
+_AT_CHANCE = within(0.05, 0.5, of="test accuracy with averaging, median over seeds,")
 
 CLAIMS = (
     Claim(
@@ -25,8 +37,13 @@ CLAIMS = (
         text="With averaged gradients the network relies on the shortcuts: accuracy on o.o.d. test data is at chance.",
         source="thesis figure 3.6; paper figure 6",
         printed="about 0.50",
-        measure=final("test_accuracy", "mean"),
-        condition=within(0.05, 0.5, of="test accuracy with averaging, median over seeds,"),
+        measure=unstopped,
+        condition=within(0.05, 0.5, of="test accuracy with averaging at the end of training, median over seeds,").instead_of(
+            _AT_CHANCE,
+            "At the texts' size their rule stops a run that fits while test accuracy is below 60 %: what it stops cannot fail.",
+            final("test_accuracy", "mean"),
+        ),
+        tried="At the texts' size every run of averaging was ended by their stopping rule; without it, the small board.",
     ),
     Claim(
         id="spirals.pooled-fits",
