@@ -53,7 +53,8 @@ class Config:
         check_limits(self)
 
 
-PRESETS = {"quick": Preset(Config(), seeds=10), "paper": Preset(Config(steps=16), seeds=10)}
+# Seeds 0 to 9 chose the reading of the texts, so others judge it.
+PRESETS = {"quick": Preset(Config(seed=100), seeds=10), "paper": Preset(Config(seed=100, steps=16), seeds=10)}
 
 
 def shuffled(data: Split, part: str, generator: Generator) -> Split:
