@@ -13,7 +13,9 @@ from craik.lab import Rows, judge
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
 
-TINY = replace(EXPERIMENT.presets["quick"].config, environments=4, batch=64, shortcut_dims=4, hidden=16, layers=2, steps=4)
+TINY = replace(
+    EXPERIMENT.presets["quick"].config, seed=0, environments=4, batch=64, shortcut_dims=4, hidden=16, layers=2, steps=4
+)
 
 
 @pytest.fixture(scope="module")
