@@ -20,11 +20,6 @@ LARGE = {
 }
 """Records of the time before a record had to keep within 100 kB, by experiment and preset."""
 
-LOST = {
-    "5f0e5c7460cbe1003d75b4fa4c6ffd3eb8597a11",  # spirals-search at paper
-}
-"""Commits that were rebased away before records had a witness: their records wait to be made again. None may be added."""
-
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
@@ -53,6 +48,5 @@ def test_every_record_s_commit_is_in_the_history():
         pytest.skip("needs the whole history of a git checkout, and this is none; git fetch --unshallow brings it")
     commits = {one.code.commit for run in RUNS for one in (*run.made, *run.confirmed) if one.code.commit}
     lost = [commit for commit in sorted(commits) if git("merge-base", "--is-ancestor", commit, "HEAD").returncode]
-    lost = [commit for commit in lost if not commit.startswith(tuple(LOST))]
     named = {commit: [run.folder.name for run in RUNS if commit in {one.code.commit for one in run.made}] for commit in lost}
     assert named == {}, "make these records again from a commit that HEAD has"
