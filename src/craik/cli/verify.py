@@ -14,7 +14,7 @@ from craik.cli.options import RESULTS, helped, refuse
 from craik.lab.values import whole_number
 
 if TYPE_CHECKING:
-    from craik.lab.running.verify import Found
+    from craik.lab.running.witness.verify import Found
 
 SENTENCE = "make the first seeds of records again and compare"
 """What the command does."""
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
-    from craik.lab.running.verify import verify  # noqa: PLC0415  # needed from here on only
+    from craik.lab.running.witness.verify import verify  # noqa: PLC0415  # needed from here on only
     from craik.lab.showing.terminal import print_witnesses  # noqa: PLC0415
 
     found: list[Found] = []

@@ -18,7 +18,6 @@ from craik.lab.claims import judge
 from craik.lab.errors import Interrupted, UsageError
 from craik.lab.fields import values_of
 from craik.lab.rows import Row, Rows
-from craik.lab.running.local import run_jobs
 from craik.lab.running.plan import Plan
 from craik.lab.running.provenance.machine import cores
 from craik.lab.running.provenance.source_tree import Code, code_of
@@ -27,7 +26,8 @@ from craik.lab.running.rowfiles import read_rows
 from craik.lab.running.run import Judged, Run, seconds_of
 from craik.lab.running.runfiles import keep
 from craik.lab.running.storage import LOCK, ensure_writable, locked
-from craik.lab.running.worker import Event, Job, OnEvent
+from craik.lab.running.workers.local import run_jobs
+from craik.lab.running.workers.worker import Event, Job, OnEvent
 
 
 @dataclass

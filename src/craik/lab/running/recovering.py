@@ -13,7 +13,7 @@ from craik.lab.running.recipe import Recipe
 from craik.lab.running.rowfiles import ROWS, Recorded, read_rows, write_rows
 from craik.lab.running.run import OLDER, Run
 from craik.lab.running.runfiles import keep, read_run
-from craik.lab.running.worker import Event, OnEvent
+from craik.lab.running.workers.worker import Event, OnEvent
 
 
 def recover(plan: Plan, folder: Path, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:

@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from craik.lab.claims import JudgedClaim
-from craik.lab.running.verify import Found
-from craik.lab.running.worker import Event, OnEvent
+from craik.lab.running.witness.verify import Found
+from craik.lab.running.workers.worker import Event, OnEvent
 from craik.lab.showing.wording import SIGNS, duration, number, spread
 
 Stream = Any

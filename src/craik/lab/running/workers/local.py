@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 
 from craik.lab.errors import LabError
 from craik.lab.running.provenance.made import Made
-from craik.lab.running.worker import Event, Job, OnEvent, work
+from craik.lab.running.workers.worker import Event, Job, OnEvent, work
 
 
 def run_jobs(

@@ -17,8 +17,6 @@ from pathlib import Path
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
 from craik.lab.rows import Row
-from craik.lab.running.comparing import compare
-from craik.lab.running.local import run_jobs
 from craik.lab.running.provenance.machine import machine
 from craik.lab.running.provenance.made import Made, now
 from craik.lab.running.provenance.source_tree import Code, code_of
@@ -26,7 +24,9 @@ from craik.lab.running.rowfiles import ROWS, read_partial, read_rows
 from craik.lab.running.run import Run, Witness
 from craik.lab.running.runfiles import find_runs, keep, read_run
 from craik.lab.running.storage import locked
-from craik.lab.running.worker import Job, OnEvent
+from craik.lab.running.witness.comparing import compare
+from craik.lab.running.workers.local import run_jobs
+from craik.lab.running.workers.worker import Job, OnEvent
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from craik.lab.running.local import _deaf_to_interrupts
+from craik.lab.running.workers.local import _deaf_to_interrupts
 
 
 def test_ctrl_c_waits_until_a_worker_is_started_even_if_another_thread_takes_the_signal():
