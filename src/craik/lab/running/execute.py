@@ -97,8 +97,8 @@ def _compute(growing: _Growing, processes: int) -> None:
             for job, made in finished:
                 seeds[job.seed] = read_rows(job.partial).seeds[job.seed]
                 wall = round(time.perf_counter() - start, 3)
-                growing.run = replace(growing.run.with_seed(replace(made, code=growing.code)), wall_seconds=wall)
-                store(growing.run, seeds)
+                run = replace(growing.run.with_seed(replace(made, code=growing.code)), wall_seconds=wall)
+                growing.run = store(run, seeds)
                 job.partial.unlink()
     except KeyboardInterrupt:
         done = f"{sum(seed in seeds for seed in plan.seeds)} of {len(plan.seeds)} seeds are recorded in {folder}"
