@@ -67,8 +67,8 @@ def run_json(run: Run) -> dict[str, Any]:
 def _print(run: Run) -> None:
     from craik.lab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
     from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
-    from craik.lab.showing.wording import counted  # noqa: PLC0415
+    from craik.lab.showing.wording import counted, plain  # noqa: PLC0415
 
     title = f"{run.recipe.name}, {run.recipe.label}, {counted(len(run.seeds), 'seed')}"
     print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])))
-    print(f"made at {made_words(run)}, {confirmed_words(run)}\n")
+    print(plain(f"made at {made_words(run)}, {confirmed_words(run)}\n"))

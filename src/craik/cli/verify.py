@@ -36,11 +36,12 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     from craik.lab.running.witness.verify import verify  # noqa: PLC0415  # needed from here on only
     from craik.lab.showing.terminal import print_witnesses  # noqa: PLC0415
+    from craik.lab.showing.wording import plain  # noqa: PLC0415
 
     found: list[Found] = []
     for one in verify(options.directory, options.seeds, options.minutes):
         found.append(one)
-        print(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}", file=sys.stderr, flush=True)
+        print(plain(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}"), file=sys.stderr, flush=True)
     if options.json:
         print_json({"records": [found_json(one) for one in found]})
     else:

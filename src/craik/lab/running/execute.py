@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from craik.lab.claims import judge
-from craik.lab.errors import Interrupted, UsageError
+from craik.lab.errors import Interrupted, Stop, UsageError
 from craik.lab.fields import values_of
 from craik.lab.rows import Row, Rows
 from craik.lab.running.plan import Plan
@@ -60,7 +60,7 @@ def execute(
     Raises:
         UsageError: the folder cannot be written, or fewer than one job.
         LabError: another process writes the same run, a seed failed, or a claim cannot be measured.
-        Interrupted: Ctrl-C; the seeds that were whole are recorded.
+        Interrupted: Ctrl-C, SIGTERM or SIGHUP; the seeds that were whole are recorded.
     """
     if jobs is not None and jobs < 1:
         raise UsageError(f"a run needs at least one process, but found --jobs {jobs}; leave it out for one a core")
@@ -100,9 +100,10 @@ def _compute(growing: _Growing, processes: int) -> None:
                 run = replace(growing.run.with_seed(replace(made, code=growing.code)), wall_seconds=wall)
                 growing.run = store(run, seeds)
                 job.partial.unlink()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        stop = error if isinstance(error, Stop) else Stop()
         done = f"{sum(seed in seeds for seed in plan.seeds)} of {len(plan.seeds)} seeds are recorded in {folder}"
-        raise Interrupted(f"stopped by Ctrl-C; {done}, and the same command goes on from there") from None
+        raise Interrupted(f"stopped by {stop.words}; {done}, and the same command goes on from there", stop.number) from None
     finally:
         for job in jobs:  # whatever is still here was ended by us: that needs no notice next time
             job.partial.unlink(missing_ok=True)

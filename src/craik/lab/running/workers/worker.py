@@ -23,6 +23,7 @@ from craik.lab.experiment import load
 from craik.lab.running.provenance.made import Made, made_here
 from craik.lab.running.provenance.source_tree import Code, source_digest
 from craik.lab.running.rowfiles import complete_row, encode
+from craik.lab.running.workers.stopping import hear_nothing
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class Job:
 
 def work(job: Job, connection: Connection) -> None:
     """The worker's main function."""
+    hear_nothing()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # stdout belongs to the parent's verdicts or JSON
     try:
