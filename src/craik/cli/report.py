@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import claims_json, print_json, shown
-from craik.cli.options import OUT, helped, package, package_option, refuse
+from craik.cli.options import OUT, helped, named_path, package, package_option, refuse
 
 if TYPE_CHECKING:
     from craik.lab.running.run import Run
@@ -20,8 +19,10 @@ SENTENCE = "write the report of a folder of runs"
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     parser.usage = "craik report [DIR] [options]"
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=OUT, help=f"folder of runs; default {OUT}")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the report; default DIR/report.html")
+    parser.add_argument(
+        "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
+    )
+    parser.add_argument("--out", type=named_path, metavar="FILE", help="the report; default DIR/report.html")
     parser.add_argument("--pages", action="store_true", help="write docs/claims.md and verdicts into READMEs too")
     package_option(parser)
 

@@ -6,12 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import print_json, shown
-from craik.cli.options import RESULTS, helped, refuse
-from craik.lab.values import whole_number
+from craik.cli.options import RESULTS, helped, named_path, refuse
+from craik.lab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
     from craik.lab.running.witness.verify import Found
@@ -24,8 +23,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     parser.usage = "craik verify [DIR] [options]"
     directory = f"folder of records; default {RESULTS}"
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=RESULTS, help=directory)
-    parser.add_argument("--minutes", type=float, metavar="M", help="of each record; what was made by then is compared")
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, default=RESULTS, help=directory)
+    parser.add_argument("--minutes", type=finite_number, metavar="M", help="of each record; what was made by then is compared")
     parser.add_argument("--seeds", type=whole_number, default=1, metavar="N", help="how many seeds of each; default 1")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from craik.lab.errors import LabError
 from craik.lab.rows import Row
+from craik.lab.running.checkpoints.files import checkpoint_path, checkpoints, previous
 from craik.lab.running.plan import Plan
 from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
@@ -18,8 +19,14 @@ from craik.lab.running.storage import current, write_together
 from craik.lab.running.workers.worker import Event, OnEvent
 
 
-def recover(plan: Plan, folder: Path, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
+def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
     """The run of a folder with its whole seeds; says what is discarded.
+
+    Args:
+        plan: what is to be computed.
+        folder: the run's.
+        source: digest of the present source, of which half seeds go on.
+        on_event: told of what is discarded.
 
     Raises:
         LabError: its `run.json` cannot be read.
@@ -36,7 +43,7 @@ def recover(plan: Plan, folder: Path, on_event: OnEvent) -> tuple[Run, dict[int,
     run = run.only(tuple(seeds))
     if recorded.faults or strange:
         run = store(replace(run, judged=None), seeds)
-    _discard_half(plan, folder, seeds, on_event)
+    _discard_half(plan, folder, seeds, source, on_event)
     return run, seeds
 
 
@@ -65,14 +72,38 @@ def _say_damage(recorded: Recorded, plan: Plan, folder: Path, on_event: OnEvent)
         on_event(Event("notice", text=f"{text}; computing what is missing"))
 
 
-def _discard_half(plan: Plan, folder: Path, seeds: Mapping[int, Sequence[Row]], on_event: OnEvent) -> None:
-    partials = {path: int(path.name.split(".")[0].removeprefix("seed-")) for path in folder.glob("seed-*.partial.jsonl")}
-    half = sorted(seed for seed in partials.values() if seed not in seeds)
+def _discard_half(plan: Plan, folder: Path, seeds: Mapping[int, Sequence[Row]], source: str, on_event: OnEvent) -> None:
+    """Removes half seeds; those that go on from a checkpoint write their rows again."""
+    partials = {path: seed for path in folder.glob("seed-*.partial.jsonl") if (seed := _seed_of(path)) is not None}
+    half = sorted(seed for seed in partials.values() if seed not in seeds and not _kept(folder, seed, source))
     if half:
         text = f"discarded {seed_words(half)}, half-written in {folder} by a run that was killed"
         on_event(Event("notice", text=f"{text}; {_fate(half, plan.seeds)}"))
     for path in partials:
         path.unlink()
+    for seed in plan.seeds:
+        _say_foreign(folder, seed, source, on_event) if seed not in seeds else [
+            one.unlink() for one in checkpoints(folder, seed)
+        ]
+
+
+def _seed_of(partial: Path) -> int | None:
+    word = partial.name.split(".")[0].removeprefix("seed-")
+    return int(word) if word.isdecimal() else None
+
+
+def _kept(folder: Path, seed: int, source: str) -> bool:
+    path = checkpoint_path(folder, seed, source)
+    return path.exists() or previous(path).exists()
+
+
+def _say_foreign(folder: Path, seed: int, source: str, on_event: OnEvent) -> None:
+    ours = checkpoint_path(folder, seed, source)
+    for path in checkpoints(folder, seed):
+        if path not in (ours, previous(ours)):
+            theirs = path.name.split(".")[0].rpartition("-")[2]
+            text = f"did not use {path}, a checkpoint that another source ({theirs}) made"
+            on_event(Event("notice", text=f"{text}; it goes when seed {seed} is whole"))
 
 
 def _fate(discarded: Sequence[int], wanted: Sequence[int]) -> str:

@@ -9,8 +9,6 @@ import stat
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from craik.lab.errors import LabError, UsageError
 
 LOCK = ".lock"
@@ -152,10 +150,12 @@ def locked(folder: Path) -> Generator[None, None, None]:
     Raises:
         LabError: another process holds it, or its lock is no file of its own.
     """
+    from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra; what only computes needs no lock
+
     _refuse_links(folder / LOCK)
     lock = FileLock(folder / LOCK)
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=1.0, poll_interval=0.05)  # `is_locked` holds it for an instant
     except Timeout as error:
         raise LabError(
             f"one process at a time writes a run, but another process is writing {folder}; wait for it or end it"
@@ -175,6 +175,8 @@ def is_locked(folder: Path) -> bool:
     Raises:
         LabError: its lock is no file of its own.
     """
+    from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra
+
     if not os.path.lexists(folder / LOCK):
         return False
     _refuse_links(folder / LOCK)
