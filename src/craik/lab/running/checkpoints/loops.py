@@ -197,8 +197,10 @@ class Saved:
         Generators are, as they are now.
 
         Returns:
-            The values.
+            The values; none where it was finished before.
         """
+        if self._loop.finished:
+            return []
         self._loop.values.extend(values)
         self._loop.finished = True
         if self._keeper:
