@@ -24,7 +24,7 @@ class Config:
     pause: float = 0.0
     """Seconds that a step takes."""
     forget: bool = False
-    """Do not keep one of the two generators."""
+    """Do not yield again what was kept."""
 
 
 class Place:
@@ -47,8 +47,8 @@ def run(config: Config) -> Iterator[Row]:
     draw, array = random.Random(config.seed), np.random.default_rng(config.seed)
     for name in ("first", "second"):
         place = Place()
-        saved = checkpoint(name, place, draw, *([] if config.forget else [array]))
-        yield from saved.values
+        saved = checkpoint(name, place, draw, array)
+        yield from [] if config.forget else saved.values
         if saved.finished:
             continue
         for step in range(saved.done + 1, config.steps + 1):
