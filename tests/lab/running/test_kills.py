@@ -94,7 +94,7 @@ def undisturbed(package: str, name: str, seeds: int = 2, **settings) -> tuple[di
     experiment = load(name, package)
     config = dataclasses.replace(experiment.presets["quick"].config, **settings)
     rows = {
-        seed: [complete_row(row, seed, 0) for row in experiment.run(dataclasses.replace(config, seed=seed))]
+        seed: [{**complete_row(row, seed, 0.0), "seconds": 0} for row in experiment.run(dataclasses.replace(config, seed=seed))]
         for seed in range(seeds)
     }
     return rows, tuple(range(seeds))

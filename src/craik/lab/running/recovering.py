@@ -36,6 +36,10 @@ def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[R
     run = replace(run, recipe=Recipe.of(plan)) if run else Run(folder, Recipe.of(plan))
     _say_damage(recorded, plan, folder, on_event)
     seeds = {seed: rows for seed, rows in recorded.seeds.items() if seed in run.seeds}
+    lost = sorted(set(run.seeds) - recorded.seeds.keys() - set(recorded.damaged))
+    if lost:
+        text = f"{seed_words(lost)}, which run.json knows of, are not in {folder / ROWS}"
+        on_event(Event("notice", text=f"{text}; {_fate(lost, plan.seeds)}"))
     strange = sorted(recorded.seeds.keys() - seeds.keys())
     if strange:
         text = f"discarded {seed_words(strange)} of {folder}, which run.json knows nothing of"

@@ -153,7 +153,7 @@ def _run(
     content: dict[str, Any],
 ) -> tuple[Recipe, tuple[Made, ...], float, tuple[Witness, ...], None, dict[int, tuple[int, str]]]:
     recipe = decode(Recipe, {one.name: content[one.name] for one in dataclasses.fields(Recipe)}, "")
-    lists = {name: content[name] if isinstance(content[name], list) else [content[name]] for name in ("made", "confirmed")}
+    lists = {name: decode(tuple[dict[str, Any], ...], content[name], name) for name in ("made", "confirmed")}
     made = [decode(Made, _nested(one), f"made[{place}]") for place, one in enumerate(lists["made"])]
     confirmed = [decode(Witness, _nested(one), f"confirmed[{place}]") for place, one in enumerate(lists["confirmed"])]
     seconds = decode(float, content["wall_seconds"], "wall_seconds")

@@ -28,13 +28,15 @@ def write_report(directory: Path, path: Path | None = None) -> Path:
 
     Raises:
         UsageError: the directory does not exist or holds no finished run, or the file cannot be written.
-        LabError: a run's files cannot be read.
+        LabError: a run's files cannot be read, or its rows are not whole.
     """
     runs = find_runs(directory)
     if not runs:
         raise UsageError(f"a report needs at least one finished run, but {directory} holds none; craik run NAME makes one")
     path = path or directory / "report.html"
     ensure_file(path)
+    for run in runs:
+        run.recorded()  # verdicts stand for rows that are still there, whole
     write_atomically(path, page(runs))
     return path
 

@@ -41,9 +41,8 @@ def stoppable() -> Generator[None, None, None]:
     try:
         yield
     finally:
-        if not heard:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        for number, handler in before.items():  # to ignore is what Python's own end leaves as it is
+            signal.signal(number, signal.SIG_IGN if heard else handler)
 
 
 @contextlib.contextmanager
