@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 CORES  ?= 2
 
-.PHONY: demo test lint docs pages wheel verify clean
+.PHONY: demo test lint docs pages wheel verify soak clean
 
 demo: $(STAMP)
 	$(BIN)/craik run spirals --preset quick --seeds 5 --out runs
@@ -44,6 +44,10 @@ wheel: $(STAMP)
 # Makes the first seed of every record again and says whether it still gives the recorded rows. Hours; it goes on where it was.
 verify: $(STAMP)
 	$(BIN)/craik verify results --minutes 20
+
+# What takes too long for `make test`.
+soak: $(STAMP)
+	CRAIK_KILLS=1000 $(BIN)/pytest tests/lab/running/test_kills.py -k random -s
 
 clean:
 	rm -rf $(VENV) runs build site

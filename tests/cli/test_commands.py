@@ -246,7 +246,7 @@ def test_a_full_disk_is_a_sentence(craik, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device", "rows.jsonl")
 
-    monkeypatch.setattr("craik.lab.running.recovering.write_rows", full)
+    monkeypatch.setattr("craik.lab.running.storage._write_new", full)
     status, _, said = craik("run", "counter-walk", "--seeds", "1")
     assert status == 1
     assert said.splitlines()[-1] == (

@@ -1,3 +1,3 @@
-from fake_copies import package
+from fake_copies import package, trainings
 
-__all__ = ["package"]
+__all__ = ["package", "trainings"]

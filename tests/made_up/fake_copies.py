@@ -2,24 +2,39 @@
 
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import fake_experiments
+import fake_trainings
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The name of a fresh package with the experiments `counter-walk` and `drunkard`; its folder is `folder_of(package)`."""
-    name = "fake_" + "".join(c if c.isalnum() else "_" for c in tmp_path.name) + f"_{abs(hash(str(tmp_path))) % 10**8}"
-    folder = tmp_path / "source" / name
-    shutil.copytree(Path(fake_experiments.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in folder.rglob("*.py"):
-        path.write_text(path.read_text().replace("fake_experiments", name))
-    monkeypatch.syspath_prepend(str(folder.parent))
-    yield name
+    yield (name := copied(fake_experiments, tmp_path, monkeypatch))
     forget(name)
+
+
+@pytest.fixture
+def trainings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The same with `walker` and `learner`, whose loops are kept."""
+    yield (name := copied(fake_trainings, tmp_path, monkeypatch))
+    forget(name)
+
+
+def copied(original: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    old = original.__name__
+    name = old[:8] + "_" + "".join(c if c.isalnum() else "_" for c in tmp_path.name) + f"_{abs(hash(str(tmp_path))) % 10**8}"
+    folder = tmp_path / "source" / name
+    shutil.copytree(Path(original.__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in folder.rglob("*.py"):
+        path.write_text(path.read_text().replace(old, name))
+    monkeypatch.syspath_prepend(str(folder.parent))
+    return name
 
 
 def forget(package: str) -> None:

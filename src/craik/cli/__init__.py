@@ -1,6 +1,7 @@
 """The command line: one file a command.
 
-Exit status 0 when the command did its work (whatever the verdicts), 2 for bad usage, 1 for a failure, 130 for Ctrl-C.
+Exit status 0 when the command did its work (whatever the verdicts), 2 for bad usage, 1 for a failure, 130 for Ctrl-C, 143 for
+SIGTERM, 129 for SIGHUP.
 With `--json` stdout holds exactly one JSON object, that of a failure `{"error": sentence, "status": status}`. What draws
 and what computes is imported when it is needed only.
 
@@ -21,6 +22,7 @@ from craik.cli import bench, coinrun, list, report, run, verify  # noqa: A004  #
 from craik.cli.answers import complain
 from craik.cli.options import shared
 from craik.lab.errors import UsageError, suggestion
+from craik.lab.running.workers.stopping import stoppable
 
 COMMANDS: dict[str, ModuleType] = {
     "list": list,
@@ -48,6 +50,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = [*(sys.argv[1:] if argv is None else argv)]
+    with stoppable():
+        return _main(words)
+
+
+def _main(words: Sequence[str]) -> int:
     try:
         status = _dispatch(words)
         sys.stdout.flush()  # a reader that has left is found here instead of after the last line of Python

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import shlex
 import sys
 import textwrap
@@ -11,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.lab.errors import LabError
+from craik.lab.errors import LabError, Stop
 from craik.lab.fields import settings_of, values_of
+from craik.lab.showing.wording import plain
 from craik.lab.values import kind, written
 
 if TYPE_CHECKING:
@@ -30,11 +33,12 @@ def complain(error: BaseException, words: Sequence[str]) -> int:
         The exit status.
     """
     sentence, status = _sentence(error)
-    if "--traceback" in words:
-        print(getattr(error, "detail", "") or traceback.format_exc(), file=sys.stderr)
-    print(f"craik: {sentence}", file=sys.stderr)
-    if "--json" in words:
-        print_json({"error": sentence, "status": status})
+    with contextlib.suppress(OSError):  # a terminal that is gone hears nothing, and the exit status still counts
+        if "--traceback" in words:
+            print(getattr(error, "detail", "") or traceback.format_exc(), file=sys.stderr)
+        print(f"craik: {plain(sentence)}", file=sys.stderr)
+        if "--json" in words:
+            print_json({"error": sentence, "status": status})
     return status
 
 
@@ -42,7 +46,8 @@ def _sentence(error: BaseException) -> tuple[str, int]:
     if isinstance(error, LabError):
         return str(error), error.status
     if isinstance(error, KeyboardInterrupt):
-        return "stopped by Ctrl-C", 130
+        stop = error if isinstance(error, Stop) else Stop()
+        return f"stopped by {stop.words}", 128 + stop.number
     if isinstance(error, ModuleNotFoundError):
         return f"this command needs what an extra installs, but found {error}; pip install 'craik[experiments]'", 1
     if isinstance(error, OSError):
@@ -84,4 +89,7 @@ def shown(path: Path) -> str:
 
 def print_json(content: object) -> None:
     """The one JSON object of a command, for people and for diffs too."""
-    print(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False))
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+    print(
+        re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found.group()):04x}", text)
+    )  # terminals obey these, JSON need not hold them

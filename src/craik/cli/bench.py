@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from craik.cli.answers import fields_help, print_json
-from craik.cli.options import helped
+from craik.cli.options import helped, named_path
 from craik.lab.errors import LabError, UsageError, suggestion
 from craik.lab.fields import build, parse_overrides, settings_of
 from craik.lab.rows import Row
@@ -39,7 +39,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.usage = "craik bench NAME [options] [--field value ...]"
     parser.add_argument("name", metavar="NAME", nargs="?", help="a file of the folder benchmarks/, such as agreement")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: tries the benchmark out, its ratios mean nothing")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the rows as JSON lines too")
+    parser.add_argument("--out", type=named_path, metavar="FILE", help="write the rows as JSON lines too")
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:

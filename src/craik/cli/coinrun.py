@@ -6,13 +6,12 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from craik.cli.answers import print_json, shown
-from craik.cli.options import helped, refuse
+from craik.cli.options import helped, named_path, refuse
 from craik.lab.errors import LabError, UsageError
 from craik.lab.running.storage import ensure_file
-from craik.lab.values import whole_number
+from craik.lab.values import finite_number, whole_number
 
 SENTENCE = "record an expert at CoinRun, for the experiment of that name"
 """What the command does."""
@@ -22,10 +21,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     parser.usage = "craik coinrun collect --to FILE [options]"
     parser.add_argument("action", metavar="collect", nargs="?", help="train an expert, let it play, record what it sees")
-    parser.add_argument("--to", type=Path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads")
-    parser.add_argument("--expert", type=Path, metavar="FILE", help="a trained expert; made there first if it does not exist")
+    parser.add_argument(
+        "--to", type=named_path, metavar="FILE", help="the recording that craik run coinrun --recording FILE reads"
+    )
+    parser.add_argument(
+        "--expert", type=named_path, metavar="FILE", help="a trained expert; made there first if it does not exist"
+    )
     parser.add_argument("--further", action="store_true", help="train an expert that is there on, instead of using it as it is")
-    parser.add_argument("--minutes", type=float, metavar="M", help="end the expert's training after so long")
+    parser.add_argument("--minutes", type=finite_number, metavar="M", help="end the expert's training after so long")
     parser.add_argument(
         "--steps", type=whole_number, default=400_000_000, metavar="N", help="of the expert's training; texts: 400M"
     )
@@ -40,7 +43,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=("easy", "hard"), default="easy", help="Procgen's difficulty; default easy")
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of expert and recording; default 0")
     parser.add_argument("--python", metavar="PATH", help="a Python 3.10, which Procgen needs; found by itself if left out")
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="where the simulator is installed; default craik's cache")
+    parser.add_argument(
+        "--cache", type=named_path, metavar="DIR", help="where the simulator is installed; default craik's cache"
+    )
 
 
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:

@@ -28,6 +28,13 @@ def package_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--package", metavar="P", help="the package that holds the experiments; default craik.experiments")
 
 
+def named_path(text: str) -> Path:
+    """An option's type for argparse: a path, which an empty text is none of."""
+    if not text.strip() or "\0" in text:
+        raise argparse.ArgumentTypeError(f"must name a file or a folder, but found {text!r}")
+    return Path(text)
+
+
 def package(options: argparse.Namespace) -> str:
     """The package that was asked for; one of the user's may lie in the current folder."""
     from craik.lab.experiment import PACKAGE  # noqa: PLC0415

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import claims_json, print_json, shown
-from craik.cli.options import OUT, helped, package, package_option, refuse
+from craik.cli.options import OUT, helped, named_path, package, package_option, refuse
 
 if TYPE_CHECKING:
     from craik.lab.running.run import Run
@@ -20,8 +19,10 @@ SENTENCE = "write the report of a folder of runs"
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     parser.usage = "craik report [DIR] [options]"
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=OUT, help=f"folder of runs; default {OUT}")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the report; default DIR/report.html")
+    parser.add_argument(
+        "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
+    )
+    parser.add_argument("--out", type=named_path, metavar="FILE", help="the report; default DIR/report.html")
     parser.add_argument("--judge", action="store_true", help="let the present claims judge the recorded rows first")
     parser.add_argument("--pages", action="store_true", help="write docs/claims.md and verdicts into READMEs too")
     package_option(parser)
@@ -85,8 +86,8 @@ def _never_run(runs: list[Run], package: str) -> list[dict[str, Any]]:
 def _print(run: Run) -> None:
     from craik.lab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
     from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
-    from craik.lab.showing.wording import counted  # noqa: PLC0415
+    from craik.lab.showing.wording import counted, plain  # noqa: PLC0415
 
     title = f"{run.recipe.name}, {run.recipe.label}, {counted(len(run.seeds), 'seed')}"
     print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])))
-    print(f"made at {made_words(run)}, {confirmed_words(run)}\n")
+    print(plain(f"made at {made_words(run)}, {confirmed_words(run)}\n"))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import claims_json, fields_help, print_json, shown
-from craik.cli.options import OUT, RESULTS, helped, package, package_option
+from craik.cli.options import OUT, RESULTS, helped, named_path, package, package_option
 from craik.lab.errors import UsageError
 from craik.lab.experiment import load
 from craik.lab.fields import parse_overrides, settings_of
-from craik.lab.values import whole_number
+from craik.lab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
     from craik.lab.running.run import Run
@@ -28,9 +28,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", default="quick", help="quick (minutes on two cores) or paper (its scale); default quick")
     parser.add_argument("--seeds", type=whole_number, metavar="N", help="how many seeds; default: the preset's own number")
     parser.add_argument("--jobs", type=whole_number, metavar="N", help="how many seeds at once; default: one a processor core")
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder of all runs; default {OUT}, of records {RESULTS}")
+    parser.add_argument(
+        "--out", type=named_path, metavar="DIR", help=f"folder of all runs; default {OUT}, of records {RESULTS}"
+    )
     parser.add_argument("--record", action="store_true", help="keep the run in the tree of records, DIR/FAMILY/EXPERIMENT")
     parser.add_argument("--keep-older", action="store_true", help="keep the seeds that another source made, shown as older")
+    seconds = "between two checkpoints inside a seed; default 20, 0 writes each"
+    parser.add_argument("--checkpoint-seconds", type=finite_number, default=20.0, metavar="S", help=seconds)
     package_option(parser)
 
 
@@ -55,7 +59,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     out = options.out or (RESULTS if options.record else OUT)
     folder = planned.record(out) if options.record else planned.folder(out)
     with progress(experiment.name, len(planned.seeds)) as on_event:
-        done = execute(planned, folder, options.jobs, on_event, options.keep_older)
+        done = execute(planned, folder, options.jobs, on_event, options.keep_older, options.checkpoint_seconds)
     if options.json:
         print_json(run_json(done))
     else:

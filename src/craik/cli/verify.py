@@ -6,15 +6,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import print_json, shown
-from craik.cli.options import RESULTS, helped, refuse
-from craik.lab.values import whole_number
+from craik.cli.options import RESULTS, helped, named_path, refuse
+from craik.lab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
-    from craik.lab.running.verify import Found
+    from craik.lab.running.witness.verify import Found
 
 SENTENCE = "make the first seeds of records again and compare"
 """What the command does."""
@@ -24,8 +23,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     parser.usage = "craik verify [DIR] [options]"
     directory = f"folder of records; default {RESULTS}"
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=RESULTS, help=directory)
-    parser.add_argument("--minutes", type=float, metavar="M", help="of each record; what was made by then is compared")
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, default=RESULTS, help=directory)
+    parser.add_argument("--minutes", type=finite_number, metavar="M", help="of each record; what was made by then is compared")
     parser.add_argument("--seeds", type=whole_number, default=1, metavar="N", help="how many seeds of each; default 1")
 
 
@@ -34,13 +33,14 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if helped(options):
         return 0
     refuse(rest)
-    from craik.lab.running.verify import verify  # noqa: PLC0415  # needed from here on only
+    from craik.lab.running.witness.verify import verify  # noqa: PLC0415  # needed from here on only
     from craik.lab.showing.terminal import print_witnesses  # noqa: PLC0415
+    from craik.lab.showing.wording import plain  # noqa: PLC0415
 
     found: list[Found] = []
     for one in verify(options.directory, options.seeds, options.minutes):
         found.append(one)
-        print(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}", file=sys.stderr, flush=True)
+        print(plain(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}"), file=sys.stderr, flush=True)
     if options.json:
         print_json({"records": [found_json(one) for one in found]})
     else:

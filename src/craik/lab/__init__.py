@@ -40,6 +40,8 @@ from craik.lab.rows import Row as Row
 from craik.lab.rows import Rows as Rows
 from craik.lab.rows import Scalar as Scalar
 from craik.lab.rows import number as number
+from craik.lab.running.checkpoints.loops import Saved as Saved
+from craik.lab.running.checkpoints.loops import checkpoint as checkpoint
 
 if TYPE_CHECKING:
     from craik.lab.drawing import COLOURS as COLOURS

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import signal
 from collections.abc import Iterable
-from typing import ClassVar
 
 
 class LabError(Exception):
@@ -15,7 +15,7 @@ class LabError(Exception):
         detail: what `--traceback` shows besides, such as the traceback of a worker process.
     """
 
-    status: ClassVar[int] = 1
+    status: int = 1
 
     def __init__(self, sentence: str, detail: str = "") -> None:
         super().__init__(sentence)
@@ -25,13 +25,37 @@ class LabError(Exception):
 class UsageError(LabError):
     """The command asks for something that does not exist or cannot be: exit status 2."""
 
-    status: ClassVar[int] = 2
+    status: int = 2
 
 
-class Interrupted(LabError):  # noqa: N818  # Ctrl-C is no error
-    """Ctrl-C: the shell's own exit status for it."""
+class Stop(KeyboardInterrupt):
+    """A signal asked the process to stop: Ctrl-C, SIGTERM or SIGHUP.
 
-    status: ClassVar[int] = 130
+    Args:
+        number: the signal's.
+    """
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__()
+        self.number = int(number)
+
+    @property
+    def words(self) -> str:
+        """The signal as people know it."""
+        return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number).name
+
+
+class Interrupted(LabError):  # noqa: N818  # a signal is no error
+    """A signal ended the command: the shell's own exit status for it, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+
+    Args:
+        sentence: what is shown after `craik: `.
+        number: the signal's.
+    """
+
+    def __init__(self, sentence: str, number: int = signal.SIGINT) -> None:
+        super().__init__(sentence)
+        self.status = 128 + int(number)
 
 
 def suggestion(word: str, options: Iterable[str]) -> str:

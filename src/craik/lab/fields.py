@@ -16,7 +16,19 @@ from typing import Any, get_type_hints
 from craik.lab.errors import LabError, UsageError, suggestion
 from craik.lab.values import kind, parse, written
 
-RESERVED = ("preset", "seeds", "jobs", "out", "record", "keep_older", "package", "json", "help", "traceback")
+RESERVED = (
+    "preset",
+    "seeds",
+    "jobs",
+    "out",
+    "record",
+    "keep_older",
+    "checkpoint_seconds",
+    "package",
+    "json",
+    "help",
+    "traceback",
+)
 """Options of `craik run` itself; a Config must not have fields of these names."""
 
 

@@ -22,7 +22,7 @@ def parse(hint: object, text: str) -> object:
     if origin in (Union, types.UnionType):
         return _optional(arguments, text)
     if origin is tuple and arguments[1:] == (...,):
-        return tuple(parse(arguments[0], part.strip()) for part in text.split(",") if part.strip())
+        return tuple(parse(arguments[0], part.strip()) for part in _parts(text))
     if hint not in _PARSERS:
         raise NotImplementedError
     return _PARSERS[hint](text)
@@ -36,11 +36,29 @@ def whole_number(text: str) -> int:
         raise argparse.ArgumentTypeError(f"must be a whole number, but found {text!r}") from None
 
 
+def finite_number(text: str) -> float:
+    """An option's type for argparse, with a sentence where the text is none."""
+    try:
+        return _finite(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a finite number, but found {text!r}") from None
+
+
 def _choice(choices: tuple[object, ...], text: str) -> object:
     by_text = {str(choice): choice for choice in choices}
     if text not in by_text:
         raise ValueError(text)
     return by_text[text]
+
+
+def _parts(text: str) -> list[str]:
+    """The parts of a list; an empty text is an empty one, an empty part among others is a slip."""
+    parts = [part.strip() for part in text.split(",")]
+    if parts == [""]:
+        return []
+    if not all(parts):
+        raise ValueError(text)
+    return parts
 
 
 def _optional(arguments: tuple[object, ...], text: str) -> object:

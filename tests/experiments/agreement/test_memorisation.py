@@ -26,11 +26,11 @@ def test_one_curve_for_each_kind_of_labels_and_threshold(rows):
 
 
 def test_batches_visit_every_example_once_an_epoch():
-    epochs = list(per_example.batches(20, 5, 3, seed=0))
+    epochs = list(per_example.batches(20, 5, 3, torch.Generator().manual_seed(0)))
     assert [len(rows) for rows in epochs] == [5] * 12
     for start in (0, 4, 8):
         assert sorted(torch.cat(epochs[start : start + 4]).tolist()) == list(range(20))
-    assert [len(rows) for rows in per_example.batches(20, 8, 1, seed=0)] == [8, 8]
+    assert [len(rows) for rows in per_example.batches(20, 8, 1, torch.Generator().manual_seed(0))] == [8, 8]
 
 
 def test_threshold_0_is_plain_training():

@@ -20,7 +20,7 @@ def test_averaging_is_plain_training():
         pass
     optimizer = training.make_optimizer(TINY, twin)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * training.steps_of(TINY))], gamma=0.1)
-    for x, y, _ in training.batches(TINY, data.train):
+    for x, y, _ in training.Batches(TINY, data.train):
         optimizer.zero_grad()
         cross_entropy(twin(x)[:, 0], y).backward()
         optimizer.step()
@@ -32,7 +32,7 @@ def test_averaging_is_plain_training():
 def test_batches_hold_every_environment_and_visit_every_example_once_an_epoch():
     data = training.make_data(TINY)
     seen = []
-    for batch in training.batches(replace(TINY, epochs=1), data.train):
+    for batch in training.Batches(replace(TINY, epochs=1), data.train):
         assert torch.bincount(batch.environments).tolist() == [16] * 4
         seen += batch.x.tolist()
     assert sorted(seen) == sorted(data.train.x.tolist())

@@ -20,7 +20,7 @@ from craik.lab.running.plan import plan
 from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.runfiles import read_run
 from craik.lab.running.storage import LOCK, locked
-from craik.lab.running.worker import Event
+from craik.lab.running.workers.worker import Event
 from fake_copies import edit, folder_of
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from craik.lab.errors import LabError
-from craik.lab.running.rowfiles import complete_row, encode, read_partial, read_rows, write_rows
+from craik.lab.running.rowfiles import complete_row, encode, packed, read_partial, read_rows
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 ROWS = st.dictionaries(st.text().filter(lambda key: key not in {"seed", "seconds"}), SCALARS)
@@ -20,7 +20,7 @@ def seeds(*numbers: int, length: int = 3):
 def test_rows_survive_writing_and_reading(tmp_path_factory, row, seed):
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl.gz"
     completed = complete_row(row, seed, 1.5)
-    write_rows(path, {seed: [completed, completed]})
+    path.write_bytes(packed({seed: [completed, completed]}))
     assert read_rows(path).seeds == {seed: [completed, completed]}
     assert list(completed)[:2] == ["seed", "seconds"]
 
@@ -41,7 +41,7 @@ def test_a_row_must_not_contradict_the_lab():
 
 
 def test_seeds_are_sorted(tmp_path):
-    write_rows(tmp_path / "rows.jsonl.gz", seeds(5, 1, 3))
+    (tmp_path / "rows.jsonl.gz").write_bytes(packed(seeds(5, 1, 3)))
     lines = gzip.decompress((tmp_path / "rows.jsonl.gz").read_bytes()).decode().splitlines()
     assert [json.loads(line)["seed"] for line in lines] == [1, 1, 1, 3, 3, 3, 5, 5, 5]
 
@@ -58,7 +58,7 @@ def test_seeds_are_sorted(tmp_path):
 )
 def test_a_damaged_line_costs_its_seed_and_no_other(tmp_path, line, damage, lost):
     path = tmp_path / "rows.jsonl.gz"
-    write_rows(path, seeds(0, 1, 2))
+    path.write_bytes(packed(seeds(0, 1, 2)))
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     lines[line] = damage
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
@@ -76,15 +76,15 @@ def test_bytes_that_are_no_text_are_damage(tmp_path):
 
 
 def test_equal_rows_give_equal_bytes(tmp_path):
-    write_rows(tmp_path / "a.gz", seeds(0, 1))
-    write_rows(tmp_path / "b.gz", seeds(1, 0))
+    (tmp_path / "a.gz").write_bytes(packed(seeds(0, 1)))
+    (tmp_path / "b.gz").write_bytes(packed(seeds(1, 0)))
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_a_file_that_was_cut_keeps_the_seeds_before_the_cut(tmp_path, share):
     path, whole = tmp_path / "rows.jsonl.gz", seeds(*range(200))
-    write_rows(path, whole)
+    path.write_bytes(packed(whole))
     data = path.read_bytes()
     path.write_bytes(data[: int(share * len(data))])
     recorded = read_rows(path)

@@ -10,7 +10,7 @@ from craik.lab.experiment import load
 from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
 from craik.lab.running.runfiles import keep
-from craik.lab.running.verify import verify
+from craik.lab.running.witness.verify import verify
 from craik.lab.showing.pages import END, START, pages, write_pages
 from fake_copies import edit, folder_of
 

@@ -148,17 +148,17 @@ def test_no_folder_no_run_no_sense(run, tmp_path):
 @pytest.mark.parametrize(
     ("file", "content", "found"),
     [
-        ("claims.json", '{"name": "counter-w', "JSONDecodeError"),
-        ("claims.json", "[]", "TypeError: claims.json holds a list"),
+        ("claims.json", '{"name": "counter-w', r"claims.json is not \(Unterminated string.*once it is deleted"),
+        ("claims.json", "[]", "claims.json is not .it holds a list instead of an object"),
         ("claims.json", '{"claims": []}', "KeyError: 'seeds'"),
-        ("run.json", '{"format": 2}', "KeyError: 'name'"),
-        ("run.json", '{"format": 1}', "format 1, not 2"),
-        ("run.json", "[]", "TypeError: run.json holds a list"),
+        ("run.json", '{"format": 2}', r"run.json is not \(KeyError: 'name'\); delete the folder"),
+        ("run.json", '{"format": 1}', "format 1, not 2.*read it with the craik that wrote it"),
+        ("run.json", "[]", "run.json is not .it holds a list"),
     ],
 )
 def test_a_damaged_run_is_named(run, tmp_path, file, content, found):
     (run().folder / file).write_text(content)
-    with pytest.raises(LabError, match=rf"readable.*{found}.*repeat or delete it"):
+    with pytest.raises(LabError, match=rf"files must be readable.*{found}"):
         write_report(tmp_path / "runs")
 
 

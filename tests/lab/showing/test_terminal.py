@@ -1,7 +1,7 @@
 import io
 
 from craik.lab.claims import JudgedClaim
-from craik.lab.running.worker import Event
+from craik.lab.running.workers.worker import Event
 from craik.lab.showing.terminal import print_verdicts, progress
 
 STORY = [

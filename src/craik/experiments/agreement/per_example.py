@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.agreement import Agreement, Rule
-from craik.lab import Positive, Share, check_limits
+from craik.lab import Positive, Saved, Share, check_limits
 from craik.nn.residual import Norm, fast_resnet
 from craik.tasks.pictures.cifar import cifar10
 from craik.tasks.pictures.digits import CLASSES, digits
@@ -94,9 +94,8 @@ def load(data: Data, folder: str, seed: int, examples: int) -> ImageData:
     return found._replace(train=Images(found.train.x[keep], found.train.y[keep]))
 
 
-def batches(count: int, size: int, epochs: int, seed: int) -> Iterator[Int[Tensor, " b"]]:
+def batches(count: int, size: int, epochs: int, generator: torch.Generator) -> Iterator[Int[Tensor, " b"]]:
     """Yield the rows of each step's batch, each epoch in a fresh order; a last, smaller batch is dropped."""
-    generator = torch.Generator().manual_seed(seed + 2**32)
     for _ in range(epochs):
         order = torch.randperm(count, generator=generator)
         yield from (rows for rows in order.split(size) if len(rows) == size)
@@ -108,15 +107,30 @@ def make_model(training: Training, channels: int) -> nn.Module:
     return fast_resnet(channels, CLASSES, generator, training.width, training.norm, groups=min(8, training.width))
 
 
-def fit(model: nn.Module, rule: Rule, images: Images, labels: Int[Tensor, " b"], training: Training) -> Iterator[int]:
-    """Train a model in place, every example an environment; yield the number of steps done after each epoch."""
+def fit(
+    model: nn.Module, rule: Rule, images: Images, labels: Int[Tensor, " b"], training: Training, saved: Saved | None = None
+) -> Iterator[int]:
+    """Train a model in place, every example an environment; yield the number of steps done after each epoch.
+
+    Args:
+        model: what is trained.
+        rule: how its examples' gradients are combined.
+        images: to train on.
+        labels: theirs.
+        training: how long and how.
+        saved: where it goes on, in epochs; the caller keeps it.
+    """
+    saved = saved or Saved()
     optimizer = torch.optim.Adam(model.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay)
     per_epoch = len(labels) // training.batch
     drops = [round(share * training.epochs * per_epoch) for share in training.drops]
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, drops, gamma=0.1)
+    generator = torch.Generator().manual_seed(training.seed + 2**32)
+    saved.restore(model, optimizer, scheduler, generator)
+    orders = batches(len(labels), training.batch, training.epochs - saved.done, generator)
     statistics = "pooled" if training.norm == "batch" else None
     with Agreement(model, rule, statistics=statistics) as agreement:
-        for step, rows in enumerate(batches(len(labels), training.batch, training.epochs, training.seed), start=1):
+        for step, rows in enumerate(orders, start=saved.done * per_epoch + 1):
             optimizer.zero_grad()
             losses = cross_entropy(model(pixels(images.x[rows])), labels[rows], reduction="none")
             agreement.backward(losses, range(len(rows)))

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from craik.distill import SGD, Distillation, Examples, GatedSquaredError, Lesson, UnitsTeacher, Unrolling, split_rows
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, Counts, now_and_then
-from craik.lab import Positive, Row, Rows, check_limits
+from craik.lab import Positive, Row, Rows, Saved, check_limits
 from craik.nn.convolutions import trajectory_network
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.bodies.mujoco import Sizes, mujoco
@@ -148,17 +148,32 @@ class Look(NamedTuple):
     training: float
 
 
-def watch(student: nn.Module, data: PrivilegedData, steps: Iterable[int], every: int, rounds: int) -> Iterator[Look]:
+def watch(
+    student: nn.Module, data: PrivilegedData, steps: Iterable[int], every: int, rounds: int, saved: Saved | None = None
+) -> Iterator[Look]:
     """Let a student train, and look at its errors every so many rounds and at the end.
+
+    Args:
+        student: what is trained.
+        data: all its parts are looked at.
+        steps: train it by a round each, from where it is.
+        every: rounds between two looks.
+        rounds: how many in all.
+        saved: where it goes on, in rounds; every look is kept.
 
     Raises:
         FloatingPointError: an error that is no number.
     """
-    for step in now_and_then(steps, every, rounds):
+    saved = saved or Saved()
+    yield from (Look(Measured(*measured), training) for *measured, training in saved.values)
+    for step in now_and_then(steps, every, rounds, saved.done):
         errors = [mean_error(student, split) for split in (data.selection, data.test, data.train)]
         if not all(isfinite(error) for error in errors):
             raise FloatingPointError(f"The student's errors should be finite. Found {errors} after {step} steps.")
-        yield Look(Measured(step, errors[0], errors[1]), errors[2])
+        look = Look(Measured(step, errors[0], errors[1]), errors[2])
+        saved.keep(min(saved.done + every, rounds), [*look.measured, look.training])
+        yield look
+    saved.finish()
 
 
 def mean_error(student: nn.Module, examples: Part) -> float:

@@ -3,7 +3,7 @@
 Every method takes its ordinary steps here, so that in a comparison only what is descended differs.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated
 
 import torch
@@ -17,11 +17,33 @@ Counts = Annotated[tuple[Count, ...], MinLen(1)]
 """Some of these."""
 
 
-def shuffled(rows: Tensor, batch: int, generator: Generator) -> Iterator[Tensor]:
-    """Yield batches of rows for ever, each pass in a fresh order; a last, smaller batch is dropped."""
-    while True:
-        order = rows[torch.randperm(len(rows), generator=generator)]
-        yield from order[: len(rows) - len(rows) % batch].split(batch)
+class Shuffled(Iterator[Tensor]):
+    """Batches of rows for ever, each pass in a fresh order; a last, smaller batch is dropped.
+
+    Args:
+        rows: what is drawn from.
+        batch: rows of a batch.
+        generator: of the orders; its state is its owner's.
+    """
+
+    def __init__(self, rows: Tensor, batch: int, generator: Generator) -> None:
+        self._rows, self._batch, self._generator = rows, batch, generator
+        self._order = rows[:0]
+
+    def __next__(self) -> Tensor:
+        """Return the next batch."""
+        if len(self._order) < self._batch:
+            self._order = self._rows[torch.randperm(len(self._rows), generator=self._generator)]
+        batch, self._order = self._order[: self._batch], self._order[self._batch :]
+        return batch
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return what is left of the pass."""
+        return {"order": self._order}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Go on where `state_dict` was taken."""
+        self._order = state["order"].clone()
 
 
 def ordinary_steps(
@@ -30,17 +52,19 @@ def ordinary_steps(
     optimizer: torch.optim.Optimizer,
     steps: int,
     every: int,
+    done: int = 0,
 ) -> Iterator[int]:
     """Take steps without a meta-gradient; yield the number of steps so far after every so many.
 
     Args:
         losses: from the rows of a batch to losses, whose mean is descended.
-        batches: rows, see `shuffled`.
+        batches: rows, see `Shuffled`.
         optimizer: of what is trained.
         steps: how many in all.
         every: how many between two yields.
+        done: how many were taken before.
     """
-    for step in range(1, steps + 1):
+    for step in range(done + 1, steps + 1):
         rows = next(batches)
         optimizer.zero_grad()
         losses(rows).mean().backward()
@@ -49,16 +73,22 @@ def ordinary_steps(
             yield step
 
 
-def rounds_of(take: Callable[[int], object], rounds: int, steps: int) -> Iterator[int]:
-    """Take rounds, each with so many ordinary steps in it; yield the number of ordinary steps after every round."""
-    for round_ in range(1, rounds + 1):
+def rounds_of(take: Callable[[int], object], rounds: int, steps: int, done: int = 0) -> Iterator[int]:
+    """Take rounds, each with so many ordinary steps in it; yield the number of ordinary steps after every round.
+
+    The first `done` of them were taken before.
+    """
+    for round_ in range(done + 1, rounds + 1):
         take(steps)
         yield round_ * steps
 
 
-def now_and_then(steps: Iterable[int], every: int, rounds: int) -> Iterator[int]:
-    """Let a student train round by round; yield the number of its steps every so many rounds, and at the end."""
-    for round_, step in enumerate(steps, start=1):
+def now_and_then(steps: Iterable[int], every: int, rounds: int, done: int = 0) -> Iterator[int]:
+    """Let a student train round by round; yield the number of its steps every so many rounds, and at the end.
+
+    The first `done` rounds came before.
+    """
+    for round_, step in enumerate(steps, start=done + 1):
         if round_ % every == 0 or round_ == rounds:
             yield step
 

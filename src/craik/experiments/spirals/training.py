@@ -4,9 +4,9 @@ A step takes a batch of every environment, and a rule combines the environments'
 generators of the config's seed: the data and the initial weights from the seed itself, the batches from seed + 2**32.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from torch.optim.lr_scheduler import MultiStepLR
 
 from craik.agreement import Agreement, Rule
-from craik.lab import Positive, Share, check_limits
+from craik.lab import Positive, Saved, Share, check_limits
 from craik.nn.perceptrons import Init, mlp
 from craik.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 
@@ -114,26 +114,65 @@ def steps_of(config: Training) -> int:
     return config.epochs * (config.examples // config.batch)
 
 
-def batches(config: Training, train: Split) -> Iterator[Split]:
-    """Yield a batch of every environment for each step, each epoch in a fresh order drawn from the config's seed."""
-    generator = torch.Generator().manual_seed(config.seed + 2**32)
-    environments, examples = config.environments, config.examples
-    first = torch.arange(environments)[:, None] * examples
-    for _ in range(config.epochs):
-        order = torch.stack([torch.randperm(examples, generator=generator) for _ in range(environments)])
-        for start in range(0, examples - config.batch + 1, config.batch):
-            rows = (first + order[:, start : start + config.batch]).flatten()
-            yield Split(train.x[rows], train.y[rows], train.environments[rows])
+class Batches(Iterator[Split]):
+    """A batch of every environment for each step, each epoch in a fresh order drawn from the config's seed.
+
+    Args:
+        config: seed, environments, batch and epochs.
+        train: the examples, by environment.
+    """
+
+    def __init__(self, config: Training, train: Split) -> None:
+        self._config, self._train = config, train
+        self._generator = torch.Generator().manual_seed(config.seed + 2**32)
+        self._first = torch.arange(config.environments)[:, None] * config.examples
+        self._order = torch.zeros(config.environments, 0, dtype=torch.long)
+        self._left = steps_of(config)
+
+    def __next__(self) -> Split:
+        """Return the next step's batch."""
+        if not self._left:
+            raise StopIteration
+        self._left -= 1
+        config = self._config
+        if self._order.shape[1] < config.batch:
+            orders = [torch.randperm(config.examples, generator=self._generator) for _ in range(config.environments)]
+            self._order = torch.stack(orders)
+        rows = (self._first + self._order[:, : config.batch]).flatten()
+        self._order = self._order[:, config.batch :]
+        return Split(self._train.x[rows], self._train.y[rows], self._train.environments[rows])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what is left of the epoch, and the generator."""
+        return {"left": self._left, "order": self._order, "generator": self._generator.get_state()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on where `state_dict` was taken."""
+        self._left, self._order = state["left"], state["order"].clone()
+        self._generator.set_state(state["generator"])
 
 
-def train(config: Training, model: nn.Module, rule: Rule, data: Split, every: int) -> Iterator[Progress]:
-    """Train a model in place; report every so many steps and at the end."""
+def train(
+    config: Training, model: nn.Module, rule: Rule, data: Split, every: int, saved: Saved | None = None
+) -> Iterator[Progress]:
+    """Train a model in place; report every so many steps and at the end.
+
+    Args:
+        config: how long and how.
+        model: what is trained.
+        rule: how the environments' gradients are combined.
+        data: to train on.
+        every: steps between two reports.
+        saved: where it goes on, in steps; the caller keeps it, at reports.
+    """
+    saved = saved or Saved()
     optimizer = make_optimizer(config, model)
     scheduler = make_scheduler(config, optimizer)
-    steps = steps_of(config)
+    steps, order = steps_of(config), Batches(config, data)
+    saved.restore(model, optimizer, scheduler, order)
     window: list[tuple[float, float, float]] = []
     with Agreement(model, rule) as agreement:
-        for step, (x, y, environments) in enumerate(batches(config, data), start=1):
+        for step, (x, y, environments) in enumerate(order, start=saved.done + 1):
             optimizer.zero_grad()
             logits = model(x)[:, 0]
             record = agreement.backward(cross_entropy(logits, y, reduction="none"), environments)

@@ -9,16 +9,18 @@ half-written is discarded with a notice and computed again.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from craik.lab.claims import judge
-from craik.lab.errors import Interrupted, UsageError
+from craik.lab.errors import Interrupted, Stop, UsageError
 from craik.lab.fields import values_of
 from craik.lab.rows import Row, Rows
-from craik.lab.running.local import run_jobs
+from craik.lab.running.checkpoints.files import checkpoint_path, checkpoints
+from craik.lab.running.checkpoints.loops import EVERY
 from craik.lab.running.plan import Plan
 from craik.lab.running.provenance.machine import cores
 from craik.lab.running.provenance.source_tree import Code, code_of
@@ -27,7 +29,8 @@ from craik.lab.running.rowfiles import read_rows
 from craik.lab.running.run import Judged, Run, seconds_of
 from craik.lab.running.runfiles import keep
 from craik.lab.running.storage import LOCK, ensure_writable, locked
-from craik.lab.running.worker import Event, Job, OnEvent
+from craik.lab.running.workers.local import run_jobs
+from craik.lab.running.workers.worker import Event, Job, OnEvent
 
 
 @dataclass
@@ -47,6 +50,7 @@ def execute(
     jobs: int | None = None,
     on_event: OnEvent = lambda event: None,
     keep_older: bool = False,
+    every: float = EVERY,
 ) -> Run:
     """Computes the seeds of a plan that the present source has not made yet, then draws the figures and judges the claims.
 
@@ -56,20 +60,24 @@ def execute(
         jobs: how many seeds run at once, each in a process of its own; one a processor core if None.
         on_event: told of everything that happens.
         keep_older: take the seeds of another source as they are instead of making them again.
+        every: seconds between two checkpoints inside a seed.
 
     Raises:
-        UsageError: the folder cannot be written, or fewer than one job.
+        UsageError: the folder cannot be written, fewer than one job, or a negative time between checkpoints.
         LabError: another process writes the same run, a seed failed, or a claim cannot be measured.
-        Interrupted: Ctrl-C; the seeds that were whole are recorded.
+        Interrupted: Ctrl-C, SIGTERM or SIGHUP; the seeds that were whole are recorded.
     """
     if jobs is not None and jobs < 1:
         raise UsageError(f"a run needs at least one process, but found --jobs {jobs}; leave it out for one a core")
+    if not 0 <= every < math.inf:
+        raise UsageError(f"checkpoints lie some seconds apart, but found --checkpoint-seconds {every:g}; 20 is usual")
     ensure_writable(folder)
     with _removed_if_empty(folder), locked(folder):
-        run, seeds = recover(plan, folder, on_event)
-        growing = _Growing(plan, run, seeds, code_of(plan.package), on_event)
+        code = code_of(plan.package)
+        run, seeds = recover(plan, folder, code.source or "", on_event)
+        growing = _Growing(plan, run, seeds, code, on_event)
         growing.run = older_ones(growing.run, seeds, growing.code, keep_older, on_event)
-        _compute(growing, jobs or cores())
+        _compute(growing, jobs or cores(), every)
         return _conclude(growing)
 
 
@@ -85,32 +93,41 @@ def _removed_if_empty(folder: Path) -> Generator[None, None, None]:
                 folder.rmdir()
 
 
-def _compute(growing: _Growing, processes: int) -> None:
+def _compute(growing: _Growing, processes: int, every: float) -> None:
     """Adds the missing seeds to the folder as they finish."""
     plan, seeds, folder = growing.plan, growing.seeds, growing.run.folder
     missing = [seed for seed in plan.seeds if seed not in seeds]
     for seed in sorted(set(plan.seeds) - set(missing)):
         growing.on_event(Event("reused", seed, 1.0, rows=len(seeds[seed]), seconds=seconds_of(seeds[seed])))
-    jobs, start = [_job(plan, folder, seed, growing.code) for seed in missing], time.perf_counter()
+    jobs, start = [_job(plan, folder, seed, growing.code, every) for seed in missing], time.perf_counter()
     try:
         with contextlib.closing(run_jobs(jobs, processes, growing.on_event)) as finished:
             for job, made in finished:
                 seeds[job.seed] = read_rows(job.partial).seeds[job.seed]
                 wall = round(time.perf_counter() - start, 3)
-                growing.run = replace(growing.run.with_seed(replace(made, code=growing.code)), wall_seconds=wall)
-                store(growing.run, seeds)
-                job.partial.unlink()
-    except KeyboardInterrupt:
+                run = replace(growing.run.with_seed(replace(made, code=growing.code)), wall_seconds=wall)
+                growing.run = store(run, seeds)
+                _forget(job)
+    except KeyboardInterrupt as error:
+        stop = error if isinstance(error, Stop) else Stop()
         done = f"{sum(seed in seeds for seed in plan.seeds)} of {len(plan.seeds)} seeds are recorded in {folder}"
-        raise Interrupted(f"stopped by Ctrl-C; {done}, and the same command goes on from there") from None
+        raise Interrupted(f"stopped by {stop.words}; {done}, and the same command goes on from there", stop.number) from None
     finally:
         for job in jobs:  # whatever is still here was ended by us: that needs no notice next time
             job.partial.unlink(missing_ok=True)
 
 
-def _job(plan: Plan, folder: Path, seed: int, code: Code) -> Job:
-    values = {**values_of(plan.config), "seed": seed}
-    return Job(plan.experiment.name, plan.package, values, seed, folder / f"seed-{seed}.partial.jsonl", code.source or "")
+def _job(plan: Plan, folder: Path, seed: int, code: Code, every: float) -> Job:
+    values, source = {**values_of(plan.config), "seed": seed}, code.source or ""
+    partial, kept = folder / f"seed-{seed}.partial.jsonl", checkpoint_path(folder, seed, source)
+    return Job(plan.experiment.name, plan.package, values, seed, partial, source, kept, every)
+
+
+def _forget(job: Job) -> None:
+    """Removes what a seed needed while it was not whole."""
+    job.partial.unlink()
+    for path in checkpoints(job.partial.parent, job.seed):
+        path.unlink()
 
 
 def _conclude(growing: _Growing) -> Run:

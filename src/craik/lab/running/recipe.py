@@ -11,6 +11,16 @@ from craik.lab.values import written
 
 
 @dataclass(frozen=True)
+class Stated:
+    """A setting for readers: its name, its value as the command line writes it, whether it was changed, its sentence."""
+
+    name: str
+    value: str
+    changed: bool
+    help: str
+
+
+@dataclass(frozen=True)
 class Recipe:
     """What was run, in words that need no experiment.
 
@@ -31,7 +41,7 @@ class Recipe:
     package: str
     preset: str
     config: dict[str, Any]
-    settings: tuple[dict[str, Any], ...]
+    settings: tuple[Stated, ...]
     command: str
 
     @classmethod
@@ -39,7 +49,7 @@ class Recipe:
         """The recipe of a plan."""
         experiment, values = plan.experiment, values_of(plan.config)
         settings = tuple(
-            {"name": one.name, "value": written(values[one.name]), "changed": one.name in plan.changed, "help": one.help}
+            Stated(one.name, written(values[one.name]), one.name in plan.changed, one.help)
             for one in settings_of(experiment.config)
         )
         facts = (experiment.name, experiment.title, experiment.reproduces, plan.package, plan.preset)
@@ -48,9 +58,9 @@ class Recipe:
     @property
     def changed(self) -> dict[str, Any]:
         """The fields in which the config differs from its preset."""
-        return {one["name"]: self.config[one["name"]] for one in self.settings if one["changed"]}
+        return {one.name: self.config[one.name] for one in self.settings if one.changed}
 
     @property
     def label(self) -> str:
         """The preset, with whatever was changed in it, for readers."""
-        return ", ".join([self.preset, *(f"{one['name']} {one['value']}" for one in self.settings if one["changed"])])
+        return ", ".join([self.preset, *(f"{one.name} {one.value}" for one in self.settings if one.changed)])

@@ -6,54 +6,108 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from craik.lab.errors import LabError
 from craik.lab.rows import Row
+from craik.lab.running.checkpoints.files import checkpoint_path, checkpoints, previous
 from craik.lab.running.plan import Plan
 from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
-from craik.lab.running.rowfiles import ROWS, Recorded, read_rows, write_rows
+from craik.lab.running.rowfiles import ROWS, Recorded, packed, read_rows, sums_of
 from craik.lab.running.run import OLDER, Run
-from craik.lab.running.runfiles import keep, read_run
-from craik.lab.running.worker import Event, OnEvent
+from craik.lab.running.runfiles import read_run, written
+from craik.lab.running.storage import current, write_together
+from craik.lab.running.workers.worker import Event, OnEvent
 
 
-def recover(plan: Plan, folder: Path, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
+def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[Run, dict[int, list[Row]]]:
     """The run of a folder with its whole seeds; says what is discarded.
+
+    Args:
+        plan: what is to be computed.
+        folder: the run's.
+        source: digest of the present source, of which half seeds go on.
+        on_event: told of what is discarded.
 
     Raises:
         LabError: its `run.json` cannot be read.
     """
-    recorded, known = read_rows(folder / ROWS), (folder / "run.json").exists()
-    run = replace(read_run(folder), recipe=Recipe.of(plan)) if known else Run(folder, Recipe.of(plan))
+    run = _known(folder, on_event)
+    recorded = run.read() if run else read_rows(folder / ROWS)
+    run = replace(run, recipe=Recipe.of(plan)) if run else Run(folder, Recipe.of(plan))
     _say_damage(recorded, plan, folder, on_event)
     seeds = {seed: rows for seed, rows in recorded.seeds.items() if seed in run.seeds}
+    lost = sorted(set(run.seeds) - recorded.seeds.keys() - set(recorded.damaged))
+    if lost:
+        text = f"{seed_words(lost)}, which run.json knows of, are not in {folder / ROWS}"
+        on_event(Event("notice", text=f"{text}; {_fate(lost, plan.seeds)}"))
     strange = sorted(recorded.seeds.keys() - seeds.keys())
     if strange:
         text = f"discarded {seed_words(strange)} of {folder}, which run.json knows nothing of"
         on_event(Event("notice", text=f"{text}; {_fate(strange, plan.seeds)}"))
-    if recorded.unreadable or strange:
-        write_rows(folder / ROWS, seeds)
-    _discard_half(plan, folder, seeds, on_event)
-    return run.only(tuple(seeds)), seeds
+    run = run.only(tuple(seeds))
+    if recorded.faults or strange:
+        run = store(replace(run, judged=None), seeds)
+    _discard_half(plan, folder, seeds, source, on_event)
+    return run, seeds
+
+
+def _known(folder: Path, on_event: OnEvent) -> Run | None:
+    """The run that a folder holds, without its verdicts where these cannot be read: they are judged again anyway."""
+    if not current(folder, "run.json"):
+        return None
+    run = read_run(folder, judged=False)
+    try:
+        return read_run(folder)
+    except LabError:
+        on_event(Event("notice", text=f"discarded the unreadable {folder / 'claims.json'}; judging again"))
+        return run
 
 
 def _say_damage(recorded: Recorded, plan: Plan, folder: Path, on_event: OnEvent) -> None:
+    if not recorded.faults:
+        return
+    where = f"{folder / ROWS}, line {recorded.faults[0].line}: {recorded.faults[0].what}"
     if recorded.damaged:
-        text = f"discarded {seed_words(recorded.damaged)} of {folder}, whose recorded rows had unreadable lines"
+        text = f"discarded {seed_words(recorded.damaged)} of {folder}, whose recorded rows were damaged ({where})"
         on_event(Event("notice", text=f"{text}; {_fate(recorded.damaged, plan.seeds)}"))
-    elif recorded.unreadable:
+    else:
         lines = f"{recorded.unreadable} unreadable line{'s' * (recorded.unreadable > 1)}"
-        text = f"discarded {lines} of {folder}, which told no seed"
+        text = f"discarded {lines} of {folder}, which told no seed ({where})"
         on_event(Event("notice", text=f"{text}; computing what is missing"))
 
 
-def _discard_half(plan: Plan, folder: Path, seeds: Mapping[int, Sequence[Row]], on_event: OnEvent) -> None:
-    partials = {path: int(path.name.split(".")[0].removeprefix("seed-")) for path in folder.glob("seed-*.partial.jsonl")}
-    half = sorted(seed for seed in partials.values() if seed not in seeds)
+def _discard_half(plan: Plan, folder: Path, seeds: Mapping[int, Sequence[Row]], source: str, on_event: OnEvent) -> None:
+    """Removes half seeds; those that go on from a checkpoint write their rows again."""
+    partials = {path: seed for path in folder.glob("seed-*.partial.jsonl") if (seed := _seed_of(path)) is not None}
+    half = sorted(seed for seed in partials.values() if seed not in seeds and not _kept(folder, seed, source))
     if half:
         text = f"discarded {seed_words(half)}, half-written in {folder} by a run that was killed"
         on_event(Event("notice", text=f"{text}; {_fate(half, plan.seeds)}"))
     for path in partials:
         path.unlink()
+    for seed in plan.seeds:
+        _say_foreign(folder, seed, source, on_event) if seed not in seeds else [
+            one.unlink() for one in checkpoints(folder, seed)
+        ]
+
+
+def _seed_of(partial: Path) -> int | None:
+    word = partial.name.split(".")[0].removeprefix("seed-")
+    return int(word) if word.isdecimal() else None
+
+
+def _kept(folder: Path, seed: int, source: str) -> bool:
+    path = checkpoint_path(folder, seed, source)
+    return path.exists() or previous(path).exists()
+
+
+def _say_foreign(folder: Path, seed: int, source: str, on_event: OnEvent) -> None:
+    ours = checkpoint_path(folder, seed, source)
+    for path in checkpoints(folder, seed):
+        if path not in (ours, previous(ours)):
+            theirs = path.name.split(".")[0].rpartition("-")[2]
+            text = f"did not use {path}, a checkpoint that another source ({theirs}) made"
+            on_event(Event("notice", text=f"{text}; it goes when seed {seed} is whole"))
 
 
 def _fate(discarded: Sequence[int], wanted: Sequence[int]) -> str:
@@ -93,23 +147,27 @@ def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bo
             continue
         on_event(Event("notice", text=f"{words}; set apart in {OLDER}/{source} and computed again, --keep-older keeps them"))
         _set_apart(run, {seed: seeds.pop(seed) for seed in theirs}, run.folder / OLDER / source)
-        run = replace(run.only(tuple(seeds)), confirmed=(), judged=None)
-        store(run, seeds)
-        (run.folder / "claims.json").unlink(missing_ok=True)
+        run = store(replace(run.only(tuple(seeds)), confirmed=(), judged=None), seeds)
     return run
 
 
 def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path) -> None:
     """Adds seeds to those that are kept in a folder of older ones already."""
     folder.mkdir(parents=True, exist_ok=True)
-    earlier = {seed: rows for seed, rows in read_rows(folder / ROWS).seeds.items() if seed not in seeds}
-    before = read_run(folder).only(tuple(earlier)).made if earlier else ()
+    there = read_run(folder) if current(folder, "run.json") else None
+    earlier = {seed: rows for seed, rows in there.read().seeds.items() if seed not in seeds} if there else {}
+    before = there.only(tuple(earlier)).made if there else ()
     whole = run.judged is not None and set(run.judged.seeds) <= set(seeds)
     moved = replace(run.only(tuple(seeds)), folder=folder, judged=run.judged if whole else None)
     store(replace(moved, made=(*before, *moved.made)), {**earlier, **seeds})
 
 
-def store(run: Run, seeds: Mapping[int, Sequence[Row]]) -> None:
-    """Writes a run and its rows, in this order: rows that `run.json` knows nothing of would be evidence of nobody."""
-    keep(run)
-    write_rows(run.folder / ROWS, seeds)
+def store(run: Run, seeds: Mapping[int, Sequence[Row]]) -> Run:
+    """Writes a run and its rows as one: rows that `run.json` knows nothing of would be evidence of nobody.
+
+    Returns:
+        The run, with the sums of its rows.
+    """
+    stored = replace(run, sums=sums_of(seeds))
+    write_together(run.folder, {**written(stored), ROWS: packed(seeds)})
+    return stored

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
 import itertools
 import json
 import math
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NamedTuple
 
+from craik.lab.decoding import parse_object
 from craik.lab.errors import LabError
 from craik.lab.rows import Row, Scalar
-from craik.lab.running.storage import write_atomically
 
 ROWS = "rows.jsonl.gz"
 """The name of a run's file of rows."""
@@ -61,45 +62,118 @@ def encode(row: Row) -> str:
     return json.dumps(row, allow_nan=False) + "\n"
 
 
-def write_rows(path: Path, seeds: Mapping[int, Sequence[Row]]) -> None:
-    """Replaces the recorded rows atomically, sorted by seed; within a seed they stay in the order they were made in.
+def packed(seeds: Mapping[int, Sequence[Row]]) -> bytes:
+    """A file of rows, sorted by seed; within a seed they stay in the order they were made in.
 
     Equal rows give equal bytes: the file knows no time of its own.
     """
     lines = "".join(encode(row) for seed in sorted(seeds) for row in seeds[seed])
-    write_atomically(path, gzip.compress(lines.encode(), mtime=0))
+    return gzip.compress(lines.encode(), mtime=0)
+
+
+def sums_of(seeds: Mapping[int, Sequence[Row]]) -> dict[int, tuple[int, str]]:
+    """Of each seed the number of its rows and sixteen digits of their digest: what tells half a seed from a whole one."""
+    return {seed: (len(rows), _digest(rows)) for seed, rows in seeds.items()}
+
+
+def _digest(rows: Iterable[Row]) -> str:
+    return hashlib.sha256("".join(map(encode, rows)).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a file of rows: at which line, counted from 1, and what."""
+
+    line: int
+    what: str
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a file of rows holds: the rows of each whole seed, the seeds that had an unreadable line, how many such lines."""
+    """What a file of rows holds.
+
+    Args:
+        seeds: the rows of each whole seed.
+        damaged: the seeds that are not whole.
+        unreadable: how many lines are none.
+        faults: what is wrong, in the order of the file.
+    """
 
     seeds: dict[int, list[Row]]
     damaged: tuple[int, ...]
     unreadable: int = 0
+    faults: tuple[Fault, ...] = ()
 
 
-def read_rows(path: Path) -> Recorded:
+def read_rows(
+    path: Path,
+    sums: Mapping[int, tuple[int, str]] | None = None,
+    finished: tuple[Sequence[int], float] | None = None,
+) -> Recorded:
     """Reads recorded rows; a seed that has lost a line is left out, as half a seed must not pass for a whole one.
 
     An unreadable line that does not tell its seed condemns the seeds of the lines before and after it.
 
     Args:
         path: compressed or not; a file that is not there holds nothing.
+        sums: what `sums_of` gave when the rows were written.
+        finished: some seeds, and the sum of their last rows' `seconds`: what rows without sums can be held against.
     """
     if not path.exists():
         return Recorded({}, ())
     lines = _text(path.read_bytes()).splitlines()
     rows = [_decode(line) for line in lines]
-    damaged: set[int] = set()
-    for index, (line, row) in enumerate(zip(lines, rows, strict=True)):
+    faults, seeds, starts = list[_Found](), dict[int, list[Row]](), dict[int, int]()
+    for place, (line, row) in enumerate(zip(lines, rows, strict=True)):
         if row is None:
-            damaged |= _seeds_of_damage(line, rows[:index], rows[index + 1 :])
-    seeds: dict[int, list[Row]] = {}
-    for row in rows:
-        if row is not None and _seed(row) not in damaged:
-            seeds.setdefault(_seed(row), []).append(row)
-    return Recorded(seeds, tuple(sorted(damaged)), rows.count(None))
+            faults.append(_Found(place + 1, "it is no row", _seeds_of_damage(line, rows[:place], rows[place + 1 :])))
+            continue
+        seed = _seed(row)
+        if seed in seeds and not _continues(rows[place - 1], row):
+            faults.append(_Found(place + 1, f"seed {seed} starts for the second time", {seed}))
+        seeds.setdefault(seed, []).append(row)
+        starts.setdefault(seed, place + 1)
+    faults += _against_sums(seeds, starts, sums or {})
+    if finished and not faults and not sums:
+        faults += _against_time(seeds, starts, *finished)
+    damaged = {seed for fault in faults for seed in fault.seeds}
+    whole = {seed: some for seed, some in seeds.items() if seed not in damaged}
+    said = sorted({Fault(fault.line, fault.what) for fault in faults}, key=lambda fault: fault.line)
+    return Recorded(whole, tuple(sorted(damaged)), rows.count(None), tuple(said))
+
+
+class _Found(NamedTuple):
+    """A fault, and the seeds that it condemns."""
+
+    line: int
+    what: str
+    seeds: set[int]
+
+
+def _continues(before: Row | None, row: Row) -> bool:
+    """Whether a row can follow another of its seed: at once, and no earlier."""
+    return before is None or (before["seed"] == row["seed"] and _seconds(before) <= _seconds(row))
+
+
+def _against_sums(
+    seeds: Mapping[int, list[Row]], starts: Mapping[int, int], sums: Mapping[int, tuple[int, str]]
+) -> Iterator[_Found]:
+    for seed in sorted(seeds.keys() & sums.keys()):
+        count, digest = sums[seed]
+        if len(seeds[seed]) != count:
+            yield _Found(starts[seed], f"seed {seed} has {len(seeds[seed])} rows, but run.json says {count}", {seed})
+        elif _digest(seeds[seed]) != digest:
+            yield _Found(starts[seed], f"seed {seed} has other rows than run.json says", {seed})
+
+
+def _against_time(
+    seeds: Mapping[int, list[Row]], starts: Mapping[int, int], finished: Sequence[int], seconds: float
+) -> Iterator[_Found]:
+    if set(finished) <= seeds.keys():
+        total = round(sum(_seconds(seeds[seed][-1]) for seed in finished), 3)
+        if abs(total - seconds) > 0.0015:
+            what = f"its seeds took {total:g} s, but {seconds:g} s when they were judged: rows are lost"
+            yield _Found(max(starts[seed] for seed in finished), what, set(finished))
 
 
 def read_partial(path: Path) -> list[Row]:
@@ -130,15 +204,13 @@ def _readable(data: bytes) -> bytes:
 
 def _decode(line: str) -> Row | None:
     try:
-        row: Any = json.loads(line, parse_constant=_refuse)
+        row = parse_object(line)
     except ValueError:
         return None
-    whole = isinstance(row, dict) and isinstance(row.get("seed"), int)  # pyright: ignore[reportUnknownMemberType] # JSON
-    return row if whole else None
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")  # Python's reader would let NaN through
+    seed, seconds = row.get("seed"), row.get("seconds", 0.0)
+    if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(seconds, int | float):
+        return None
+    return row if all(value is None or isinstance(value, str | int | float) for value in row.values()) else None
 
 
 def _seed(row: Row) -> int:
@@ -146,6 +218,11 @@ def _seed(row: Row) -> int:
     if not isinstance(seed, int):  # _decode lets no other row through
         raise LabError(f"a row's seed must be a whole number, but found {seed!r}; delete that line")
     return seed
+
+
+def _seconds(row: Row) -> float:
+    seconds = row.get("seconds", 0.0)
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
 def _seeds_of_damage(line: str, before: Iterable[Row | None], after: Iterable[Row | None]) -> set[int]:

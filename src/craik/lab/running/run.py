@@ -8,18 +8,20 @@ has become of the experiment.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from craik.lab.claims import JudgedClaim, Verdict
+from craik.lab.errors import LabError
 from craik.lab.rows import Row, Rows
 from craik.lab.running.provenance.machine import Machine
 from craik.lab.running.provenance.made import Made
 from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
-from craik.lab.running.rowfiles import ROWS, read_rows
+from craik.lab.running.rowfiles import ROWS, Recorded, read_rows
+from craik.lab.running.storage import current
 
 OLDER = "older"
 """The folder below a run's that holds what another source made."""
@@ -92,6 +94,7 @@ class Run:
         wall_seconds: how long the last invocation that computed something took.
         confirmed: what witnesses found.
         judged: what was found; None where the run has not come to its end.
+        sums: of each seed the number of its rows and their digest; none of seeds that were made before these were recorded.
     """
 
     folder: Path
@@ -100,6 +103,7 @@ class Run:
     wall_seconds: float | int = 0.0
     confirmed: tuple[Witness, ...] = ()
     judged: Judged | None = None
+    sums: Mapping[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -142,9 +146,34 @@ class Run:
         return [self.folder / file for file in files]
 
     def rows(self) -> Rows:
-        """The rows of the judged seeds."""
-        recorded = read_rows(self.folder / ROWS).seeds
+        """The rows of the judged seeds.
+
+        Raises:
+            LabError: they are not whole; the sentence names file and line.
+        """
+        recorded = self.recorded()
         return Rows(row for seed in (self.judged.seeds if self.judged else self.seeds) for row in recorded[seed])
+
+    def recorded(self) -> dict[int, list[Row]]:
+        """The rows of each recorded seed.
+
+        Raises:
+            LabError: they are not whole; the sentence names file and line.
+        """
+        recorded, path = self.read(), self.folder / ROWS
+        for fault in recorded.faults[:1]:
+            rule = f"a run's rows must be as they were recorded, but {path}, line {fault.line}: {fault.what}"
+            raise LabError(f"{rule}; the same command computes what is damaged again")
+        missing = sorted(set(self.seeds) - recorded.seeds.keys())
+        if missing:
+            found = f"but {path} holds none of seed {missing[0]}"
+            raise LabError(f"a run's rows must be those of its seeds, {found}; the same command computes that seed again")
+        return recorded.seeds
+
+    def read(self) -> Recorded:
+        """What its file of rows holds, whole or not."""
+        finished = (self.judged.seeds, self.judged.seconds) if self.judged else None
+        return read_rows(current(self.folder, ROWS) or self.folder / ROWS, self.sums, finished)
 
     def with_seed(self, made: Made) -> Run:
         """The run after a further seed was made; batches that differ in nothing else are one entry."""
@@ -157,7 +186,8 @@ class Run:
     def only(self, seeds: Sequence[int]) -> Run:
         """The run with the provenance of these seeds alone."""
         chosen = (dataclasses.replace(one, seeds=tuple(s for s in one.seeds if s in seeds)) for one in self.made)
-        return dataclasses.replace(self, made=tuple(one for one in chosen if one.seeds))
+        sums = {seed: one for seed, one in self.sums.items() if seed in seeds}
+        return dataclasses.replace(self, made=tuple(one for one in chosen if one.seeds), sums=sums)
 
 
 def commit_words(code: Code) -> str:

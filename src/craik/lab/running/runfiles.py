@@ -7,41 +7,86 @@ import json
 from pathlib import Path
 from typing import Any
 
-from craik.lab.claims import JudgedClaim, Reading
+from craik.lab.decoding import decode, parse_object
 from craik.lab.errors import LabError, UsageError
 from craik.lab.running.provenance.machine import Machine
 from craik.lab.running.provenance.made import Made
 from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.recipe import Recipe
-from craik.lab.running.run import Judged, Picture, Run, Witness
-from craik.lab.running.storage import write_atomically
+from craik.lab.running.run import Judged, Run, Witness
+from craik.lab.running.storage import COMMITTED, PREPARED, current, write_together
 
 FORMAT = 2
 """Of `run.json`; the first had no source trees, no witnesses and a folder named by twelve digits."""
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path, judged: bool = True) -> Run:
     """The run of a folder.
 
+    Args:
+        folder: the run's.
+        judged: read `claims.json` too.
+
     Raises:
-        LabError: its files cannot be read.
+        LabError: its files cannot be read; the sentence names file and place.
     """
+    content = _content(folder, "run.json")
+    found = current(folder, "claims.json") if judged else None
+    claims = _content(folder, "claims.json") if found else None
     try:
-        content = _object(folder / "run.json")
-        if content["format"] != FORMAT:
-            raise ValueError(f"format {content['format']}, not {FORMAT}")
-        path = folder / "claims.json"
-        judged = _judged(_object(path)) if path.exists() else None
-        return Run(folder, *_run(content), judged)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        found = f"{type(error).__name__}: {error}"
-        raise LabError(
-            f"a run must have a readable run.json and claims.json, but {folder} has not ({found}); repeat or delete it"
-        ) from error
+        if content.get("format") != FORMAT:
+            raise ValueError(f"format {content.get('format')!r}, not {FORMAT}")
+        run = Run(folder, *_run(content))
+        _check(run)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _unreadable(folder, "run.json", error) from error
+    try:
+        return run if claims is None else dataclasses.replace(run, judged=_judged(claims, run))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _unreadable(folder, "claims.json", error) from error
+
+
+def _content(folder: Path, name: str) -> dict[str, Any]:
+    try:
+        return parse_object((current(folder, name) or folder / name).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _unreadable(folder, name, error) from error
+
+
+def _unreadable(folder: Path, name: str, error: Exception) -> LabError:
+    way_out = "the same command makes it again once it is deleted" if name == "claims.json" else "delete the folder"
+    if isinstance(error, ValueError) and str(error).startswith("format "):
+        way_out = "read it with the craik that wrote it, or make the run again in another folder"
+    found = error.strerror if isinstance(error, OSError) else f"KeyError: {error}" if isinstance(error, KeyError) else error
+    return LabError(f"a run's files must be readable, but {folder / name} is not ({found}); {way_out}")
+
+
+def _check(run: Run) -> None:
+    """Refuses what contradicts itself.
+
+    Raises:
+        ValueError: it does.
+    """
+    seeds = run.seeds
+    twice = [seed for seed in seeds if seeds.count(seed) > 1]
+    if twice:
+        raise ValueError(f"made holds seed {twice[0]} twice")
+    if any(seed < 0 for seed in seeds):
+        raise ValueError(f"made holds seed {min(seeds)}")
+    if not run.recipe.name or "seed" not in run.recipe.config:
+        raise ValueError("name is empty" if not run.recipe.name else "config lacks 'seed'")
+    for place, one in enumerate(run.recipe.settings):
+        if one.name not in run.recipe.config:
+            raise ValueError(f"settings[{place}] names {one.name!r}, which config lacks")
 
 
 def keep(run: Run) -> None:
-    """Writes `run.json`, and `claims.json` where something was judged."""
+    """Writes `run.json` and `claims.json` as one; none of the latter where nothing was judged."""
+    write_together(run.folder, written(run))
+
+
+def written(run: Run) -> dict[str, str | None]:
+    """The files of a run but its rows, by name; None says that there is to be none."""
     recipe = {"format": FORMAT, **dataclasses.asdict(run.recipe), "changed": run.recipe.changed}
     content = {
         **recipe,
@@ -49,10 +94,13 @@ def keep(run: Run) -> None:
         "made": [_flat(one) for one in run.made],
         "confirmed": [_flat(one) for one in run.confirmed],
     }
-    write_atomically(run.folder / "run.json", as_json(content))
+    if run.sums:
+        content["rows"] = {str(seed): list(run.sums[seed]) for seed in sorted(run.sums)}
+    files: dict[str, str | None] = {"run.json": as_json(content), "claims.json": None}
     if run.judged is not None:
         facts = {"name": run.recipe.name, "preset": run.recipe.preset}
-        write_atomically(run.folder / "claims.json", as_json({**facts, **dataclasses.asdict(run.judged)}))
+        files["claims.json"] = as_json({**facts, **dataclasses.asdict(run.judged)})
+    return files
 
 
 def find_runs(directory: Path) -> list[Run]:
@@ -66,8 +114,15 @@ def find_runs(directory: Path) -> list[Run]:
     """
     if not directory.is_dir():
         raise UsageError(f"a report is made from a folder of runs, but {directory} is none; craik run NAME --out makes one")
-    runs = (read_run(path.parent) for path in sorted(directory.rglob("run.json")))
+    runs = (read_run(folder) for folder in run_folders(directory))
     return sorted((run for run in runs if run.judged or run.is_older), key=_place)
+
+
+def run_folders(directory: Path) -> list[Path]:
+    """The folders below a folder that hold a `run.json`."""
+    found = (path.parent for path in directory.rglob("run.json"))
+    folders = {folder.parent if folder.name == COMMITTED else folder for folder in found if folder.name != PREPARED}
+    return sorted(folders)
 
 
 def _place(run: Run) -> tuple[str, bool, bool, str, bool, str]:
@@ -88,38 +143,28 @@ def _flat(entry: Made | Witness) -> dict[str, Any]:
 
 
 def _nested(entry: dict[str, Any]) -> dict[str, Any]:
-    code = Code(**{one.name: entry.pop(one.name) for one in dataclasses.fields(Code)})
-    machine = Machine(**{one.name: entry.pop(one.name) for one in dataclasses.fields(Machine)})
-    return {**entry, "code": code, "machine": machine, "seeds": tuple(entry["seeds"])}
+    found = dict(entry)
+    parts = (("code", Code), ("machine", Machine))
+    nested = {name: {f.name: found.pop(f.name) for f in dataclasses.fields(kind)} for name, kind in parts}
+    return {**found, **nested}
 
 
-def _object(path: Path) -> dict[str, Any]:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(content, dict):
-        raise TypeError(f"{path.name} holds a {type(content).__name__} instead of an object")
-    return content
+def _run(
+    content: dict[str, Any],
+) -> tuple[Recipe, tuple[Made, ...], float, tuple[Witness, ...], None, dict[int, tuple[int, str]]]:
+    recipe = decode(Recipe, {one.name: content[one.name] for one in dataclasses.fields(Recipe)}, "")
+    lists = {name: decode(tuple[dict[str, Any], ...], content[name], name) for name in ("made", "confirmed")}
+    made = [decode(Made, _nested(one), f"made[{place}]") for place, one in enumerate(lists["made"])]
+    confirmed = [decode(Witness, _nested(one), f"confirmed[{place}]") for place, one in enumerate(lists["confirmed"])]
+    seconds = decode(float, content["wall_seconds"], "wall_seconds")
+    sums = decode(dict[str, tuple[int, str]], content.get("rows", {}), "rows")
+    return recipe, tuple(made), seconds, tuple(confirmed), None, {int(seed): one for seed, one in sums.items()}
 
 
-def _run(content: dict[str, Any]) -> tuple[Recipe, tuple[Made, ...], float, tuple[Witness, ...]]:
-    facts: dict[str, Any] = {one.name: content[one.name] for one in dataclasses.fields(Recipe)}
-    facts["settings"] = tuple(facts["settings"])
-    recipe = Recipe(**facts)
-    made = tuple(Made(**_nested(entry)) for entry in content["made"])
-    confirmed = tuple(Witness(**_nested({**one, "rows": tuple(one["rows"])})) for one in content["confirmed"])
-    return recipe, made, content["wall_seconds"], confirmed
-
-
-def _claim(content: dict[str, Any]) -> JudgedClaim:
-    facts = {**content}
-    facts["earlier"] = tuple(Reading(**one) for one in content.get("earlier", ()))  # which records of older versions lack
-    return JudgedClaim(**facts)
-
-
-def _judged(content: dict[str, Any]) -> Judged:
-    return Judged(
-        tuple(content["seeds"]),
-        tuple(content["older"]),
-        content["seconds"],
-        tuple(_claim(claim) for claim in content["claims"]),
-        tuple(Picture(**picture) for picture in content["figures"]),
-    )
+def _judged(content: dict[str, Any], run: Run) -> Judged:
+    facts = {one.name: content[one.name] for one in dataclasses.fields(Judged)}
+    judged = decode(Judged, facts, "")
+    strange = [seed for seed in judged.seeds if seed not in run.seeds]
+    if strange:
+        raise ValueError(f"seeds holds {strange[0]}, which run.json knows nothing of")
+    return judged

@@ -1,18 +1,25 @@
-"""Files that are either old or new, never half: atomic writes, a lock on a folder, a check before any work."""
+"""Files that are either old or new, never half: atomic writes, also of several, a lock on a folder, a check before work."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator
+import shutil
+import stat
+from collections.abc import Generator, Mapping
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from craik.lab.errors import LabError, UsageError
 
 LOCK = ".lock"
 """The file in a run's folder by which a process holds it."""
+
+
+PREPARED = ".prepared"
+"""A folder in a run's that holds files which are being written together."""
+
+COMMITTED = ".committed"
+"""The same folder once they are whole: from here on they count, wherever they lie."""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -22,20 +29,76 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         path: the file; its folder must exist.
         content: text is written as UTF-8.
     """
-    data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        _write_new(temporary, content)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
 
 
+def write_together(folder: Path, files: Mapping[str, str | bytes | None]) -> None:
+    """Writes several files of a folder as one: after a kill or a power cut at any instant all are old or all are new.
+
+    They are written aside; renaming their folder is the instant from which they count; `settle` puts them in their places.
+
+    Args:
+        folder: where they belong; it must exist and be locked.
+        files: by name; None removes one.
+    """
+    settle(folder)
+    prepared = folder / PREPARED
+    prepared.mkdir()
+    try:
+        for name, content in files.items():
+            _write_new(prepared / name, content or b"")
+        _sync_folder(prepared)
+    except BaseException:
+        shutil.rmtree(prepared, ignore_errors=True)
+        raise
+    prepared.replace(folder / COMMITTED)
+    _sync_folder(folder)
+    settle(folder)
+
+
+def settle(folder: Path) -> None:
+    """Puts files in their places that a killed process had written together; what it had not written whole goes."""
+    shutil.rmtree(folder / PREPARED, ignore_errors=True)
+    committed = folder / COMMITTED
+    if not committed.is_dir():
+        return
+    for path in sorted(committed.iterdir()):
+        if path.stat().st_size:
+            path.replace(folder / path.name)
+        else:  # an empty one says that there is none any more
+            (folder / path.name).unlink(missing_ok=True)
+            path.unlink()
+    _sync_folder(folder)
+    committed.rmdir()
+
+
+def current(folder: Path, name: str) -> Path | None:
+    """The file of a name as it counts: where `write_together` has put it, if that has not been settled; None without one."""
+    written = folder / COMMITTED / name
+    try:
+        return written if written.stat().st_size else None
+    except OSError:
+        path = folder / name
+        return path if path.exists() else None
+
+
+def _write_new(path: Path, content: str | bytes) -> None:
+    path.unlink(missing_ok=True)  # whatever lies there, a link too, is not written through
+    with path.open("xb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # Windows opens no folders; its renames are durable when they return
+        return
     descriptor = os.open(folder, os.O_RDONLY)  # the rename is durable only when the folder is on disk too
     try:
         os.fsync(descriptor)
@@ -85,11 +148,14 @@ def locked(folder: Path) -> Generator[None, None, None]:
     """Holds the folder for this process; a killed process lets go of it by itself.
 
     Raises:
-        LabError: another process holds it.
+        LabError: another process holds it, or its lock is no file of its own.
     """
+    from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra; what only computes needs no lock
+
+    _refuse_links(folder / LOCK)
     lock = FileLock(folder / LOCK)
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=1.0, poll_interval=0.05)  # `is_locked` holds it for an instant
     except Timeout as error:
         raise LabError(
             f"one process at a time writes a run, but another process is writing {folder}; wait for it or end it"
@@ -97,6 +163,37 @@ def locked(folder: Path) -> Generator[None, None, None]:
     try:
         for left in folder.glob(".*.tmp"):  # of a process that was killed between writing and renaming
             left.unlink(missing_ok=True)
+        settle(folder)
         yield
     finally:
         lock.release()
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process holds the folder now; asking leaves nothing behind.
+
+    Raises:
+        LabError: its lock is no file of its own.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415  # of an extra
+
+    if not os.path.lexists(folder / LOCK):
+        return False
+    _refuse_links(folder / LOCK)
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except (Timeout, OSError):  # a folder that we may not write is somebody's
+        return True
+    lock.release()
+    return False
+
+
+def _refuse_links(lock: Path) -> None:
+    """Opening a lock empties it: through a link that would be another file."""
+    try:
+        found = lock.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise LabError(f"a lock must be a file of its own, but {lock} is a link or a folder; delete it")

@@ -38,10 +38,18 @@ def render(template: str, values: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(number=wording.number, duration=wording.duration, numerals=wording.numerals, cell=cell)
+    environment.filters.update(
+        number=wording.number, duration=wording.duration, numerals=wording.numerals, cell=cell, code=code
+    )
     return environment.get_template(template, globals=WORDS).render(values)
 
 
 def cell(text: str) -> str:
-    """Text as Markdown's tables take it: on one line, no bar that would end the cell, nothing that reads as a tag."""
-    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|")
+    """Text as Markdown's tables take it: on one line, no bar that would end the cell, nothing that reads as a tag or link."""
+    shown = html.escape(" ".join(wording.plain(text).split()), quote=False)
+    return shown.replace("|", "\\|").replace("](", "]\\(")
+
+
+def code(text: str) -> str:
+    """Text between two backticks: on one line, without a backtick that would end it, or a bar that would end a cell."""
+    return " ".join(wording.plain(text).split()).replace("`", "'").replace("|", "\\|")

@@ -29,13 +29,15 @@ def write_report(directory: Path, path: Path | None = None) -> Path:
 
     Raises:
         UsageError: the directory does not exist or holds no finished run, or the file cannot be written.
-        LabError: a run's files cannot be read.
+        LabError: a run's files cannot be read, or its rows are not whole.
     """
     runs = find_runs(directory)
     if not runs:
         raise UsageError(f"a report needs at least one finished run, but {directory} holds none; craik run NAME makes one")
     path = path or directory / "report.html"
     ensure_file(path)
+    for run in runs:
+        run.recorded()  # verdicts stand for rows that are still there, whole
     write_atomically(path, page(runs))
     return path
 
@@ -74,10 +76,9 @@ class Figures:
 def shown_figures(run: Run) -> Figures:
     """The figures of a run: its files where they are, else drawn from its rows, which needs the experiment."""
     figures = run.judged.figures if run.judged else ()
-    try:
-        return Figures(tuple((_uri(one, (run.folder / one.file).read_bytes()), one.caption) for one in figures))
-    except OSError:
-        pass
+    kept = [(_uri(one, content), one.caption) for one in figures if (content := _own(run, one)) is not None]
+    if len(kept) == len(figures):
+        return Figures(tuple(kept))
     from craik.lab.running.pictures import drawn  # noqa: PLC0415  # matplotlib, where something must be drawn
 
     try:
@@ -86,6 +87,14 @@ def shown_figures(run: Run) -> Figures:
     except (LabError, OSError, LookupError, TypeError, ValueError) as error:
         names = ", ".join(one.name for one in figures)
         return Figures((), f"{names}: neither recorded nor to be drawn from the rows today ({type(error).__name__}: {error}).")
+
+
+def _own(run: Run, picture: Picture) -> bytes | None:
+    """A figure's content; None where its file is not there or, whatever the record says, no picture in the run's own folder."""
+    folder, path = (run.folder / "figures").resolve(), (run.folder / picture.file).resolve()
+    if path.parent != folder or path.suffix not in (".svg", ".gif") or not path.is_file():
+        return None
+    return path.read_bytes()
 
 
 def _uri(picture: Picture, content: bytes) -> str:

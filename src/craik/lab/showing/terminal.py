@@ -18,9 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from craik.lab.claims import JudgedClaim
-from craik.lab.running.verify import Found
-from craik.lab.running.worker import Event, OnEvent
-from craik.lab.showing.wording import SIGNS, duration, number, spread
+from craik.lab.running.witness.verify import Found
+from craik.lab.running.workers.worker import Event, OnEvent
+from craik.lab.showing.wording import SIGNS, duration, number, plain, spread
 
 Stream = Any
 """A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""
@@ -67,7 +67,7 @@ class Lines:
             self._write(f"craik: {event.text}")
 
     def _write(self, line: str) -> None:
-        print(line, file=self.stream, flush=True)
+        print(plain(line), file=self.stream, flush=True)
 
 
 @dataclass
@@ -130,7 +130,7 @@ class Bars:
     def _advance(self, seed: _Seed, event: Event) -> None:
         seed.fraction = min(max(float(event.fraction or 0.0), 0.0), 1.0)
         left = duration(event.seconds / seed.fraction - event.seconds) + " left" if seed.fraction else ""
-        self._progress.update(seed.task, completed=seed.fraction, left=left, text=event.text)
+        self._progress.update(seed.task, completed=seed.fraction, left=left, text=plain(event.text))
 
     def _end(self, number: int, event: Event) -> None:
         seed = self._running.pop(number, None)
@@ -153,7 +153,7 @@ class Bars:
         self._progress.update(self._total, completed=self._done + going, left=left, text=text)
 
     def _print(self, line: str) -> None:
-        self._progress.console.print(line, markup=False, highlight=False)
+        self._progress.console.print(plain(line), markup=False, highlight=False)
 
 
 def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = None) -> None:
@@ -165,14 +165,16 @@ def print_verdicts(claims: Iterable[JudgedClaim], title: str, stream: Stream = N
         stream: where to write, stdout if None; a pipe gets the same table without colours.
     """
     target = stream or sys.stdout
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title=Text(plain(title)), title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
     for heading in ("claim", "printed", "measured", "verdict"):
         table.add_column(heading, header_style="dim", no_wrap=heading != "printed", overflow="fold")
     for claim in claims:
         sign = SIGNS[claim.verdict]
         measured = f"{number(claim.measured)} {spread(claim.low, claim.high, claim.n)}".strip()
         verdict = Text(f"{sign} {claim.verdict}", style=COLOURS[sign])
-        table.add_row(Text(claim.id), Text(claim.printed or "-"), Text(measured), verdict)
+        table.add_row(Text(plain(claim.id)), Text(plain(claim.printed or "-")), Text(measured), verdict)
     console = Console(file=target, width=None if target.isatty() else 120, highlight=False)
     console.print(table)
 
@@ -189,13 +191,13 @@ def print_witnesses(found: Iterable[Found], stream: Stream = None) -> None:
     for heading in ("record", "seeds", "rows", "outcome", "difference", "remarks"):
         table.add_column(heading, header_style="dim", overflow="fold")
     for one in found:
-        record = Text(f"{one.run.recipe.name} {one.run.folder.name}")
+        record = Text(plain(f"{one.run.recipe.name} {one.run.folder.name}"))
         if one.witness is None:
-            table.add_row(record, "-", "-", Text("not made again", style="yellow"), "-", Text(one.fault))
+            table.add_row(record, "-", "-", Text("not made again", style="yellow"), "-", Text(plain(one.fault)))
             continue
         seeds, (compared, recorded) = f"{len(one.witness.seeds)} of {len(one.run.seeds)}", one.witness.rows
         rows = f"first {compared} of {recorded}" if compared < recorded else str(compared)
         outcome = Text(one.witness.outcome, style="red" if one.witness.outcome == "differs" else "green")
-        remarks = Text("; ".join(filter(None, [one.witness.where, "found before" * one.before])))
+        remarks = Text(plain("; ".join(filter(None, [one.witness.where, "found before" * one.before]))))
         table.add_row(record, seeds, rows, outcome, number(one.witness.difference), remarks)
     Console(file=target, width=None if target.isatty() else 160, highlight=False).print(table)

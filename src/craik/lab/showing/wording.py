@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,19 @@ KINDS = {
 
 FEW = 6
 """Below so many seeds the two ends of a measured number are called a range."""
+
+
+def plain(text: str) -> str:
+    r"""Text that is only seen: what a terminal would obey, or what turns the direction of reading, is spelled out.
+
+    >>> print(plain("a claim\x1b[2J, \u202ereversed"))
+    a claim\x1b[2J, \u202ereversed
+    """
+    return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else _spelled(c) for c in text)
+
+
+def _spelled(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def number(value: float | int | None) -> str:

@@ -31,7 +31,7 @@ from craik.experiments.agreement.coinrun.optimisers import (
     middle,
     suggest,
 )
-from craik.lab import Positive, Preset, Row, check_limits, number
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
 from craik.tasks.pictures import cloning
 from craik.tasks.pictures.cloning import Recording
 from craik.tasks.pictures.textured_grid.levels import World
@@ -143,7 +143,9 @@ def train(config: Config, settings: Settings, data: Recording, seed: int, measur
     drops = [max(1, config.epochs // 2), max(1, 3 * config.epochs // 4)]
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, drops, gamma=0.1)
     places = cloning.by_level(data.train)
-    for epoch in range(1, config.epochs + 1):
+    saved = checkpoint(f"{settings.method} {seed}", network, optimizer, scheduler, generator)
+    yield from (Epoch(*value) for value in saved.values)
+    for epoch in range(saved.done + 1, config.epochs + 1):
         total = 0.0
         for level in torch.randperm(len(places), generator=generator).tolist():
             chosen = places[level][torch.randperm(len(places[level]), generator=generator)[: config.batch]]
@@ -154,7 +156,8 @@ def train(config: Config, settings: Settings, data: Recording, seed: int, measur
             total += loss.item()
         scheduler.step()
         test = evaluate(network, data.test) if measure_test else float("nan")
-        yield Epoch(epoch, total / len(places), evaluate(network, data.validation), test)
+        yield Epoch(*saved.keep(epoch, [epoch, total / len(places), evaluate(network, data.validation), test]))
+    saved.finish()
 
 
 def search(config: Config, method: Method, data: Recording) -> Iterator[tuple[Settings, float]]:

@@ -13,7 +13,7 @@ from annotated_types import Ge, Interval, MinLen
 
 from craik.agreement import AndMask, Mean, Rule
 from craik.experiments.agreement.per_example import WIDTHS, Data, Training, accuracy, check_images, fit, load, make_model
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
 from craik.tasks.pictures.digits import CLASSES
 from craik.tasks.pictures.images import Images, with_random_labels
 
@@ -71,13 +71,19 @@ def run(config: Config) -> Iterator[Row]:
     noisy, wrong = with_random_labels(data.train.y, config.noise, CLASSES, generator)
     mislabelled = Images(data.train.x[wrong], noisy[wrong])
     for method, threshold, learning_rate in config.trials():
+        saved = checkpoint(f"{method}, threshold {threshold}, learning rate {learning_rate}")
+        yield from saved.values
+        if saved.finished:
+            continue
         trial = config.trial(learning_rate)
         model = make_model(trial, data.train.x.shape[1])
         rule: Rule = AndMask(threshold) if method == "and-mask" else Mean()
-        for epoch, _ in enumerate(fit(model, rule, data.train, noisy, trial), start=1):
+        for _ in fit(model, rule, data.train, noisy, trial, saved):
+            epoch = saved.done + 1
             if epoch % max(1, config.epochs // 20) and epoch not in (1, 2, 3, config.epochs):
+                saved.keep(epoch)
                 continue
-            yield {
+            row = {
                 "kind": "final" if epoch == config.epochs else "curve",
                 "data": data.name,
                 "method": method,
@@ -88,6 +94,8 @@ def run(config: Config) -> Iterator[Row]:
                 "validation_accuracy": accuracy(model, data.validation, data.validation.y),
                 "test_accuracy": accuracy(model, data.test, data.test.y),
             }
+            yield saved.keep(epoch, row)
+        saved.finish()
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

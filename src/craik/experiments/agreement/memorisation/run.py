@@ -23,7 +23,7 @@ from craik.experiments.agreement.per_example import (
     load,
     make_model,
 )
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
 from craik.nn.residual import Norm
 from craik.tasks.pictures.digits import CLASSES
 from craik.tasks.pictures.images import with_random_labels
@@ -95,20 +95,29 @@ def run(config: Config) -> Iterator[Row]:
     targets = {"true": data.train.y, "random": random}
     for kind in config.labels:
         for threshold in config.thresholds:
+            saved = checkpoint(f"{kind} labels, threshold {threshold}")
+            yield from saved.values
+            if saved.finished:
+                continue
             model = make_model(training, data.train.x.shape[1])
             rule: Rule = AndMask(threshold, config.rescale) if threshold > 0 else Mean()
-            for epoch, step in enumerate(fit(model, rule, data.train, targets[kind], training), start=1):
-                if epoch % max(1, config.epochs // config.reports) == 0 or epoch == config.epochs:
-                    yield {
-                        "kind": "final" if epoch == config.epochs else "curve",
-                        "data": data.name,
-                        "labels": kind,
-                        "threshold": threshold,
-                        "epoch": epoch,
-                        "step": step,
-                        "train_accuracy": accuracy(model, data.train, targets[kind]),
-                        "test_accuracy": accuracy(model, data.test, data.test.y),
-                    }
+            for step in fit(model, rule, data.train, targets[kind], training, saved):
+                epoch = saved.done + 1
+                if epoch % max(1, config.epochs // config.reports) and epoch != config.epochs:
+                    saved.keep(epoch)
+                    continue
+                row = {
+                    "kind": "final" if epoch == config.epochs else "curve",
+                    "data": data.name,
+                    "labels": kind,
+                    "threshold": threshold,
+                    "epoch": epoch,
+                    "step": step,
+                    "train_accuracy": accuracy(model, data.train, targets[kind]),
+                    "test_accuracy": accuracy(model, data.test, data.test.y),
+                }
+                yield saved.keep(epoch, row)
+            saved.finish()
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

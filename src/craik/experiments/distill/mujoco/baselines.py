@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from craik.experiments.distill.bodies import Training, label_loss
-from craik.experiments.distill.training import ordinary_steps, shuffled
+from craik.experiments.distill.training import Shuffled, ordinary_steps
+from craik.lab import Saved
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.privileged import Part
 
@@ -21,21 +22,34 @@ class Setting(NamedTuple):
     weight: float
 
 
-def train_plainly(config: Training, student: nn.Sequential, examples: Part, setting: Setting) -> Iterator[int]:
-    """Train a student in place without a teacher, with an auxiliary head if it has a weight; yield after every round."""
+def train_plainly(
+    config: Training, student: nn.Sequential, examples: Part, setting: Setting, saved: Saved | None = None
+) -> Iterator[int]:
+    """Train a student in place without a teacher, with an auxiliary head if it has a weight; yield after every round.
+
+    Args:
+        config: how long.
+        student: what is trained.
+        examples: to train on.
+        setting: how.
+        saved: where it goes on, in rounds.
+    """
+    saved = saved or Saved()
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     wanted = examples.privileged.flatten(1)
     head = relu_mlp((config.student_widths[-1], wanted.shape[1]), generator)
     groups = [*without_direction(student, setting.decay), *without_direction(head, setting.decay)]
     optimizer = torch.optim.Adam(groups, setting.lr)
-    batches = shuffled(torch.arange(len(examples.y)), setting.batch, generator)
+    batches = Shuffled(torch.arange(len(examples.y)), setting.batch, generator)
 
     def losses(rows: Tensor) -> Tensor:
         hidden = student[:-1](examples.x[rows])
         loss = label_loss(student[-1](hidden), examples.y[rows]).mean()
         return loss + setting.weight * (head(hidden) - wanted[rows]).square().mean() if setting.weight > 0 else loss
 
-    yield from ordinary_steps(losses, batches, optimizer, config.rounds * config.student_steps, config.student_steps)
+    saved.restore(student, head, optimizer, batches, generator)
+    steps = config.student_steps
+    yield from ordinary_steps(losses, batches, optimizer, config.rounds * steps, steps, saved.done * steps)
 
 
 def without_direction(module: nn.Module, decay: float) -> list[dict[str, object]]:

@@ -16,7 +16,7 @@ from torch import nn
 from craik.experiments.distill import bodies
 from craik.experiments.distill.mujoco.baselines import Setting, train_plainly
 from craik.experiments.distill.training import Counts, check_split, rounds_of
-from craik.lab import Positive, Preset, Row, number
+from craik.lab import Positive, Preset, Row, Saved, checkpoint, number
 from craik.tasks.bodies.rollouts import Environment
 from craik.tasks.privileged import Part, PrivilegedData
 
@@ -83,27 +83,31 @@ def run(config: Config) -> Iterator[Row]:
         for method in config.methods:
             for place, setting in enumerate(grid(config, method)):
                 row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}
-                looks = measure(config, method, data, bodies.PRINTED[environment], setting)
+                saved = checkpoint(f"{environment}, {method}, {place}")
+                looks = measure(config, method, data, bodies.PRINTED[environment], setting, saved)
                 yield from bodies.rows_of(looks, row)
 
 
 def measure(
-    config: Config, method: Method, data: PrivilegedData, printed: bodies.Printed, setting: Setting
+    config: Config, method: Method, data: PrivilegedData, printed: bodies.Printed, setting: Setting, saved: Saved
 ) -> Iterator[bodies.Look]:
-    """Train one student and look at its errors now and then."""
+    """Train one student, from where it was, and look at its errors now and then."""
     student = bodies.make_student(config, data.train.x.shape[1])
     steps = (
-        train_with_teacher(config, student, data.train, printed)
+        train_with_teacher(config, student, data.train, printed, saved)
         if method == "ldt"
-        else train_plainly(config, student, data.train, setting)
+        else train_plainly(config, student, data.train, setting, saved)
     )
-    yield from bodies.watch(student, data, steps, config.every, config.rounds)
+    yield from bodies.watch(student, data, steps, config.every, config.rounds, saved)
 
 
-def train_with_teacher(config: Config, student: nn.Sequential, examples: Part, printed: bodies.Printed) -> Iterator[int]:
+def train_with_teacher(
+    config: Config, student: nn.Sequential, examples: Part, printed: bodies.Printed, saved: Saved
+) -> Iterator[int]:
     """Train a student in place with LDT; yield after every round."""
     distillation = bodies.make_distillation(config, student, examples, printed)
-    yield from rounds_of(distillation.step, config.rounds, config.student_steps)
+    saved.restore(distillation)
+    yield from rounds_of(distillation.step, config.rounds, config.student_steps, saved.done)
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

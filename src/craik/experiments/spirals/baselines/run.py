@@ -184,7 +184,7 @@ def train(method: str, model: nn.Module, trial: Trial, config: Config, data: Spl
     optimizer = training.make_optimizer(settings, model)
     scheduler = training.make_scheduler(settings, optimizer)
     last: list[tuple[float, float]] = []
-    for step, batch in enumerate(training.batches(settings, data), start=1):
+    for step, batch in enumerate(training.Batches(settings, data), start=1):
         optimizer.zero_grad()
         loss, logits = loss_of(method, model, batch, trial, step)
         if not torch.isfinite(loss):

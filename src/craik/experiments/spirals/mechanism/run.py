@@ -15,7 +15,8 @@ from torch import nn
 
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import METHODS, Method, rule_of
-from craik.lab import Preset, Row, number
+from craik.lab import Preset, Row, Saved, checkpoint, number
+from craik.tasks.boards.spirals import SpiralsData
 
 BOUNDARY_SIZE = 96
 BOUNDARY_EXTENT = 2.7
@@ -41,28 +42,35 @@ PRESETS = {
 def run(config: Config) -> Iterator[Row]:
     """Train with each method; yield learning curves, the final accuracies and the decision boundary on the spiral plane."""
     data = training.make_data(config)
-    steps = training.steps_of(config)
-    per_epoch = config.examples // config.batch
     for method in config.methods:
-        model = training.make_model(config)
-        stopped = ""
-        row: Row = {}
-        for report in training.train(config, model, rule_of(method, config), data.train, every=per_epoch):
-            row = {"method": method, "steps": steps, **report._asdict()}
-            row["validation_accuracy"] = training.accuracy(model, data.validation)
-            yield {"kind": "curve", **row}
-            # The paper's rule looks at the test set; it can only end a trial that has already failed.
-            if config.stop_as_printed and report.train_accuracy > 0.97 and training.accuracy(model, data.test) < 0.6:
-                stopped = "the paper's rule: training accuracy above 97 %, test accuracy below 60 %"
-                break
-        yield {
-            "kind": "final",
-            **row,
-            "test_accuracy": training.accuracy(model, data.test),
-            "converged": number(row, "train_loss") < training.CONVERGED,
-            "stopped": stopped,
-        }
-        yield {"kind": "boundary", "method": method, "grid": boundary(model, config)}
+        saved = checkpoint(method)
+        yield from saved.values
+        if not saved.finished:
+            yield from train(config, method, data, saved)
+
+
+def train(config: Config, method: Method, data: SpiralsData, saved: Saved) -> Iterator[Row]:
+    """Train with one method, from where it was; yield the rows that come."""
+    model, stopped = training.make_model(config), ""
+    row: Row = saved.values[-1] if saved.values else {}
+    per_epoch = config.examples // config.batch
+    for report in training.train(config, model, rule_of(method, config), data.train, per_epoch, saved):
+        row = {"kind": "curve", "method": method, "steps": training.steps_of(config), **report._asdict()}
+        row["validation_accuracy"] = training.accuracy(model, data.validation)
+        # The paper's rule looks at the test set; it can only end a trial that has already failed.
+        if config.stop_as_printed and report.train_accuracy > 0.97 and training.accuracy(model, data.test) < 0.6:
+            stopped = "the paper's rule: training accuracy above 97 %, test accuracy below 60 %"
+            break
+        yield saved.keep(report.step, row)
+    final = {
+        **row,
+        "kind": "final",
+        "test_accuracy": training.accuracy(model, data.test),
+        "converged": number(row, "train_loss") < training.CONVERGED,
+        "stopped": stopped,
+    }
+    picture: Row = {"kind": "boundary", "method": method, "grid": boundary(model, config)}
+    yield from saved.finish(*([row] if stopped else []), final, picture)
 
 
 def boundary(model: nn.Module, config: Config) -> str:

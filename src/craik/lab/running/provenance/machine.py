@@ -39,10 +39,15 @@ def cores() -> int:
 
 def hardware() -> str:
     """The machine in one line, such as "AMD EPYC 7B13, 2 cores, 24 GB, no GPU"."""
-    gigabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
     number = cores()
-    parts = [_processor(), f"{number} core{'s' * (number != 1)}", f"{gigabytes:.0f} GB", _gpu()]
+    parts = [_processor(), f"{number} core{'s' * (number != 1)}", _memory(), _gpu()]
     return ", ".join(part for part in parts if part)
+
+
+def _memory() -> str:
+    if not hasattr(os, "sysconf"):  # Windows
+        return ""
+    return f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9:.0f} GB"
 
 
 def _processor() -> str:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from craik.lab.running.local import _deaf_to_interrupts
+from craik.lab.running.workers.stopping import deaf
 
 
 def test_ctrl_c_waits_until_a_worker_is_started_even_if_another_thread_takes_the_signal():
@@ -15,7 +15,7 @@ def test_ctrl_c_waits_until_a_worker_is_started_even_if_another_thread_takes_the
     reached: list[bool] = []
 
     def start_a_worker():
-        with _deaf_to_interrupts():
+        with deaf():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.1)
             reached.append(True)
@@ -33,5 +33,5 @@ def test_ctrl_c_waits_until_a_worker_is_started_even_if_another_thread_takes_the
 
 
 def test_without_ctrl_c_nothing_is_raised():
-    with _deaf_to_interrupts():
+    with deaf():
         pass

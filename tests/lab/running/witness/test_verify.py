@@ -4,11 +4,11 @@ import pytest
 
 from craik.lab.errors import UsageError
 from craik.lab.experiment import load
-from craik.lab.running.comparing import compare
 from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
 from craik.lab.running.runfiles import keep, read_run
-from craik.lab.running.verify import verify
+from craik.lab.running.witness.comparing import compare
+from craik.lab.running.witness.verify import verify
 from fake_copies import edit, folder_of, forget
 
 

@@ -6,6 +6,8 @@ share the machine.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
 import os
 import sys
@@ -20,9 +22,14 @@ from typing import Any, Literal
 
 from craik.lab.errors import LabError
 from craik.lab.experiment import load
-from craik.lab.running.provenance.made import Made, made_here
+from craik.lab.rows import Row
+from craik.lab.running.checkpoints.files import Identity
+from craik.lab.running.checkpoints.loops import EVERY, Keeper, use
+from craik.lab.running.provenance.machine import machine
+from craik.lab.running.provenance.made import Made, made_here, versions
 from craik.lab.running.provenance.source_tree import Code, source_digest
 from craik.lab.running.rowfiles import complete_row, encode
+from craik.lab.running.workers.stopping import hear_nothing
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,8 @@ OnEvent = Callable[[Event], None]
 class Job:
     """One seed's work: which experiment of which package, with which field values, written to which partial file.
 
-    `source` is the digest of the source tree that the rows will be recorded under.
+    `source` is the digest of the source tree that the rows will be recorded under. `checkpoint` is where the seed's state is
+    kept, every so many seconds; None keeps none.
     """
 
     experiment: str
@@ -67,10 +75,13 @@ class Job:
     seed: int
     partial: Path
     source: str
+    checkpoint: Path | None = None
+    every: float | int = EVERY
 
 
 def work(job: Job, connection: Connection) -> None:
     """The worker's main function."""
+    hear_nothing()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # stdout belongs to the parent's verdicts or JSON
     try:
@@ -79,6 +90,9 @@ def work(job: Job, connection: Connection) -> None:
         os._exit(1)  # the parent is gone
     except LabError as error:
         connection.send(_failure(job, str(error)))
+    except OSError as error:
+        reason = f"{error.strerror or error} {error.filename or job.partial}"
+        connection.send(_failure(job, f"files must be readable and writable, but found: {reason}; mend that and try again"))
     except Exception as error:
         last = traceback.format_exception_only(error)[-1].strip()
         connection.send(_failure(job, f"run must not raise, but found {last}; --traceback shows where"))
@@ -103,11 +117,17 @@ def _record(job: Job, connection: Connection) -> Event:
     if source_digest(job.package) != job.source:
         raise LabError("the source must stay as it is while a run goes on, but it was edited; run the command again")
     config = experiment.config(**job.values)
-    count, seconds, start = 0, 0.0, time.perf_counter()
+    keeper = _keeper(job, connection)
+    recorded, start = (list(keeper.rows), keeper.seconds) if keeper else ([], 0.0)
+    count, seconds, start = 0, 0.0, time.perf_counter() - start
     with job.partial.open("w", encoding="utf-8") as file:
         for row in experiment.run(config):
             seconds = time.perf_counter() - start
             completed = complete_row(row, job.seed, seconds)
+            if count < len(recorded):
+                completed = _as_recorded(completed, recorded[count], job, count)
+            elif keeper:
+                keeper.rows.append(completed)
             file.write(encode(completed))
             file.flush()
             count += 1
@@ -115,5 +135,46 @@ def _record(job: Job, connection: Connection) -> Event:
             connection.send(Event("advanced", job.seed, fraction, text, count, seconds))
     if not count:
         raise LabError("run must yield at least one row, but found none; without rows there is nothing to judge")
+    if count < len(recorded):
+        raise LabError(_not_again(job, f"the seed ended after {count} rows of {len(recorded)}"))
     made = made_here([job.seed], job.package, Code(None, False, job.source))  # the parent knows the commit
     return Event("finished", job.seed, 1.0, "", count, seconds, made=made)
+
+
+def _keeper(job: Job, connection: Connection) -> Keeper | None:
+    """What keeps the seed's loops; it has found by now whether it goes on from a checkpoint."""
+    if job.checkpoint is None:
+        return None
+    here = machine()
+    identity: Identity = {
+        "experiment": f"{job.package}:{job.experiment}",
+        "settings": hashlib.sha256(json.dumps(job.values, sort_keys=True).encode()).hexdigest(),
+        "seed": job.seed,
+        "source": job.source,
+        "threads": here.threads or 1,
+        "processor": here.processor or "",
+        **versions(["torch", "numpy"]),
+    }
+    who = f"{job.experiment} seed {job.seed}"
+    said = lambda text: connection.send(Event("notice", job.seed, text=f"{who}: {text}"))  # noqa: E731
+    keeper = Keeper(job.checkpoint, identity, job.every, said)
+    use(keeper)
+    return keeper
+
+
+def _as_recorded(row: Row, recorded: Row, job: Job, place: int) -> Row:
+    """The recorded row, with its own time, where the row that was made again is equal to it.
+
+    Raises:
+        LabError: it is not: what the loop keeps is not all that it needs.
+    """
+    if {**row, "seconds": 0} != {**recorded, "seconds": 0}:
+        keys = [key for key in {**recorded, **row} if key != "seconds" and row.get(key) != recorded.get(key)]
+        what = f"row {place} has {keys[0]} {row.get(keys[0])!r} instead of {recorded.get(keys[0])!r}"
+        raise LabError(_not_again(job, what))
+    return recorded
+
+
+def _not_again(job: Job, what: str) -> str:
+    rule = "a seed that goes on must yield its earlier rows again"
+    return f"{rule}, but {what}; mend what its loop keeps, or delete {job.checkpoint} to begin anew"

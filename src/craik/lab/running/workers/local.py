@@ -1,6 +1,6 @@
 """Seeds in processes of their own: how they are started, listened to and ended.
 
-A worker ends when its parent does, and its parent alone answers for Ctrl-C.
+A worker ends when its parent does, and its parent alone answers for signals.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
@@ -19,7 +18,8 @@ from multiprocessing.process import BaseProcess
 
 from craik.lab.errors import LabError
 from craik.lab.running.provenance.made import Made
-from craik.lab.running.worker import Event, Job, OnEvent, work
+from craik.lab.running.workers.stopping import deaf
+from craik.lab.running.workers.worker import Event, Job, OnEvent, work
 
 
 def run_jobs(
@@ -47,7 +47,7 @@ def run_jobs(
                 on_event(Event("started", running[-1].job.seed))
             for worker, event in _heard(running, end):
                 on_event(event)
-                if event.kind == "advanced":
+                if event.kind in ("advanced", "notice"):
                     continue
                 running.remove(worker)
                 worker.end()
@@ -59,7 +59,7 @@ def run_jobs(
                 return
     finally:
         for worker in running:
-            worker.process.terminate()
+            worker.process.kill()  # it hears nothing else; what it has written is whole
         for worker in running:
             worker.end()
     if failures:
@@ -108,34 +108,10 @@ def _start(job: Job) -> _Running:
     context = multiprocessing.get_context("spawn")  # forking a process that has torch's threads can hang
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=work, args=(job, sender), name=f"{job.experiment} seed {job.seed}")
-    with _worker_environment(), _deaf_to_interrupts():
+    with _worker_environment(), deaf():
         process.start()
     sender.close()  # so that the worker's death closes the pipe's last sending end
     return _Running(job, process, receiver)  # pyright: ignore[reportArgumentType] # the stubs' union holds Windows' too
-
-
-@contextlib.contextmanager
-def _deaf_to_interrupts() -> Generator[None, None, None]:
-    """A child started in here is deaf to Ctrl-C from its first instruction on: its parent alone answers for it.
-
-    The parent itself hears a Ctrl-C that comes meanwhile when the child has all it needs, not halfway through: a child
-    that waits for the rest of its instructions would end with a traceback of its own.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard: list[int] = []
-    # Two guards. The mask is what the child inherits, but in the parent another thread may still take the signal, and
-    # Python then runs the handler in this one: so the handler itself must wait as well.
-    handler = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
-        if heard:
-            signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager

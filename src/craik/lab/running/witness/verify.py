@@ -17,16 +17,16 @@ from pathlib import Path
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
 from craik.lab.rows import Row
-from craik.lab.running.comparing import compare
-from craik.lab.running.local import run_jobs
 from craik.lab.running.provenance.machine import machine
 from craik.lab.running.provenance.made import Made, now
 from craik.lab.running.provenance.source_tree import Code, code_of
-from craik.lab.running.rowfiles import ROWS, read_partial, read_rows
+from craik.lab.running.rowfiles import read_partial
 from craik.lab.running.run import Run, Witness
 from craik.lab.running.runfiles import find_runs, keep, read_run
 from craik.lab.running.storage import locked
-from craik.lab.running.worker import Job, OnEvent
+from craik.lab.running.witness.comparing import compare
+from craik.lab.running.workers.local import run_jobs
+from craik.lab.running.workers.worker import Job, OnEvent
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _verified(run: Run, code: Code, seeds: int, minutes: float | None, on_event:
         raise LabError(f"a witness needs a row to compare, but none was made in {minutes:g} minutes; give it more --minutes")
     preset = experiment.presets.get(run.recipe.preset)
     same = {one.machine.processor for one in run.made if set(one.seeds) & set(wanted)} == {here.processor}
-    comparison = compare(read_rows(run.folder / ROWS).seeds, rows, finished)
+    comparison = compare(run.recorded(), rows, finished)
     outcome = comparison.outcome(0.0 if same or preset is None else preset.tolerance)
     seen = tuple(seed for seed, made in rows.items() if made)
     counts = (comparison.compared, comparison.recorded)

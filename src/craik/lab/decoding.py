@@ -1,0 +1,134 @@
+"""JSON read as what dataclasses say: a value of another kind is named by its place instead of failing somewhere later."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+from functools import cache
+from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """The object that a JSON text holds.
+
+    Raises:
+        ValueError: it is no JSON, holds no object, NaN or an infinity, says a key twice, or is nested without end.
+    """
+    try:
+        content = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"it holds a {type(content).__name__} instead of an object")
+    return content
+
+
+def refuse_constant(constant: str) -> NoReturn:
+    """Refuses NaN and infinities, which Python's reader would let through.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+    return found
+
+
+def decode(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401, PLR0911  # whatever JSON holds; one return a kind of type
+    """A JSON value as a type: a dataclass, `tuple[X, ...]`, `tuple[X, Y]`, `dict[str, X]`, `Literal`, a union or a scalar.
+
+    >>> decode(tuple[int, ...], [1, 2], "seeds")
+    (1, 2)
+    >>> decode(tuple[int, ...], [1, "2"], "seeds")
+    Traceback (most recent call last):
+    ValueError: seeds[1] should be int, but is '2'
+
+    Args:
+        hint: the type.
+        value: what `json.loads` gave.
+        where: how the value is called in the sentence.
+
+    Raises:
+        ValueError: the value is none of that type.
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
+    if dataclasses.is_dataclass(hint):
+        return _decode_dataclass(hint, value, where)
+    if origin in (Union, types.UnionType):
+        return _decode_union(arguments, value, where)
+    if origin is Literal:
+        return value if value in arguments and not isinstance(value, bool) else _refuse(hint, value, where)
+    if origin is tuple:
+        return _decode_tuple(arguments, value, where, hint)
+    if origin is dict:
+        found = value if isinstance(value, dict) else _refuse(hint, value, where)
+        return {key: decode(arguments[1], one, f"{where}.{key}") for key, one in found.items()}
+    return value if _fits(hint, value) else _refuse(hint, value, where)
+
+
+def _decode_dataclass(hint: Any, value: Any, where: str) -> Any:  # noqa: ANN401
+    content = value if isinstance(value, dict) else _refuse(hint, value, where)
+    hints = _hints(hint)
+    missing = [field.name for field in dataclasses.fields(hint) if field.name not in content and _is_needed(field)]
+    strange = [name for name in content if name not in hints]
+    if missing or strange:
+        raise ValueError(f"{where} " + (f"lacks {missing[0]!r}" if missing else f"has {strange[0]!r}, which is unknown"))
+    return hint(**{name: decode(hints[name], one, f"{where}.{name}".lstrip(".")) for name, one in content.items()})
+
+
+def _is_needed(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+@cache
+def _hints(hint: type[Any]) -> dict[str, Any]:
+    return get_type_hints(hint)
+
+
+def _decode_union(members: tuple[Any, ...], value: Any, where: str) -> Any:  # noqa: ANN401
+    for member in members:
+        if member is type(None) and value is None:
+            return None
+        try:
+            return decode(member, value, where)
+        except ValueError:
+            continue
+    return _refuse(" or ".join(_name(member) for member in members), value, where)
+
+
+def _decode_tuple(arguments: tuple[Any, ...], value: Any, where: str, hint: object) -> Any:  # noqa: ANN401
+    if not isinstance(value, list) or (arguments[-1] is not ... and len(value) != len(arguments)):
+        _refuse(hint, value, where)
+    members = [arguments[0]] * len(value) if arguments[-1] is ... else arguments
+    return tuple(
+        decode(member, one, f"{where}[{place}]") for place, (member, one) in enumerate(zip(members, value, strict=True))
+    )
+
+
+def _fits(hint: object, value: object) -> bool:
+    if hint in (int, float):
+        return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+    return value is None if hint is type(None) else isinstance(value, hint) if isinstance(hint, type) else False
+
+
+def _refuse(hint: object, value: object, where: str) -> NoReturn:
+    found = repr(value)
+    shown = found if len(found) <= 40 else f"{found[:37]}..."
+    raise ValueError(f"{where or 'it'} should be {hint if isinstance(hint, str) else _name(hint)}, but is {shown}")
+
+
+def _name(hint: object) -> str:
+    return (
+        "an object"
+        if dataclasses.is_dataclass(hint) or get_origin(hint) is dict
+        else ("a list" if get_origin(hint) is tuple else "none" if hint is type(None) else getattr(hint, "__name__", str(hint)))
+    )

@@ -1,0 +1,234 @@
+"""Loops that are kept: a few lines in an experiment's own loop, and what the worker keeps of them.
+
+An experiment's `run` is called anew when a killed seed goes on, and yields its rows from the first one on. A loop that is kept
+gives what it had yielded from its `values`, is put back where it was, and goes on:
+
+    saved = checkpoint(method, model, optimizer, generator)
+    yield from saved.values
+    for epoch in range(saved.done + 1, config.epochs + 1):
+        ...
+        yield saved.keep(epoch, {"method": method, "epoch": epoch, "loss": loss})
+    saved.finish()
+
+Without a worker, as where a test calls `run` itself, nothing is kept and the same lines are a loop like any other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from craik.lab.errors import LabError
+from craik.lab.rows import Row
+from craik.lab.running.checkpoints.files import Content, Identity, previous, read, write
+from craik.lab.running.checkpoints.state import is_generator, packed, restore, state_of, unpacked
+
+EVERY = 20.0
+"""Seconds between two checkpoints of a seed unless told otherwise."""
+
+SHARE = 0.02
+"""Of the time at most so much goes into checkpoints: where writing one takes long, they become rare."""
+
+V = TypeVar("V")
+
+
+@dataclass
+class _Loop:
+    done: int = 0
+    values: list[Any] = field(default_factory=list[Any])
+    finished: bool = False
+    state: Any = None
+
+
+class Keeper:
+    """What a seed's worker keeps of all loops.
+
+    Args:
+        path: the checkpoint's.
+        identity: of what makes it.
+        every: seconds between two; 0 writes at each `keep`.
+        on_notice: told what was found, and why something is not used.
+    """
+
+    def __init__(self, path: Path, identity: Identity, every: float, on_notice: Callable[[str], None]) -> None:
+        self._path, self._identity, self._every = path, identity, every
+        self.rows: list[Row] = []
+        self.seconds = 0.0
+        self._loops: dict[str, _Loop] = {}
+        self._tensors: dict[str, Any] = {}
+        self._parts: dict[str, tuple[Any, ...]] = {}
+        found = self._found(on_notice)
+        if found:
+            self.rows, self.seconds = found.facts["rows"], found.facts["seconds"]
+            self._loops = {name: _Loop(**loop) for name, loop in found.facts["loops"].items()}
+            self._tensors = dict(found.tensors)
+            on_notice(f"goes on from its checkpoint: {len(self.rows)} rows and {self.seconds:.0f} s are kept")
+        self._start = time.perf_counter() - self.seconds
+        self._next = time.perf_counter() + every
+
+    def _found(self, on_notice: Callable[[str], None]) -> Content | None:
+        for path in (self._path, previous(self._path)):
+            if path.exists():
+                try:
+                    return read(path, self._identity)
+                except LabError as error:
+                    on_notice(str(error))
+        return None
+
+    def open(self, name: str, parts: tuple[Any, ...]) -> Saved:
+        """The loop of a name.
+
+        Raises:
+            LabError: the seed has opened it before.
+        """
+        if name in self._parts:
+            raise LabError(f"a loop's checkpoint needs a name of its own, but {name!r} was opened twice; name what differs")
+        self._parts[name] = ()
+        saved = Saved(name, self, self._loops.setdefault(name, _Loop()))
+        saved.restore(*parts)
+        return saved
+
+    def hold(self, name: str, parts: tuple[Any, ...]) -> None:
+        """Puts parts back where the checkpoint has them, and keeps them from now on."""
+        loop, before = self._loops[name], len(self._parts[name])
+        if loop.state is not None:
+            states = loop.state[before : before + len(parts)]
+            if len(states) < len(parts):
+                raise LabError(
+                    f"the loop {name!r} holds {len(parts)} parts, but its checkpoint {len(states)}; delete {self._path}"
+                )
+            for part, state in zip(parts, states, strict=True):
+                if not loop.finished or is_generator(part):
+                    restore(part, unpacked(state, self._tensors))
+        self._parts[name] += () if loop.finished else parts
+
+    def write_if_due(self) -> None:
+        """Writes everything, if it is time."""
+        start = time.perf_counter()
+        if start < self._next:
+            return
+        # What is finished, or what this process has not come to yet, stays as it is.
+        self._tensors = {key: one for key, one in self._tensors.items() if not self._parts.get(_loop_of(key))}
+        tensors = dict(self._tensors)
+        for name, loop in self._loops.items():
+            if self._parts.get(name):
+                loop.state = [packed(state_of(one), tensors, f"{name}\n{i}") for i, one in enumerate(self._parts[name])]
+        facts = {"seconds": start - self._start, "rows": self.rows, "loops": {n: vars(one) for n, one in self._loops.items()}}
+        write(self._path, Content(self._identity, facts, tensors))
+        took = time.perf_counter() - start
+        self._next = time.perf_counter() + (max(self._every, took / SHARE) if self._every else 0.0)
+
+    def let_go(self, name: str) -> None:
+        """Holds of a loop only what its generators have come to: other loops may go on drawing from them."""
+        self._tensors = {key: one for key, one in self._tensors.items() if _loop_of(key) != name}
+        states = enumerate(self._parts[name])
+        self._loops[name].state = [
+            packed(state_of(one), self._tensors, f"{name}\n{i}") if is_generator(one) else None for i, one in states
+        ]
+        self._parts[name] = ()
+
+
+def _loop_of(key: str) -> str:
+    return key.partition("\n")[0]
+
+
+@dataclass
+class Saved:
+    """A loop that is kept. Without a worker it is one that is not: nothing was done, and nothing is written."""
+
+    name: str = ""
+    _keeper: Keeper | None = None
+    _loop: _Loop = field(default_factory=_Loop)
+
+    @property
+    def done(self) -> int:
+        """How far the loop was when it was kept last: the first argument of `keep`; 0 at first."""
+        return self._loop.done
+
+    @property
+    def values(self) -> list[Any]:
+        """What was kept so far: JSON, in the order it came in."""
+        return list(self._loop.values)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing of it is needed any more but its values."""
+        return self._loop.finished
+
+    def restore(self, *parts: Any) -> None:  # noqa: ANN401  # whatever `state_of` takes
+        """Puts parts back where they were, and keeps them from now on.
+
+        Args:
+            parts: modules, optimisers, schedules and all else with a `state_dict`; tensors; generators of torch, numpy and
+                `random`. Each time the same ones in the same order.
+
+        Raises:
+            LabError: a part of another kind.
+        """
+        for part in parts:
+            state_of(part)
+        if self._keeper:
+            self._keeper.hold(self.name, parts)
+
+    def keep(self, done: int, value: V = None) -> V:
+        """Says that the loop is so far, and what came of it; both are written down now and then.
+
+        Args:
+            done: where the loop goes on.
+            value: JSON, such as a row; None for none.
+
+        Returns:
+            The value.
+        """
+        self._loop.done = done
+        if value is not None:
+            self._loop.values.append(value)
+        if self._keeper:
+            self._keeper.write_if_due()
+        return value
+
+    def finish(self, *values: Any) -> list[Any]:  # noqa: ANN401  # JSON
+        """Says that of the loop only its values are needed from here on, and adds the last ones.
+
+        Whatever is computed of a model after its loop belongs to these: where the seed goes on, the model is not put back.
+        Generators are, as they are now.
+
+        Returns:
+            The values; none where it was finished before.
+        """
+        if self._loop.finished:
+            return []
+        self._loop.values.extend(values)
+        self._loop.finished = True
+        if self._keeper:
+            self._keeper.let_go(self.name)
+            self._keeper.write_if_due()
+        return list(values)
+
+
+_keepers: list[Keeper] = []
+
+
+def use(keeper: Keeper) -> None:
+    """Keeps the loops of this process from here on; a worker has one seed."""
+    _keepers[:] = [keeper]
+
+
+def checkpoint(name: str, *parts: Any) -> Saved:  # noqa: ANN401  # whatever `state_of` takes
+    """A loop that is kept, so that a killed seed goes on where it was, bit for bit.
+
+    Args:
+        name: the loop's own within a seed, such as the method and the trial.
+        parts: what it holds, see `Saved.restore`.
+
+    Raises:
+        LabError: the name was taken before, or a part cannot be kept.
+    """
+    if _keepers:
+        return _keepers[0].open(name, parts)
+    saved = Saved(name)
+    saved.restore(*parts)
+    return saved

@@ -1,0 +1,203 @@
+"""What runs, what is done, what failed and why, and how long it will take.
+
+A run says where it is in `.status.json` of its folder while it is not finished. Whether it still runs, its lock tells: a
+process that was killed has let go of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from craik.lab.decoding import decode, parse_object
+from craik.lab.errors import Interrupted, LabError, UsageError
+from craik.lab.running.plan import Plan
+from craik.lab.running.provenance.made import now
+from craik.lab.running.run import OLDER
+from craik.lab.running.runfiles import as_json, read_run, run_folders
+from craik.lab.running.storage import current, is_locked
+from craik.lab.running.workers.worker import Event, OnEvent
+
+STATUS = ".status.json"
+"""The file in which an unfinished run says where it is."""
+
+OFTEN = 2.0
+"""Seconds between two words on how far a seed is."""
+
+State = Literal["running", "failed", "stopped", "killed", "finished", "unfinished", "damaged"]
+"""How a run ended: by itself, by a failure, by a signal, without a word; or not yet, or nobody knows; or it is unreadable."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """Where a seed is: the share that is done, None where the experiment does not tell, the experiment's own words, its time."""
+
+    state: Literal["started", "advanced", "finished", "reused", "failed"]
+    fraction: float | None = None
+    text: str = ""
+    rows: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Going:
+    """What an unfinished run says.
+
+    Args:
+        name: the experiment's.
+        label: preset, and what differs from it.
+        seeds: all that are wanted.
+        state: how it ended, "running" until then.
+        error: why it failed or stopped.
+        started: UTC, to the second.
+        seconds: since then, when this was written.
+        at: where each seed is.
+    """
+
+    name: str
+    label: str
+    seeds: tuple[int, ...]
+    state: Literal["running", "failed", "stopped"] = "running"
+    error: str = ""
+    started: str = ""
+    seconds: float = 0.0
+    at: dict[str, Seed] = field(default_factory=dict[str, Seed])
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until all seeds are done, as fast as it went so far; None where nothing was computed yet."""
+        reused = sum(one.state == "reused" for one in self.at.values())
+        parts = [1.0 if one.state == "finished" else one.fraction or 0.0 for one in self.at.values() if one.state != "reused"]
+        computed = sum(parts)
+        return self.seconds / computed * (len(self.seeds) - reused - computed) if computed > 0.01 else None
+
+
+@contextlib.contextmanager
+def told(plan: Plan, folder: Path, on_event: OnEvent) -> Generator[OnEvent, None, None]:
+    """Writes down where a run is as it goes on, and how it ended; nothing is left of one that came to its end.
+
+    Args:
+        plan: what is computed.
+        folder: the run's; it exists and is locked.
+        on_event: told of everything, too.
+    """
+    start, last = time.monotonic(), [0.0]
+    going = Going(plan.experiment.name, plan.words, plan.seeds, started=now())
+
+    def write(**changes: object) -> None:
+        nonlocal going
+        going = dataclasses.replace(going, seconds=round(time.monotonic() - start, 1), **changes)  # pyright: ignore[reportArgumentType] # its fields
+        last[0] = time.monotonic()
+        _write(folder / STATUS, going)
+
+    def hear(event: Event) -> None:
+        on_event(event)
+        if event.seed is None or event.kind == "notice":
+            return
+        seed = Seed(event.kind, event.fraction, event.text, event.rows, round(event.seconds, 1))
+        going.at[str(event.seed)] = seed
+        if event.kind != "advanced" or time.monotonic() - last[0] > OFTEN:
+            write()
+
+    write()
+    try:
+        yield hear
+    except (LabError, KeyboardInterrupt) as error:
+        stopped = isinstance(error, Interrupted | KeyboardInterrupt)
+        write(state="stopped" if stopped else "failed", error=str(error) or "stopped")
+        raise
+    else:
+        (folder / STATUS).unlink(missing_ok=True)
+
+
+def _write(path: Path, going: Going) -> None:
+    temporary = path.with_name(f"{path.name}.tmp")  # not synced: after a power cut the lock is free, and that says enough
+    with contextlib.suppress(OSError):  # a full disk must not end a run for this
+        temporary.write_text(as_json(dataclasses.asdict(going)), encoding="utf-8")
+        temporary.replace(path)
+
+
+@dataclass(frozen=True)
+class Status:
+    """What can be said of a run.
+
+    Args:
+        folder: the run's.
+        name: the experiment's, "" where its files are unreadable.
+        label: preset, and what differs from it.
+        state: how it ended, or that it runs.
+        done: how many seeds are recorded.
+        wanted: how many it is to have.
+        left: seconds, of one that runs; None where nobody knows.
+        words: of one that runs, where it is; of one that failed, why; of one that is finished, who has seen it made again.
+    """
+
+    folder: Path
+    name: str
+    label: str
+    state: State
+    done: int
+    wanted: int
+    left: float | None
+    words: str
+
+
+def status(directory: Path) -> list[Status]:
+    """The state of every run below a folder, by name.
+
+    Raises:
+        UsageError: the directory does not exist.
+    """
+    if not directory.is_dir():
+        raise UsageError(f"the status is that of a folder of runs, but {directory} is none; craik run NAME --out makes one")
+    folders = {*run_folders(directory), *(path.parent for path in directory.rglob(STATUS))}
+    found = [_status(folder) for folder in sorted(folders) if folder.parent.name != OLDER]
+    return sorted(found, key=lambda one: (one.name, one.label, str(one.folder)))
+
+
+def _status(folder: Path) -> Status:
+    try:
+        return _unfinished(folder) if (folder / STATUS).exists() else _recorded(folder)
+    except LabError as error:
+        return Status(folder, "", "", "damaged", 0, 0, None, str(error))
+
+
+def _recorded(folder: Path) -> Status:
+    from craik.lab.showing.evidence import confirmed_words, older_words  # noqa: PLC0415  # words, where they are wanted
+
+    run = read_run(folder)
+    running = is_locked(folder)
+    wanted = len(run.judged.seeds) if run.judged else len(run.seeds)
+    state: State = "running" if running else "finished" if run.judged else "unfinished"
+    words = ", ".join(filter(None, [confirmed_words(run), older_words(run)]))
+    return Status(folder, run.recipe.name, run.recipe.label, state, len(run.seeds), wanted, None, words)
+
+
+def _unfinished(folder: Path) -> Status:
+    path = folder / STATUS
+    try:
+        content = parse_object(path.read_text(encoding="utf-8"))
+        going: Going = decode(Going, content, "")
+    except (OSError, ValueError) as error:
+        raise LabError(f"what a run says of itself must be readable, but {path} is not ({error}); delete it") from error
+    done = len(set(read_run(folder).seeds) & set(going.seeds)) if current(folder, "run.json") else 0
+    facts = (folder, going.name, going.label)
+    if is_locked(folder):
+        return Status(*facts, "running", done, len(going.seeds), going.left, _where(going))
+    state: State = "killed" if going.state == "running" else going.state
+    words = going.error or f"it was killed after {going.seconds:.0f} s; the same command goes on"
+    return Status(*facts, state, done, len(going.seeds), None, words)
+
+
+def _where(going: Going) -> str:
+    parts = [
+        f"seed {seed} {100 * (one.fraction or 0):.0f} % {one.text}".strip()
+        for seed, one in going.at.items()
+        if one.state in ("started", "advanced")
+    ]
+    return ", ".join(parts)

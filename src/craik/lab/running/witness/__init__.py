@@ -1,0 +1,1 @@
+"""Witnesses: whether the present source still makes a record."""

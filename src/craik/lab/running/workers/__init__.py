@@ -1,0 +1,1 @@
+"""Seeds in processes of their own."""

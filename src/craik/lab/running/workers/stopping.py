@@ -1,0 +1,89 @@
+"""Signals that ask a process to stop: each is one exception, raised once, whatever comes after it."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Generator
+from types import FrameType
+
+from craik.lab.errors import Stop
+
+STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Ctrl-C, the wish of a scheduler, and a terminal that is gone; Windows knows no SIGHUP."""
+
+GRACE = 10.0
+"""Seconds in which a stopped command ends its workers, and hears nothing else."""
+
+
+@contextlib.contextmanager
+def stoppable() -> Generator[None, None, None]:
+    """In here a signal raises `Stop`, once: a second one must not disturb the end of workers, nor print a traceback.
+
+    What was ignored stays so (`nohup`). After a stop the process is about to end, and goes on hearing nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[float] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not heard or time.monotonic() - heard[-1] > GRACE:
+            heard.append(time.monotonic())
+            raise Stop(number)
+
+    before = {number: signal.getsignal(number) for number in STOPS}
+    before = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():  # to ignore is what Python's own end leaves as it is
+            signal.signal(number, signal.SIG_IGN if heard else handler)
+
+
+@contextlib.contextmanager
+def deaf() -> Generator[None, None, None]:
+    """A child started in here is deaf to these signals from its first instruction on: its parent alone answers for them.
+
+    The parent itself hears a signal that comes meanwhile when the child has all it needs, not halfway through: a child
+    that waits for the rest of its instructions would end with a traceback of its own.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    # Two guards. The mask is what the child inherits, but in the parent another thread may still take the signal, and
+    # Python then runs the handler in this one: so the handler itself must wait as well.
+    handlers = {number: signal.signal(number, lambda number, frame: heard.append(number)) for number in STOPS}
+    try:
+        with _masked():
+            yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if heard:
+            signal.raise_signal(heard[0])
+
+
+@contextlib.contextmanager
+def _masked() -> Generator[None, None, None]:
+    if not hasattr(signal, "pthread_sigmask"):  # Windows: a child may print a traceback of its own on Ctrl-C
+        yield
+        return
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def hear_nothing() -> None:
+    """A worker's ears: its parent ends it. What it starts itself hears these signals as ever."""
+    for number in STOPS:
+        signal.signal(number, lambda number, frame: None)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)

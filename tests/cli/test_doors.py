@@ -1,0 +1,193 @@
+"""What comes through the doors: signals, words that are none, records that would like to be obeyed, other systems."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from craik import cli
+from craik.lab.running.storage import LOCK
+from fake_copies import folder_of, package
+
+__all__ = ["package"]
+
+
+@pytest.fixture
+def craik(package, tmp_path, monkeypatch, capsys):
+    """Runs a command in an empty folder and gives its exit status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def _craik(*words: str):
+        status = cli.main([*words, *(("--package", package) if words[:1] == ("run",) else ())])
+        return status, *capsys.readouterr()
+
+    return _craik
+
+
+def start(package, tmp_path, *words: str, before: str = "") -> subprocess.Popen:
+    code = f"import sys\n{before}\nfrom craik.cli import main\nsys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "run", "counter-walk", "--package", package, "--out", str(tmp_path / "runs"), *words]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder_of(package).parent), *sys.path])}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def asleep(package, tmp_path, *words: str) -> tuple[subprocess.Popen, Path]:
+    """A command whose seed 0 is recorded and whose seed 1 sleeps after two rows."""
+    process = start(package, tmp_path, "--mode", "sleep", "--jobs", "1", *words)
+    end = time.monotonic() + 60
+    while not [p for p in tmp_path.glob("runs/*/*/seed-1.partial.jsonl") if len(p.read_text().splitlines()) == 2]:
+        assert time.monotonic() < end
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    return process, next(tmp_path.glob("runs/*/*"))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize(
+    ("signals", "status", "name"),
+    [
+        ([signal.SIGTERM], 143, "SIGTERM"),
+        ([signal.SIGHUP, signal.SIGHUP], 129, "SIGHUP"),
+        ([signal.SIGINT, signal.SIGINT, signal.SIGTERM], 130, "Ctrl-C"),
+    ],
+)
+def test_a_signal_ends_the_command_with_a_sentence(package, tmp_path, signals, status, name):
+    process, folder = asleep(package, tmp_path, "--json")
+    for number in signals:
+        process.send_signal(number)
+        time.sleep(0.01)
+    out, said = process.communicate(timeout=30)
+    assert process.returncode == status, said
+    found = json.loads(out)
+    assert found["status"] == status
+    assert found["error"].startswith(f"stopped by {name}; 1 of 2 seeds are recorded in ")
+    assert said.splitlines()[-1] == f"craik: {found['error']}"
+    assert "Traceback" not in said
+    assert sorted(path.name for path in folder.iterdir()) == [LOCK, "rows.jsonl.gz", "run.json"]
+    again = start(package, tmp_path, "--mode", "sleep", "--jobs", "1", "--seeds", "1")  # the lock is free
+    assert (again.wait(60), again.communicate()[1].count("recorded before")) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("run", "counter-walk", "--widths", "2,,3"), "--widths must be a list separated by commas"),
+        (("run", "counter-walk", "--widths", ","), "found ','"),
+        (("run", "counter-walk", "--out", ""), "must name a file or a folder, but found ''"),
+        (("report", ""), "must name a file or a folder, but found ''"),
+        (("report", "runs", "--out", " "), "must name a file or a folder, but found ' '"),
+        (("verify", "--minutes", "nan"), "must be a finite number, but found 'nan'"),
+        (("run", "counter-walk", "--checkpoint-seconds", "-1"), "--checkpoint-seconds -1"),
+        (("run", "counter-walk", "--checkpoint-seconds", "inf"), "must be a finite number"),
+    ],
+)
+def test_words_that_are_no_values_are_refused(craik, words, sentence):
+    status, out, said = craik(*words)
+    assert (status, out, said.count("\n")) == (2, "", 1)
+    assert sentence in said
+
+
+def test_an_empty_list_is_one(craik):
+    status, out, _ = craik("run", "counter-walk", "--widths", "", "--seeds", "1", "--json")
+    facts = json.loads(Path(next(p for p in json.loads(out)["artifacts"] if p.endswith("run.json"))).read_text())
+    assert (status, facts["config"]["widths"]) == (0, [])
+
+
+def spoiled(craik, change) -> Path:
+    """A run whose claims.json was changed."""
+    _, out, _ = craik("run", "counter-walk", "--seeds", "1", "--json")
+    path = Path(next(p for p in json.loads(out)["artifacts"] if p.endswith("claims.json")))
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+    return path.parent
+
+
+@pytest.mark.parametrize("where", ["absolute", "../", "link", "folder", "another kind"])
+def test_a_report_embeds_only_the_figures_of_the_run(craik, tmp_path, where):
+    secret = tmp_path / "secret.svg"
+    secret.write_text("a secret")
+    file = {"absolute": str(secret), "../": "../../../secret.svg", "another kind": "run.json"}.get(where, "figures/it.svg")
+    folder = spoiled(craik, lambda content: content["figures"][0].update(file=file))
+    if where == "link":
+        (folder / "figures" / "it.svg").symlink_to(secret)
+    if where == "folder":
+        (folder / "figures" / "it.svg").mkdir()
+    assert craik("report")[0] == 0
+    import base64
+
+    page = Path("runs/report.html").read_text()
+    assert base64.b64encode(b"a secret").decode() not in page
+    assert base64.b64encode((folder / "run.json").read_bytes()).decode()[:40] not in page
+    assert page.count("data:image/svg+xml;base64,") == 1  # drawn from the rows instead
+
+
+EVIL = "\x1b[2J\x9b31m<script>alert(1)</script> \u202e [here](javascript:alert(1)) | `x` \x07"
+
+
+def test_no_record_is_obeyed_by_a_terminal_or_a_page(craik):
+    def change(content):
+        content["claims"][0].update(text=EVIL, id=EVIL, printed=EVIL, source=EVIL, tried=EVIL, condition=EVIL)
+
+    spoiled(craik, change)
+    for words in (("report",), ("report", "--json")):
+        status, out, said = craik(*words)
+        assert status == 0
+        assert not {"\x1b", "\x9b", "\x07"} & set(out + said)
+    page = Path("runs/report.html").read_text()
+    assert "<script>" not in page
+
+
+def test_no_record_ends_a_cell_or_a_span_of_markdown(craik, package, monkeypatch):
+    from craik.lab.showing.rendering import cell, code
+
+    shown = cell(EVIL)
+    assert "<script>" not in shown
+    assert "](" not in shown
+    assert not {"\x1b", "\x9b", "\x07", "\u202e"} & set(shown)
+    assert "`" not in code(EVIL)
+    assert "\n" not in code("a\nb")
+    assert cell("a | b") == "a \\| b"
+
+
+@pytest.mark.parametrize("link", ["symbolic", "hard"])
+def test_a_lock_that_is_a_link_empties_no_other_file(craik, tmp_path, link):
+    _, out, _ = craik("run", "counter-walk", "--seeds", "1", "--json")
+    lock = Path(json.loads(out)["artifacts"][0]).parent / LOCK
+    target = tmp_path / "target"
+    target.write_text("precious")
+    lock.unlink()
+    lock.symlink_to(target) if link == "symbolic" else os.link(target, lock)
+    status, _, said = craik("run", "counter-walk", "--seeds", "2")
+    assert (status, target.read_text()) == (1, "precious")
+    assert f"{lock.name} is a link or a folder; delete it" in said
+
+
+def test_a_temporary_file_that_is_a_link_is_not_written_through(tmp_path):
+    from craik.lab.running.storage import write_atomically
+
+    target = tmp_path / "target"
+    target.write_text("precious")
+    (tmp_path / f".claims.json.{os.getpid()}.tmp").symlink_to(target)
+    write_atomically(tmp_path / "claims.json", "new")
+    assert (target.read_text(), (tmp_path / "claims.json").read_text()) == ("precious", "new")
+
+
+ELSEWHERE = """
+import signal, os
+sys.modules["fcntl"] = None
+del signal.pthread_sigmask, signal.SIGHUP, os.sysconf, os.sched_getaffinity
+"""
+"""What Windows lacks, taken away from this process: not Windows, but what craik can be asked about it here."""
+
+
+def test_a_run_needs_nothing_that_only_some_systems_have(package, tmp_path):
+    process = start(package, tmp_path, "--seeds", "1", "--json", before=ELSEWHERE)
+    out, said = process.communicate(timeout=90)
+    assert process.returncode == 0, said
+    assert json.loads(out)["name"] == "counter-walk"

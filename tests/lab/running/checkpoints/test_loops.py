@@ -1,0 +1,237 @@
+import random
+import struct
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from craik.lab import checkpoint
+from craik.lab.errors import LabError
+from craik.lab.experiment import load
+from craik.lab.running.checkpoints import files, loops
+from craik.lab.running.checkpoints.files import previous, read
+from craik.lab.running.checkpoints.loops import Keeper
+
+IDENTITY = {"source": "a" * 64, "threads": 1}
+
+
+@pytest.fixture
+def keeper(tmp_path, monkeypatch):
+    """Opens the seed's checkpoint anew, as a process that starts does; what it says is in `keeper.said`."""
+    monkeypatch.setattr(loops, "_keepers", [])
+
+    def _keeper(every=0.0, identity=IDENTITY):
+        _keeper.said = []
+        found = Keeper(tmp_path / "seed-0-aaaaaa.checkpoint.safetensors", identity, every, _keeper.said.append)
+        loops.use(found)
+        return found
+
+    return _keeper
+
+
+def rows_of(experiment, config, until=None):
+    """The rows of a seed, at most so many: a process that is killed yields no more."""
+    found = []
+    for row in experiment.run(config):
+        if until is not None and len(found) == until:
+            break
+        found.append(row)
+        for one in loops._keepers:
+            one.rows.append(row)
+    return found
+
+
+@pytest.mark.parametrize("name", ["walker", "learner"])
+def test_a_seed_that_goes_on_gives_the_same_rows_wherever_it_was_killed(trainings, keeper, name, tmp_path):
+    experiment = load(name, trainings)
+    config = experiment.presets["quick"].config
+    whole = rows_of(experiment, config)
+    for until in range(1, len(whole)):
+        for path in tmp_path.glob("*.safetensors"):
+            path.unlink()
+        keeper()
+        assert rows_of(experiment, config, until) == whole[:until]
+        found = keeper()
+        assert len(found.rows) in (until, until - 1, until - 2)
+        assert rows_of(experiment, config) == whole
+
+
+def test_without_a_worker_nothing_is_kept(trainings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    experiment = load("walker", trainings)
+    assert rows_of(experiment, experiment.config()) == rows_of(experiment, experiment.config())
+    assert not list(tmp_path.glob("*.safetensors"))
+
+
+def test_what_a_loop_holds_comes_back_bit_for_bit(keeper):
+    class Held:
+        def __init__(self, state=None):
+            self.state = state
+
+        def state_dict(self):
+            return self.state
+
+        def load_state_dict(self, state):
+            self.state = state
+
+    state = {
+        1: (1, 2.5, float("inf"), None, True),
+        "nested": [{"deep": torch.arange(6).reshape(2, 3).t()}],
+        "scalar": torch.tensor(0.1, dtype=torch.float64),
+        "half": torch.randn(3).to(torch.bfloat16),
+        "array": np.arange(3.0),
+        "drops": Counter([3, 6, 6]),
+        "numpy": np.float32(0.1),
+    }
+    draws = (random.Random(1), np.random.default_rng(1), torch.Generator().manual_seed(1))
+    tensor = torch.zeros(2)
+    keeper()
+    saved = checkpoint("loop", Held(state), *draws, tensor)
+    tensor += 3
+    saved.keep(4, {"x": 0.1})
+    expected = (draws[0].random(), draws[1].random(), torch.rand(1, generator=draws[2]))
+
+    keeper()
+    again = (random.Random(2), np.random.default_rng(2), torch.Generator().manual_seed(2))
+    held, other = Held(), torch.zeros(2)
+    saved = checkpoint("loop", held, *again, other)
+    assert (saved.done, saved.values, saved.finished) == (4, [{"x": 0.1}], False)
+    assert held.state[1] == state[1]
+    assert torch.equal(held.state["nested"][0]["deep"], state["nested"][0]["deep"])
+    for name in ("scalar", "half"):
+        assert held.state[name].dtype == state[name].dtype
+        assert torch.equal(held.state[name], state[name])
+    assert (held.state["array"] == state["array"]).all()
+    assert held.state["drops"] == state["drops"]
+    assert isinstance(held.state["drops"], Counter)
+    assert held.state["numpy"] == float(np.float32(0.1))
+    assert (again[0].random(), again[1].random(), torch.rand(1, generator=again[2])) == expected
+    assert other.tolist() == [3, 3]
+    saved.finish({"y": 1})
+    keeper()
+    saved = checkpoint("loop", held)
+    assert (saved.finished, saved.values) == (True, [{"x": 0.1}, {"y": 1}])
+
+
+def test_checkpoints_are_some_seconds_apart_and_rare_where_they_take_long(keeper, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(loops.time, "perf_counter", lambda: now[0])
+    written = []
+
+    def write(path, content):
+        written.append(now[0])
+        now[0] += 2.0
+
+    monkeypatch.setattr(loops, "write", write)
+    keeper(every=20.0)
+    saved = checkpoint("loop")
+    for done in range(1, 300):
+        now[0] += 1.0
+        saved.keep(done)
+    assert written == [20.0, 122.0, 224.0]  # each took 2 s: 2 % of the time at most
+
+
+def test_two_loops_of_one_name_are_refused(keeper):
+    checkpoint("loop")
+    checkpoint("loop")  # nothing is kept, so nothing is mixed
+    keeper()
+    checkpoint("loop")
+    with pytest.raises(LabError, match="'loop' was opened twice"):
+        checkpoint("loop")
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [(object(), "found a object"), ([1], "found a list"), (None, "found a NoneType")],
+)
+def test_what_cannot_be_kept_is_said_at_once(part, sentence):
+    with pytest.raises(LabError, match=sentence):
+        checkpoint("loop", part)
+
+
+def test_what_is_no_json_is_said(keeper):
+    keeper()
+    with pytest.raises(LabError, match="must be JSON"):
+        checkpoint("loop").keep(1, {1, 2})
+
+
+def kept(keeper, *values):
+    keeper()
+    saved = checkpoint("loop", torch.ones(3))
+    for done, value in enumerate(values, 1):
+        saved.keep(done, value)
+    return loops._keepers[0]._path
+
+
+def test_the_one_before_is_kept_and_used_where_the_last_is_damaged(keeper):
+    path = kept(keeper, "a", "b")
+    assert previous(path).exists()
+    path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    keeper()
+    assert checkpoint("loop").values == ["a"]
+    assert str(path) in keeper.said[0]
+    assert "its digest is another" in keeper.said[0]
+    assert "goes on from its checkpoint" in keeper.said[1]
+
+
+def damages(data: bytes) -> dict[str, bytes]:
+    half = len(data) // 2
+    return {
+        "empty": b"",
+        "cut": data[:half],
+        "cut at the last byte": data[:-1],
+        "longer": data + b"\0",
+        "a bit": data[:half] + bytes([data[half] ^ 1]) + data[half + 1 :],
+        "zeros": bytes(len(data)),
+        "text": b"checkpoint",
+        "a header of no end": struct.pack("<Q", 2**60) + data[8:],
+        "another digest": data.replace(b'"digest":"', b'"digest":"0', 1),
+        "no digest": data.replace(b'"digest"', b'"digost"', 1),
+    }
+
+
+@pytest.mark.parametrize("damage", list(damages(b"x" * 40)))
+def test_a_damaged_checkpoint_is_named_and_not_used(keeper, damage):
+    path = kept(keeper, "a")
+    path.write_bytes(damages(path.read_bytes())[damage])
+    keeper()
+    assert checkpoint("loop").done == 0
+    (said,) = keeper.said
+    assert said.startswith(f"a checkpoint must be as it was written, but {path} is not")
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ({"threads": 2}, "has threads 1 instead of 2"),
+        ({"source": "b" * 64}, "has source aaaaaaaaaaaa... instead of bbbbbbbbbbbb...".replace("aaaaaaaaaaaa...", "a" * 64)),
+        ({"torch": "9.9"}, "has torch None instead of 9.9"),
+    ],
+)
+def test_a_foreign_checkpoint_is_named_and_not_used(keeper, other, sentence):
+    path = kept(keeper, "a")
+    identity = {**IDENTITY, **other}
+    with pytest.raises(LabError, match="it is not used"):
+        read(path, identity)
+    keeper(identity=identity)
+    assert checkpoint("loop").done == 0
+    assert next(iter(other)) in keeper.said[0]
+    assert str(path) in keeper.said[0]
+
+
+def test_a_full_disk_keeps_the_last_good_state(keeper, monkeypatch):
+    path = kept(keeper, "a")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_atomically", full)
+        keeper()
+        saved = checkpoint("loop", torch.ones(3))
+        with pytest.raises(LabError, match="No space left on device"):
+            saved.keep(2, "b")
+    keeper()
+    assert checkpoint("loop").values == ["a"]
+    assert path.parent.exists()

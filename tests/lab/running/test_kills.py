@@ -1,0 +1,190 @@
+"""Real processes killed at aimed and at random instants: the same command gives the rows of an undisturbed run, bit for bit.
+
+``CRAIK_KILLS=1000`` (`make soak`) kills at as many random instants; CI kills at each kind of file once, and at a few more.
+"""
+
+import dataclasses
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from craik.lab.experiment import load
+from craik.lab.running.rowfiles import complete_row
+from craik.lab.running.runfiles import read_run
+from fake_copies import folder_of
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="finds processes in /proc, which is Linux's")
+
+SOAK = int(os.environ.get("CRAIK_KILLS", "0"))
+
+AIMED = [
+    "worker after rename seed-0- 1",  # the first checkpoint is there
+    "worker before rename seed-1- 2",  # between the one before and the last one: only the former is there
+    "worker before rename .checkpoint.safetensors 5",
+    "worker before sync .tmp 3",  # the checkpoint's bytes are half on disk
+    "parent before sync .prepared 1",  # rows and settings are being written
+    "parent before rename .prepared 1",  # they are written, and do not count yet
+    "parent after rename .prepared 1",  # they count, and are not in their places
+    "parent before rename rows.jsonl.gz 1",
+    "parent after rename run.json 2",
+    "parent before rename .prepared 3",  # verdicts
+    "parent after rename .prepared 3",
+]
+"""Every kind of file is hit once, before or after it counts; see `faults` for the words."""
+
+
+def command(package: str, out: Path, *words: str, fault: str = "") -> subprocess.Popen:
+    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
+    options = ["--package", package, "--checkpoint-seconds", "0", "--jobs", "1", "--out", str(out)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder_of(package).parent), *sys.path])}
+    environment["CRAIK_FAULT"] = fault
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "run", *words, *options],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def recorded(out: Path) -> tuple[dict[int, list[dict]], tuple[int, ...]]:
+    """The rows of each seed without their time, and the seeds of which run.json says where they were made."""
+    (folder,) = (path.parent for path in out.rglob("run.json"))
+    run = read_run(folder)
+    rows = {seed: [{**row, "seconds": 0} for row in some] for seed, some in run.recorded().items()}
+    return rows, run.seeds
+
+
+def leftovers(out: Path) -> list[str]:
+    return [path.name for path in out.rglob("*") if "checkpoint" in path.name or "partial" in path.name or ".tmp" in path.name]
+
+
+def in_session(leader: int) -> list[int]:
+    """The living processes of a command: workers too."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(words[3]) == leader and words[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def ended(leader: int, seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while in_session(leader):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def undisturbed(package: str, name: str, seeds: int = 2, **settings) -> tuple[dict[int, list[dict]], tuple[int, ...]]:
+    """What a run records that nobody kills, made in this process."""
+    experiment = load(name, package)
+    config = dataclasses.replace(experiment.presets["quick"].config, **settings)
+    rows = {
+        seed: [{**complete_row(row, seed, 0.0), "seconds": 0} for row in experiment.run(dataclasses.replace(config, seed=seed))]
+        for seed in range(seeds)
+    }
+    return rows, tuple(range(seeds))
+
+
+def test_every_kind_of_file_survives_a_kill_at_it(trainings, tmp_path):
+    words = ("walker", "--steps", "3")
+    wanted = undisturbed(trainings, "walker", steps=3)
+    hit = 0
+    for fault in AIMED:
+        process = command(trainings, tmp_path / "runs", *words, fault=fault)
+        _, said = process.communicate(timeout=60)
+        assert ended(process.pid), f"{fault} left an orphan"
+        assert "no command should end like this" not in said
+        hit += process.returncode != 0
+        if process.returncode == 0:  # it came to its end before the fault: begin a new run
+            assert recorded(tmp_path / "runs") == wanted, fault
+            (tmp_path / "runs").rename(tmp_path / f"done-{hit}-{AIMED.index(fault)}")
+    process = command(trainings, tmp_path / "runs", *words)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert recorded(tmp_path / "runs") == wanted
+    assert leftovers(tmp_path / "runs") == []
+    assert hit >= 8
+
+
+def test_a_network_goes_on_bit_for_bit_after_a_kill(trainings, tmp_path):
+    words = ("learner", "--epochs", "3", "--seeds", "1")
+    wanted = undisturbed(trainings, "learner", seeds=1, epochs=3)
+    process = command(trainings, tmp_path / "runs", *words, fault="worker before rename .checkpoint.safetensors 8")
+    process.communicate(timeout=60)
+    assert (process.returncode, ended(process.pid)) == (1, True)
+    process = command(trainings, tmp_path / "runs", *words)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert "goes on from its checkpoint" in said
+    assert recorded(tmp_path / "runs") == wanted
+
+
+@pytest.mark.parametrize("name", ["walker", "learner"] if SOAK else ["walker"])
+def test_random_kills_change_no_row(trainings, tmp_path, name):
+    """Kills and stops at random instants, each after the run has gone on for a while."""
+    words = (name, "--pause", "0.02")
+    wanted = undisturbed(trainings, name)
+    draw, kills, counts = random.Random(SOAK + 1), 0, {signal.SIGKILL: 0, signal.SIGTERM: 0}
+    target, start = SOAK // 2 or 4, time.monotonic()
+    while kills < target:
+        process = command(trainings, tmp_path / "runs", *words)
+        try:
+            process.communicate(timeout=draw.uniform(0.3, 8.0 if name == "learner" else 3.0))
+        except subprocess.TimeoutExpired:
+            how = draw.choice(list(counts))
+            process.send_signal(how)
+            _, said = process.communicate(timeout=60)
+            kills += process.returncode != 0
+            counts[how] += process.returncode != 0
+            if how == signal.SIGTERM and process.returncode == 143:
+                assert "stopped by SIGTERM" in said
+        assert ended(process.pid), "an orphan is left"
+        if process.returncode == 0:
+            assert recorded(tmp_path / "runs") == wanted
+            (tmp_path / "runs").rename(tmp_path / f"done-{kills}-{time.monotonic()}")
+    process = command(trainings, tmp_path / "runs", *words)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert recorded(tmp_path / "runs") == wanted
+    assert leftovers(tmp_path / "runs") == []
+    print(json.dumps({how.name: number for how, number in counts.items()}), f"{time.monotonic() - start:.0f} s")
+
+
+def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(trainings, tmp_path):
+    words = ("walker", "--steps", "3")
+    wanted = undisturbed(trainings, "walker", steps=3)
+    for fault in ("worker full sync .tmp 4", "parent full sync .prepared 2"):
+        process = command(trainings, tmp_path / "runs", *words, fault=fault)
+        out, said = process.communicate(timeout=60)
+        assert (process.returncode, out) == (1, ""), fault
+        assert "No space left on device" in said.splitlines()[-1]
+        assert said.splitlines()[-1].startswith("craik: ")
+        assert "Traceback" not in said
+    process = command(trainings, tmp_path / "runs", *words)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert recorded(tmp_path / "runs") == wanted
+
+
+def test_a_seed_that_does_not_yield_its_earlier_rows_again_is_refused(trainings, tmp_path):
+    words = ("walker", "--forget", "true", "--seeds", "1")
+    command(trainings, tmp_path, *words, fault="worker before rename seed-0- 8").communicate(timeout=60)
+    process = command(trainings, tmp_path, *words)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "a seed that goes on must yield its earlier rows again, but row 0 has step" in said.splitlines()[-1]
