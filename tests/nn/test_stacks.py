@@ -145,7 +145,7 @@ def test_refusals():
     first, other = relu_mlp((5, 7, 3), torch.Generator()), relu_mlp((5, 8, 3), torch.Generator())
     with pytest.raises(ValueError, match="at least one member"):
         Stack([])
-    with pytest.raises(TypeError, match="(?i)members"):
+    with pytest.raises(TypeError, match=r"(?i)members"):
         Stack([3, 3])
     with pytest.raises(ValueError, match="one architecture"):
         Stack([first, other])

@@ -77,7 +77,7 @@ class Stack(nn.Module):
         def alone(params: Params, rows: Tensor) -> Tensor:
             return functional_call(architecture, params, (rows,))
 
-        return cast(Tensor, vmap(alone)(self.stacked(), x))
+        return vmap(alone)(self.stacked(), x)
 
     def stacked(self) -> Params:
         """Return the parameters under the members' own names, (M, *shape) each."""
