@@ -1,10 +1,10 @@
 """What do the sites disagree about? The audit of a table, in seconds, before any method is chosen.
 
-Two ways to look, side by side. *Cancelled gradient mass*: in the first steps of a small pooled network, what the sites' gradients
-of an input's weights have too much to agree, sum over weights of (sum_e |g_e| - |sum_e g_e|), against the same with the rows' sites
-permuted within classes; it sees interactions. *Screening* (`craik.methods.environments.screen`): the input's relation differs
-between sites by more than it says on average; nothing is trained. Both ask for an effect size: significance alone flags most
-columns of real tables. What all sites share, right or wrong, neither can see.
+Two ways to look, side by side. *Cancelled gradient mass*: in the first steps of a small pooled network, what the sites'
+gradients of an input's weights have too much to agree, sum over weights of (sum_e |g_e| - |sum_e g_e|), against the same with
+the rows' sites permuted within classes; it sees interactions. *Screening* (`craik.methods.environments.screen`): the input's
+relation differs between sites by more than it says on average; nothing is trained. Both ask for an effect size: significance
+alone flags most columns of real tables. What all sites share, right or wrong, neither can see.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Feature(NamedTuple):
         score: excess of cancelled over kept gradient mass; .5 and more is much.
         flagged: significant against permuted sites, and a score above .5.
         screened: the relation's spread between sites is significant and larger than the relation.
-        signs: for each site "+", "-", or "0" where its relation is within two standard errors of none, "" where it cannot be seen.
+        signs: a site each, "+" or "-", "0" within two standard errors of no relation, "" where none can be seen.
     """
 
     column: str
@@ -194,11 +194,12 @@ def _read(sites: Sites, orders: Tensor, generator: Generator) -> tuple[Tensor, T
 def _add(cancelled: Tensor, kept: Tensor, part: slice, delta: Tensor, sites: Sites, orders: Tensor) -> None:
     some = orders[part]
     rows_delta, rows_x = delta[some], sites.x[some]  # (orders, n, U) and (orders, n, J)
-    size, total = 0.0, 0.0
+    total = rows_delta.new_zeros(len(rows_x), delta.shape[1], rows_x.shape[2])
+    size = torch.zeros_like(total)
     for rows in sites.slices():
         gradient = rows_delta[:, rows].mT @ rows_x[:, rows] / (rows.stop - rows.start)
-        size, total = size + gradient.abs(), total + gradient
-    assert isinstance(total, Tensor)
+        size += gradient.abs()
+        total += gradient
     cancelled[part] += (size - total.abs()).sum(1)
     kept[part] += total.abs().sum(1)
 

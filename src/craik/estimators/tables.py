@@ -1,6 +1,8 @@
 """Tables of people: columns of any kind to numbers, a target, and the sites that rows come from; what is refused, and why."""
 
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +68,7 @@ class Encoding:
         for column in self.columns:
             if column.name not in table:
                 raise ValueError(
-                    f"A table to predict on should have the columns trained on. Found no {column.name!r}. {nearest(column.name, table)}"
+                    f"A table should have the columns trained on. Found no {column.name!r}. {nearest(column.name, table)}"
                 )
             if column.categories is None and kind(table[column.name]) == "texts":
                 raise ValueError(f"Column {column.name!r} should hold numbers, as in training. Found texts. Mend the column.")
@@ -220,7 +222,8 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
         what, missing = kind(values), bool(is_missing(values).any())
         if what == "dates":
             raise ValueError(
-                f"Columns should hold numbers or categories. Found dates in {name!r}. Give what matters of them: hours, age, season."
+                f"Columns should hold numbers or categories. Found dates in {name!r}. "
+                "Give what matters of them: the hour, an age, the season."
             )
         if what == "numbers":
             found.append(Column(name, missing=missing))
@@ -232,7 +235,8 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
         categories = sorted({str(value) for value in values[~is_missing(values)]})
         if len(categories) > most:
             raise ValueError(
-                f"A column of texts should hold at most {most} categories. Found {len(categories)} in {name!r}. Leave it out, or group them."
+                f"A column of texts should hold at most {most} categories. Found {len(categories)} in {name!r}. "
+                "Leave it out, or group them."
             )
         found.append(Column(name, tuple(categories), missing))
     return Encoding(tuple(found))
@@ -260,9 +264,11 @@ def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
         return np.isnan(values)
     if values.dtype.kind != "O":
         return np.zeros(len(values), dtype=bool)
-    return np.array(
-        [value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value) for value in values]
-    )  # noqa: PLR0124
+    return np.array([value is None or type(value).__name__ == "NAType" or _is_nan(value) for value in values], dtype=bool)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401
@@ -277,10 +283,8 @@ def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa:
         )
     found = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if found.dtype.kind == "O" and found.ndim == 1 and not any(isinstance(value, str) or value is None for value in found):
-        try:
+        with suppress(ValueError):  # ragged lists: refused below
             found = np.asarray(found.tolist())
-        except ValueError:
-            pass
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.shape != (rows,):
@@ -329,7 +333,8 @@ def _notes(columns: Mapping[str, NDArray[Any]], encoding: Encoding, labels: NDAr
         absent = {column.name: int(is_missing(columns[column.name]).sum()) for column in encoding.columns if column.missing}
         listed = ", ".join(f"{name} ({count})" for name, count in list(absent.items())[:5])
         notes.append(
-            f"Missing values in {len(absent)} columns: {listed}. Numbers become the training rows' mean, with a column that says so."
+            f"Missing values in {len(absent)} columns: {listed}. "
+            "Numbers become the training rows' mean, with a column that says so."
         )
     if is_missing(labels).any():
         notes.append(f"{int(is_missing(labels).sum())} rows name no site: they are one of their own.")
