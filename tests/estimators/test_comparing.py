@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from site_tables import regression, shortcut
 
 from craik.estimators.candidates import AVERAGING, CANDIDATES, MASKED, Fold
 from craik.estimators.comparing import compare, compare_table
 from craik.estimators.fitting import Training
 from craik.estimators.tables import prepare
+from site_tables import regression, shortcut
 
 QUICK = Training(hidden=8, steps=40, rows_per_site=32)
 

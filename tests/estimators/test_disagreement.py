@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from site_tables import interaction, regression, shortcut
 
 from craik.agreement import AndMask  # noqa: F401  # the rule whose loss is counted here
 from craik.estimators.disagreement import SHARED, _read, disagreement
 from craik.estimators.fitting import Sites
 from craik.nn.perceptrons import relu_mlp
+from site_tables import interaction, regression, shortcut
 
 
 @pytest.mark.parametrize(("table", "ways"), [(shortcut(), (True, True)), (regression(), (True, True))])

@@ -2,9 +2,9 @@ import datetime
 
 import numpy as np
 import pytest
-from site_tables import shortcut
 
 from craik.estimators.tables import Scaling, columns_of, encoding_of, prepare
+from site_tables import shortcut
 
 
 class Frame:

@@ -22,7 +22,8 @@ def word(gain, noise=1.0, sites=8, simple=0.0):
         (5, 20, "cannot tell"),
         (0, 1, "as good"),
         (-5, 1, "harms"),
-        (1.9, 1, "cannot tell"),
+        (1.9, 1, "helps"),
+        (1.9, 8, "cannot tell"),
         (-1, 0.1, "as good"),
     ],
 )

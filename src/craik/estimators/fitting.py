@@ -171,10 +171,12 @@ def fit(
     )
     thresholds = torch.tensor([c.threshold for c in configurations], dtype=sites.x.dtype, device=sites.x.device)
     best = _Best(stack, own)
+    noise = 64 * torch.finfo(sites.x.dtype).eps
     for step in range(1, training.steps + 1):
         batch = sites.drawn(training.rows_per_site, generator)
         for name, gradient in agreed(site_gradients(stack.stacked(), batch), own, thresholds).items():
-            stack.stacked()[name].grad = gradient
+            # Rounding is no gradient: Adam would blow it up to full steps, and rows' order would decide what is learned.
+            stack.stacked()[name].grad = torch.where(gradient.abs() > noise, gradient, 0.0)
         optimizer.step(running=best.running.cpu())
         if step % training.every == 0 or step == training.steps:
             best.look(step, held_out_losses(stack.stacked(), sites, own), training.patience)

@@ -139,7 +139,7 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
     _check_target(target)
     codes, classes = _target(target, task)
     names = np.array(["(missing)" if gone else str(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
-    names, small = _pooled(names)
+    names, small = pooled(names)
     sites, site = np.unique(names, return_inverse=True)
     if len(sites) < 2:
         raise ValueError(
@@ -166,7 +166,8 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
 SMALL = "(small sites)"
 
 
-def _pooled(names: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+def pooled(names: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+    """Return the rows' sites with those below `LEAST` rows as one, and a sentence where that was done."""
     found, count = np.unique(names, return_counts=True)
     small = found[count < LEAST]
     if not len(small):

@@ -1,10 +1,10 @@
 """What a comparison says: helps, as good, harms or cannot tell. The unit is the held-out site.
 
-A method is compared with the same model trained on the pool (its reference). It *helps* where the lower end of the interval
-over sites is above 0 and its mean is at least a point above the best simple candidate's; it is *as good* where the interval lies
-within two points; it *harms* where the upper end is below 0; else one *cannot tell*. Below six sites there is no interval, and one
-cannot tell unless all sites agree by more than two points. A point is a hundredth: of balanced accuracy, or of the pooled linear
-model's root mean squared error. What gains on its reference but not on a simple candidate is held against that candidate.
+A method is compared with the same model trained on the pool, its reference. It *helps* where the lower end of the interval over
+sites is above 0 and its mean is at least a point above the best simple candidate's. It is *as good* where the interval lies
+within two points, and *harms* where the upper end is below 0; else one *cannot tell*. Below six sites there is no interval, and
+one cannot tell unless all sites agree by more than two points. A point is a hundredth: of balanced accuracy, or of the pooled
+linear model's root mean squared error. What gains on its reference but on no simple candidate is held against the best of these.
 """
 
 import itertools
@@ -70,7 +70,8 @@ class Verdict:
         lost = [difference for difference in self.differences if difference < 0]
         if not lost:
             return ""
-        return f" A site that shares the majority's shortcut loses: {len(lost)} did, {-float(np.mean(lost)):.1f} points on average."
+        mean = -float(np.mean(lost))
+        return f" A site that shares the majority's shortcut loses: {len(lost)} did, {mean:.1f} points on average."
 
     def _more(self) -> str:
         if self.sites < 2:
