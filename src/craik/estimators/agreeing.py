@@ -12,7 +12,7 @@ and `fit` would train on the pool without a word. So `fit` without groups warns,
 import warnings
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -239,7 +239,7 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
 
     _task = "classification"
 
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:  # noqa: ANN401, N803
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "AgreementClassifier":  # noqa: ANN401, N803
         """Train on rows, their classes and their sites.
 
         Raises:
@@ -273,7 +273,7 @@ class AgreementRegressor(RegressorMixin, _Agreeing):
 
     _task = "regression"
 
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:  # noqa: ANN401, N803
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "AgreementRegressor":  # noqa: ANN401, N803
         """Train on rows, their numbers and their sites.
 
         Raises:
