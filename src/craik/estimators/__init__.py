@@ -3,6 +3,8 @@
 `disagreement` comes first, `compare` second; both take any table. Needs scikit-learn: `pip install 'craik[sklearn]'`.
 """
 
+from craik.estimators.agreeing import AgreementClassifier as AgreementClassifier
+from craik.estimators.agreeing import AgreementRegressor as AgreementRegressor
 from craik.estimators.comparing import Comparison as Comparison
 from craik.estimators.comparing import compare as compare
 from craik.estimators.disagreement import Disagreement as Disagreement

@@ -4,7 +4,7 @@ A method is compared with the same model trained on the pool, its reference. It 
 sites is above 0 and its mean is at least a point above the best simple candidate's. It is *as good* where the interval lies
 within two points, and *harms* where the upper end is below 0; else one *cannot tell*. Below six sites there is no interval, and
 one cannot tell unless all sites agree by more than two points. A point is a hundredth: of balanced accuracy, or of the pooled
-linear model's root mean squared error. What gains on its reference but on no simple candidate is held against the best of these.
+linear model's root mean squared error. What gains on that, but on no simple candidate, is held against the best of these.
 """
 
 import itertools
