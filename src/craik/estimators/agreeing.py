@@ -12,7 +12,7 @@ and `fit` would train on the pool without a word. So `fit` without groups warns,
 import warnings
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -58,20 +58,20 @@ class _Agreeing(BaseEstimator):
 
     _task: Task
 
-    def __init__(
+    def __init__(  # scikit-learn: a constructor takes anything, fit refuses it
         self,
         *,
-        hidden: int | Literal["auto"] = "auto",
-        threshold: float | Sequence[float] = (0.8, 1.0),
-        learning_rate: float = 0.03,
-        weight_decay: float = 0.1,
-        steps: int = 120,
-        early_stopping: bool = True,
-        batch_size: int | None = None,
-        audit_features: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        device: str = "cpu",
-        verbose: int = 0,
+        hidden: Any = "auto",  # noqa: ANN401
+        threshold: Any = (0.8, 1.0),  # noqa: ANN401
+        learning_rate: Any = 0.03,  # noqa: ANN401
+        weight_decay: Any = 0.1,  # noqa: ANN401
+        steps: Any = 120,  # noqa: ANN401
+        early_stopping: Any = True,  # noqa: ANN401
+        batch_size: Any = None,  # noqa: ANN401
+        audit_features: Any = True,  # noqa: ANN401
+        random_state: Any = None,  # noqa: ANN401
+        device: Any = "cpu",  # noqa: ANN401
+        verbose: Any = 0,  # noqa: ANN401
     ) -> None:
         self.hidden = hidden
         self.threshold = threshold
