@@ -23,7 +23,7 @@ def swinging(count=20, length=30):
 
 def test_it_learns_to_turn():
     data = swinging()
-    model = SkipForecaster(horizon=1, steps=300, random_state=0).fit(data)
+    model = SkipForecaster(horizon=1, steps=80, window=5, learning_rate=0.03, random_state=0).fit(data)
     ahead = model.predict(data[:, 0], n_steps=5)
     assert ahead.shape == (20, 5, 2)
     assert np.abs(ahead - data[:, 1:6]).mean() < 0.2 * np.abs(data[:, :1] - data[:, 1:6]).mean()
@@ -32,7 +32,7 @@ def test_it_learns_to_turn():
 
 
 def test_a_longer_horizon_skips():
-    assert SkipForecaster(horizon=4, steps=40, random_state=0).fit(swinging()).mean_skip_ > 1
+    assert SkipForecaster(horizon=4, steps=20, window=8, random_state=0).fit(swinging()).mean_skip_ > 1
 
 
 def test_trajectories_of_any_form_are_the_same():

@@ -14,10 +14,12 @@ import torch
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from torch import Tensor
 
 from craik.estimators.disagreement import screened_columns
-from craik.estimators.fitting import Configuration, Training, fit, outputs
+from craik.estimators.fitting import Configuration, Sites, Training, fit, outputs
 from craik.estimators.tables import Numbers, Scaling, Table
+from craik.params import Params
 
 RATES, DECAYS, STRENGTHS = (0.003, 0.01, 0.03), (0.03, 0.3), (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 THRESHOLDS = (0.8, 1.0)
@@ -32,7 +34,7 @@ class Fold:
 
     Args:
         table: all of it.
-        out: the site held out.
+        out: the site held out; -1 for none, where a model is fitted to keep.
         training: of the networks.
         seed: of the inner folds, the initial weights and the batches.
     """
@@ -73,11 +75,11 @@ class Fold:
     @cached_property
     def inner(self) -> NDArray[np.bool_]:
         """(F, E) True where an inner fold trains on a site; F = 3, fewer with fewer sites."""
-        sites = np.delete(np.arange(len(self.table.sites)), self.out)
+        sites = np.flatnonzero(np.arange(len(self.table.sites)) != self.out)
         own = np.ones((max(1, min(3, len(sites))), len(self.table.sites)), dtype=bool)
-        own[:, self.out] = False
+        own[:, np.arange(len(self.table.sites)) == self.out] = False
         if len(sites) > 1:
-            shuffled = np.random.default_rng([self.seed, self.out]).permutation(sites)
+            shuffled = np.random.default_rng([self.seed, self.out + 1]).permutation(sites)
             for fold, part in enumerate(np.array_split(shuffled, len(own))):
                 own[fold, part] = False
         return own
@@ -100,36 +102,44 @@ class Fold:
         return self.network(AVERAGING)
 
     def network(self, configurations: tuple[Configuration, ...], dropped: NDArray[np.bool_] | None = None) -> Numbers:
-        """Train a stack of configurations and inner folds, and return the chosen configuration's mean prediction."""
+        """Return what the chosen configuration's fold models predict of the held-out rows, averaged."""
+        params, x = self.trained(configurations, dropped)
+        z = outputs(params, x[torch.tensor(~self.trained_on)])
+        mean = (z.softmax(-1) if self.table.classes is not None else z).mean(0)
+        return self.shown(mean.double().numpy())
+
+    def trained(
+        self, configurations: tuple[Configuration, ...], dropped: NDArray[np.bool_] | None = None
+    ) -> tuple[Params, Tensor]:
+        """Train a stack of configurations and inner folds; return the best one's fold models, and all rows as they saw them."""
         x = self.x if dropped is None else np.where(dropped, 0.0, self.x)
         sites = self.table.sites_of(x, self.y, self.weights)
-        folds = len(self.inner)
-        own = torch.tensor(np.repeat(self.inner, len(configurations), 0))
         # The held-out site must not stop anybody: for the loop the table ends where the training sites do.
-        kept = self.trained_on
-        some = torch.tensor(np.flatnonzero(kept))
-        sizes = tuple(size for e, size in enumerate(sites.sizes) if e != self.out)
-        inside = type(sites)(sites.x[some], sites.y[some], sizes, sites.weights[some], sites.task)
-        mine = own[:, [e for e in range(own.shape[1]) if e != self.out]]
+        kept = [e for e in range(len(sites.sizes)) if e != self.out]
+        some = torch.tensor(self.trained_on)
+        inside = Sites(sites.x[some], sites.y[some], tuple(sites.sizes[e] for e in kept), sites.weights[some], sites.task)
+        own = torch.tensor(np.repeat(self.inner[:, kept], len(configurations), 0))
         generator = torch.Generator().manual_seed(self.seed)
-        trained = fit(inside, list(configurations) * folds, mine, self.training, generator)
-        losses = trained.losses.nan_to_num(torch.inf).view(folds, len(configurations)).mean(0)
-        chosen = torch.arange(folds) * len(configurations) + int(losses.argmin())
-        z = outputs({name: values[chosen] for name, values in trained.params.items()}, sites.x[torch.tensor(~kept)])
-        mean = (z.softmax(-1) if sites.task == "classification" else z).mean(0)
-        return self.shown(mean.double().numpy())
+        found = fit(inside, list(configurations) * len(self.inner), own, self.training, generator)
+        losses = found.losses.nan_to_num(torch.inf).view(len(self.inner), len(configurations)).mean(0)
+        chosen = torch.arange(len(self.inner)) * len(configurations) + int(losses.argmin())
+        return {name: values[chosen] for name, values in found.params.items()}, sites.x
 
 
 def pooled_linear(fold: Fold) -> Numbers:
     """Logistic or ridge regression on all rows; the strength is chosen on held-out training sites."""
+    return fold.shown(_probabilities(linear_model(fold), fold, ~fold.trained_on))
+
+
+def linear_model(fold: Fold) -> Any:  # noqa: ANN401  # scikit-learn's
+    """Return the linear model, fitted on standardised rows."""
     kept, site = fold.trained_on, fold.table.site
     losses = np.zeros(len(STRENGTHS))
     for own in fold.inner:
         inside, outside = own[site] & kept, ~own[site] & kept
         if outside.any():
             losses += [_linear_loss(fold, strength, inside, outside) for strength in STRENGTHS]
-    model = _linear(fold, STRENGTHS[int(losses.argmin())] if losses.any() else 1.0, kept)
-    return fold.shown(_probabilities(model, fold, ~kept))
+    return _linear(fold, STRENGTHS[int(losses.argmin())] if losses.any() else 1.0, kept)
 
 
 def _linear(fold: Fold, strength: float, rows: NDArray[np.bool_]) -> Any:  # noqa: ANN401  # scikit-learn's

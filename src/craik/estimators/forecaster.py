@@ -87,7 +87,7 @@ class SkipForecaster(BaseEstimator):
     def _train(self, network: nn.Sequential, pieces: Sequence[Tensor], generator: torch.Generator) -> tuple[list[float], float]:
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
         explored = max(1, round(self.exploration * self.steps))
-        falls = Linear(1.0, 0.0, explored)
+        falls = Linear(explored)
         history, skips = [], 1.0
 
         def changed(frames: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ class SkipForecaster(BaseEstimator):
         return found
 
     def predict(self, X: Any, n_steps: int = 1) -> NDArray[np.float64]:  # noqa: ANN401, N803
-        """Return (n, n_steps, D): what the model's own steps lead to from first frames (n, D); a step skips as it has learned to.
+        """Return (n, n_steps, D): where the model's own steps lead from first frames (n, D); each skips as it has learned to.
 
         Raises:
             TypeError, ValueError: frames of another size, or steps that are no whole number.
