@@ -14,6 +14,7 @@ from craik.estimators.fitting import Task, Training
 from craik.estimators.tables import Numbers, Table, prepare
 from craik.estimators.verdict import Verdict, judge
 
+ALWAYS = ("pooled linear", "pooled network")
 POOLED = ("pooled linear", "pooled boosting", "pooled network")
 UNIT = {"classification": "balanced accuracy in points", "regression": "lower RMSE in per cent of the pooled linear model's"}
 TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
@@ -85,7 +86,7 @@ def compare(
     for name in methods:
         check_one_of("methods", name, tuple(CANDIDATES))
     table = prepare(X, y, groups, task)
-    wanted = {"pooled linear", "pooled network", *methods}
+    wanted = {*ALWAYS, *methods}
     return compare_table(
         table, {name: one for name, one in CANDIDATES.items() if name in wanted}, training, random_state, progress
     )
@@ -97,26 +98,43 @@ def compare_table(
     training: Training = TRAINING,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    budget: float | None = None,
 ) -> Comparison:
-    """Compare candidates on a prepared table; also ones of your own, beside "pooled linear" and "pooled network"."""
+    """Compare candidates on a prepared table; also ones of your own, beside "pooled linear" and "pooled network".
+
+    Args:
+        table: prepared.
+        candidates: by name.
+        training: of the networks.
+        seed: of everything random.
+        progress: told how many of how many fits are done.
+        budget: seconds, split evenly over the candidates; one that would need more is left out, and the notes say so.
+            The linear model and the pooled network always finish.
+    """
     held_out = np.flatnonzero(table.judged).tolist()
     errors: dict[str, list[float]] = {name: [] for name in candidates}
-    seconds = dict.fromkeys(candidates, 0.0)
+    seconds, slow = dict.fromkeys(candidates, 0.0), list[str]()
     for site in held_out:
         fold = Fold(table, site, training, seed)
         truth = table.y[table.site == site]
         for name, candidate in candidates.items():
+            if name in slow:
+                continue
             start = time.perf_counter()
             errors[name].append(_score(candidate(fold), truth, table.task))
             seconds[name] += time.perf_counter() - start
+            expected = seconds[name] / len(errors[name]) * len(held_out)
+            if budget is not None and name not in ALWAYS and expected > budget / len(candidates):
+                slow.append(name)
             if progress is not None:
                 progress(sum(map(len, errors.values())), len(held_out) * len(candidates))
-    scores = _in_points(errors, table.task)
+    scores = _in_points({name: values for name, values in errors.items() if name not in slow}, table.task)
     verdicts = {name: judge(scores, name, "pooled network", _simple(scores)) for name in scores if name not in POOLED}
     audited = audit(table, random_state=seed)
     sites = tuple(table.sites[site] for site in held_out)
     chosen = _chosen(verdicts, scores)
-    return Comparison(chosen, verdicts, scores, sites, audited, table.task, seconds, audited.notes)
+    late = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
+    return Comparison(chosen, verdicts, scores, sites, audited, table.task, seconds, (*late, *audited.notes))
 
 
 def _simple(scores: Mapping[str, Any]) -> list[str]:

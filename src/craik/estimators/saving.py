@@ -1,7 +1,7 @@
 """A model to keep: weights as safetensors, everything else as a JSON card. No pickle is written or read.
 
-A saved model is standardisation, then one or more linear models or networks of one hidden layer whose outputs are averaged: what
-`craik fit` keeps of every candidate but boosting.
+A saved model is standardisation, then one or more linear models or networks of one hidden layer whose outputs are averaged:
+what `craik fit` keeps of every candidate but boosting.
 """
 
 import hashlib
