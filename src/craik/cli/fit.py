@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import importlib
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -89,13 +90,15 @@ def _check(options: argparse.Namespace) -> None:
     for name in needed:
         if not getattr(options, name):
             raise UsageError(f"craik fit {options.kind} needs --{name}, but found none; --help tells more")
+    if options.kind == "agreement" and options.environment == options.target:
+        raise UsageError(f"target and environment must be two columns, but found {options.target!r} for both; name another")
     if options.budget <= 0:
         raise UsageError(f"--budget must be above 0 minutes, but found {options.budget:g}; the default is 3")
 
 
 def _needed() -> None:
     try:
-        import sklearn  # noqa: F401, PLC0415  # an extra's
+        importlib.import_module("sklearn")  # an extra's
     except ImportError as error:
         raise LabError("craik fit needs scikit-learn, but found none; pip install 'craik[sklearn,experiments]'") from error
 
@@ -109,7 +112,8 @@ def _ask(options: argparse.Namespace) -> tuple[Answer, dict[str, Any]]:
     for pattern in options.drop:
         for name in _matching(pattern, columns, options.target):
             del columns[name]
-    question = Question(options.target, options.task, options.seed, 60 * options.budget, options.anonymous, _told(options))
+    settings = {"seed": options.seed, "budget": 60 * options.budget, "anonymous": options.anonymous, "progress": _told(options)}
+    question = Question(options.target, options.task, **settings)
     if options.kind == "agreement":
         sites = column(columns, options.environment)
         rest = {name: values for name, values in columns.items() if name != options.environment}

@@ -65,7 +65,8 @@ def _rows(model: Model, table: Any) -> Iterator[list[object]]:  # noqa: ANN401  
     classes = model.classes
     if classes is None:
         yield [target]
-        yield from ([float(value)] for value in outputs[:, 0])
+        for value in outputs[:, 0]:
+            yield [float(value)]
         return
     word = "probability" if model.scores == "probabilities" else "score"
     yield [target, *(f"{word} of {label}" for label in classes)]

@@ -8,11 +8,12 @@ and `fit` would train on the pool without a word. So `fit` without groups warns,
 >>> model = AgreementClassifier().set_fit_request(groups=True)
 >>> sklearn.set_config(enable_metadata_routing=False)  # as it was
 """
+# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
 
 import warnings
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -42,6 +43,9 @@ from craik.estimators.fitting import (
     site_gradients,
 )
 from craik.estimators.tables import Numbers, Scaling, Table, is_missing, one_dimensional, pooled
+
+Rows = tuple[Numbers, NDArray[Any]]
+"""What scikit-learn's checks give back."""
 
 FEW = 1000
 """Rows below which `hidden="auto"` is a linear model."""
@@ -128,7 +132,7 @@ class _Agreeing(BaseEstimator):
 
     def _train(self, sites: Sites, generator: torch.Generator) -> tuple[Trained, NDArray[np.int64]]:
         """Return the stack and the members to average: the fold models of the best threshold."""
-        thresholds = [self.threshold] if isinstance(self.threshold, Real) else list(self.threshold)
+        thresholds: list[Any] = [self.threshold] if isinstance(self.threshold, Real) else list(self.threshold)
         count = len(sites.sizes)
         if count == 1:
             thresholds = [0.0]
@@ -193,7 +197,7 @@ class _Agreeing(BaseEstimator):
     def _outputs(self, X: Any) -> Numbers:  # noqa: ANN401, N803
         """(n, K) the members' mean, in numpy."""
         check_is_fitted(self)
-        x = self._scaling.applied(validate_data(self, X, reset=False, dtype=np.float64))
+        x = self._scaling.applied(cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64)))
         w = self.weights_
         total = np.zeros((len(x), w["0.bias"].shape[1] if "2.bias" not in w else w["2.bias"].shape[1]))
         for m in range(len(w["0.bias"])):
@@ -245,7 +249,7 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         Raises:
             TypeError, ValueError: a table, settings or groups that cannot be.
         """
-        x, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2))
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -279,7 +283,7 @@ class AgreementRegressor(RegressorMixin, _Agreeing):
         Raises:
             TypeError, ValueError: a table, settings or groups that cannot be.
         """
-        x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2))
         self._fit(x, column_or_1d(y, dtype=np.float64)[:, None], groups, sample_weight)
         return self
 

@@ -1,4 +1,5 @@
 """From a table to an answer: what `craik fit` shows and keeps, as plain values for JSON and for the report."""
+# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.candidates import CANDIDATES, Fold
 from craik.estimators.comparing import TRAINING, UNIT, Comparison, compare_table
-from craik.estimators.fitting import Task
+from craik.estimators.fitting import Task, Training
 from craik.estimators.saving import SAVED, Model, model_of
 from craik.estimators.tables import Numbers, Scaling, Table, encoding_of, prepare
 from craik.estimators.verdict import Verdict, judge, t_interval
@@ -31,6 +32,7 @@ class Question:
         seed: of everything random.
         budget: seconds, split evenly over the candidates.
         anonymous: call sites "site 1", "site 2", ... in everything that is written.
+        training: of the networks.
         progress: told how many of how many fits are done.
     """
 
@@ -39,6 +41,7 @@ class Question:
     seed: int = 0
     budget: float | None = None
     anonymous: bool = False
+    training: Training = TRAINING
     progress: Callable[[int, int], None] | None = None
 
 
@@ -81,10 +84,10 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     table = prepare(seen, target[kept], sites[kept], question.task)
     if question.anonymous:
         table = replace(table, sites=tuple(f"site {e + 1}" for e in range(len(table.sites))), notes=table.notes[:0])
-    found = compare_table(table, CANDIDATES, TRAINING, question.seed, question.progress, question.budget)
+    found = compare_table(table, CANDIDATES, question.training, question.seed, question.progress, question.budget)
     method = to_keep(found)
     facts = {"verdict": found.verdict.word, "method": method, "rows": int(kept.sum()), "target": question.target}
-    model = model_of(method, Fold(table, -1, TRAINING, question.seed), encoding, facts)
+    model = model_of(method, Fold(table, -1, question.training, question.seed), encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)

@@ -3,6 +3,7 @@
 Six configurations each (boosting has one). Networks choose by the loss on held-out *training* sites and give the mean of the
 chosen configuration's fold models; the linear model chooses its strength there and is fitted again.
 """
+# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -172,7 +173,7 @@ def _probabilities(model: Any, fold: Fold, rows: NDArray[np.bool_]) -> Numbers: 
 def pooled_boosting(fold: Fold) -> Numbers:
     """Histogram gradient boosting on all rows: 60 trees of at most 15 leaves, scikit-learn's rate."""
     kept = fold.trained_on
-    settings = {"max_iter": 60, "max_leaf_nodes": 15, "early_stopping": False, "random_state": fold.seed}
+    settings: dict[str, Any] = {"max_iter": 60, "max_leaf_nodes": 15, "early_stopping": False, "random_state": fold.seed}
     if fold.table.classes is None:
         model: Any = HistGradientBoostingRegressor(**settings)
         model.fit(fold.x[kept], fold.y[kept, 0])

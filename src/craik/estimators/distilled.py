@@ -3,8 +3,9 @@
 The default is the vote over closed-form teachers (`craik.distill.closed_form`), and the same vote without privileged columns is
 always beside it: `report_`, `gain_`, and the sentence that `fit` prints when `verbose` is set.
 """
+# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ class _Distilled(BaseEstimator):
         known = None if privileged is None else _privileged(privileged, x)
         teachers, only = RECIPES[self.method]
         # Without privileged columns every method is the vote without them: an untaught student.
-        settings = {"teachers": teachers, "handicap": float(self.handicap), "random_state": seed}
+        settings: dict[str, Any] = {"teachers": teachers, "handicap": float(self.handicap), "random_state": seed}
         self.taught_ = VotedTeachers(**settings, only=None if known is None else only).fit(x, y, known)
         self.untaught_ = self.taught_ if known is None else VotedTeachers(**settings).fit(x, y)
         self.votes_, self.report_, self.gain_ = self.taught_.votes_, dict(self.taught_.report_), self.taught_.gain_
@@ -69,11 +70,11 @@ class _Distilled(BaseEstimator):
 
     def _outputs(self, X: Any) -> Numbers:  # noqa: ANN401, N803
         check_is_fitted(self)
-        return self.taught_.predict(validate_data(self, X, reset=False, dtype=np.float64))
+        return self.taught_.predict(cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64)))
 
 
 def _privileged(privileged: Any, x: Numbers) -> Numbers:  # noqa: ANN401
-    steps = check_array(privileged, dtype=np.float64, allow_nd=True, input_name="privileged")
+    steps = cast(Numbers, check_array(privileged, dtype="float64", allow_nd=True, input_name="privileged"))
     check_consistent_length(x, steps)
     return steps
 
@@ -102,7 +103,9 @@ class DistilledRegressor(RegressorMixin, _Distilled):
         Raises:
             TypeError, ValueError: a table or settings that cannot be.
         """
-        x, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=10)
+        x, y = cast(
+            tuple[Numbers, NDArray[Any]], validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=10)
+        )
         self._fit(x, column_or_1d(y, dtype=np.float64)[:, None], privileged)
         return self
 
@@ -124,7 +127,7 @@ class DistilledClassifier(ClassifierMixin, _Distilled):
         Raises:
             TypeError, ValueError: a table or settings that cannot be.
         """
-        x, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=10)
+        x, y = cast(tuple[Numbers, NDArray[Any]], validate_data(self, X, y, dtype=np.float64, ensure_min_samples=10))
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

@@ -1,7 +1,8 @@
 """`SkipForecaster`: a dynamics model that predicts the frames that are easy to predict (thesis chapter 2)."""
+# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -117,16 +118,16 @@ class SkipForecaster(BaseEstimator):
         return Trajectories.from_list(drawn)
 
     def _listed(self, X: Any) -> list[Numbers]:  # noqa: ANN401, N803
-        if isinstance(X, Trajectories):
-            X = [one.double().numpy() * X.scale for one in X.to_list()]  # noqa: N806
-        if not isinstance(X, list | tuple) and np.ndim(X) != 3:
-            return [validate_data(self, X, dtype=np.float64, ensure_min_samples=2)]
-        if isinstance(X, list | tuple) and np.ndim(X[0]) == 1:  # one trajectory as a list of frames
-            return [validate_data(self, X, dtype=np.float64, ensure_min_samples=2)]
-        found = [validate_data(self, one, dtype=np.float64, ensure_min_samples=2, reset=i == 0) for i, one in enumerate(X)]
+        listed: Any = [one.double().numpy() * X.scale for one in X.to_list()] if isinstance(X, Trajectories) else X
+        # A matrix, or a list of frames, is one trajectory.
+        one = np.ndim(listed[0]) == 1 if isinstance(listed, list | tuple) and len(listed) else np.ndim(listed) != 3
+        found = [self._checked(listed)] if one else [self._checked(piece, reset=i == 0) for i, piece in enumerate(listed)]
         if not found:
             raise ValueError("There should be a trajectory to learn from. Found none.")
         return found
+
+    def _checked(self, rows: Any, reset: bool = True) -> Numbers:  # noqa: ANN401
+        return cast(Numbers, validate_data(self, rows, dtype=np.float64, ensure_min_samples=2, reset=reset))
 
     def predict(self, X: Any, n_steps: int = 1) -> NDArray[np.float64]:  # noqa: ANN401, N803
         """Return (n, n_steps, D): where the model's own steps lead from first frames (n, D); each skips as it has learned to.
@@ -136,7 +137,7 @@ class SkipForecaster(BaseEstimator):
         """
         check_is_fitted(self)
         check_whole("n_steps", n_steps, 1)
-        frames = self._scaling.applied(validate_data(self, X, reset=False, dtype=np.float64))
+        frames = self._scaling.applied(cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64)))
         first, bias, second, offset = self.weights_
         found: list[Numbers] = []
         for _ in range(n_steps):

@@ -3,6 +3,7 @@
 A saved model is standardisation, then one or more linear models or networks of one hidden layer whose outputs are averaged:
 what `craik fit` keeps of every candidate but boosting.
 """
+# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
 
 import hashlib
 import json
@@ -136,9 +137,7 @@ def load(folder: Path) -> Model:
     """
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     if card.get("format") != FORMAT:
-        raise ValueError(
-            f"A model should be of format {FORMAT}. Found {card.get('format')!r} in {folder.name}. Fit it again with this version."
-        )
+        raise ValueError(f"A model should be of format {FORMAT}. Found {card.get('format')!r} in {folder.name}. Fit it again.")
     content = (folder / "weights.safetensors").read_bytes()
     if hashlib.sha256(content).hexdigest() != card["weights"]:
         raise ValueError(

@@ -45,7 +45,7 @@ class Column:
         else:
             texts = np.array([None if gone else str(value) for value, gone in zip(values, absent, strict=True)], dtype=object)
             numbers = np.stack([texts == category for category in self.categories], 1).astype(np.float64)
-        return np.column_stack([numbers, absent]) if self.missing else numbers
+        return np.column_stack([numbers, absent.astype(np.float64)]) if self.missing else numbers
 
 
 @dataclass(frozen=True)

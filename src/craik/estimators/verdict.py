@@ -6,13 +6,14 @@ within two points, and *harms* where the upper end is below 0; else one *cannot 
 one cannot tell unless all sites agree by more than two points. A point is a hundredth: of balanced accuracy, or of the pooled
 linear model's root mean squared error. What gains on that, but on no simple candidate, is held against the best of these.
 """
+# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import stats
 
 FEWEST, MARGIN, MORE = 6, 2.0, 1.0
@@ -102,7 +103,7 @@ def judge(scores: Mapping[str, Sequence[float]], method: str, reference: str, si
         return first
     # It gains on its own pooled model, and something simple gains as much: that is what it must be held against.
     second = _against(scores, method, best)
-    return second if second.word != "helps" else Verdict(**{**vars(second), "word": "as good"})
+    return second if second.word != "helps" else replace(second, word="as good")
 
 
 def _against(scores: Mapping[str, Sequence[float]], method: str, reference: str) -> Verdict:
@@ -126,7 +127,7 @@ def _word(differences: NDArray[np.float64], interval: tuple[float, float] | None
     return "harms" if high < 0 else "cannot tell"
 
 
-def t_interval(differences: ArrayLike) -> tuple[float, float] | None:
+def t_interval(differences: Sequence[float] | NDArray[np.float64]) -> tuple[float, float] | None:
     """Return Student's 95 % interval of the mean over sites; None below six."""
     values = np.asarray(differences, dtype=np.float64)
     if len(values) < FEWEST:
@@ -135,7 +136,7 @@ def t_interval(differences: ArrayLike) -> tuple[float, float] | None:
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def sign_flip(differences: ArrayLike, draws: int = 10_000) -> float:
+def sign_flip(differences: Sequence[float] | NDArray[np.float64], draws: int = 10_000) -> float:
     """Return the share of sign patterns under which the mean is as far from 0 as it is; all patterns up to twelve sites."""
     values = np.asarray(differences, dtype=np.float64)
     if len(values) <= 12:
