@@ -119,7 +119,7 @@ def _ask(options: argparse.Namespace) -> tuple[Answer, dict[str, Any]]:
         rest = {name: values for name, values in columns.items() if name != options.environment}
         answer = agreement_answer(rest, sites, question, options.test_environment)
     else:
-        known = [name for pattern in options.privileged for name in _matching(pattern, columns, options.target)]
+        known = [name for pattern in options.privileged or () for name in _matching(pattern, columns, options.target)]
         answer = distill_answer(columns, known, question)
     facts = {**answer.facts, "command": _command(options), "code": CODE if options.kind == "agreement" else None}
     facts["notes"] = [f"Budget: {options.budget:g} minutes, split evenly over the candidates.", *facts["notes"]]

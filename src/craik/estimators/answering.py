@@ -1,5 +1,6 @@
 """From a table to an answer: what `craik fit` shows and keeps, as plain values for JSON and for the report."""
-# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -158,6 +159,7 @@ def _facts(found: Comparison, table: Table) -> dict[str, Any]:
         "against": found.verdict.against,
         "method": found.verdict.method,
         "p": found.verdict.p,
+        "others": [one.sentence for name, one in found.verdicts.items() if name != found.verdict.method],
         "unit": UNIT[found.task],
         "candidates": candidates,
         "held_out": list(found.sites),
@@ -215,7 +217,7 @@ def distill_answer(columns: Columns, privileged: Sequence[str], question: Questi
     votes = {name: round(share, 3) for name, share in sorted(voted.votes_.items(), key=lambda item: -item[1])}
     unit = UNIT[table.task].replace("the pooled linear model's", "ridge's")
     shown = {
-        "sentence": verdict.sentence.replace("sites", "folds").replace(" it had not seen", " of rows it had not seen"),
+        "sentence": _in_folds(verdict.sentence),
         "word": verdict.word,
         "kept": facts["method"],
         "target": question.target,
@@ -230,6 +232,12 @@ def distill_answer(columns: Columns, privileged: Sequence[str], question: Questi
         ],
     }
     return Answer(shown, verdict, model)
+
+
+def _in_folds(sentence: str) -> str:
+    """The verdict's sentence where the unit is a fold of rows; how many more would settle it says nothing then."""
+    first, _, _ = sentence.partition(" About ")
+    return first.replace("on sites it had not seen", "on rows it had not seen").replace("sites", "folds")
 
 
 def _distill_scores(x: Numbers, y: Numbers, z: Numbers, table: Table, folds: int, question: Question) -> dict[str, list[float]]:

@@ -3,7 +3,8 @@
 Six configurations each (boosting has one). Networks choose by the loss on held-out *training* sites and give the mean of the
 chosen configuration's fold models; the linear model chooses its strength there and is fitted again.
 """
-# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -142,7 +142,7 @@ def _simple(scores: Mapping[str, Any]) -> list[str]:
 
 
 def _chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]]) -> Verdict:
-    helping = [one for name, one in verdicts.items() if one.word == "helps"]
+    helping = [one for one in verdicts.values() if one.word == "helps"]
     if helping:  # what is not simple helps only where it is a point above what is
         return max(helping, key=lambda one: (one.method not in SIMPLE, float(np.mean(scores[one.method]))))
     if not verdicts:

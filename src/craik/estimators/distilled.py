@@ -3,7 +3,8 @@
 The default is the vote over closed-form teachers (`craik.distill.closed_form`), and the same vote without privileged columns is
 always beside it: `report_`, `gain_`, and the sentence that `fit` prints when `verbose` is set.
 """
-# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
 
 from typing import Any, cast
 
@@ -17,6 +18,9 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from craik.arguments import check_not_negative, check_one_of
 from craik.distill.closed_form import VotedTeachers
 from craik.estimators.tables import Numbers
+
+Rows = tuple[Numbers, NDArray[Any]]
+"""What scikit-learn's checks give back."""
 
 RECIPES: dict[str, tuple[str, tuple[str, ...] | None]] = {
     "vote": ("linear", None),
@@ -127,7 +131,7 @@ class DistilledClassifier(ClassifierMixin, _Distilled):
         Raises:
             TypeError, ValueError: a table or settings that cannot be.
         """
-        x, y = cast(tuple[Numbers, NDArray[Any]], validate_data(self, X, y, dtype=np.float64, ensure_min_samples=10))
+        x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, ensure_min_samples=10))
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

@@ -1,5 +1,6 @@
 """`SkipForecaster`: a dynamics model that predicts the frames that are easy to predict (thesis chapter 2)."""
-# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
 
 from collections.abc import Sequence
 from typing import Any, cast

@@ -3,7 +3,8 @@
 A saved model is standardisation, then one or more linear models or networks of one hidden layer whose outputs are averaged:
 what `craik fit` keeps of every candidate but boosting.
 """
-# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
 
 import hashlib
 import json

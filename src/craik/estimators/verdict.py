@@ -6,7 +6,8 @@ within two points, and *harms* where the upper end is below 0; else one *cannot 
 one cannot tell unless all sites agree by more than two points. A point is a hundredth: of balanced accuracy, or of the pooled
 linear model's root mean squared error. What gains on that, but on no simple candidate, is held against the best of these.
 """
-# pyright: reportMissingTypeStubs=false  # scikit-learn and scipy have none
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
 
 import itertools
 from collections.abc import Mapping, Sequence

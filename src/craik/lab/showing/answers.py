@@ -38,6 +38,18 @@ def answer_page(facts: Mapping[str, Any]) -> str:
     dots = [(name, value, 50 + 50 * value / reach) for name, value in differences.items()]
     ends = (50 - 50 * 2 / reach, 100 * 2 / reach)
     absent = dict.fromkeys(
-        ("features", "held_out", "sites", "site_names", "votes", "privileged", "apart", "code", "classes", "differences")
+        (
+            "features",
+            "held_out",
+            "others",
+            "sites",
+            "site_names",
+            "votes",
+            "privileged",
+            "apart",
+            "code",
+            "classes",
+            "differences",
+        )
     )
     return render("answer.html.jinja", {**absent, **facts, "dots": dots, "ends": ends, "reach": reach, "kinds": KINDS})
