@@ -1,8 +1,8 @@
 """Makes the two tables of docs/own-data.md again: `python docs/tables/make.py`. Needs scikit-learn.
 
 wards.csv is made up: eight wards, six measurements that mean the same everywhere, and a priority code, which each ward gives by
-rules of its own. cells.csv is a part of scikit-learn's breast cancer table (UCI, 569 rows): what is measured of all cells, blurred,
-and of the worst cells, which a pathologist looked up later.
+rules of its own. cells.csv is a part of scikit-learn's breast cancer table (UCI, 569 rows): what is measured of all cells,
+blurred, and of the worst cells, which a pathologist looked up later.
 """
 
 import csv

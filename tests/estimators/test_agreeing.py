@@ -23,7 +23,7 @@ def routing():
 
 
 @pytest.mark.filterwarnings("ignore:fit() was given no groups")
-@parametrize_with_checks([AgreementClassifier(steps=60), AgreementRegressor(steps=60)])
+@parametrize_with_checks([AgreementClassifier(steps=25), AgreementRegressor(steps=25)])
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -5,7 +5,7 @@ from craik.estimators.answering import Question, agreement_answer, distill_answe
 from craik.estimators.fitting import Training
 from site_tables import shortcut
 
-QUICK = Training(hidden=4, steps=20, rows_per_site=30)
+QUICK = Training(hidden=4, steps=10, rows_per_site=20)
 TABLE = shortcut(sites=6, rows=40, strength=5.0, turned=3)
 COLUMNS = {**{f"x{j}": TABLE.x[:, j] for j in range(11)}, "ill": np.where(TABLE.y, "yes", "no")}
 WARDS = np.array([f"ward {site}" for site in TABLE.site])

@@ -7,16 +7,16 @@ from craik.estimators.fitting import Training
 from craik.estimators.tables import prepare
 from site_tables import regression, shortcut
 
-QUICK = Training(hidden=8, steps=40, rows_per_site=32)
+QUICK = Training(hidden=8, steps=15, rows_per_site=20)
 
 
 def test_a_shortcut_is_found_and_its_column_named():
-    table = shortcut(sites=6, rows=60, strength=5.0, turned=3)
-    found = compare(table.x, table.y, table.site, methods=("pooled linear", "screening", "AND-mask"), training=QUICK)
+    table = shortcut(sites=6, rows=40, strength=5.0, turned=3)
+    found = compare(table.x, table.y, table.site, methods=("screening",), training=QUICK)
     assert found.sites == tuple("012345")
-    assert set(found.scores) == {"pooled linear", "pooled network", "screening", "AND-mask"}
-    assert np.mean(found.scores["screening"]) > np.mean(found.scores["pooled network"]) + 10
-    assert found.verdict.word == "helps"
+    assert set(found.scores) == {"pooled linear", "pooled network", "screening"}
+    assert np.mean(found.scores["screening"]) > np.mean(found.scores["pooled network"]) + 5
+    assert (found.verdict.word, found.verdict.method) == ("helps", "screening")
     assert "x10" in found.audit.flagged
     assert found.verdict.sentence in str(found)
 
@@ -25,11 +25,11 @@ def test_without_a_shortcut_screening_is_the_pooled_network():
     table = shortcut(sites=6, rows=40, strength=0)
     found = compare(table.x, table.y, table.site, methods=("screening",), training=QUICK)
     assert found.scores["screening"] == found.scores["pooled network"]
-    assert found.verdict.word == "as good"
+    assert (found.verdict.word, found.verdict.gain) == ("as good", 0.0)
 
 
 def test_numbers_are_judged_by_the_linear_models_error():
-    table = regression(sites=6, rows=40)
+    table = regression(sites=3, rows=30)
     found = compare(table.x, table.y, table.site, methods=("AND-mask", "pooled boosting"), training=QUICK)
     assert set(found.scores["pooled linear"]) == {0.0}
     assert all(score < 100 for scores in found.scores.values() for score in scores)
