@@ -25,8 +25,9 @@ SENTENCE = "ask a table of your own: does it help, and which columns disagree"
 CODE = """from craik.agreement import Agreement, AndMask
 
 agreement = Agreement(model, AndMask(0.8))
-losses = loss(model(x), y)          # one for each row
-agreement.backward(losses, site)    # in the place of losses.mean().backward()
+losses = loss(model(x), y)        # one for each row
+optimizer.zero_grad()
+agreement.backward(losses, site)  # for losses.mean().backward()
 optimizer.step()"""
 
 
@@ -121,7 +122,11 @@ def _ask(options: argparse.Namespace) -> tuple[Answer, dict[str, Any]]:
     else:
         known = [name for pattern in options.privileged or () for name in _matching(pattern, columns, options.target)]
         answer = distill_answer(columns, known, question)
-    facts = {**answer.facts, "command": _command(options), "code": CODE if options.kind == "agreement" else None}
+    facts: dict[str, Any] = {
+        **answer.facts,
+        "command": _command(options),
+        "code": CODE if options.kind == "agreement" else None,
+    }
     facts["notes"] = [f"Budget: {options.budget:g} minutes, split evenly over the candidates.", *facts["notes"]]
     answer = type(answer)(answer.facts, answer.verdict, _with_digest(answer, digest(options.file)))
     return answer, facts
