@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # what an editor completes; at run time the listing of the fo
     from craik import arguments as arguments
     from craik import distill as distill
     from craik import environments as environments
+    from craik import estimators as estimators
     from craik import experiments as experiments
     from craik import lab as lab
     from craik import losses as losses

@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import NoReturn
 
-from craik.cli import bench, coinrun, list, report, run, verify  # noqa: A004  # commands are named as they are typed
+from craik.cli import bench, coinrun, fit, list, predict, report, run, verify  # noqa: A004  # commands are named as they are typed
 from craik.cli.answers import complain
 from craik.cli.options import shared
 from craik.lab.errors import UsageError, suggestion
@@ -31,6 +31,8 @@ COMMANDS: dict[str, ModuleType] = {
     "verify": verify,
     "bench": bench,
     "coinrun": coinrun,
+    "fit": fit,
+    "predict": predict,
 }
 """By name, each with its sentence, its options and what it does with them and with the words that are none."""
 

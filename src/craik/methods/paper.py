@@ -30,8 +30,8 @@ def papers(field: str) -> dict[str, Paper]:
     Args:
         field: a folder of `craik.methods`, for example "environments".
 
-    >>> list(papers("environments"))[0]
-    'irm'
+    >>> "irm" in papers("environments")
+    True
     """
     package = import_module(f"craik.methods.{field}")
     names = [module.name for module in iter_modules(package.__path__)]

@@ -5,4 +5,6 @@ from craik.methods.environments.iga import iga_penalty as iga_penalty
 from craik.methods.environments.irm import irm_penalty as irm_penalty
 from craik.methods.environments.pcgrad import pcgrad as pcgrad
 from craik.methods.environments.pcgrad import pcgrad_gradients as pcgrad_gradients
+from craik.methods.environments.screening import Screened as Screened
+from craik.methods.environments.screening import screen as screen
 from craik.methods.environments.vrex import vrex_penalty as vrex_penalty

@@ -1,0 +1,327 @@
+"""Vote over closed-form teachers: privileged columns of a small table put to use in milliseconds, or found to be of none.
+
+Ours, past the thesis: it is not LDT, and no gradient is involved. A *teacher* is a recipe that uses privileged columns x* in
+training and yields a predictor of x alone, for a path of strengths; cross-validation decides which recipe and how strong.
+Recipes fit structure by supervision on x* (what lies between x and y, which inputs matter); validation chooses among them.
+
+    R      ridge
+    V, V1  ridge on x_j |b_j|^p, p = 1/2 and 1, b from a ridge of its own: adaptive, without privileged data
+    C      x -> x*_1 -> ... -> x*_T -> y, each a ridge, composed (LUPTS with a strength; Karlsson et al. 2022)
+    S      ridge on soft targets m(x*_T) (generalised distillation; Lopez-Paz et al. 2016)
+    U, U1  as V, with the chain's weights for b: privileged data set the penalties
+    B      kernels: f: x -> x* and g: x* -> y fitted apart; g(f(x)) (the independent concept bottleneck; Koh et al. 2020)
+
+The vote: rows are weighted at random 200 times (Bayesian bootstrap); a candidate's weight is the share of times in which its
+cross-validated error is the least. Privileged candidates carry a handicap, so that columns of noise gain nothing.
+Index conventions: i a row of n, k a candidate, l a strength of L.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from craik.arguments import check_not_negative, check_one_of, check_whole
+
+Numbers = NDArray[np.float64]
+
+STRENGTHS = 10.0 ** np.linspace(-1, 5, 13)
+KERNEL_STRENGTHS = 10.0 ** np.linspace(-4, 2, 10)
+FIRST = 10.0
+"""Strength of fits that only set another's penalties or targets."""
+
+PRIVILEGED = frozenset({"C", "S", "U", "U1", "B"})
+"""Recipes that need privileged columns."""
+
+
+class Recipes(NamedTuple):
+    """Predictions of rows by every recipe's path of strengths; linear ones also as weights.
+
+    Attributes:
+        predicted: by recipe, (L, rows, K).
+        weights: by recipe, (L, J, K) for standardised inputs; empty for kernels.
+    """
+
+    predicted: Mapping[str, Numbers]
+    weights: Mapping[str, Numbers]
+
+
+@dataclass
+class VotedTeachers:
+    """The vote. Inputs and targets are standardised inside, by the training rows.
+
+    Args:
+        teachers: "linear" recipes give one linear predictor; "kernel" ones (R, S and B with a linear and a Gaussian kernel)
+            cost n^3 and see what is not linear.
+        handicap: c; privileged candidates' errors grow by c sigma^2 / n.
+        only: names of the recipes that may be voted for; None for all.
+        resamplings: of the rows.
+        random_state: seed of folds and resamplings.
+
+    Attributes:
+        votes_: weight by recipe, summed over strengths; they add up to 1.
+        report_: cross-validated share of variance explained: of each recipe at its best strength, of the vote ("vote"), and of
+            the vote without privileged data ("without privileged").
+        gain_: the vote's gain over the vote without privileged data in that unit, and twice its standard error over rows.
+        coef_, intercept_: of linear teachers, (K, J) and (K,), in the units of the inputs and targets.
+
+    Raises:
+        TypeError, ValueError: settings that cannot be.
+    """
+
+    teachers: Literal["linear", "kernel"] = "linear"
+    handicap: float = 1.0
+    only: Sequence[str] | None = None
+    resamplings: int = 200
+    random_state: int = 0
+    votes_: dict[str, float] = field(default_factory=dict, init=False)
+    report_: dict[str, float] = field(default_factory=dict, init=False)
+    gain_: tuple[float, float] = field(default=(0.0, 0.0), init=False)
+
+    def __post_init__(self) -> None:
+        check_one_of("teachers", self.teachers, ("linear", "kernel"))
+        check_not_negative("handicap", self.handicap)
+        check_whole("resamplings", self.resamplings, 1)
+        for name in self.only or ():
+            check_one_of("only", name, ("R", "V", "V1", "C", "S", "U", "U1", "B"))
+
+    def fit(self, x: ArrayLike, y: ArrayLike, privileged: ArrayLike | None = None) -> "VotedTeachers":
+        """Choose among teachers.
+
+        Args:
+            x: (n, J) inputs.
+            y: (n,) or (n, K) targets: numbers, or classes as columns of 0 and 1.
+            privileged: (n, Q) columns known in training only, or (n, T, Q) of T steps in time; None for none.
+
+        Raises:
+            ValueError: fewer than ten rows, tables of different lengths, or numbers that are not finite.
+        """
+        inputs, targets, steps = _checked(x, y, privileged)
+        random = np.random.default_rng(self.random_state)
+        splits = 3 if self.teachers == "linear" else 1
+        outside = _cross_fitted(self._recipes, inputs, targets, steps, splits, random)
+        names = [(name, strength) for name, paths in outside.items() for strength in range(len(paths))]
+        predictions = np.concatenate(list(outside.values()))  # (candidates, n, K), standardised
+        wanted = _Standard(targets).applied(targets)
+        errors = ((predictions - wanted) ** 2).sum(2)
+        taught = np.array([name in PRIVILEGED for name, _ in names])
+        shares = self._vote(errors, taught, random)
+        plain = self._vote(errors[~taught], taught[~taught], random) if taught.any() and not taught.all() else None
+        self._fit_all(inputs, targets, steps, names, shares)
+        self._say(names, shares, plain, taught, predictions, wanted, errors)
+        return self
+
+    def predict(self, x: ArrayLike) -> Numbers:
+        """Return (n, K) predictions from inputs alone.
+
+        Raises:
+            ValueError: another number of columns.
+        """
+        inputs = np.asarray(x, dtype=np.float64)
+        if inputs.ndim != 2 or inputs.shape[1] != self._columns:
+            raise ValueError(
+                f"Inputs should have the {self._columns} columns trained on. Found shape {inputs.shape}. "
+                "Privileged columns are not needed to predict."
+            )
+        if self.teachers == "linear":
+            return inputs @ self.coef_.T + self.intercept_
+        x, y, steps = self._kept
+        standard = _Standard(y)
+        found = self._recipes(_Standard(x).applied(x), standard.applied(y), steps, _Standard(x).applied(inputs)).predicted
+        mean = sum(share * found[name][strength] for (name, strength), share in self._shares.items())
+        return np.asarray(mean) * standard.spread + standard.mean
+
+    def _recipes(self, x: Numbers, y: Numbers, steps: list[Numbers], new: Numbers) -> Recipes:
+        teach = linear_recipes if self.teachers == "linear" else kernel_recipes
+        found = teach(x, y, steps, new)
+        if self.only is None:
+            return found
+        kept = [name for name in found.predicted if name in self.only]
+        if not kept:
+            raise ValueError(f"Some recipe should be left. Found none of {list(self.only)}: privileged columns are missing.")
+        return Recipes({name: found.predicted[name] for name in kept}, {n: w for n, w in found.weights.items() if n in kept})
+
+    def _vote(self, errors: Numbers, taught: NDArray[np.bool_], random: np.random.Generator) -> Numbers:
+        """Return each candidate's share of wins over resampled rows."""
+        weights = random.exponential(size=(self.resamplings, errors.shape[1]))
+        weights /= weights.sum(1, keepdims=True)
+        noise = errors.mean(1).min()  # sigma^2, by the best candidate's error
+        scores = weights @ errors.T + taught * self.handicap * noise / errors.shape[1]
+        return np.bincount(scores.argmin(1), minlength=len(errors)) / self.resamplings
+
+    def _fit_all(self, x: Numbers, y: Numbers, steps: list[Numbers], names: list[tuple[str, int]], shares: Numbers) -> None:
+        self._columns = x.shape[1]
+        self._shares = {name: float(share) for name, share in zip(names, shares, strict=True) if share > 0}
+        self.votes_ = {}
+        for (name, _), share in self._shares.items():
+            self.votes_[name] = self.votes_.get(name, 0.0) + share
+        if self.teachers == "kernel":
+            self._kept = (x, y, steps)
+            return
+        inputs, targets = _Standard(x), _Standard(y)
+        weights = self._recipes(inputs.applied(x), targets.applied(y), steps, x[:1]).weights
+        mean = np.asarray(sum(share * weights[name][strength] for (name, strength), share in self._shares.items()))
+        self.coef_ = (mean / inputs.spread[:, None] * targets.spread).T
+        self.intercept_ = targets.mean - self.coef_ @ inputs.mean
+
+    def _say(
+        self,
+        names: list[tuple[str, int]],
+        shares: Numbers,
+        plain: Numbers | None,
+        taught: NDArray[np.bool_],
+        predictions: Numbers,
+        wanted: Numbers,
+        errors: Numbers,
+    ) -> None:
+        total = (wanted**2).sum(1).mean()
+        best: dict[str, float] = {}
+        for (name, _), error in zip(names, errors, strict=True):
+            best[name] = max(best.get(name, -np.inf), 1 - float(error.mean() / total))
+        vote = ((np.tensordot(shares, predictions, 1) - wanted) ** 2).sum(1)
+        self.report_ = {**best, "vote": 1 - float(vote.mean() / total)}
+        if plain is not None:
+            beside = ((np.tensordot(plain, predictions[~taught], 1) - wanted) ** 2).sum(1)
+            gains = (beside - vote) / total
+            self.report_["without privileged"] = 1 - float(beside.mean() / total)
+            self.gain_ = float(gains.mean()), 2 * float(gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
+class _Standard:
+    """Means and spreads of rows; a constant column has spread 1."""
+
+    def __init__(self, rows: Numbers) -> None:
+        self.mean = rows.mean(0)
+        spread = rows.std(0)
+        self.spread = np.where(spread > 1e-12 * np.maximum(np.abs(self.mean), 1e-30), spread, 1.0)
+
+    def applied(self, rows: Numbers) -> Numbers:
+        return (rows - self.mean) / self.spread
+
+
+def _checked(x: ArrayLike, y: ArrayLike, privileged: ArrayLike | None) -> tuple[Numbers, Numbers, list[Numbers]]:
+    inputs, targets = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    targets = targets[:, None] if targets.ndim == 1 else targets
+    known = None if privileged is None else np.asarray(privileged, dtype=np.float64)
+    steps = [] if known is None else [known] if known.ndim == 2 else list(known.transpose(1, 0, 2)) if known.ndim == 3 else None
+    if inputs.ndim != 2 or targets.ndim != 2 or steps is None:
+        raise ValueError("Inputs should have the shape (n, J), targets (n,) or (n, K), privileged columns (n, Q) or (n, T, Q).")
+    lengths = {len(inputs), len(targets), *map(len, steps)}
+    if len(lengths) > 1:
+        raise ValueError(f"Inputs, targets and privileged columns should have as many rows. Found {sorted(lengths)}.")
+    if len(inputs) < 10:
+        raise ValueError(f"Cross-validation in five parts needs ten rows at least. Found {len(inputs)}.")
+    if not all(np.isfinite(table).all() for table in (inputs, targets, *steps)):
+        raise ValueError("Numbers should be finite. Found NaN or infinity. Fill in what is missing, or leave those rows out.")
+    return inputs, targets, steps
+
+
+Teach = Callable[[Numbers, Numbers, list[Numbers], Numbers], Recipes]
+"""From standardised inputs and targets, privileged steps and new standardised inputs to what each recipe predicts of these."""
+
+
+def _cross_fitted(
+    teach: Teach, x: Numbers, y: Numbers, steps: list[Numbers], splits: int, random: np.random.Generator
+) -> dict[str, Numbers]:
+    """Return each row's predictions by fits without it, (L, n, K) a recipe, in units of all rows' standardised targets."""
+    total = _Standard(y)
+    found: dict[str, Numbers] = {}
+    for _ in range(splits):
+        for part in np.array_split(random.permutation(len(x)), 5):
+            kept = np.setdiff1d(np.arange(len(x)), part)
+            inputs, targets = _Standard(x[kept]), _Standard(y[kept])
+            new = inputs.applied(x[part])
+            recipes = teach(inputs.applied(x[kept]), targets.applied(y[kept]), [step[kept] for step in steps], new)
+            for name, predicted in recipes.predicted.items():
+                ours = found.setdefault(name, np.zeros((len(predicted), *y.shape)))
+                ours[:, part] += (predicted * targets.spread + targets.mean - total.mean) / total.spread / splits
+    return found
+
+
+def linear_recipes(x: Numbers, y: Numbers, steps: list[Numbers], new: Numbers) -> Recipes:
+    """Fit the linear recipes."""
+    first = np.array([FIRST])
+    own = ridge_path(x, y, first)[0]
+    weights = {"R": ridge_path(x, y), "V": _weighted_path(x, y, own, 0.5), "V1": _weighted_path(x, y, own, 1.0)}
+    if steps:
+        stages = [x, *(_Standard(step).applied(step) for step in steps), y]
+        soft = stages[-2] @ ridge_path(stages[-2], y, first)[0]
+        between = _chain(stages, first)[0]
+        weights |= {"C": _chain(stages, STRENGTHS), "S": ridge_path(x, soft)}
+        weights |= {"U": _weighted_path(x, y, between, 0.5), "U1": _weighted_path(x, y, between, 1.0)}
+    return Recipes({name: new @ path for name, path in weights.items()}, weights)
+
+
+def ridge_path(x: Numbers, y: Numbers, strengths: Numbers = STRENGTHS) -> Numbers:
+    """Return (X'X + lambda)^-1 X'y for each strength, (L, J, K), from one decomposition."""
+    left, sizes, right = np.linalg.svd(x, full_matrices=False)
+    shrunk = sizes / (sizes**2 + strengths[:, None])  # (L, rank)
+    return right.T @ (shrunk[:, :, None] * (left.T @ y))
+
+
+def _chain(stages: list[Numbers], strengths: Numbers) -> Numbers:
+    path = ridge_path(stages[0], stages[1], strengths)
+    for before, after in pairwise(stages[1:]):
+        path = path @ ridge_path(before, after, strengths)
+    return path
+
+
+def _weighted_path(x: Numbers, y: Numbers, b: Numbers, power: float) -> Numbers:
+    """Ridge on x_j D_j, D_j = (|b_j| / max |b| + .001)^p, as weights of x."""
+    size = np.linalg.norm(b, axis=1)
+    scale = (size / max(float(size.max()), 1e-300) + 1e-3) ** power
+    return scale[:, None] * ridge_path(x * scale, y)
+
+
+def kernel_recipes(x: Numbers, y: Numbers, steps: list[Numbers], new: Numbers) -> Recipes:
+    """Fit the kernel recipes: R and S on x, B through x*; each with a linear and a Gaussian kernel for the last stage."""
+    found: dict[str, list[Numbers]] = {"R": []}
+    seen = np.concatenate([_Standard(step).applied(step) for step in steps], 1) if steps else None
+    soft = _leave_one_out(seen, y, seen)[0] if seen is not None else None
+    between, between_new = (None, None) if seen is None else _leave_one_out(x, seen, new)
+    for kernel in (_linear, _gaussian):
+        found["R"].append(_kernel_path(kernel, x, y, new))
+        if seen is not None and soft is not None and between_new is not None and between is not None:
+            found.setdefault("S", []).append(_kernel_path(kernel, x, soft, new))
+            found.setdefault("B", []).append(_kernel_path(kernel, seen, y, between_new))
+    return Recipes({name: np.concatenate(paths) for name, paths in found.items()}, {})
+
+
+Kernel = Callable[[Numbers, Numbers, Numbers], Numbers]
+
+
+def _linear(a: Numbers, b: Numbers, of: Numbers) -> Numbers:
+    return a @ b.T / of.shape[1]
+
+
+def _gaussian(a: Numbers, b: Numbers, of: Numbers) -> Numbers:
+    """With the median distance of the training rows for its width."""
+    return np.exp(-_squared(a, b) / max(float(np.median(_squared(of, of))), 1e-12))
+
+
+def _squared(a: Numbers, b: Numbers) -> Numbers:
+    return np.maximum((a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T, 0.0)
+
+
+def _kernel_path(kernel: Kernel, x: Numbers, y: Numbers, new: Numbers) -> Numbers:
+    values, vectors = np.linalg.eigh(kernel(x, x, x))
+    inverse = 1 / (np.maximum(values, 0) + KERNEL_STRENGTHS[:, None])
+    return kernel(new, x, x) @ (vectors @ (inverse[:, :, None] * (vectors.T @ y)))
+
+
+def _leave_one_out(x: Numbers, y: Numbers, new: Numbers) -> tuple[Numbers, Numbers]:
+    """Kernel ridge, kernel and strength by the closed-form leave-one-out error; predictions of its rows and of new ones."""
+    best: tuple[float, Any] = (np.inf, None)
+    for kernel in (_linear, _gaussian):
+        values, vectors = np.linalg.eigh(kernel(x, x, x))
+        for strength in KERNEL_STRENGTHS:
+            hat = (vectors * (np.maximum(values, 0) / (np.maximum(values, 0) + strength))) @ vectors.T
+            error = float((((y - hat @ y) / (1 - np.minimum(np.diag(hat), 1 - 1e-9))[:, None]) ** 2).mean())
+            if error < best[0]:
+                best = error, (kernel, strength, values, vectors)
+    kernel, strength, values, vectors = best[1]
+    dual = vectors @ ((vectors.T @ y) / (np.maximum(values, 0) + strength)[:, None])
+    return kernel(x, x, x) @ dual, kernel(new, x, x) @ dual

@@ -1,0 +1,295 @@
+"""`AgreementClassifier` and `AgreementRegressor`: scikit-learn's `fit` and `predict`, with sites that must agree.
+
+Metadata routing takes the sites through pipelines and searches; without it scikit-learn gives `groups` to the splitter only,
+and `fit` would train on the pool without a word. So `fit` without groups warns, and says the two lines to write:
+
+>>> import sklearn
+>>> sklearn.set_config(enable_metadata_routing=True)
+>>> model = AgreementClassifier().set_fit_request(groups=True)
+>>> sklearn.set_config(enable_metadata_routing=False)  # as it was
+"""
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
+
+import warnings
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,  # pyright: ignore[reportPrivateUsage]  # the one check there is of weights
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from craik.estimators.disagreement import audit
+from craik.estimators.fitting import (
+    Configuration,
+    Sites,
+    Task,
+    Trained,
+    Training,
+    check_configuration,
+    fit,
+    outputs,
+    site_gradients,
+)
+from craik.estimators.tables import Numbers, Scaling, Table, is_missing, one_dimensional, pooled
+
+Rows = tuple[Numbers, NDArray[Any]]
+"""What scikit-learn's checks give back."""
+
+FEW = 1000
+"""Rows below which `hidden="auto"` is a linear model."""
+
+NO_GROUPS = """fit() was given no groups: this is one pool, and the mean of all rows decides. Pass the site of each row.
+In cross_validate, GridSearchCV and pipelines write
+    sklearn.set_config(enable_metadata_routing=True)
+    estimator.set_fit_request(groups=True)
+and give params={"groups": groups}; else the groups reach the splitter only."""
+
+
+class _Agreeing(BaseEstimator):
+    """What classifier and regressor share."""
+
+    _task: Task
+
+    def __init__(  # scikit-learn: a constructor takes anything, fit refuses it
+        self,
+        *,
+        hidden: Any = "auto",  # noqa: ANN401
+        threshold: Any = (0.8, 1.0),  # noqa: ANN401
+        learning_rate: Any = 0.03,  # noqa: ANN401
+        weight_decay: Any = 0.1,  # noqa: ANN401
+        steps: Any = 120,  # noqa: ANN401
+        early_stopping: Any = True,  # noqa: ANN401
+        batch_size: Any = None,  # noqa: ANN401
+        audit_features: Any = True,  # noqa: ANN401
+        random_state: Any = None,  # noqa: ANN401
+        device: Any = "cpu",  # noqa: ANN401
+        verbose: Any = 0,  # noqa: ANN401
+    ) -> None:
+        self.hidden = hidden
+        self.threshold = threshold
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.steps = steps
+        self.early_stopping = early_stopping
+        self.batch_size = batch_size
+        self.audit_features = audit_features
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def _fit(self, x: Numbers, codes: Numbers, groups: Any, sample_weight: Any) -> None:  # noqa: ANN401
+        random = check_random_state(self.random_state)
+        generator = torch.Generator().manual_seed(int(random.randint(2**31 - 1)))
+        weights = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
+        used = weights > 0
+        site, self.sites_ = self._sites(groups, len(x))
+        order = np.argsort(site, kind="stable")
+        order = order[used[order]]  # a row of no weight is no row
+        table = self._table(x[order], codes[order], site[order])
+        self._scaling = Scaling.of(table.x, weights[order])
+        y = table.y
+        self._target = Scaling.of(y, weights[order]) if self._task == "regression" else None
+        if self._target is not None:
+            y = self._target.applied(y)
+        doubles = [torch.tensor(values, device=self.device) for values in (self._scaling.applied(table.x), y, weights[order])]
+        sites = Sites(doubles[0], doubles[1], table.sizes, doubles[2], self._task)
+        trained, members = self._train(sites, generator)
+        self._keep(trained, members, sites, table)
+
+    def _sites(self, groups: Any, rows: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:  # noqa: ANN401
+        if groups is None:
+            warnings.warn(NO_GROUPS, UserWarning, stacklevel=4)
+            return np.zeros(rows, dtype=np.int64), ("(all)",)
+        labels = one_dimensional("groups", groups, rows)
+        names = np.array(
+            ["(missing)" if gone else str(label) for label, gone in zip(labels, is_missing(labels), strict=True)], dtype=object
+        )
+        names, notes = pooled(names)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=4)
+        found, site = np.unique(names.astype(str), return_inverse=True)
+        return site.astype(np.int64), tuple(found.tolist())
+
+    def _table(self, x: Numbers, codes: Numbers, site: NDArray[np.int64]) -> Table:
+        present, site = np.unique(site, return_inverse=True)
+        self.sites_ = tuple(self.sites_[e] for e in present)
+        names = tuple(getattr(self, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])]))
+        classes = None if self._task == "regression" else tuple(range(codes.shape[1]))
+        every = np.ones(len(self.sites_), dtype=bool)
+        return Table(x, names, codes, classes, site.astype(np.int64), self.sites_, every, ())
+
+    def _train(self, sites: Sites, generator: torch.Generator) -> tuple[Trained, NDArray[np.int64]]:
+        """Return the stack and the members to average: the fold models of the best threshold."""
+        thresholds: list[Any] = [self.threshold] if isinstance(self.threshold, Real) else list(self.threshold)
+        count = len(sites.sizes)
+        if count == 1:
+            thresholds = [0.0]
+        folds = min(3, count) if count > 2 and self.early_stopping else 0
+        own = torch.ones(max(1, folds), count, dtype=torch.bool, device=self.device)
+        for fold, part in enumerate(torch.randperm(count, generator=generator).tensor_split(max(1, folds)) if folds else ()):
+            own[fold, part.to(self.device)] = False
+        if not folds:
+            thresholds = [max(thresholds)]
+        configurations = [Configuration(self.learning_rate, self.weight_decay, threshold) for threshold in thresholds]
+        for configuration in configurations:
+            check_configuration(configuration)
+        hidden = self.hidden if self.hidden != "auto" else (0 if len(sites.x) < FEW else 32)
+        training = Training(hidden, self.steps, self.batch_size, patience=6 if folds else None)
+        trained = fit(
+            sites,
+            configurations * len(own),
+            own.repeat_interleave(len(configurations), 0),
+            training,
+            generator,
+            self._told if self.verbose else None,
+        )
+        losses = trained.losses.view(len(own), -1).mean(0)
+        best = int(losses.argmin())
+        self.threshold_ = thresholds[best]
+        self._held = (~own).cpu().numpy() if folds else np.ones((1, count), dtype=bool)
+        return trained, np.arange(len(own)) * len(configurations) + best
+
+    def _told(self, step: int, loss: float) -> None:
+        print(f"step {step} of {self.steps}: loss at held-out sites {loss:.4f}")
+
+    def _keep(self, trained: Trained, members: NDArray[np.int64], sites: Sites, table: Table) -> None:
+        chosen = {name: values[torch.tensor(members, device=values.device)] for name, values in trained.params.items()}
+        self.weights_ = {name: values.cpu().numpy() for name, values in chosen.items()}
+        self.history_ = trained.history[:, members].mean(1).cpu().numpy()
+        self.n_iter_ = int(trained.steps[members].max())
+        self.agreement_ = _agreement(site_gradients(chosen, sites), table.names)
+        self.score_by_group_ = self._scores(outputs(chosen, sites.x).cpu().numpy(), table)
+        asked = self.audit_features and len(table.sites) > 1
+        found = audit(table, permutations=50) if asked else None
+        self.disagreeing_features_ = [] if found is None else [one for one in found.features if one.flagged or one.screened]
+        if "2.weight" not in self.weights_:  # a mean of linear models is one linear model, here in the units of X and y
+            weight, bias = self.weights_["0.weight"].mean(0), self.weights_["0.bias"].mean(0)
+            spread = 1.0 if self._target is None else self._target.spread[:, None]
+            self.coef_ = spread * weight / self._scaling.spread
+            offset = bias if self._target is None else bias * self._target.spread + self._target.mean
+            self.intercept_ = offset - self.coef_ @ self._scaling.mean
+
+    def _scores(self, z: Numbers, table: Table) -> dict[str, float]:
+        """Of each site by the fold models that had not seen it."""
+        scores: dict[str, float] = {}
+        for e, name in enumerate(table.sites):
+            rows = table.site == e
+            prediction = z[self._held[:, e]][:, rows].mean(0)
+            if self._task == "classification":
+                scores[name] = float(accuracy_score(table.y[rows].argmax(1), prediction.argmax(1)))
+            elif rows.sum() > 1:
+                assert self._target is not None
+                scores[name] = float(r2_score(self._target.applied(table.y[rows])[:, 0], prediction[:, 0]))
+        return scores
+
+    def _outputs(self, X: Any) -> Numbers:  # noqa: ANN401, N803
+        """(n, K) the members' mean, in numpy."""
+        check_is_fitted(self)
+        x = self._scaling.applied(cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64)))
+        w = self.weights_
+        total = np.zeros((len(x), w["0.bias"].shape[1] if "2.bias" not in w else w["2.bias"].shape[1]))
+        for m in range(len(w["0.bias"])):
+            z = x @ w["0.weight"][m].T + w["0.bias"][m]
+            total += z if "2.weight" not in w else np.maximum(z, 0) @ w["2.weight"][m].T + w["2.bias"][m]
+        return total / len(w["0.bias"])
+
+
+def _agreement(gradients: dict[str, torch.Tensor], names: Sequence[str]) -> dict[str, Any]:
+    """Share of sites' signs that agree, |sum of signs| / E, by input feature and by parameter, at the end of training."""
+    shares = {name: gradient.sign().mean(0).abs().mean(0).cpu().numpy() for name, gradient in gradients.items()}
+    return {"features": dict(zip(names, shares["0.weight"].mean(0).tolist(), strict=True)), "parameters": shares}
+
+
+class AgreementClassifier(ClassifierMixin, _Agreeing):
+    """A linear model or a small network that learns what the sites agree on (the AND-mask, thesis section 3.2.3).
+
+    Rules of sites need all sites at once, so there is no `partial_fit`.
+
+    Args:
+        hidden: units of one hidden layer; 0 for a linear model; "auto": linear below 1,000 rows, else 32.
+        threshold: of the AND-mask; of several, the one with the least loss at held-out sites.
+        learning_rate: of Adam.
+        weight_decay: decoupled.
+        steps: at most.
+        early_stopping: on held-out sites, three folds of them, whose models are averaged. From three sites on.
+        batch_size: rows of each site in a step; None for all.
+        audit_features: fill `disagreeing_features_` (`craik.estimators.disagreement`).
+        random_state: of folds, initial weights and batches.
+        device: where to train; prediction is numpy's.
+        verbose: above 0: progress.
+
+    Attributes:
+        classes_: labels.
+        sites_: labels of the sites, small ones pooled.
+        threshold_: the one chosen.
+        score_by_group_: accuracy at each site of the models that had not seen it.
+        agreement_: {"features": {name: share}, "parameters": {name: array}} of signs that agree.
+        disagreeing_features_: the flagged `Feature`s.
+        history_: mean loss at held-out sites, look by look.
+        coef_, intercept_: of a linear model, in the units of X; (K, J) and (K,).
+    """
+
+    _task = "classification"
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "AgreementClassifier":  # noqa: ANN401, N803
+        """Train on rows, their classes and their sites.
+
+        Raises:
+            TypeError, ValueError: a table, settings or groups that cannot be.
+        """
+        x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2))
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"A classifier needs more than one class. Found one class, {self.classes_[0]!r}.")
+        self._fit(x, np.eye(len(self.classes_))[index], groups, sample_weight)
+        return self
+
+    def decision_function(self, X: Any) -> Numbers:  # noqa: ANN401, N803
+        """Return (n, K) logits, or for two classes (n,) of the second over the first."""
+        z = self._outputs(X)
+        return z[:, 1] - z[:, 0] if len(self.classes_) == 2 else z
+
+    def predict_proba(self, X: Any) -> Numbers:  # noqa: ANN401, N803
+        """Return (n, K) probabilities."""
+        return softmax(self._outputs(X), axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401, N803
+        """Return (n,) labels."""
+        index = self._outputs(X).argmax(1)
+        return self.classes_[index]
+
+
+class AgreementRegressor(RegressorMixin, _Agreeing):
+    """As `AgreementClassifier`, for numbers: squared error; `score_by_group_` is R2."""
+
+    _task = "regression"
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "AgreementRegressor":  # noqa: ANN401, N803
+        """Train on rows, their numbers and their sites.
+
+        Raises:
+            TypeError, ValueError: a table, settings or groups that cannot be.
+        """
+        x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2))
+        self._fit(x, column_or_1d(y, dtype=np.float64)[:, None], groups, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Numbers:  # noqa: ANN401, N803
+        """Return (n,) numbers."""
+        z = self._outputs(X)
+        assert self._target is not None
+        return z[:, 0] * self._target.spread[0] + self._target.mean[0]

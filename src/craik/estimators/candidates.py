@@ -1,0 +1,215 @@
+"""What is compared on a table: each candidate trains on all sites but one and predicts that one, its settings chosen inside.
+
+Six configurations each (boosting has one). Networks choose by the loss on held-out *training* sites and give the mean of the
+chosen configuration's fold models; the linear model chooses its strength there and is fitted again.
+"""
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from torch import Tensor
+
+from craik.estimators.disagreement import screened_columns
+from craik.estimators.fitting import Configuration, Sites, Training, fit, outputs
+from craik.estimators.tables import Numbers, Scaling, Table
+from craik.params import Params
+
+RATES, DECAYS, STRENGTHS = (0.003, 0.01, 0.03), (0.03, 0.3), (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+THRESHOLDS = (0.8, 1.0)
+AVERAGING = tuple(Configuration(rate, decay) for rate in RATES for decay in DECAYS)
+MASKED = tuple(Configuration(rate, 0.1, threshold) for rate in RATES for threshold in THRESHOLDS)
+"""The networks' configurations: as many for the mean as for the AND-mask."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A table with one site held out; numbers are standardised by the other rows.
+
+    Args:
+        table: all of it.
+        out: the site held out; -1 for none, where a model is fitted to keep.
+        training: of the networks.
+        seed: of the inner folds, the initial weights and the batches.
+    """
+
+    table: Table
+    out: int
+    training: Training
+    seed: int = 0
+
+    @cached_property
+    def trained_on(self) -> NDArray[np.bool_]:
+        """(n,) True for the rows of the other sites."""
+        return self.table.site != self.out
+
+    @cached_property
+    def x(self) -> Numbers:
+        """(n, J)."""
+        return Scaling.of(self.table.x[self.trained_on]).applied(self.table.x)
+
+    @cached_property
+    def target_scaling(self) -> Scaling | None:
+        """Of a regression's target."""
+        return Scaling.of(self.table.y[self.trained_on]) if self.table.classes is None else None
+
+    @cached_property
+    def y(self) -> Numbers:
+        """(n, K)."""
+        return self.table.y if self.target_scaling is None else self.target_scaling.applied(self.table.y)
+
+    @cached_property
+    def weights(self) -> Numbers:
+        """(n,) with which the classes weigh the same, as they do in balanced accuracy."""
+        if self.table.classes is None:
+            return np.ones(len(self.y))
+        counts = self.y[self.trained_on].sum(0)
+        return self.y @ (counts.sum() / (len(counts) * np.maximum(counts, 1)))
+
+    @cached_property
+    def inner(self) -> NDArray[np.bool_]:
+        """(F, E) True where an inner fold trains on a site; F = 3, fewer with fewer sites."""
+        sites = np.flatnonzero(np.arange(len(self.table.sites)) != self.out)
+        own = np.ones((max(1, min(3, len(sites))), len(self.table.sites)), dtype=bool)
+        own[:, np.arange(len(self.table.sites)) == self.out] = False
+        if len(sites) > 1:
+            shuffled = np.random.default_rng([self.seed, self.out + 1]).permutation(sites)
+            for fold, part in enumerate(np.array_split(shuffled, len(own))):
+                own[fold, part] = False
+        return own
+
+    @cached_property
+    def dropped(self) -> NDArray[np.bool_]:
+        """(J,) True for the columns that screening leaves out, by the other sites' rows alone."""
+        if len(self.table.sites) < 3:
+            return np.zeros(self.x.shape[1], dtype=bool)
+        return ~screened_columns(self.x, self.y, self.table, self.trained_on).keep.numpy()
+
+    def shown(self, prediction: Numbers) -> Numbers:
+        """Return predictions on the held-out rows as classes' probabilities, or in the target's unit."""
+        scaling = self.target_scaling
+        return prediction if scaling is None else prediction * scaling.spread + scaling.mean
+
+    @cached_property
+    def pooled(self) -> Numbers:
+        """The pooled network's prediction; screening's too, where it drops nothing."""
+        return self.network(AVERAGING)
+
+    def network(self, configurations: tuple[Configuration, ...], dropped: NDArray[np.bool_] | None = None) -> Numbers:
+        """Return what the chosen configuration's fold models predict of the held-out rows, averaged."""
+        params, x = self.trained(configurations, dropped)
+        z = outputs(params, x[torch.tensor(~self.trained_on)])
+        mean = (z.softmax(-1) if self.table.classes is not None else z).mean(0)
+        return self.shown(mean.double().numpy())
+
+    def trained(
+        self, configurations: tuple[Configuration, ...], dropped: NDArray[np.bool_] | None = None
+    ) -> tuple[Params, Tensor]:
+        """Train a stack of configurations and inner folds; return the best one's fold models, and all rows as they saw them."""
+        x = self.x if dropped is None else np.where(dropped, 0.0, self.x)
+        sites = self.table.sites_of(x, self.y, self.weights)
+        # The held-out site must not stop anybody: for the loop the table ends where the training sites do.
+        kept = [e for e in range(len(sites.sizes)) if e != self.out]
+        some = torch.tensor(self.trained_on)
+        inside = Sites(sites.x[some], sites.y[some], tuple(sites.sizes[e] for e in kept), sites.weights[some], sites.task)
+        own = torch.tensor(np.repeat(self.inner[:, kept], len(configurations), 0))
+        generator = torch.Generator().manual_seed(self.seed)
+        found = fit(inside, list(configurations) * len(self.inner), own, self.training, generator)
+        losses = found.losses.nan_to_num(torch.inf).view(len(self.inner), len(configurations)).mean(0)
+        chosen = torch.arange(len(self.inner)) * len(configurations) + int(losses.argmin())
+        return {name: values[chosen] for name, values in found.params.items()}, sites.x
+
+
+def pooled_linear(fold: Fold) -> Numbers:
+    """Logistic or ridge regression on all rows; the strength is chosen on held-out training sites."""
+    return fold.shown(_probabilities(linear_model(fold), fold, ~fold.trained_on))
+
+
+def linear_model(fold: Fold) -> Any:  # noqa: ANN401  # scikit-learn's
+    """Return the linear model, fitted on standardised rows."""
+    kept, site = fold.trained_on, fold.table.site
+    losses = np.zeros(len(STRENGTHS))
+    for own in fold.inner:
+        inside, outside = own[site] & kept, ~own[site] & kept
+        if outside.any():
+            losses += [_linear_loss(fold, strength, inside, outside) for strength in STRENGTHS]
+    return _linear(fold, STRENGTHS[int(losses.argmin())] if losses.any() else 1.0, kept)
+
+
+def _linear(fold: Fold, strength: float, rows: NDArray[np.bool_]) -> Any:  # noqa: ANN401  # scikit-learn's
+    x, weights = fold.x[rows], fold.weights[rows]
+    if fold.table.classes is None:
+        return Ridge(alpha=strength * len(x)).fit(x, fold.y[rows, 0])
+    return LogisticRegression(C=1 / (strength * len(x)), max_iter=200).fit(x, fold.y[rows].argmax(1), sample_weight=weights)
+
+
+def _linear_loss(fold: Fold, strength: float, inside: NDArray[np.bool_], outside: NDArray[np.bool_]) -> float:
+    if fold.table.classes is not None and len(np.unique(fold.y[inside].argmax(1))) < 2:
+        return 0.0
+    prediction = _probabilities(_linear(fold, strength, inside), fold, outside)
+    if fold.table.classes is None:
+        each = (prediction[:, 0] - fold.y[outside, 0]) ** 2
+    else:
+        each = -np.log(np.maximum((prediction * fold.y[outside]).sum(1), 1e-6))
+    return float(np.average(each, weights=fold.weights[outside]))
+
+
+def _probabilities(model: Any, fold: Fold, rows: NDArray[np.bool_]) -> Numbers:  # noqa: ANN401
+    """(n, K) of all classes, 0 for one that the model has not seen."""
+    if fold.table.classes is None:
+        return np.asarray(model.predict(fold.x[rows]))[:, None]
+    found = np.zeros((int(rows.sum()), fold.y.shape[1]))
+    found[:, model.classes_] = model.predict_proba(fold.x[rows])
+    return found
+
+
+def pooled_boosting(fold: Fold) -> Numbers:
+    """Histogram gradient boosting on all rows: 60 trees of at most 15 leaves, scikit-learn's rate."""
+    kept = fold.trained_on
+    settings: dict[str, Any] = {"max_iter": 60, "max_leaf_nodes": 15, "early_stopping": False, "random_state": fold.seed}
+    if fold.table.classes is None:
+        model: Any = HistGradientBoostingRegressor(**settings)
+        model.fit(fold.x[kept], fold.y[kept, 0])
+    else:
+        model = HistGradientBoostingClassifier(**settings)
+        model.fit(fold.x[kept], fold.y[kept].argmax(1), sample_weight=fold.weights[kept])
+    return fold.shown(_probabilities(model, fold, ~kept))
+
+
+def pooled_network(fold: Fold) -> Numbers:
+    """One hidden layer of 32 units on the mean of the sites' gradients, stopped early on held-out training sites."""
+    return fold.pooled
+
+
+def and_mask(fold: Fold) -> Numbers:
+    """The same network on the AND-mask of the sites' gradients, thresholds .8 and 1."""
+    return fold.network(MASKED)
+
+
+def screening(fold: Fold) -> Numbers:
+    """The pooled network without the columns that the training sites disagree about (`craik.methods.environments.screen`)."""
+    return fold.network(AVERAGING, fold.dropped) if fold.dropped.any() else fold.pooled
+
+
+Candidate = Callable[[Fold], Numbers]
+"""From a fold to predictions of its held-out rows: (n, K) probabilities, or (n, 1) numbers."""
+
+CANDIDATES: dict[str, Candidate] = {
+    "pooled linear": pooled_linear,
+    "pooled boosting": pooled_boosting,
+    "pooled network": pooled_network,
+    "screening": screening,
+    "AND-mask": and_mask,
+}
+"""By the name that reports use, simple ones first."""
+
+SIMPLE = ("pooled linear", "pooled boosting", "screening")
+"""What needs no agreement, and is preferred where it does as well."""

@@ -1,0 +1,167 @@
+"""Will it help me? Candidates on a person's own table, judged on sites that they have not seen."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from craik.arguments import check_one_of
+from craik.estimators.candidates import CANDIDATES, SIMPLE, Candidate, Fold
+from craik.estimators.disagreement import Disagreement, audit
+from craik.estimators.fitting import Task, Training
+from craik.estimators.tables import Numbers, Table, prepare
+from craik.estimators.verdict import Verdict, judge
+
+ALWAYS = ("pooled linear", "pooled network")
+POOLED = ("pooled linear", "pooled boosting", "pooled network")
+UNIT = {"classification": "balanced accuracy in points", "regression": "lower RMSE in per cent of the pooled linear model's"}
+TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came out.
+
+    Attributes:
+        verdict: the one to go by: of the simplest candidate that helps, else of the first that is not pooled.
+        verdicts: of every candidate that is not pooled.
+        scores: of each candidate at each held-out site; points of balanced accuracy, or per cent of RMSE below the pooled
+            linear model's.
+        sites: the held-out ones.
+        audit: which columns the sites disagree about.
+        task: what the target is.
+        seconds: of each candidate, all folds.
+        notes: what was done to the table, and what cannot be seen.
+    """
+
+    verdict: Verdict
+    verdicts: Mapping[str, Verdict]
+    scores: Mapping[str, tuple[float, ...]]
+    sites: tuple[str, ...]
+    audit: Disagreement
+    task: Task
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The verdict, and a line a candidate."""
+        width = max(map(len, self.scores))
+        lines = [self.verdict.sentence, "", f"{'':<{width}}   mean  worst   ({UNIT[self.task]}, {len(self.sites)} sites)"]
+        for name, scores in self.scores.items():
+            lines.append(f"{name:<{width}}  {np.mean(scores):5.1f}  {min(scores):5.1f}")
+        return "\n".join([*lines, "", *self.notes])
+
+
+def compare(
+    X: Any,  # noqa: ANN401, N803  # anything that is a table
+    y: Any,  # noqa: ANN401
+    groups: Any,  # noqa: ANN401
+    methods: Sequence[str] = tuple(CANDIDATES),
+    *,
+    task: Task | None = None,
+    training: Training = TRAINING,
+    random_state: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Compare methods on a table by nested leave-one-site-out.
+
+    Every site is held out once; all settings are chosen inside, on held-out sites among the others. The linear model is always
+    there, since its error is a regression's unit, and the network, since it is what agreement is held against.
+
+    Args:
+        X: a data frame, columns by name, or a matrix.
+        y: the target.
+        groups: the site of each row.
+        methods: names of `CANDIDATES`.
+        task: "classification" or "regression"; from the target if None.
+        training: of the networks.
+        random_state: seed of everything random.
+        progress: told how many of how many fits are done.
+
+    Raises:
+        TypeError, ValueError: a method that there is none of, or a table that cannot be asked.
+    """
+    for name in methods:
+        check_one_of("methods", name, tuple(CANDIDATES))
+    table = prepare(X, y, groups, task)
+    wanted = {*ALWAYS, *methods}
+    return compare_table(
+        table, {name: one for name, one in CANDIDATES.items() if name in wanted}, training, random_state, progress
+    )
+
+
+def compare_table(
+    table: Table,
+    candidates: Mapping[str, Candidate],
+    training: Training = TRAINING,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    budget: float | None = None,
+) -> Comparison:
+    """Compare candidates on a prepared table; also ones of your own, beside "pooled linear" and "pooled network".
+
+    Args:
+        table: prepared.
+        candidates: by name.
+        training: of the networks.
+        seed: of everything random.
+        progress: told how many of how many fits are done.
+        budget: seconds, split evenly over the candidates; one that would need more is left out, and the notes say so.
+            The linear model and the pooled network always finish.
+    """
+    held_out = np.flatnonzero(table.judged).tolist()
+    errors: dict[str, list[float]] = {name: [] for name in candidates}
+    seconds, slow = dict.fromkeys(candidates, 0.0), list[str]()
+    for site in held_out:
+        fold = Fold(table, site, training, seed)
+        truth = table.y[table.site == site]
+        for name, candidate in candidates.items():
+            if name in slow:
+                continue
+            start = time.perf_counter()
+            errors[name].append(_score(candidate(fold), truth, table.task))
+            seconds[name] += time.perf_counter() - start
+            expected = seconds[name] / len(errors[name]) * len(held_out)
+            if budget is not None and name not in ALWAYS and expected > budget / len(candidates):
+                slow.append(name)
+            if progress is not None:
+                progress(sum(map(len, errors.values())), len(held_out) * len(candidates))
+    scores = _in_points({name: values for name, values in errors.items() if name not in slow}, table.task)
+    verdicts = {name: judge(scores, name, "pooled network", _simple(scores)) for name in scores if name not in POOLED}
+    audited = audit(table, random_state=seed)
+    sites = tuple(table.sites[site] for site in held_out)
+    chosen = _chosen(verdicts, scores)
+    late = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
+    return Comparison(chosen, verdicts, scores, sites, audited, table.task, seconds, (*late, *audited.notes))
+
+
+def _simple(scores: Mapping[str, Any]) -> list[str]:
+    return [name for name in SIMPLE if name in scores]
+
+
+def _chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]]) -> Verdict:
+    helping = [one for one in verdicts.values() if one.word == "helps"]
+    if helping:  # what is not simple helps only where it is a point above what is
+        return max(helping, key=lambda one: (one.method not in SIMPLE, float(np.mean(scores[one.method]))))
+    if not verdicts:
+        return judge(scores, "pooled network", "pooled linear", _simple(scores))
+    asked = [one for name, one in verdicts.items() if name not in SIMPLE] or list(verdicts.values())
+    return asked[0]
+
+
+def _score(prediction: Numbers, truth: Numbers, task: Task) -> float:
+    """Balanced accuracy over the classes that there are, in points; or the root mean squared error."""
+    if task == "regression":
+        return float(np.sqrt(np.mean((prediction - truth) ** 2)))
+    right = truth[np.arange(len(truth)), prediction.argmax(1)]
+    counts = truth.sum(0)
+    return 100 * float(np.mean([(right * truth[:, k]).sum() / counts[k] for k in np.flatnonzero(counts)]))
+
+
+def _in_points(errors: Mapping[str, list[float]], task: Task) -> dict[str, tuple[float, ...]]:
+    if task == "classification":
+        return {name: tuple(values) for name, values in errors.items()}
+    linear = np.asarray(errors["pooled linear"])
+    return {name: tuple((100 * (1 - np.asarray(values) / linear)).tolist()) for name, values in errors.items()}

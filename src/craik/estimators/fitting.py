@@ -1,0 +1,300 @@
+"""The one loop of the estimators: many perceptrons on one table, each on its own sites, with every site's gradient at hand.
+
+Members are configurations and folds. They see the same rows, each a part of the sites; a step costs what plain training of the
+stack costs, since a site's gradient is its share of the same products. Index conventions: m a member of M, i a row of n, e a
+site of E, k an output of K, j an input of J, u a hidden unit of U.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Generator, Tensor
+
+from craik.arguments import check_not_negative, check_one_of, check_positive, check_share, check_whole
+from craik.nn.perceptrons import relu_mlp
+from craik.nn.stacks import Stack, StackedAdam
+from craik.params import Params
+
+Task = Literal["classification", "regression"]
+"""Cross-entropy of K logits, or squared error of K numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sites:
+    """A table whose rows lie site by site.
+
+    Args:
+        x: (n, J) standardised inputs.
+        y: (n, K) one-hot classes, or numbers.
+        sizes: E numbers of rows, in order.
+        weights: (n,) of the rows, at least 0.
+        task: what y is.
+
+    Raises:
+        ValueError: sizes that do not add up to the rows, or another task.
+    """
+
+    x: Float[Tensor, "n j"]
+    y: Float[Tensor, "n k"]
+    sizes: tuple[int, ...]
+    weights: Float[Tensor, " n"]
+    task: Task
+
+    def __post_init__(self) -> None:
+        check_one_of("task", self.task, ("classification", "regression"))
+        if sum(self.sizes) != len(self.x):
+            raise ValueError(f"Sizes should add up to the {len(self.x)} rows. Found {sum(self.sizes)}. Sort the rows by site.")
+
+    def slices(self) -> Iterator[slice]:
+        """Yield each site's rows."""
+        start = 0
+        for size in self.sizes:
+            yield slice(start, start + size)
+            start += size
+
+    def shares(self) -> Float[Tensor, " n"]:
+        """Return each row's part of its site's mean; 0 where a site has no weight."""
+        totals = torch.cat(
+            [self.weights[rows].sum().clamp(min=1e-300).expand(rows.stop - rows.start) for rows in self.slices()]
+        )
+        return self.weights / totals
+
+    def drawn(self, rows_per_site: int | None, generator: Generator) -> "Sites":
+        """Return at most so many rows of each site, drawn without replacement; everything if None."""
+        if rows_per_site is None or max(self.sizes) <= rows_per_site:
+            return self
+        chosen = [
+            rows.start + torch.randperm(rows.stop - rows.start, generator=generator)[:rows_per_site] for rows in self.slices()
+        ]
+        index = torch.cat(chosen).to(self.x.device)
+        sizes = tuple(len(part) for part in chosen)
+        return Sites(self.x[index], self.y[index], sizes, self.weights[index], self.task)
+
+
+class Configuration(NamedTuple):
+    """What a member is trained with.
+
+    Attributes:
+        rate: Adam's learning rate.
+        decay: decoupled weight decay.
+        threshold: of the AND-mask; 0 is the mean of the sites' gradients.
+    """
+
+    rate: float = 0.01
+    decay: float = 0.1
+    threshold: float = 0.0
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a stack is trained.
+
+    Args:
+        hidden: units of the hidden layer; 0 for a linear model.
+        steps: of Adam.
+        rows_per_site: in a step; None for all of them.
+        every: steps between two looks at the held-out sites.
+        patience: looks without an improvement after which a member stops; None for never.
+
+    Raises:
+        TypeError, ValueError: numbers that cannot be.
+    """
+
+    hidden: int = 32
+    steps: int = 120
+    rows_per_site: int | None = None
+    every: int = 5
+    patience: int | None = 6
+
+    def __post_init__(self) -> None:
+        check_whole("hidden", self.hidden)
+        for name in ("steps", "every"):
+            check_whole(name, getattr(self, name), 1)
+        for name in ("rows_per_site", "patience"):
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), 1)
+
+
+class Trained(NamedTuple):
+    """A stack after training, each member at its best look.
+
+    Attributes:
+        params: as of the stack, `0.weight` (M, U, J) and so on.
+        steps: (M,) after which each is given.
+        losses: (M,) mean loss of its held-out sites there, or of its own where none was held out.
+        history: (looks, M) of these losses; NaN where a member had stopped.
+    """
+
+    params: Params
+    steps: Int[Tensor, " m"]
+    losses: Float[Tensor, " m"]
+    history: Float[Tensor, "looks m"]
+
+
+def check_configuration(configuration: Configuration) -> None:
+    """Refuse numbers that cannot be.
+
+    Raises:
+        TypeError, ValueError: a rate that is not positive, a negative decay, a threshold outside [0, 1].
+    """
+    check_positive("learning_rate", configuration.rate)
+    check_not_negative("weight_decay", configuration.decay)
+    check_share("threshold", configuration.threshold)
+
+
+def fit(
+    sites: Sites,
+    configurations: list[Configuration],
+    own: Bool[Tensor, "m e"],
+    training: Training,
+    generator: Generator,
+    progress: Callable[[int, float], None] | None = None,
+) -> Trained:
+    """Train one perceptron for each configuration on its own sites; stop it early on the others.
+
+    Members with the same configuration start alike: what a fold's number draws must not decide between configurations.
+
+    Args:
+        sites: the table.
+        configurations: M.
+        own: (M, E) True where a member trains on a site; where it trains on all, it is stopped by nothing and given at the end.
+        training: how.
+        generator: of the initial weights, then of each step's rows.
+        progress: told the step and the mean held-out loss at each look.
+    """
+    stack = _stack(sites, len(configurations), training.hidden, generator)
+    optimizer = StackedAdam(
+        stack.parameters(), [c.rate for c in configurations], [c.decay for c in configurations], decoupled=True
+    )
+    thresholds = torch.tensor([c.threshold for c in configurations], dtype=sites.x.dtype, device=sites.x.device)
+    best = _Best(stack, own)
+    noise = 64 * torch.finfo(sites.x.dtype).eps
+    for step in range(1, training.steps + 1):
+        batch = sites.drawn(training.rows_per_site, generator)
+        for name, gradient in agreed(site_gradients(stack.stacked(), batch), own, thresholds).items():
+            # Rounding is no gradient: Adam would blow it up to full steps, and rows' order would decide what is learned.
+            stack.stacked()[name].grad = torch.where(gradient.abs() > noise, gradient, 0.0)
+        optimizer.step(running=best.running.cpu())
+        if step % training.every == 0 or step == training.steps:
+            best.look(step, held_out_losses(stack.stacked(), sites, own), training.patience)
+            if progress is not None:
+                progress(step, float(best.history[-1].nanmean()))
+            if not bool(best.running.any()):
+                break
+    return best.trained()
+
+
+class _Best:
+    """The parameters of each member at the look with the least held-out loss; at the last one where nothing is held out."""
+
+    def __init__(self, stack: Stack, own: Tensor) -> None:
+        self._stack, self._free = stack, own.all(1)
+        self.running = torch.ones(len(own), dtype=torch.bool, device=own.device)
+        self.history: list[Tensor] = []
+        self._params = {name: values.detach().clone() for name, values in stack.stacked().items()}
+        self._losses = torch.full((len(own),), torch.inf, dtype=next(stack.parameters()).dtype, device=own.device)
+        self._steps = torch.zeros(len(own), dtype=torch.int64, device=own.device)
+        self._since = torch.zeros(len(own), dtype=torch.int64, device=own.device)
+
+    def look(self, step: int, losses: Tensor, patience: int | None) -> None:
+        better = self.running & (self._free | (losses < self._losses))
+        for name, values in self._stack.stacked().items():
+            self._params[name][better] = values.detach()[better]
+        self._losses = torch.where(better, losses, self._losses)
+        self._steps[better] = step
+        self._since = torch.where(better, 0, self._since + 1)
+        self.history.append(torch.where(self.running, losses, torch.nan))
+        if patience is not None:
+            self.running = self.running & (self._free | (self._since < patience)) & losses.isfinite()
+
+    def trained(self) -> Trained:
+        return Trained(self._params, self._steps, self._losses, torch.stack(self.history))
+
+
+def _stack(sites: Sites, members: int, hidden: int, generator: Generator) -> Stack:
+    widths = (sites.x.shape[1], hidden, sites.y.shape[1]) if hidden else (sites.x.shape[1], sites.y.shape[1])
+    network = relu_mlp(widths, generator).to(sites.x.device, sites.x.dtype)
+    if not hidden:  # a linear model starts at nothing: what no site asks for stays out of it
+        with torch.no_grad():
+            for parameter in network.parameters():
+                parameter.zero_()
+    return Stack([network] * members)
+
+
+def outputs(params: Params, x: Float[Tensor, "n j"]) -> Float[Tensor, "m n k"]:
+    """Return what each member makes of the rows: logits or numbers."""
+    rows = x.expand(len(params["0.weight"]), *x.shape)
+    if "2.weight" not in params:
+        return _affine(params, "0", rows)
+    return _affine(params, "2", _affine(params, "0", rows).relu_())
+
+
+def _affine(params: Params, layer: str, rows: Tensor) -> Tensor:
+    return torch.baddbmm(params[f"{layer}.bias"].unsqueeze(1), rows, params[f"{layer}.weight"].mT)
+
+
+@torch.no_grad()
+def site_gradients(params: Params, sites: Sites) -> Params:
+    """Return the gradient of each site's mean loss, (E, M, *shape) for each parameter.
+
+    Backpropagation through one hidden layer, written out: a site's gradient is the product over its own rows.
+    """
+    x = sites.x.expand(len(params["0.weight"]), *sites.x.shape)
+    if "2.weight" not in params:
+        delta = _delta(_affine(params, "0", x), sites)
+        return _by_site(sites, {"0": (x, delta)})
+    hidden = _affine(params, "0", x).relu_()
+    delta = _delta(_affine(params, "2", hidden), sites)
+    below = (delta @ params["2.weight"]).mul_(hidden > 0)
+    return _by_site(sites, {"0": (x, below), "2": (hidden, delta)})
+
+
+def _delta(z: Tensor, sites: Sites) -> Tensor:
+    """The derivative of the sum of the sites' mean losses by the outputs, (M, n, K)."""
+    error = z.softmax(-1) - sites.y if sites.task == "classification" else 2 * (z - sites.y)
+    return error.mul_(sites.shares()[:, None])
+
+
+def _by_site(sites: Sites, layers: dict[str, tuple[Tensor, Tensor]]) -> Params:
+    found: Params = {}
+    for layer, (inputs, delta) in layers.items():
+        found[f"{layer}.weight"] = torch.stack([delta[:, rows].mT @ inputs[:, rows] for rows in sites.slices()])
+        found[f"{layer}.bias"] = torch.stack([delta[:, rows].sum(1) for rows in sites.slices()])
+    return found
+
+
+@torch.no_grad()
+def agreed(gradients: Params, own: Bool[Tensor, "m e"], thresholds: Float[Tensor, " m"]) -> Params:
+    """Return each member's masked mean over its own sites (thesis section 3.2.3): `AndMask` with a threshold for each."""
+    count = own.sum(1)
+    # A share of signs is a whole number over the count; half a sign of slack keeps rounding out of the comparison.
+    wanted = torch.ceil(thresholds.double() * count - 1e-9)
+    found: Params = {}
+    for name, gradient in gradients.items():
+        shape = (-1, *[1] * (gradient.dim() - 2))
+        inside = own.T.to(gradient).view(*own.T.shape, *[1] * (gradient.dim() - 2))
+        mean = (gradient * inside).sum(0) / count.to(gradient).view(shape)
+        if not bool((thresholds > 0).any()):
+            found[name] = mean
+            continue
+        signs = (gradient.sign() * inside).sum(0)
+        found[name] = mean * (signs.abs() >= wanted.to(signs).view(shape))
+    return found
+
+
+@torch.no_grad()
+def site_losses(params: Params, sites: Sites) -> Float[Tensor, "m e"]:
+    """Return each member's mean loss at each site."""
+    z = outputs(params, sites.x)
+    terms = -z.log_softmax(-1) * sites.y if sites.task == "classification" else (z - sites.y).square()
+    losses = terms.sum(-1) * sites.shares()
+    return torch.stack([losses[:, rows].sum(1) for rows in sites.slices()], 1)
+
+
+def held_out_losses(params: Params, sites: Sites, own: Bool[Tensor, "m e"]) -> Float[Tensor, " m"]:
+    """Return each member's mean loss over the sites that are not its own; over its own where these are all."""
+    judged = torch.where(own.all(1, keepdim=True), own, ~own).to(sites.x)
+    return (site_losses(params, sites) * judged).sum(1) / judged.sum(1)

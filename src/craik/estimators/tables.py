@@ -1,0 +1,373 @@
+"""Tables of people: columns of any kind to numbers, a target, and the sites that rows come from; what is refused, and why."""
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from craik.estimators.fitting import Sites, Task
+
+Numbers = NDArray[np.float64]
+LEAST = 20
+"""Rows below which a site is too small to be asked on its own."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column becomes numbers.
+
+    Args:
+        name: of the column.
+        categories: None for numbers; else the texts that get a column of 0 and 1 each (unknown ones get none).
+        missing: whether a further column says where the value is missing.
+    """
+
+    name: str
+    categories: tuple[str, ...] | None = None
+    missing: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """What the encoded columns are called."""
+        values = [self.name] if self.categories is None else [f"{self.name}={category}" for category in self.categories]
+        return values + [f"{self.name} missing"] * self.missing
+
+    def encoded(self, values: NDArray[Any]) -> Numbers:
+        """Return (n, columns) numbers; a missing number is NaN."""
+        absent = is_missing(values)
+        if self.categories is None:
+            numbers = np.where(absent, np.nan, np.where(absent, 0, values)).astype(np.float64)[:, None]
+        else:
+            texts = np.array([None if gone else str(value) for value, gone in zip(values, absent, strict=True)], dtype=object)
+            numbers = np.stack([texts == category for category in self.categories], 1).astype(np.float64)
+        return np.column_stack([numbers, absent.astype(np.float64)]) if self.missing else numbers
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How a table becomes numbers; plain enough for JSON."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the encoded columns are called."""
+        return tuple(name for column in self.columns for name in column.names)
+
+    def encoded(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
+        """Return (n, J) numbers.
+
+        Raises:
+            ValueError: a column that is missing, or texts where numbers belong.
+        """
+        for column in self.columns:
+            if column.name not in table:
+                raise ValueError(
+                    f"A table should have the columns trained on. Found no {column.name!r}. {nearest(column.name, table)}"
+                )
+            if column.categories is None and kind(table[column.name]) == "texts":
+                raise ValueError(f"Column {column.name!r} should hold numbers, as in training. Found texts. Mend the column.")
+        return np.concatenate([column.encoded(table[column.name]) for column in self.columns], 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table that can be asked: numbers, a target and sites; rows lie site by site.
+
+    Attributes:
+        x: (n, J) numbers, NaN where one is missing.
+        names: J.
+        y: (n, K) one column of 0 and 1 a class, or (n, 1) numbers.
+        classes: K labels, or None for numbers.
+        site: (n,) the site of each row, ascending from 0.
+        sites: E labels.
+        judged: (E,) False where a site cannot be held out: too few rows, or one class.
+        notes: sentences on what was done to the table.
+    """
+
+    x: Numbers
+    names: tuple[str, ...]
+    y: Numbers
+    classes: tuple[Any, ...] | None
+    site: NDArray[np.int64]
+    sites: tuple[str, ...]
+    judged: NDArray[np.bool_]
+    notes: tuple[str, ...]
+
+    @property
+    def task(self) -> Task:
+        """What the target is."""
+        return "regression" if self.classes is None else "classification"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of each site."""
+        return tuple(np.bincount(self.site, minlength=len(self.sites)).tolist())
+
+    @property
+    def labels(self) -> NDArray[np.int64] | Numbers:
+        """(n,) positions in `classes`, or the numbers."""
+        return self.y[:, 0] if self.classes is None else self.y.argmax(1)
+
+    def sites_of(self, x: Numbers, y: Numbers, weights: Numbers | None = None) -> Sites:
+        """Return this table's sites with standardised numbers in single precision."""
+        each = np.ones(len(x)) if weights is None else weights
+        single = [torch.tensor(values, dtype=torch.float32) for values in (x, y, each)]
+        return Sites(single[0], single[1], self.sizes, single[2], self.task)
+
+
+def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # noqa: ANN401, N803  # anything that is a table
+    """Return a table that can be asked.
+
+    Args:
+        X: a data frame (pandas, polars, pyarrow), a mapping of columns, or a matrix.
+        y: the target, one for each row.
+        groups: the site of each row; a missing one belongs to a site of its own, "(missing)".
+        task: "classification" or "regression"; from the target if None.
+
+    Raises:
+        TypeError, ValueError: what cannot be asked; the sentence says what, and what to do.
+    """
+    columns = columns_of(X)
+    rows = len(next(iter(columns.values())))
+    target, labels = one_dimensional("y", y, rows), one_dimensional("groups", groups, rows)
+    _check_target(target)
+    codes, classes = _target(target, task)
+    names = np.array(["(missing)" if gone else str(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
+    names, small = pooled(names)
+    sites, site = np.unique(names, return_inverse=True)
+    if len(sites) < 2:
+        raise ValueError(
+            f"Sites are compared, so there should be at least two of {LEAST} rows. Found {len(np.unique(labels.astype(str)))} "
+            "in all. Name the column that says where a row comes from; with one source, any pooled model will do."
+        )
+    encoding = encoding_of(columns)
+    order = np.argsort(site, kind="stable")
+    x, codes, site = encoding.encoded(columns)[order], codes[order], site[order].astype(np.int64)
+    judged = np.array([_can_be_judged(name, codes[site == e], classes) for e, name in enumerate(sites)])
+    if not judged.any():
+        raise ValueError(
+            "Some site should hold more than one class. Found one class in every site: site and target say the same."
+        )
+    notes = [*_notes(columns, encoding, labels, x), *small]
+    notes += [
+        f"Site {name} holds one class: trained on, not judged."
+        for name, able in zip(sites, judged, strict=True)
+        if not able and name != SMALL
+    ]
+    return Table(x, encoding.names, codes, classes, site, tuple(sites.tolist()), judged, tuple(notes))
+
+
+SMALL = "(small sites)"
+
+
+def pooled(names: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+    """Return the rows' sites with those below `LEAST` rows as one, and a sentence where that was done."""
+    found, count = np.unique(names, return_counts=True)
+    small = found[count < LEAST]
+    if not len(small):
+        return names, []
+    note = f"{len(small)} of {len(found)} sites have fewer than {LEAST} rows: pooled as one, trained on, not judged."
+    return np.where(np.isin(names, small), SMALL, names), [note]
+
+
+def _can_be_judged(name: str, codes: Numbers, classes: tuple[Any, ...] | None) -> bool:
+    return name != SMALL and (classes is None or int((codes.sum(0) > 0).sum()) > 1)
+
+
+def columns_of(X: Any) -> dict[str, NDArray[Any]]:  # noqa: ANN401, N803
+    """Return a table's columns by name.
+
+    Raises:
+        TypeError: nothing that is a table.
+        ValueError: no rows, no columns, columns of different lengths, or two of one name.
+    """
+    if isinstance(X, Mapping):
+        named = [(str(name), np.asarray(values)) for name, values in X.items()]
+    elif hasattr(X, "columns") or hasattr(X, "column_names"):
+        names = list(getattr(X, "column_names", None) or X.columns)
+        repeated = sorted({str(name) for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them."
+            )
+        named = [(str(name), np.asarray(X[name])) for name in names]
+    else:
+        matrix = np.asarray(X)
+        if matrix.ndim != 2:
+            raise TypeError(f"X should be a table: a data frame, columns by name or a matrix. Found shape {matrix.shape}.")
+        named = [(f"x{index}", matrix[:, index]) for index in range(matrix.shape[1])]
+    lengths = {len(values) for _, values in named}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ValueError(f"A table should have columns of one length, above 0. Found lengths {sorted(lengths)}.")
+    return dict(named)
+
+
+def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding:
+    """Return how columns become numbers; constant ones too, since another site may know them otherwise.
+
+    Args:
+        columns: by name.
+        most: categories of a column of texts.
+
+    Raises:
+        ValueError: dates, or more texts than `most`: names and free text are no categories.
+    """
+    found: list[Column] = []
+    for name, values in columns.items():
+        what, missing = kind(values), bool(is_missing(values).any())
+        if what == "dates":
+            raise ValueError(
+                f"Columns should hold numbers or categories. Found dates in {name!r}. "
+                "Give what matters of them: the hour, an age, the season."
+            )
+        if what == "numbers":
+            found.append(Column(name, missing=missing))
+            continue
+        if what == "others":
+            raise TypeError(
+                f"Columns should hold numbers or texts. Found {type(values[0]).__name__} in {name!r}. Leave it out."
+            )
+        categories = sorted({str(value) for value in values[~is_missing(values)]})
+        if len(categories) > most:
+            raise ValueError(
+                f"A column of texts should hold at most {most} categories. Found {len(categories)} in {name!r}. "
+                "Leave it out, or group them."
+            )
+        found.append(Column(name, tuple(categories), missing))
+    return Encoding(tuple(found))
+
+
+def kind(values: NDArray[Any]) -> str:
+    """Return "numbers", "texts", "dates" or "others"."""
+    if values.dtype.kind in "biuf":
+        return "numbers"
+    if values.dtype.kind in "mM":
+        return "dates"
+    present = values[~is_missing(values)]
+    if values.dtype.kind == "U" or all(isinstance(value, str) for value in present):
+        return "texts"
+    if all(isinstance(value, int | float | np.number | np.bool_) for value in present):
+        return "numbers"
+    if any(hasattr(value, "isoformat") for value in present):
+        return "dates"
+    return "texts" if all(isinstance(value, str | int | float | bool | np.number) for value in present) else "others"
+
+
+def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return True where a value is None, NaN, or another kind of nothing that differs from itself."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    return np.array([value is None or type(value).__name__ == "NAType" or _is_nan(value) for value in values], dtype=bool)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401
+    """Return one value for each row.
+
+    Raises:
+        ValueError: another shape.
+    """
+    if values is None:
+        raise ValueError(
+            f"`{name}` should hold one value for each of the {rows} rows. Found None. Name the column that says it."
+        )
+    found = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    if found.dtype.kind == "O" and found.ndim == 1 and not any(isinstance(value, str) or value is None for value in found):
+        with suppress(ValueError):  # ragged lists: refused below
+            found = np.asarray(found.tolist())
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if found.shape != (rows,):
+        raise ValueError(
+            f"`{name}` should hold one value for each of the {rows} rows. Found shape {found.shape}. "
+            "Targets of survival or ranking are pairs and lists: ask about one number or one class."
+        )
+    return found
+
+
+def _check_target(target: NDArray[Any]) -> None:
+    absent = int(is_missing(target).sum())
+    if absent:
+        raise ValueError(f"The target should be known in every row. Found {absent} missing. Leave these rows out.")
+    if kind(target) in ("dates", "others"):
+        raise ValueError(f"The target should be a number or a class. Found {kind(target)}. Say what of it is to be predicted.")
+    if target.dtype.kind == "f" and not np.isfinite(target).all():
+        raise ValueError("The target should be finite. Found infinity. Leave these rows out.")
+    if len(np.unique(target.astype(str) if target.dtype.kind == "O" else target)) < 2:
+        raise ValueError(f"The target should take two values or more. Found {target[0]!r} only. There is nothing to predict.")
+
+
+def _target(target: NDArray[Any], task: Task | None) -> tuple[Numbers, tuple[Any, ...] | None]:
+    numeric = kind(target) == "numbers" and target.dtype.kind != "b"
+    values = target.astype(np.float64) if numeric else target.astype(str)
+    distinct = np.unique(values)
+    whole = numeric and bool((values == np.round(values)).all())
+    if task is None:
+        task = "regression" if numeric and not (whole and len(distinct) <= 20) else "classification"
+    if task == "regression":
+        if not numeric:
+            raise ValueError(f"A regression's target should hold numbers. Found {target[0]!r}. Ask for classification.")
+        return values[:, None], None
+    if len(distinct) > 100:
+        raise ValueError(
+            f"A classification's target should have at most 100 classes. Found {len(distinct)}. Ask for regression."
+        )
+    if numeric and whole:
+        distinct = distinct.astype(np.int64)
+    return (values[:, None] == distinct).astype(np.float64), tuple(distinct.tolist())
+
+
+def _notes(columns: Mapping[str, NDArray[Any]], encoding: Encoding, labels: NDArray[Any], x: Numbers) -> list[str]:
+    notes: list[str] = []
+    if any(column.missing for column in encoding.columns):
+        absent = {column.name: int(is_missing(columns[column.name]).sum()) for column in encoding.columns if column.missing}
+        listed = ", ".join(f"{name} ({count})" for name, count in list(absent.items())[:5])
+        notes.append(
+            f"Missing values in {len(absent)} columns: {listed}. "
+            "Numbers become the training rows' mean, with a column that says so."
+        )
+    if is_missing(labels).any():
+        notes.append(f"{int(is_missing(labels).sum())} rows name no site: they are one of their own.")
+    if x.shape[1] > len(x):
+        notes.append(f"{x.shape[1]} columns for {len(x)} rows: more columns than rows, so little can be told apart.")
+    return notes
+
+
+def nearest(name: str, names: Mapping[str, Any] | Sequence[str]) -> str:
+    """Return a sentence with the likeliest name, or all there are."""
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    close = get_close_matches(name, [*names], n=1, cutoff=0.5)
+    return f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(list(names)[:12])}."
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Means and spreads of training rows; a missing number becomes the mean."""
+
+    mean: Numbers
+    spread: Numbers
+
+    @classmethod
+    def of(cls, x: Numbers, weights: Numbers | None = None) -> "Scaling":
+        """Return those of some rows, weighted; a constant column has spread 1."""
+        w = np.where(np.isnan(x), 0.0, 1.0 if weights is None else weights[:, None])
+        total = np.maximum(w.sum(0), 1e-300)
+        mean = (w * np.nan_to_num(x)).sum(0) / total
+        spread = np.sqrt((w * np.nan_to_num(x - mean) ** 2).sum(0) / total)
+        return cls(mean, np.where(spread > 1e-12 * np.maximum(np.abs(mean), 1e-30), spread, 1.0))
+
+    def applied(self, x: Numbers) -> Numbers:
+        """Return standardised rows."""
+        return np.nan_to_num((x - self.mean) / self.spread, nan=0.0)

@@ -1,0 +1,156 @@
+"""What a comparison says: helps, as good, harms or cannot tell. The unit is the held-out site.
+
+A method is compared with the same model trained on the pool, its reference. It *helps* where the lower end of the interval over
+sites is above 0 and its mean is at least a point above the best simple candidate's. It is *as good* where the interval lies
+within two points, and *harms* where the upper end is below 0; else one *cannot tell*. Below six sites there is no interval, and
+one cannot tell unless all sites agree by more than two points. A point is a hundredth: of balanced accuracy, or of the pooled
+linear model's root mean squared error. What gains on that, but on no simple candidate, is held against the best of these.
+"""
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+FEWEST, MARGIN, MORE = 6, 2.0, 1.0
+"""Sites for an interval; points within which two are as good; points above the best simple candidate."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What held-out sites say of one method.
+
+    Attributes:
+        word: "helps", "as good", "harms" or "cannot tell".
+        method: whose verdict it is.
+        against: what it is compared with.
+        gain: mean difference over the sites, in points.
+        low: end of the 95 % interval, or None below six sites.
+        high: the other end.
+        p: of a test that turns the differences' signs, two-sided.
+        differences: of each site.
+    """
+
+    word: str
+    method: str
+    against: str
+    gain: float
+    low: float | None
+    high: float | None
+    p: float
+    differences: tuple[float, ...]
+
+    @property
+    def sites(self) -> int:
+        """How many were held out."""
+        return len(self.differences)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words; in points."""
+        better = sum(difference > 0 for difference in self.differences)
+        interval = "" if self.low is None or self.high is None else f" (95 % interval {self.low:+.1f} to {self.high:+.1f})"
+        over = f"{better} of {self.sites} sites"
+        if self.word == "helps":
+            return (
+                f"Helps: on sites it had not seen, {self.method} was {self.gain:.1f} points better than {self.against}"
+                f"{interval}, at {over}.{self._loses()}"
+            )
+        if self.word == "as good":
+            return f"As good: use the {self.against}. {self.method} differs by {self.gain:+.1f} points{interval}."
+        if self.word == "harms":
+            return f"Harms: {self.method} was {-self.gain:.1f} points worse than {self.against}{interval}, better at {over}."
+        differs = f"{self.method} differs from {self.against} by {self.gain:+.1f} points{interval}, better at {over}"
+        return f"Cannot tell: {differs}. {self._more()}"
+
+    def _loses(self) -> str:
+        lost = [difference for difference in self.differences if difference < 0]
+        if not lost:
+            return ""
+        mean = -float(np.mean(lost))
+        return f" A site that shares the majority's shortcut loses: {len(lost)} did, {mean:.1f} points on average."
+
+    def _more(self) -> str:
+        if self.sites < 2:
+            return "One site cannot be compared."
+        needed = sites_needed(float(np.std(self.differences, ddof=1)))
+        missing = max(needed, FEWEST) - self.sites
+        return (
+            f"About {missing} more sites would settle {MARGIN:g} points."
+            if missing > 0
+            else "More sites like these would settle it."
+        )
+
+
+def judge(scores: Mapping[str, Sequence[float]], method: str, reference: str, simple: Sequence[str]) -> Verdict:
+    """Return the verdict on a method.
+
+    Args:
+        scores: of each candidate, one for each held-out site, in points; more is better.
+        method: to be judged.
+        reference: the same model, trained on the pool.
+        simple: candidates that need no agreement.
+    """
+    others = [name for name in dict.fromkeys((reference, *simple)) if name != method]
+    best = max(others, key=lambda name: float(np.mean(scores[name])))
+    first = _against(scores, method, reference)
+    ahead = float(np.mean(scores[method])) - float(np.mean(scores[best])) >= MORE
+    if first.word != "helps" or ahead:
+        return first
+    # It gains on its own pooled model, and something simple gains as much: that is what it must be held against.
+    second = _against(scores, method, best)
+    return second if second.word != "helps" else replace(second, word="as good")
+
+
+def _against(scores: Mapping[str, Sequence[float]], method: str, reference: str) -> Verdict:
+    differences = np.asarray(scores[method], dtype=np.float64) - np.asarray(scores[reference], dtype=np.float64)
+    gain, interval = float(differences.mean()), t_interval(differences)
+    word = _word(differences, interval)
+    low, high = interval or (None, None)
+    return Verdict(word, method, reference, gain, low, high, sign_flip(differences), tuple(differences.tolist()))
+
+
+def _word(differences: NDArray[np.float64], interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        if (differences > MARGIN).all():
+            return "helps"
+        return "harms" if (differences < -MARGIN).all() else "cannot tell"
+    low, high = interval
+    if low >= -MARGIN and high <= MARGIN:
+        return "helps" if low > 0 else "as good"
+    if low > 0:
+        return "helps"
+    return "harms" if high < 0 else "cannot tell"
+
+
+def t_interval(differences: Sequence[float] | NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return Student's 95 % interval of the mean over sites; None below six."""
+    values = np.asarray(differences, dtype=np.float64)
+    if len(values) < FEWEST:
+        return None
+    half = float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
+def sign_flip(differences: Sequence[float] | NDArray[np.float64], draws: int = 10_000) -> float:
+    """Return the share of sign patterns under which the mean is as far from 0 as it is; all patterns up to twelve sites."""
+    values = np.asarray(differences, dtype=np.float64)
+    if len(values) <= 12:
+        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(values))))
+    else:
+        drawn = np.random.default_rng(0).choice((-1.0, 1.0), size=(draws, len(values)))
+        signs = np.concatenate([np.ones((1, len(values))), drawn])
+    return float((np.abs(signs @ values) >= abs(values.sum()) * (1 - 1e-12)).mean())
+
+
+def sites_needed(deviation: float) -> int:
+    """Return how many sites make the interval's half width two points or less."""
+    for count in range(2, 1000):
+        if stats.t.ppf(0.975, count - 1) * deviation / np.sqrt(count) <= MARGIN:
+            return count
+    return 1000

@@ -1,0 +1,90 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from craik import cli
+from site_tables import shortcut
+
+
+@pytest.fixture
+def craik(tmp_path, monkeypatch, capsys):
+    """Runs a command in a folder with a table of three wards and gives its exit status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    table = shortcut(sites=3, rows=30, strength=4.0, turned=1)
+    with open("wards.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f"x{j}" for j in range(11)), "ward", "ill", "name"])
+        for index, (x, y, site) in enumerate(zip(table.x, table.y, table.site, strict=True)):
+            writer.writerow([*np.round(x, 3), f"ward {site}", ["no", "yes"][y], f"person {index}"])
+
+    def _craik(*words: str):
+        return cli.main(words), *capsys.readouterr()
+
+    return _craik
+
+
+QUICK = ("--budget", "0.0001", "--drop", "name")
+
+
+def test_from_a_table_to_a_verdict_and_predictions(craik, tmp_path):
+    words = ("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", *QUICK)
+    status, out, err = craik(*words, "--json")
+    assert (status, err) == (0, "")
+    answer = json.loads(out)
+    assert set(answer) == {"verdict", "method", "gain", "low", "high", "sites", "disagreeing", "model", "report"}
+    assert answer["sites"] == 3
+    assert answer["low"] is None
+    page = (tmp_path / answer["report"]).read_text()
+    assert page.index("What the sites disagree about") < page.index("Candidates") < page.index("The sites")
+    assert "person 1" not in page
+    card = json.loads((tmp_path / answer["model"] / "card.json").read_text())
+    assert len(card["data"]) == 64
+    status, out, _ = craik("predict", answer["model"], "wards.csv")
+    assert status == 0
+    assert out.splitlines()[0] == "ill,probability of no,probability of yes"
+    assert len(out.splitlines()) == 91
+    assert craik("predict", answer["model"], "wards.csv", "--out", "said.csv", "--json")[0] == 0
+    assert (tmp_path / "said.csv").read_text() == out
+
+
+def test_distill_from_a_table(craik):
+    words = ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*", "--drop", "name")
+    status, out, _ = craik(*words)
+    assert status == 0
+    assert "vote without privileged columns" in out
+    assert "report runs" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("fit",), "agreement or distill"),
+        (("fit", "agreement"), "found no file"),
+        (("fit", "agreement", "wards.csv", "--environment", "ward"), "needs --target"),
+        (("fit", "distill", "wards.csv", "--target", "ill"), "needs --privileged"),
+        (("fit", "agreement", "wards.csv", "--target", "sick", "--environment", "ward"), "no 'sick'"),
+        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "wart", *QUICK), "Did you mean 'ward'"),
+        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward"), "at most 50 categories"),
+        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ill", *QUICK), "must be two columns"),
+        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--budget", "0"), "above 0 minutes"),
+        (("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "lab_*"), "none for 'lab_"),
+        (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--what"), "--help lists them"),
+        (("predict", "here"), "a model and a table"),
+    ],
+)
+def test_bad_usage_is_a_sentence(craik, words, sentence):
+    status, out, err = craik(*words)
+    assert (status, out) == (2, "")
+    assert sentence in err
+
+
+def test_no_model_there(craik):
+    assert craik("predict", "nowhere", "wards.csv")[0] == 1
+    assert craik("fit", "agreement", "none.csv", "--target", "a", "--environment", "b")[0] == 1
+
+
+def test_help(craik):
+    assert craik("fit", "--help")[0] == 0
+    assert craik("predict", "--help")[0] == 0

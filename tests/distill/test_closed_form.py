@@ -1,0 +1,141 @@
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge, RidgeCV
+
+from craik.distill.closed_form import STRENGTHS, VotedTeachers, kernel_recipes, linear_recipes, ridge_path
+
+
+def mediated(rows, seed=0, noise=0.5):
+    """20 inputs, 3 mediators that they explain, and a number that the mediators decide; and 2,000 rows to judge on."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows + 2000, 20))
+    between = x @ rng.normal(size=(20, 3)) / np.sqrt(20) + 0.3 * rng.normal(size=(len(x), 3))
+    y = between @ np.array([1.0, -1.0, 1.0]) + noise * rng.normal(size=len(x))
+    return (x[:rows], y[:rows], between[:rows]), (x[rows:], y[rows:])
+
+
+def r2(model, test):
+    x, y = test
+    return 1 - float(((model.predict(x).ravel() - y) ** 2).mean() / y.var())
+
+
+def test_ridge_paths_are_scikit_learns():
+    (x, y, _), _ = mediated(30)
+    path = ridge_path(x, y[:, None])
+    for strength, weights in zip(STRENGTHS, path, strict=True):
+        wanted = Ridge(alpha=strength, fit_intercept=False).fit(x, y).coef_
+        np.testing.assert_allclose(weights[:, 0], wanted, rtol=1e-8, atol=1e-10)
+
+
+def test_recipes_are_what_they_say():
+    (x, y, z), _ = mediated(40)
+    y, z = y[:, None] - y.mean(), (z - z.mean(0)) / z.std(0)
+    found = linear_recipes(x, y, [z], x).weights
+
+    def ridge(a, b, strength):
+        return np.linalg.solve(a.T @ a + strength * np.eye(a.shape[1]), a.T @ b)
+
+    np.testing.assert_allclose(found["C"][4], ridge(x, z, STRENGTHS[4]) @ ridge(z, y, STRENGTHS[4]), atol=1e-10)
+    np.testing.assert_allclose(found["S"][2], ridge(x, z @ ridge(z, y, 10), STRENGTHS[2]), atol=1e-10)
+    for name, power, b in (("V1", 1.0, ridge(x, y, 10)), ("U", 0.5, ridge(x, z, 10) @ ridge(z, y, 10))):
+        scale = np.diag((np.abs(b[:, 0]) / np.abs(b).max() + 1e-3) ** power)
+        np.testing.assert_allclose(found[name][6], scale @ ridge(x @ scale, y, STRENGTHS[6]), atol=1e-10)
+
+
+def test_kernel_ridge_is_scikit_learns():
+    (x, y, _), (new, _) = mediated(40)
+    found = kernel_recipes(x, y[:, None], [], new[:5]).predicted["R"]
+    gamma = 1 / np.median(((x[:, None] - x) ** 2).sum(2))
+    wanted = KernelRidge(kernel="rbf", gamma=gamma, alpha=1e-4).fit(x, y).predict(new[:5])
+    np.testing.assert_allclose(found[10][:, 0], wanted, rtol=1e-5)
+
+
+def test_what_lies_between_helps_where_rows_are_few():
+    gains = []
+    for seed in range(4):
+        train, test = mediated(50, seed, noise=2.5)
+        with_them, without = VotedTeachers().fit(*train), VotedTeachers().fit(*train[:2])
+        gains.append(r2(with_them, test) - r2(without, test))
+    assert np.mean(gains) > 0.02
+
+
+def test_noise_for_privileged_columns_does_no_harm():
+    differences = []
+    for seed in range(4):
+        (x, y, z), test = mediated(50, seed)
+        noise = np.random.default_rng(seed).normal(size=z.shape)
+        ridge = RidgeCV(STRENGTHS).fit(x, y)
+        differences.append(r2(VotedTeachers().fit(x, y, noise), test) - r2(ridge, test))
+    assert np.mean(differences) > -0.005
+
+
+def test_votes_add_up_and_the_report_has_the_vote_without_beside_it():
+    (x, y, z), _ = mediated(100)
+    voted = VotedTeachers().fit(x, y, z)
+    assert sum(voted.votes_.values()) == pytest.approx(1)
+    assert set(voted.report_) == {"R", "V", "V1", "C", "S", "U", "U1", "vote", "without privileged"}
+    assert voted.gain_[0] == pytest.approx(voted.report_["vote"] - voted.report_["without privileged"])
+    plain = VotedTeachers().fit(x, y)
+    assert set(plain.report_) == {"R", "V", "V1", "vote"}
+    assert set(plain.votes_) <= {"R", "V", "V1"}
+
+
+def test_units_do_not_matter():
+    (x, y, z), (new, _) = mediated(60)
+    first = VotedTeachers().fit(x, y, z).predict(new)
+    other = VotedTeachers().fit(1000 * x + 5, 0.01 * y - 3, z / 7).predict(1000 * new + 5)
+    np.testing.assert_allclose((other + 3) * 100, first, rtol=1e-6, atol=1e-8)
+
+
+def test_steps_in_time_make_a_chain():
+    (x, y, z), test = mediated(60)
+    steps = np.stack([x[:, :3], z], 1)
+    assert r2(VotedTeachers(only=("C",)).fit(x, y, steps), test) < r2(VotedTeachers(only=("C",)).fit(x, y, z), test)
+
+
+def test_a_handicap_takes_votes_from_privileged_teachers():
+    (x, y, z), _ = mediated(50)
+    votes = VotedTeachers(handicap=1e6).fit(x, y, z).votes_
+    assert set(votes) <= {"R", "V", "V1"}
+
+
+def test_parity_of_two_digits_goes_through_the_digits():
+    digits, labels = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(len(labels), size=(900, 2))
+    x, between = digits[pairs].reshape(900, -1), np.eye(10)[labels[pairs]].reshape(900, -1)
+    y = (labels[pairs].sum(1) % 2).astype(float)
+    voted = VotedTeachers(teachers="kernel").fit(x[:200], y[:200], between[:200])
+    right = ((voted.predict(x[200:])[:, 0] > 0.5) == (y[200:] > 0.5)).mean()
+    plain = VotedTeachers(teachers="kernel").fit(x[:200], y[:200])
+    assert voted.votes_["B"] > 0.9
+    assert right > ((plain.predict(x[200:])[:, 0] > 0.5) == (y[200:] > 0.5)).mean() + 0.1
+
+
+def test_it_takes_a_fraction_of_a_second():
+    (x, y, z), _ = mediated(100)
+    start = time.process_time()
+    VotedTeachers().fit(x, y, z)
+    assert time.process_time() - start < 2  # measured .1 s on one core
+
+
+def test_refusals():
+    (x, y, z), _ = mediated(20)
+    with pytest.raises(ValueError, match="only"):
+        VotedTeachers(only=("R", "wise"))
+    with pytest.raises(ValueError, match="handicap"):
+        VotedTeachers(handicap=-1.0)
+    with pytest.raises(ValueError, match="as many rows"):
+        VotedTeachers().fit(x, y[:5], z)
+    with pytest.raises(ValueError, match="ten rows"):
+        VotedTeachers().fit(x[:5], y[:5])
+    with pytest.raises(ValueError, match="finite"):
+        VotedTeachers().fit(x, y * np.nan, z)
+    with pytest.raises(ValueError, match="privileged columns are missing"):
+        VotedTeachers(only=("C",)).fit(x, y)
+    with pytest.raises(ValueError, match="not needed to predict"):
+        VotedTeachers().fit(x, y, z).predict(np.column_stack([x, z]))

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from craik.estimators.answering import Question, agreement_answer, distill_answer
+from craik.estimators.fitting import Training
+from site_tables import shortcut
+
+QUICK = Training(hidden=4, steps=10, rows_per_site=20)
+TABLE = shortcut(sites=6, rows=40, strength=5.0, turned=3)
+COLUMNS = {**{f"x{j}": TABLE.x[:, j] for j in range(11)}, "ill": np.where(TABLE.y, "yes", "no")}
+WARDS = np.array([f"ward {site}" for site in TABLE.site])
+
+
+def test_an_answer_is_plain_values_and_a_model():
+    answer = agreement_answer(COLUMNS, WARDS, Question("ill", training=QUICK))
+    assert answer.facts["word"] in ("helps", "as good", "harms", "cannot tell")
+    assert answer.facts["features"][0]["column"] == "x10"
+    assert answer.facts["held_out"] == [f"ward {e}" for e in range(6)]
+    assert {one["name"] for one in answer.facts["candidates"]} >= {"pooled linear", "screening", "AND-mask"}
+    assert set(answer.model.predicted(COLUMNS)) <= {"yes", "no"}
+    assert any("x10" in sentence for sentence in answer.facts["advice"])
+
+
+def test_a_site_apart_has_no_part_and_names_can_be_hidden():
+    question = Question("ill", training=QUICK, anonymous=True, budget=1e-9)
+    answer = agreement_answer(COLUMNS, WARDS, question, apart="ward 2")
+    assert len(answer.facts["sites"]) == 5
+    assert "balanced accuracy" in answer.facts["apart"]
+    assert "ward" not in str(answer.facts)
+    assert {one["name"] for one in answer.facts["candidates"]} == {"pooled linear", "pooled network"}
+    assert sum("left out" in note for note in answer.facts["notes"]) == 3
+    with pytest.raises(ValueError, match="'ward 9'"):
+        agreement_answer(COLUMNS, WARDS, Question("ill"), apart="ward 9")
+
+
+def mediated(rows=120):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(rows, 20))
+    z = x @ rng.normal(size=(20, 3)) / np.sqrt(20) + 0.2 * rng.normal(size=(rows, 3))
+    y = z @ np.array([1.0, -1.0, 1.0]) + 2.5 * rng.normal(size=rows)
+    return {**{f"x{j}": x[:, j] for j in range(20)}, **{f"lab_{j}": z[:, j] for j in range(3)}, "y": y}
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_privileged_columns_are_not_needed_by_the_model(classes):
+    columns = mediated()
+    if classes:
+        columns["y"] = np.digitize(columns["y"], np.quantile(columns["y"], np.arange(1, classes) / classes))
+    answer = distill_answer(columns, ["lab_0", "lab_1", "lab_2"], Question("y"), folds=5)
+    assert [one["name"] for one in answer.facts["candidates"]] == ["ridge", "vote without privileged columns", "vote"]
+    inputs = {name: values for name, values in columns.items() if name.startswith("x")}
+    assert answer.model.predicted(inputs).shape == (120,)
+    assert sum(answer.facts["votes"].values()) == pytest.approx(1, abs=0.01)
+
+
+def test_few_rows_are_refused():
+    with pytest.raises(ValueError, match="40 rows"):
+        distill_answer(mediated(30), ["lab_0"], Question("y"))

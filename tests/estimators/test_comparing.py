@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from craik.estimators.candidates import AVERAGING, CANDIDATES, MASKED, Fold
+from craik.estimators.comparing import compare, compare_table
+from craik.estimators.fitting import Training
+from craik.estimators.tables import prepare
+from site_tables import regression, shortcut
+
+QUICK = Training(hidden=8, steps=15, rows_per_site=20)
+
+
+def test_a_shortcut_is_found_and_its_column_named():
+    table = shortcut(sites=6, rows=40, strength=5.0, turned=3)
+    found = compare(table.x, table.y, table.site, methods=("screening",), training=QUICK)
+    assert found.sites == tuple("012345")
+    assert set(found.scores) == {"pooled linear", "pooled network", "screening"}
+    assert np.mean(found.scores["screening"]) > np.mean(found.scores["pooled network"]) + 5
+    assert (found.verdict.word, found.verdict.method) == ("helps", "screening")
+    assert "x10" in found.audit.flagged
+    assert found.verdict.sentence in str(found)
+
+
+def test_without_a_shortcut_screening_is_the_pooled_network():
+    table = shortcut(sites=6, rows=40, strength=0)
+    found = compare(table.x, table.y, table.site, methods=("screening",), training=QUICK)
+    assert found.scores["screening"] == found.scores["pooled network"]
+    assert (found.verdict.word, found.verdict.gain) == ("as good", 0.0)
+
+
+def test_numbers_are_judged_by_the_linear_models_error():
+    table = regression(sites=3, rows=30)
+    found = compare(table.x, table.y, table.site, methods=("AND-mask", "pooled boosting"), training=QUICK)
+    assert set(found.scores["pooled linear"]) == {0.0}
+    assert all(score < 100 for scores in found.scores.values() for score in scores)
+
+
+def test_the_held_out_site_has_no_part_in_its_prediction():
+    table = shortcut(sites=4, rows=40)
+    one = prepare(table.x, table.y, table.site)
+    spoiled_x, spoiled_y = table.x.copy(), table.y.copy()
+    spoiled_y[table.site == 2] = np.random.default_rng(0).permutation(spoiled_y[table.site == 2])
+    two = prepare(spoiled_x, spoiled_y, table.site)
+    for name, candidate in CANDIDATES.items():
+        np.testing.assert_array_equal(candidate(Fold(one, 2, QUICK)), candidate(Fold(two, 2, QUICK)), err_msg=name)
+
+
+def test_the_same_seed_gives_the_same_answer_and_another_does_not():
+    table = shortcut(sites=4, rows=30)
+    folds = [Fold(prepare(table.x, table.y, table.site), 1, QUICK, seed) for seed in (0, 0, 1)]
+    first, again, other = (CANDIDATES["AND-mask"](fold) for fold in folds)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_candidates_have_as_many_configurations():
+    assert len(AVERAGING) == len(MASKED) == 6
+    assert all(configuration.threshold == 0 for configuration in AVERAGING)
+    assert all(configuration.threshold > 0 for configuration in MASKED)
+
+
+def test_two_sites_can_be_compared_though_nothing_told():
+    table = shortcut(sites=2, rows=40)
+    found = compare(table.x, table.y, table.site, methods=("AND-mask", "screening"), training=QUICK)
+    assert found.verdict.low is None
+
+
+def test_a_candidate_of_ones_own():
+    table = prepare(*shortcut(sites=6, rows=30)[:3])
+    coin = {name: CANDIDATES[name] for name in ("pooled linear", "pooled network")}
+    coin["always the first"] = lambda fold: np.eye(2)[np.zeros((fold.table.site == fold.out).sum(), dtype=int)]
+    found = compare_table(table, coin, QUICK)
+    assert found.scores["always the first"] == (50.0,) * 6
+    assert found.verdict.method == "always the first"
+
+
+def test_progress_and_refusals():
+    table = shortcut(sites=3, rows=30)
+    told = []
+    compare(
+        table.x, table.y, table.site, methods=("pooled linear",), training=QUICK, progress=lambda *where: told.append(where)
+    )
+    assert told[-1] == (6, 6)
+    with pytest.raises(ValueError, match='"AND-mask"'):
+        compare(table.x, table.y, table.site, methods=("magic",))

@@ -1,0 +1,87 @@
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import RidgeClassifierCV
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from craik.estimators import DistilledClassifier, DistilledRegressor
+
+
+@parametrize_with_checks([DistilledRegressor(), DistilledClassifier()])
+def test_scikit_learns_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+def mediated(rows=60, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, 20))
+    z = x @ rng.normal(size=(20, 3)) / np.sqrt(20) + 0.3 * rng.normal(size=(rows, 3))
+    return x, z @ np.array([1.0, -1.0, 1.0]) + 2 * rng.normal(size=rows), z
+
+
+@pytest.mark.parametrize("method", ["vote", "kernel vote", "chain", "soft targets", "bottleneck"])
+def test_every_method_predicts_from_x_alone_and_has_the_untaught_vote_beside_it(method):
+    x, y, z = mediated()
+    model = DistilledRegressor(method=method, random_state=0).fit(x, y, privileged=z)
+    assert model.predict(x).shape == (60,)
+    assert {"vote", "without privileged"} <= set(model.report_)
+    assert "without privileged columns" in model.sentence()
+    assert len(pickle.dumps(model)) < 60_000
+
+
+def test_without_privileged_columns_it_is_the_untaught_vote():
+    x, y, z = mediated()
+    alone = DistilledRegressor(random_state=0).fit(x, y)
+    assert alone.taught_ is alone.untaught_
+    beside = DistilledRegressor(random_state=0).fit(x, y, privileged=z).untaught_
+    np.testing.assert_array_equal(alone.predict(x), beside.predict(x)[:, 0])
+
+
+def test_classes_on_a_real_table_with_few_rows():
+    """Breast cancer: from the mean cells, with the worst cells known in training."""
+    table, y = load_breast_cancer(return_X_y=True)
+    noise = np.random.default_rng(0).normal(size=(len(y), 10)) * table[:, :10].std(0)
+    x, privileged = table[:, :10] + noise, table[:, 20:]
+    rows = np.random.default_rng(1).permutation(len(y))
+    train, test = rows[:100], rows[100:]
+    model = DistilledClassifier(random_state=0).fit(x[train], y[train], privileged=privileged[train])
+    ridge = make_pipeline(StandardScaler(), RidgeClassifierCV(np.logspace(-1, 4, 13))).fit(x[train], y[train])
+    assert model.score(x[test], y[test]) > ridge.score(x[test], y[test]) - 0.02
+
+
+def test_routing_takes_privileged_columns_through_a_pipeline():
+    x, y, z = mediated()
+    sklearn.set_config(enable_metadata_routing=True)
+    try:
+        line = make_pipeline(StandardScaler(), DistilledRegressor(random_state=0).set_fit_request(privileged=True))
+        found = cross_validate(line, x, y, params={"privileged": z}, return_estimator=True)
+    finally:
+        sklearn.set_config(enable_metadata_routing=False)
+    assert all("C" in one[-1].report_ for one in found["estimator"])
+
+
+def test_a_sentence_when_asked(capsys):
+    x, y, z = mediated()
+    DistilledRegressor(verbose=1).fit(x, y, privileged=z)
+    assert "votes" in capsys.readouterr().out
+
+
+def test_refusals():
+    x, y, z = mediated()
+    with pytest.raises(ValueError, match='"vote"'):
+        DistilledRegressor(method="magic").fit(x, y)
+    with pytest.raises(ValueError, match="handicap"):
+        DistilledRegressor(handicap=-1).fit(x, y)
+    with pytest.raises(ValueError, match="inconsistent"):
+        DistilledRegressor().fit(x, y, privileged=z[:5])
+    with pytest.raises(ValueError, match="features"):
+        DistilledRegressor().fit(x, y, privileged=z).predict(np.column_stack([x, z]))

@@ -1,0 +1,62 @@
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from craik.estimators import SkipForecaster
+from craik.trajectories import Trajectories
+
+
+@parametrize_with_checks([SkipForecaster(steps=3, window=4, batch_size=4)])
+def test_scikit_learns_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+def swinging(count=20, length=30):
+    """Points on circles, a twentieth of a turn a frame."""
+    angle = np.linspace(0, 6, count)[:, None] + np.arange(length) * 2 * np.pi / 20
+    return np.stack([np.cos(angle), np.sin(angle)], -1)
+
+
+def test_it_learns_to_turn():
+    data = swinging()
+    model = SkipForecaster(horizon=1, steps=80, window=5, learning_rate=0.03, random_state=0).fit(data)
+    ahead = model.predict(data[:, 0], n_steps=5)
+    assert ahead.shape == (20, 5, 2)
+    assert np.abs(ahead - data[:, 1:6]).mean() < 0.2 * np.abs(data[:, :1] - data[:, 1:6]).mean()
+    assert model.mean_skip_ == 1
+    assert model.history_[-1] < 0.1 * model.history_[0]
+
+
+def test_a_longer_horizon_skips():
+    assert SkipForecaster(horizon=4, steps=20, window=8, random_state=0).fit(swinging()).mean_skip_ > 1
+
+
+def test_trajectories_of_any_form_are_the_same():
+    data = swinging(6, 12)
+    forms = [data, list(data), Trajectories.from_numpy(data.astype(np.float64), np.full(6, 12))]
+    found = [SkipForecaster(steps=3, random_state=0).fit(form).predict(data[:, 0]) for form in forms]
+    np.testing.assert_allclose(found[0], found[1])
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-5)
+
+
+def test_lengths_may_differ():
+    data = [swinging(1, length)[0] for length in (2, 5, 40)]
+    assert SkipForecaster(steps=3).fit(data).predict(data[0][:1], 3).shape == (1, 3, 2)
+
+
+def test_refusals():
+    data = swinging(2, 8)
+    with pytest.raises(ValueError, match="horizon"):
+        SkipForecaster(horizon=0).fit(data)
+    with pytest.raises(TypeError, match="steps"):
+        SkipForecaster(steps=1.5).fit(data)
+    with pytest.raises(ValueError, match="minimum of 2"):
+        SkipForecaster().fit([data[0, :1]])
+    with pytest.raises(ValueError, match="features"):
+        SkipForecaster(steps=2).fit(data).predict(np.ones((1, 3)))
+    with pytest.raises(ValueError, match="n_steps"):
+        SkipForecaster(steps=2).fit(data).predict(data[:, 0], 0)

@@ -1,0 +1,129 @@
+import datetime
+
+import numpy as np
+import pytest
+
+from craik.estimators.tables import Scaling, columns_of, encoding_of, prepare
+from site_tables import shortcut
+
+
+class Frame:
+    """What pandas and polars have in common."""
+
+    def __init__(self, columns, values):
+        self.columns, self._values = columns, values
+
+    def __getitem__(self, name):
+        return self._values[self.columns.index(name)]
+
+
+TABLE = shortcut(sites=4, rows=30)
+N = len(TABLE.y)
+
+
+def changed(**columns):
+    return {"a": TABLE.x[:, 0], "b": TABLE.x[:, 1], **columns}
+
+
+def test_columns_of_every_kind_become_numbers():
+    ward = np.array(["east", "west", None, "east"] * 30, dtype=object)
+    age = np.where(np.arange(N) % 5 == 0, np.nan, 3.0)
+    table = prepare(changed(ward=ward, age=age, smokes=np.arange(N) % 2 == 0), TABLE.y, TABLE.site)
+    assert table.names == ("a", "b", "ward=east", "ward=west", "ward missing", "age", "age missing", "smokes")
+    assert table.x[:4, 2:5].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert np.isnan(table.x[::5, 5]).all()
+    assert Scaling.of(table.x).applied(table.x)[0, 5] == 0
+    assert any("ward (30), age (24)" in note for note in table.notes)
+
+
+def test_a_frame_a_matrix_and_a_mapping_say_the_same():
+    frame = Frame(["a", "b"], [TABLE.x[:, 0], TABLE.x[:, 1]])
+    tables = [prepare(x, TABLE.y, TABLE.site) for x in (frame, changed(), TABLE.x[:, :2])]
+    assert tables[0].names == tables[1].names == ("a", "b")
+    assert tables[2].names == ("x0", "x1")
+    assert all(np.array_equal(tables[0].x, table.x) for table in tables)
+
+
+def test_rows_are_sorted_by_site_and_sites_may_be_anything():
+    order = np.random.default_rng(0).permutation(N)
+    names = np.array([f"s{site}" for site in TABLE.site], dtype=object)
+    names[TABLE.site == 3] = None
+    table = prepare(TABLE.x[order], TABLE.y[order], names[order])
+    assert table.sites == ("(missing)", "s0", "s1", "s2")
+    assert table.sizes == (30,) * 4
+    assert any("30 rows name no site" in note for note in table.notes)
+    assert sorted(table.x[table.site == 1, 0]) == sorted(TABLE.x[TABLE.site == 0, 0])
+
+
+def test_small_sites_are_pooled_and_not_judged():
+    site = TABLE.site.copy()
+    site[:15], site[15:30] = 10, 11
+    table = prepare(TABLE.x, TABLE.y, site)
+    assert table.sites == ("(small sites)", "1", "2", "3")
+    assert table.judged.tolist() == [False, True, True, True]
+    assert any("2 of 5 sites have fewer than 20 rows" in note for note in table.notes)
+
+
+def test_a_site_of_one_class_is_trained_on_and_not_judged():
+    y = TABLE.y.copy()
+    y[TABLE.site == 2] = 1
+    table = prepare(TABLE.x, y, TABLE.site)
+    assert table.judged.tolist() == [True, True, False, True]
+    assert any("Site 2 holds one class" in note for note in table.notes)
+
+
+def test_targets_say_what_they_are():
+    assert prepare(TABLE.x, TABLE.y, TABLE.site).classes == (0, 1)
+    assert prepare(TABLE.x, np.where(TABLE.y, "ill", "well"), TABLE.site).classes == ("ill", "well")
+    assert prepare(TABLE.x, TABLE.y == 1, TABLE.site).classes == ("False", "True")
+    assert prepare(TABLE.x, TABLE.x[:, 0], TABLE.site).task == "regression"
+    assert prepare(TABLE.x, TABLE.y, TABLE.site, task="regression").classes is None
+
+
+REFUSED = {
+    "dates": (lambda: prepare(changed(day=np.array(["2020-01-01"] * N, dtype="datetime64[D]")), TABLE.y, TABLE.site), "dates"),
+    "dates as objects": (lambda: prepare(changed(day=[datetime.date(2020, 1, 1)] * N), TABLE.y, TABLE.site), "dates"),
+    "free text": (lambda: prepare(changed(name=[f"p{i}" for i in range(N)]), TABLE.y, TABLE.site), "at most 50 categories"),
+    "lists": (lambda: prepare(changed(bag=np.array([{1}] * N, dtype=object)), TABLE.y, TABLE.site), "Found set in 'bag'"),
+    "repeated names": (lambda: columns_of(Frame(["a", "a"], [TABLE.y, TABLE.y])), "more than once"),
+    "one site": (lambda: prepare(TABLE.x, TABLE.y, ["here"] * N), "at least two"),
+    "no sites": (lambda: prepare(TABLE.x, TABLE.y, None), "Found None"),
+    "sites of another length": (lambda: prepare(TABLE.x, TABLE.y, [1, 2]), "one value for each of the 120 rows"),
+    "one class": (lambda: prepare(TABLE.x, [1] * N, TABLE.site), "There is nothing to predict"),
+    "site is class": (lambda: prepare(TABLE.x, TABLE.site, TABLE.site), "site and target say the same"),
+    "missing target": (lambda: prepare(TABLE.x, np.where(TABLE.y, np.nan, 1.0), TABLE.site), "missing. Leave"),
+    "infinite target": (lambda: prepare(TABLE.x, np.where(TABLE.y, np.inf, 1.0), TABLE.site), "infinity"),
+    "survival": (lambda: prepare(TABLE.x, np.stack([TABLE.y, TABLE.y], 1), TABLE.site), "survival"),
+    "words to regress": (lambda: prepare(TABLE.x, ["a", "b"] * (N // 2), TABLE.site, task="regression"), "classification"),
+    "one column": (lambda: prepare(TABLE.x[:, 0], TABLE.y, TABLE.site), "Found shape"),
+    "ragged": (lambda: prepare({"a": [1.0], "b": [1.0, 2.0]}, TABLE.y, TABLE.site), "one length"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name):
+    run, sentence = REFUSED[name]
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        run()
+
+
+def test_more_columns_than_rows_is_said():
+    wide = np.tile(TABLE.x, (1, 12))
+    assert any("more columns than rows" in note for note in prepare(wide, TABLE.y, TABLE.site).notes)
+
+
+def test_a_table_to_predict_on_needs_the_columns_trained_on():
+    encoding = encoding_of({"age": np.ones(3), "ward": np.array(["a", "b", "a"])})
+    with pytest.raises(ValueError, match="Did you mean 'Age'"):
+        encoding.encoded({"Age": np.ones(2), "ward": np.array(["a", "b"])})
+    with pytest.raises(ValueError, match="should hold numbers"):
+        encoding.encoded({"age": np.array(["x", "y"]), "ward": np.array(["a", "b"])})
+    assert encoding.encoded({"age": np.ones(2), "ward": np.array(["b", "new"])}).tolist() == [[1, 0, 1], [1, 0, 0]]
+
+
+def test_weighted_standardisation_is_that_of_repeated_rows():
+    x, w = TABLE.x[:10], np.arange(10.0)
+    repeated = np.repeat(x, np.arange(10), axis=0)
+    weighted = Scaling.of(x, w)
+    np.testing.assert_allclose(weighted.mean, repeated.mean(0), atol=1e-12)
+    np.testing.assert_allclose(weighted.spread, repeated.std(0), atol=1e-12)

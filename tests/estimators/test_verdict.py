@@ -1,0 +1,77 @@
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from craik.estimators.verdict import judge, sign_flip, sites_needed, t_interval
+
+ZERO = [70.0] * 8
+WIGGLE = np.array([0.5, -0.5, 0.3, -0.3, 0.2, -0.2, 0.1, -0.1])
+
+
+def word(gain, noise=1.0, sites=8, simple=0.0):
+    scores = {"pooled network": ZERO[:sites], "linear": [70.0 + simple] * sites, "ours": 70 + gain + noise * WIGGLE[:sites]}
+    return judge(scores, "ours", "pooled network", ["linear"])
+
+
+@pytest.mark.parametrize(
+    ("gain", "noise", "expected"),
+    [
+        (5, 1, "helps"),
+        (5, 20, "cannot tell"),
+        (0, 1, "as good"),
+        (-5, 1, "harms"),
+        (1.9, 1, "helps"),
+        (1.9, 8, "cannot tell"),
+        (-1, 0.1, "as good"),
+    ],
+)
+def test_each_verdict(gain, noise, expected):
+    assert word(gain, noise).word == expected
+
+
+def test_a_gain_below_a_point_over_what_is_simple_is_no_help():
+    assert word(5, simple=4.5).word == "as good"
+    assert word(5, simple=4.5).against == "linear"
+    assert word(5, simple=3.9).word == "helps"
+    assert word(5, simple=9).word == "harms"  # against the linear model, though it gains on its own pooled one
+    assert word(0.9, 0.1).word == "as good"  # above 0, but by less than a point
+
+
+def test_below_six_sites_all_must_agree_by_two_points():
+    assert word(0, 0.1, sites=5).word == "cannot tell"
+    assert word(2.1, 0.1, sites=5).word == "helps"
+    assert word(2.1, 1, sites=5).word == "cannot tell"
+    assert word(-2.1, 0.1, sites=5).word == "harms"
+    assert word(2.1, 0.1, sites=5).low is None
+
+
+def test_the_interval_is_students():
+    values = np.random.default_rng(0).normal(size=9)
+    wanted = stats.ttest_1samp(values, 0).confidence_interval()
+    np.testing.assert_allclose(t_interval(values), (wanted.low, wanted.high), rtol=1e-12)
+    assert t_interval(values[:5]) is None
+
+
+def test_the_sign_flip_test_counts_patterns():
+    values = np.array([1.0, 2.0, -0.5, 3.0])
+    means = [abs(np.dot(values, signs)) for signs in itertools.product((-1, 1), repeat=4)]
+    assert sign_flip(values) == np.mean(np.array(means) >= 5.5)
+    assert sign_flip([1.0] * 10) == 2 / 1024
+    assert sign_flip(np.ones(20)) < 1e-3
+
+
+def test_how_many_sites_would_settle_it():
+    needed = sites_needed(5.0)
+    assert stats.t.ppf(0.975, needed - 1) * 5 / np.sqrt(needed) <= 2
+    assert stats.t.ppf(0.975, needed - 2) * 5 / np.sqrt(needed - 1) > 2
+    assert "more sites" in word(5, 20).sentence
+
+
+def test_sentences_name_the_way_out():
+    assert "6 of 8 sites" not in word(5, 1).sentence
+    assert "8 of 8 sites" in word(5, 1).sentence
+    assert "use the pooled network" in word(0, 1).sentence
+    assert "worse" in word(-5, 1).sentence
+    assert "shortcut loses" in word(5, 12).sentence

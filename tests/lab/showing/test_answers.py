@@ -1,0 +1,79 @@
+from html.parser import HTMLParser
+
+from craik.lab.showing.answers import answer_page, write_answer
+
+FACTS = {
+    "word": "helps",
+    "sentence": "Helps: <b>on sites</b> it had not seen.",
+    "target": "ill",
+    "kept": "screening",
+    "advice": ["Leave out x10."],
+    "unit": "balanced accuracy in points",
+    "candidates": [
+        {
+            "name": "screening",
+            "mean": 70.0,
+            "interval": None,
+            "worst": 61.0,
+            "scores": [61.0, 79.0],
+            "seconds": 1.0,
+            "verdict": "helps",
+        }
+    ],
+    "held_out": ["north", "south & west"],
+    "differences": {"north": 5.0, "south & west": -1.0},
+    "against": "pooled network",
+    "method": "screening",
+    "p": 0.5,
+    "rows": 80,
+    "sites": [{"name": "north", "rows": 40, "base": [0.25, 0.75], "judged": False}],
+    "classes": ["no", "yes"],
+    "features": [{"column": "x10", "score": 2.0, "flagged": True, "screened": False, "signs": ["+", ""]}],
+    "site_names": ["north", "south & west"],
+    "odd": ["north"],
+    "lonely": [],
+    "notes": ["Shared."],
+    "command": "craik fit",
+}
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.words = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("meta", "rect", "line", "circle"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in ("rect", "line", "circle"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def read(page):
+    tags = Tags()
+    tags.feed(page)
+    assert tags.open == []
+    return " ".join(" ".join(tags.words).split())
+
+
+def test_the_audit_comes_first_and_words_are_text():
+    page = answer_page(FACTS)
+    words = read(page)
+    assert "<b>on sites" not in page
+    assert words.index("What the sites disagree about") < words.index("Candidates") < words.index("Site by site")
+    assert "trained on, not judged" in words
+    assert "75 %" in words
+
+
+def test_what_is_absent_is_not_shown(tmp_path):
+    bare = {name: FACTS[name] for name in ("word", "sentence", "target", "kept", "advice", "unit", "rows", "notes", "command")}
+    vote = {"candidates": [{"name": "vote", "mean": 1.0, "worst": 0.0}], "privileged": ["lab"], "votes": {"C": 1.0}}
+    path = write_answer({**bare, **vote}, tmp_path / "deep" / "report.html")
+    words = read(path.read_text(encoding="utf-8"))
+    assert "Site by site" not in words
+    assert "Columns known in training only" in words
