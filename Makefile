@@ -54,5 +54,5 @@ clean:
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[experiments,dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[experiments,sklearn,dev]'
 	touch $@
