@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -129,6 +130,7 @@ def _tensorboard(plan: Plan, folder: Path) -> Any:  # noqa: ANN401  # a way to o
 def _mlflow(plan: Plan, folder: Path) -> Any:  # noqa: ANN401
     from mlflow.tracking import MlflowClient  # noqa: PLC0415  # of the extra `tracking`
 
+    os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # the small client has no database, and asks to be told so
     client = MlflowClient((folder.parent / "mlruns").absolute().as_uri())
     known = client.get_experiment_by_name(plan.experiment.name)
     experiment = known.experiment_id if known else client.create_experiment(plan.experiment.name)
