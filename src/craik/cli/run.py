@@ -17,6 +17,7 @@ from craik.lab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
     from craik.lab.running.run import Run
+    from craik.lab.running.workers.worker import Event, OnEvent
 
 SENTENCE = "compute an experiment, or go on where a run was stopped"
 """What the command does."""
@@ -64,10 +65,14 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     out = options.out or (RESULTS if options.record else OUT)
     folder = planned.record(out) if options.record else planned.folder(out)
     with contextlib.ExitStack() as watching:
-        ears = [watching.enter_context(progress(experiment.name, len(planned.seeds)))]
+        ears: list[OnEvent] = [watching.enter_context(progress(experiment.name, len(planned.seeds)))]
         ears += [watching.enter_context(json_lines(options.json_log))] if options.json_log else []
         ears += [watching.enter_context(tracked(options.track, planned, folder))] if options.track else []
-        hear = lambda event: [ear(event) for ear in ears]  # noqa: E731
+
+        def hear(event: Event) -> None:
+            for ear in ears:
+                ear(event)
+
         done = execute(planned, folder, options.jobs, hear, options.keep_older, options.checkpoint_seconds)
     if options.json:
         print_json(run_json(done))

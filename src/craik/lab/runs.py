@@ -56,9 +56,9 @@ def load(directory: Path | str, frame: str = "pandas") -> Any:  # noqa: ANN401  
         raise UsageError(f"a frame must be one of pandas, polars, but found {frame!r}; table gives rows without either")
     rows = table(directory)
     if frame == "polars":
-        import polars  # noqa: PLC0415  # not craik's to ask for
+        import polars  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not craik's to ask for
 
         return polars.DataFrame(rows, infer_schema_length=None)
-    import pandas  # noqa: PLC0415  # not craik's to ask for
+    import pandas  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not craik's to ask for
 
     return pandas.DataFrame(rows)

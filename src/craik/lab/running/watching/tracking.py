@@ -128,7 +128,7 @@ def _tensorboard(plan: Plan, folder: Path) -> Any:  # noqa: ANN401  # a way to o
 
 
 def _mlflow(plan: Plan, folder: Path) -> Any:  # noqa: ANN401
-    from mlflow.tracking import MlflowClient  # noqa: PLC0415  # of the extra `tracking`
+    from mlflow.tracking import MlflowClient  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `tracking`
 
     os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # the small client has no database, and asks to be told so
     client = MlflowClient((folder.parent / "mlruns").absolute().as_uri())
