@@ -12,6 +12,7 @@ import pytest
 
 from craik import cli
 from craik.lab.running.storage import LOCK
+from craik.lab.running.watching.status import STATUS
 from fake_copies import folder_of, package
 
 __all__ = ["package"]
@@ -68,7 +69,7 @@ def test_a_signal_ends_the_command_with_a_sentence(package, tmp_path, signals, s
     assert found["error"].startswith(f"stopped by {name}; 1 of 2 seeds are recorded in ")
     assert said.splitlines()[-1] == f"craik: {found['error']}"
     assert "Traceback" not in said
-    assert sorted(path.name for path in folder.iterdir()) == [LOCK, "rows.jsonl.gz", "run.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [LOCK, STATUS, "rows.jsonl.gz", "run.json"]
     again = start(package, tmp_path, "--mode", "sleep", "--jobs", "1", "--seeds", "1")  # the lock is free
     assert (again.wait(60), again.communicate()[1].count("recorded before")) == (0, 1)
 

@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import NoReturn
 
-from craik.cli import bench, coinrun, fit, list, predict, report, run, verify  # noqa: A004  # commands are named as they are typed
+from craik.cli import bench, clean, coinrun, fit, list, predict, report, run, status, verify  # noqa: A004  # named as they are typed
 from craik.cli.answers import complain
 from craik.cli.options import shared
 from craik.lab.errors import UsageError, suggestion
@@ -28,6 +28,8 @@ COMMANDS: dict[str, ModuleType] = {
     "list": list,
     "run": run,
     "report": report,
+    "status": status,
+    "clean": clean,
     "verify": verify,
     "bench": bench,
     "coinrun": coinrun,

@@ -49,7 +49,8 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         stop = error if isinstance(error, Stop) else Stop()
         return f"stopped by {stop.words}", 128 + stop.number
     if isinstance(error, ModuleNotFoundError):
-        return f"this command needs what an extra installs, but found {error}; pip install 'craik[experiments]'", 1
+        extra = "tracking" if {"tensorboard", "mlflow"} & set((error.name or "").split(".")) else "experiments"
+        return f"this command needs what an extra installs, but found {error}; pip install 'craik[{extra}]'", 1
     if isinstance(error, OSError):
         reason = f"{error.strerror or error} {error.filename or ''}".strip()
         return f"files must be readable and writable, but found: {reason}; mend that and try again", 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from craik.lab.values import finite_number, whole_number
 
 if TYPE_CHECKING:
     from craik.lab.running.run import Run
+    from craik.lab.running.workers.worker import Event, OnEvent
 
 SENTENCE = "compute an experiment, or go on where a run was stopped"
 """What the command does."""
@@ -35,6 +37,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep-older", action="store_true", help="keep the seeds that another source made, shown as older")
     seconds = "between two checkpoints inside a seed; default 20, 0 writes each"
     parser.add_argument("--checkpoint-seconds", type=finite_number, default=20.0, metavar="S", help=seconds)
+    parser.add_argument("--json-log", type=named_path, metavar="FILE", help="add each event to a file, as a line of JSON")
+    tools = "send rows as they come to DIR/.../tensorboard or DIR/NAME/mlruns"
+    parser.add_argument("--track", choices=("tensorboard", "mlflow"), help=tools)
     package_option(parser)
 
 
@@ -53,13 +58,22 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         return 0
     from craik.lab.running.execute import execute  # noqa: PLC0415  # needed from here on only, as is rich
     from craik.lab.running.plan import plan  # noqa: PLC0415
+    from craik.lab.running.watching.tracking import json_lines, tracked  # noqa: PLC0415
     from craik.lab.showing.terminal import progress  # noqa: PLC0415
 
     planned = plan(experiment, options.preset, parse_overrides(settings, rest, experiment.name), options.seeds, where)
     out = options.out or (RESULTS if options.record else OUT)
     folder = planned.record(out) if options.record else planned.folder(out)
-    with progress(experiment.name, len(planned.seeds)) as on_event:
-        done = execute(planned, folder, options.jobs, on_event, options.keep_older, options.checkpoint_seconds)
+    with contextlib.ExitStack() as watching:
+        ears: list[OnEvent] = [watching.enter_context(progress(experiment.name, len(planned.seeds)))]
+        ears += [watching.enter_context(json_lines(options.json_log))] if options.json_log else []
+        ears += [watching.enter_context(tracked(options.track, planned, folder))] if options.track else []
+
+        def hear(event: Event) -> None:
+            for ear in ears:
+                ear(event)
+
+        done = execute(planned, folder, options.jobs, hear, options.keep_older, options.checkpoint_seconds)
     if options.json:
         print_json(run_json(done))
     else:

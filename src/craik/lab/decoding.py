@@ -115,7 +115,7 @@ def _decode_tuple(arguments: tuple[Any, ...], value: Any, where: str, hint: obje
 
 
 def _fits(hint: object, value: object) -> bool:
-    if hint in (int, float):
+    if hint is int or hint is float:
         return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
     return value is None if hint is type(None) else isinstance(value, hint) if isinstance(hint, type) else False
 

@@ -24,6 +24,8 @@ RESERVED = (
     "record",
     "keep_older",
     "checkpoint_seconds",
+    "json_log",
+    "track",
     "package",
     "json",
     "help",

@@ -20,6 +20,7 @@ from craik.lab.running.plan import plan
 from craik.lab.running.provenance.source_tree import Code
 from craik.lab.running.runfiles import read_run
 from craik.lab.running.storage import LOCK, locked
+from craik.lab.running.watching.status import STATUS
 from craik.lab.running.workers.worker import Event
 from fake_copies import edit, folder_of
 
@@ -46,7 +47,7 @@ def without_time(rows) -> list[dict]:
 
 
 def left(folder: Path) -> list[str]:
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name not in (LOCK, STATUS))
     return sorted(str(path.relative_to(folder)) for path in files)
 
 
@@ -189,7 +190,7 @@ def test_an_edit_while_a_run_goes_on_is_found(package, tmp_path, monkeypatch):
     monkeypatch.setattr("craik.lab.running.execute.code_of", lambda package: Code(None, False, "another"))
     with pytest.raises(LabError, match="was edited"):
         execute(it, it.folder(tmp_path / "runs"))
-    assert not it.folder(tmp_path / "runs").exists()
+    assert left(it.folder(tmp_path / "runs")) == []
 
 
 def test_a_label_names_preset_changes_and_the_settings(package):
@@ -261,7 +262,6 @@ def test_a_failed_seed_is_named_and_whole_ones_stay(package, tmp_path, mode, sen
         run(package, tmp_path, events, jobs=1, mode=mode)
     assert [event.seed for event in events if event.kind == "failed"] == [1 if kept else 0]
     folder = planned(package, mode=mode).folder(tmp_path)
-    assert folder.exists() == bool(kept)
     assert left(folder) == (["rows.jsonl.gz", "run.json"] if kept else [])
     assert {row["seed"] for path in folder.glob("rows.jsonl.gz") for row in lines(path)} == set(kept)
 

@@ -140,7 +140,7 @@ def test_random_kills_change_no_row(trainings, tmp_path, name):
     words = (name, "--pause", "0.02")
     wanted = undisturbed(trainings, name)
     draw, kills, counts = random.Random(SOAK + 1), 0, {signal.SIGKILL: 0, signal.SIGTERM: 0}
-    target, start = SOAK // 2 or 4, time.monotonic()
+    target, start = SOAK // 2 or 2, time.monotonic()
     while kills < target:
         process = command(trainings, tmp_path / "runs", *words)
         try:

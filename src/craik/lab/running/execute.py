@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +27,8 @@ from craik.lab.running.recovering import of_other_sources, older_ones, recover, 
 from craik.lab.running.rowfiles import read_rows
 from craik.lab.running.run import Judged, Run, seconds_of
 from craik.lab.running.runfiles import keep
-from craik.lab.running.storage import LOCK, ensure_writable, locked
+from craik.lab.running.storage import ensure_writable, locked
+from craik.lab.running.watching.status import told
 from craik.lab.running.workers.local import run_jobs
 from craik.lab.running.workers.worker import Event, Job, OnEvent
 
@@ -72,25 +72,13 @@ def execute(
     if not 0 <= every < math.inf:
         raise UsageError(f"checkpoints lie some seconds apart, but found --checkpoint-seconds {every:g}; 20 is usual")
     ensure_writable(folder)
-    with _removed_if_empty(folder), locked(folder):
+    with locked(folder), told(plan, folder, on_event) as hear:
         code = code_of(plan.package)
-        run, seeds = recover(plan, folder, code.source or "", on_event)
-        growing = _Growing(plan, run, seeds, code, on_event)
-        growing.run = older_ones(growing.run, seeds, growing.code, keep_older, on_event)
+        run, seeds = recover(plan, folder, code.source or "", hear)
+        growing = _Growing(plan, run, seeds, code, hear)
+        growing.run = older_ones(growing.run, seeds, growing.code, keep_older, hear)
         _compute(growing, jobs or cores(), every)
         return _conclude(growing)
-
-
-@contextlib.contextmanager
-def _removed_if_empty(folder: Path) -> Generator[None, None, None]:
-    """A run that failed before its first seed was whole leaves no folder."""
-    try:
-        yield
-    finally:
-        if [path.name for path in folder.iterdir()] == [LOCK]:
-            (folder / LOCK).unlink()
-            with contextlib.suppress(OSError):  # another process has come meanwhile
-                folder.rmdir()
 
 
 def _compute(growing: _Growing, processes: int, every: float) -> None:

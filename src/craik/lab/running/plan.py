@@ -49,6 +49,11 @@ class Plan:
         return label(self.experiment.name, self.preset, self.changed, values_of(self.config))
 
     @property
+    def words(self) -> str:
+        """The preset, with whatever was changed in it, for readers."""
+        return ", ".join([self.preset, *(f"{name} {written(value)}" for name, value in self.changed.items())])
+
+    @property
     def command(self) -> str:
         """The command that makes the same rows on any machine; where they go is not part of it."""
         words = ["craik", "run", self.experiment.name, "--preset", self.preset, "--seeds", str(len(self.seeds))]

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from craik.lab.claims import JudgedClaim
+from craik.lab.running.watching.status import Status
 from craik.lab.running.witness.verify import Found
 from craik.lab.running.workers.worker import Event, OnEvent
 from craik.lab.showing.wording import SIGNS, duration, number, plain, spread
@@ -200,4 +201,27 @@ def print_witnesses(found: Iterable[Found], stream: Stream = None) -> None:
         outcome = Text(one.witness.outcome, style="red" if one.witness.outcome == "differs" else "green")
         remarks = Text(plain("; ".join(filter(None, [one.witness.where, "found before" * one.before]))))
         table.add_row(record, seeds, rows, outcome, number(one.witness.difference), remarks)
+    Console(file=target, width=None if target.isatty() else 160, highlight=False).print(table)
+
+
+STATES = {"running": "cyan", "finished": "green", "failed": "red", "damaged": "red"}
+"""The colour of a run's state."""
+
+
+def print_states(found: Iterable[Status], stream: Stream = None) -> None:
+    """The table of what runs, what is done, what failed and why.
+
+    Args:
+        found: of each run.
+        stream: where to write, stdout if None.
+    """
+    target = stream or sys.stdout
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("run", "state", "seeds", "left", "words"):
+        table.add_column(heading, header_style="dim", overflow="fold")
+    for one in found:
+        name = f"{one.name} {one.label}".strip() or str(one.folder)
+        left = "" if one.left is None else duration(one.left)
+        state = Text(one.state, style=STATES.get(one.state, "yellow"))
+        table.add_row(Text(plain(name)), state, f"{one.done} of {one.wanted}", left, Text(plain(one.words)))
     Console(file=target, width=None if target.isatty() else 160, highlight=False).print(table)

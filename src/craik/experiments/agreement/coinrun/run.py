@@ -156,7 +156,9 @@ def train(config: Config, settings: Settings, data: Recording, seed: int, measur
             total += loss.item()
         scheduler.step()
         test = evaluate(network, data.test) if measure_test else float("nan")
-        yield Epoch(*saved.keep(epoch, [epoch, total / len(places), evaluate(network, data.validation), test]))
+        found = Epoch(epoch, total / len(places), evaluate(network, data.validation), test)
+        saved.keep(epoch, [*found])
+        yield found
     saved.finish()
 
 

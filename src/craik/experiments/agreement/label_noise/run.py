@@ -83,7 +83,7 @@ def run(config: Config) -> Iterator[Row]:
             if epoch % max(1, config.epochs // 20) and epoch not in (1, 2, 3, config.epochs):
                 saved.keep(epoch)
                 continue
-            row = {
+            row: Row = {
                 "kind": "final" if epoch == config.epochs else "curve",
                 "data": data.name,
                 "method": method,

@@ -106,7 +106,7 @@ def run(config: Config) -> Iterator[Row]:
                 if epoch % max(1, config.epochs // config.reports) and epoch != config.epochs:
                     saved.keep(epoch)
                     continue
-                row = {
+                row: Row = {
                     "kind": "final" if epoch == config.epochs else "curve",
                     "data": data.name,
                     "labels": kind,

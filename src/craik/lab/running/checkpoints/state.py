@@ -42,7 +42,7 @@ def state_of(part: object) -> object:
         return part.state_dict()
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(part, torch.Generator):
-        return part.get_state()
+        return part.get_state()  # pyright: ignore[reportAttributeAccessIssue] # a generator
     if torch is not None and isinstance(part, torch.Tensor):
         return part
     kind = type(part).__name__

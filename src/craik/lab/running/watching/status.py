@@ -35,7 +35,7 @@ State = Literal["running", "failed", "stopped", "killed", "finished", "unfinishe
 
 @dataclass(frozen=True)
 class Seed:
-    """Where a seed is: the share that is done, None where the experiment does not tell, the experiment's own words, its time."""
+    """Where a seed is: the share that is done, None where the experiment does not tell, its own words, its time."""
 
     state: Literal["started", "advanced", "finished", "reused", "failed"]
     fraction: float | None = None

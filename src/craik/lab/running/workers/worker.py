@@ -156,7 +156,10 @@ def _keeper(job: Job, connection: Connection) -> Keeper | None:
         **versions(["torch", "numpy"]),
     }
     who = f"{job.experiment} seed {job.seed}"
-    said = lambda text: connection.send(Event("notice", job.seed, text=f"{who}: {text}"))  # noqa: E731
+
+    def said(text: str) -> None:
+        connection.send(Event("notice", job.seed, text=f"{who}: {text}"))
+
     keeper = Keeper(job.checkpoint, identity, job.every, said)
     use(keeper)
     return keeper

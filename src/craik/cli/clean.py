@@ -1,0 +1,45 @@
+"""`craik clean`: remove what another source made, or what was left half."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from craik.cli.answers import print_json, shown
+from craik.cli.options import OUT, helped, named_path, refuse
+
+SENTENCE = "remove what another source made, or what was left half"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik clean [DIR] --older|--half [options]"
+    parser.add_argument(
+        "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
+    )
+    parser.add_argument("--older", action="store_true", help="seeds that another source made, which were set apart")
+    parser.add_argument("--half", action="store_true", help="half seeds and their checkpoints, which then begin anew")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Cleans, or says what would go."""
+    if helped(options):
+        return 0
+    refuse(rest)
+    from craik.lab.running.watching.leftovers import clean  # noqa: PLC0415  # needed from here on only
+    from craik.lab.showing.wording import plain  # noqa: PLC0415
+
+    found = clean(options.directory, options.older, options.half, options.dry_run)
+    gone, kept = [one for one in found if not one.why_kept], [one for one in found if one.why_kept]
+    size = sum(one.size for one in gone)
+    if options.json:
+        stays = [{"path": shown(one.path), "why": one.why_kept} for one in kept]
+        print_json({"dry_run": options.dry_run, "gone": [shown(one.path) for one in gone], "bytes": size, "kept": stays})
+        return 0
+    word = "would go" if options.dry_run else "gone"
+    for one in found:
+        print(plain(f"{'stays   ' if one.why_kept else word}  {shown(one.path)}  {one.why_kept}".rstrip()))
+    print(f"{len(gone)} {word}, {size / 1e6:.1f} MB")
+    return 0

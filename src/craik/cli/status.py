@@ -1,0 +1,38 @@
+"""`craik status`: what runs, what is done, what failed and why."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+
+from craik.cli.answers import print_json, shown
+from craik.cli.options import OUT, helped, named_path, refuse
+
+SENTENCE = "what runs, what is done, what failed and why"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik status [DIR] [options]"
+    parser.add_argument(
+        "directory", metavar="DIR", nargs="?", type=named_path, default=OUT, help=f"folder of runs; default {OUT}"
+    )
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Shows every run's state."""
+    if helped(options):
+        return 0
+    refuse(rest)
+    from craik.lab.running.watching.status import status  # noqa: PLC0415  # needed from here on only
+
+    found = status(options.directory)
+    if options.json:
+        print_json({"runs": [{**dataclasses.asdict(one), "folder": shown(one.folder)} for one in found]})
+        return 0
+    from craik.lab.showing.terminal import print_states  # noqa: PLC0415  # rich
+
+    print_states(found)
+    return 0

@@ -1,0 +1,95 @@
+"""What may go: seeds that another source made and that were set apart, and half seeds with their checkpoints."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from craik.lab.errors import LabError, UsageError
+from craik.lab.running.run import OLDER
+from craik.lab.running.runfiles import run_folders
+from craik.lab.running.storage import is_locked, locked
+from craik.lab.running.watching.status import STATUS
+
+HALF = ("seed-*.partial.jsonl", "seed-*.checkpoint*.safetensors", STATUS)
+"""What a run leaves that did not come to its end."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Something that may go: where it is, its bytes, and why it stays nevertheless."""
+
+    path: Path
+    size: int
+    why_kept: str = ""
+
+
+def clean(directory: Path, older: bool, half: bool, dry_run: bool) -> list[Leftover]:
+    """Removes what may go below a folder of runs, of no run that a process writes now.
+
+    Args:
+        directory: the folder.
+        older: seeds that another source made.
+        half: half seeds and their checkpoints.
+        dry_run: remove nothing, only say what would go.
+
+    Raises:
+        UsageError: the directory does not exist, or nothing was named.
+    """
+    if not directory.is_dir():
+        raise UsageError(f"what is cleaned is a folder of runs, but {directory} is none; name another")
+    if not (older or half):
+        raise UsageError("craik clean needs to know what may go, but found neither --older nor --half; --dry-run shows it")
+    found: list[Leftover] = []
+    for folder in _folders(directory):
+        paths = [*(_older(folder) if older else ()), *(_half(folder) if half else ())]
+        if paths:
+            found += _removed(folder, paths, dry_run)
+    return found
+
+
+def _folders(directory: Path) -> list[Path]:
+    found = {*run_folders(directory), *(path.parent for pattern in HALF for path in directory.rglob(pattern))}
+    return sorted(folder for folder in found if folder.parent.name != OLDER)
+
+
+def _older(folder: Path) -> Iterator[Path]:
+    apart = folder / OLDER
+    if apart.is_dir() and not apart.is_symlink():
+        yield from sorted(apart.iterdir())
+
+
+def _half(folder: Path) -> Iterator[Path]:
+    for pattern in HALF:
+        yield from sorted(folder.glob(pattern))
+
+
+def _removed(folder: Path, paths: list[Path], dry_run: bool) -> list[Leftover]:
+    if dry_run:
+        why = "a process writes this run" if is_locked(folder) else ""
+        return [Leftover(path, _size(path), why) for path in paths]
+    try:
+        with locked(folder):
+            found = [Leftover(path, _size(path)) for path in paths]
+            for path in paths:
+                _remove(path)
+            if (folder / OLDER).is_dir() and not list((folder / OLDER).iterdir()):
+                (folder / OLDER).rmdir()
+    except LabError as error:
+        return [Leftover(path, _size(path), str(error)) for path in paths]
+    return found
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _size(path: Path) -> int:
+    if path.is_dir() and not path.is_symlink():
+        return sum(one.lstat().st_size for one in path.rglob("*") if one.is_file())
+    return path.lstat().st_size

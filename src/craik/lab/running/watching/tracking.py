@@ -1,0 +1,151 @@
+"""Rows as they come, for whoever watches: JSON lines, TensorBoard, MLflow."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+from collections import Counter
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from craik.lab.errors import UsageError
+from craik.lab.fields import values_of
+from craik.lab.rows import Row
+from craik.lab.running.plan import Plan
+from craik.lab.running.provenance.made import now
+from craik.lab.running.workers.worker import Event, OnEvent
+from craik.lab.values import written
+
+Tool = Literal["tensorboard", "mlflow"]
+"""Where rows can be sent."""
+
+
+@contextlib.contextmanager
+def json_lines(path: Path) -> Generator[OnEvent, None, None]:
+    """Adds each event to a file as a line of JSON with its time.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--json-log must name a file that can be written, but {path} cannot ({error.strerror})") from error
+
+    def hear(event: Event) -> None:
+        facts = {key: value for key, value in dataclasses.asdict(event).items() if key != "made" and value not in (None, "")}
+        file.write(json.dumps({"time": now(), **facts}) + "\n")
+        file.flush()
+
+    with file:
+        yield hear
+
+
+@runtime_checkable
+class Tracker(Protocol):
+    """Where a seed's numbers go."""
+
+    def log(self, name: str, value: float | int, step: int) -> None: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+@contextlib.contextmanager
+def tracked(tool: Tool, plan: Plan, folder: Path) -> Generator[OnEvent, None, None]:
+    """Sends the numbers of each seed's rows to a tool as they are made; what is text in a row becomes part of a number's name.
+
+    Args:
+        tool: which; its files lie below the run's folder (TensorBoard) or below `mlruns` beside it (MLflow).
+        plan: what is computed.
+        folder: the run's.
+
+    Raises:
+        ModuleNotFoundError: the tool is not installed.
+    """
+    open_ = {"tensorboard": _tensorboard, "mlflow": _mlflow}[tool](plan, folder)
+    tails: dict[int, _Tail] = {}
+
+    def hear(event: Event) -> None:
+        if event.seed is None or event.kind not in ("started", "advanced", "finished"):
+            return
+        if event.seed not in tails:
+            tails[event.seed] = _Tail(folder / f"seed-{event.seed}.partial.jsonl", open_(event.seed))
+        tails[event.seed].send()
+        if event.kind == "finished":
+            tails.pop(event.seed).tracker.close()
+
+    try:
+        yield hear
+    finally:
+        for tail in tails.values():
+            tail.tracker.close()
+
+
+class _Tail:
+    """A seed's partial file, of which whole new lines are read."""
+
+    def __init__(self, path: Path, tracker: Tracker) -> None:
+        self.path, self.tracker = path, tracker
+        self._place, self._steps = 0, Counter[str]()
+
+    def send(self) -> None:
+        for row in self._rows():
+            words = "/".join(str(value) for value in row.values() if isinstance(value, str) and len(value) <= 40)
+            numbers = {
+                key: value for key, value in row.items() if isinstance(value, int | float) and key not in ("seed", "seconds")
+            }
+            for key, value in numbers.items():
+                self.tracker.log(f"{words}/{key}".lstrip("/"), float(value), self._steps[words])
+            self._steps[words] += 1
+
+    def _rows(self) -> Iterator[Row]:
+        with contextlib.suppress(FileNotFoundError), self.path.open("rb") as file:
+            file.seek(self._place)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._place += len(line)
+                yield json.loads(line)
+
+
+def _tensorboard(plan: Plan, folder: Path) -> Any:  # noqa: ANN401  # a way to open a seed's tracker
+    from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  # of the extra `tracking`
+
+    class Board:
+        def __init__(self, seed: int) -> None:
+            self._writer = SummaryWriter(str(folder / "tensorboard" / f"seed-{seed}"))
+
+        def log(self, name: str, value: float, step: int) -> None:
+            self._writer.add_scalar(name, value, step)
+
+        def close(self) -> None:
+            self._writer.close()
+
+    return Board
+
+
+def _mlflow(plan: Plan, folder: Path) -> Any:  # noqa: ANN401
+    from mlflow.tracking import MlflowClient  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `tracking`
+
+    os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # the small client has no database, and asks to be told so
+    client = MlflowClient((folder.parent / "mlruns").absolute().as_uri())
+    known = client.get_experiment_by_name(plan.experiment.name)
+    experiment = known.experiment_id if known else client.create_experiment(plan.experiment.name)
+    settings = values_of(plan.config)
+
+    class Flow:
+        def __init__(self, seed: int) -> None:
+            self._run = client.create_run(experiment, run_name=f"{plan.label}, seed {seed}").info.run_id
+            for name, value in {**settings, "seed": seed, "preset": plan.preset}.items():
+                client.log_param(self._run, name, written(value))
+
+        def log(self, name: str, value: float, step: int) -> None:
+            client.log_metric(self._run, "".join(c if c.isalnum() or c in "_-. /" else "-" for c in name), value, step=step)
+
+        def close(self) -> None:
+            client.set_terminated(self._run)
+
+    return Flow

@@ -1,0 +1,64 @@
+"""Recorded rows for a notebook: `runs.load("runs")` is one frame of all rows below a folder, each with its settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from craik.lab.errors import UsageError
+from craik.lab.rows import Row
+from craik.lab.running.run import commit_words
+from craik.lab.running.runfiles import read_run, run_folders
+from craik.lab.values import written
+
+
+def table(directory: Path | str) -> list[Row]:
+    """All rows below a folder, each beside where it comes from: `experiment`, `preset`, `run`, `commit`, `config.FIELD`.
+
+    Args:
+        directory: a folder of runs or of records; finished or not, also what was set apart as older.
+
+    Raises:
+        UsageError: the directory does not exist.
+        LabError: a run's files cannot be read, or its rows are not whole.
+    """
+    folder = Path(directory)
+    if not folder.is_dir():
+        raise UsageError(f"rows are loaded from a folder of runs, but {directory} is none; craik run NAME --out makes one")
+    found: list[Row] = []
+    for path in run_folders(folder):
+        run = read_run(path)
+        commits = {seed: commit_words(one.code) for one in run.made for seed in one.seeds}
+        config: Row = {f"config.{name}": _cell(value) for name, value in run.recipe.config.items() if name != "seed"}
+        head: Row = {"experiment": run.recipe.name, "preset": run.recipe.preset, "run": path.relative_to(folder).as_posix()}
+        for seed, rows in sorted(run.recorded().items()):
+            found += [{**head, "commit": commits[seed], **config, **row} for row in rows]
+    return found
+
+
+def _cell(value: Any) -> Any:  # noqa: ANN401  # JSON in, a scalar out
+    return written(value) if isinstance(value, list | tuple) else value
+
+
+def load(directory: Path | str, frame: str = "pandas") -> Any:  # noqa: ANN401  # a frame of either
+    """The same as a frame of pandas or polars; a column that a row lacks is empty there.
+
+    Args:
+        directory: a folder of runs or of records.
+        frame: "pandas" or "polars".
+
+    Raises:
+        UsageError: the directory does not exist, or there is no such kind of frame.
+        LabError: a run's files cannot be read, or its rows are not whole.
+        ModuleNotFoundError: the package of the frame is not installed; `table` needs none.
+    """
+    if frame not in ("pandas", "polars"):
+        raise UsageError(f"a frame must be one of pandas, polars, but found {frame!r}; table gives rows without either")
+    rows = table(directory)
+    if frame == "polars":
+        import polars  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not craik's to ask for
+
+        return polars.DataFrame(rows, infer_schema_length=None)
+    import pandas  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # not craik's to ask for
+
+    return pandas.DataFrame(rows)

@@ -1,0 +1,206 @@
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from craik import cli
+from craik.lab import runs
+from craik.lab.errors import UsageError
+from craik.lab.experiment import load
+from craik.lab.running.execute import execute
+from craik.lab.running.plan import plan
+from craik.lab.running.storage import locked
+from craik.lab.running.watching.leftovers import clean
+from craik.lab.running.watching.status import STATUS, Going, Seed, status
+from craik.lab.running.watching.tracking import json_lines, tracked
+from fake_copies import edit, folder_of
+
+
+def made(package, out, *, seeds=2, name="counter-walk", on_event=lambda event: None, **overrides):
+    planned = plan(load(name, package), "quick", overrides, seeds, package)
+    return execute(planned, planned.folder(out), 2, on_event)
+
+
+def test_what_is_done_what_failed_and_what_was_confirmed_is_told(package, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = made(package, tmp_path / "runs")
+    with pytest.raises(Exception, match="the walk fell off"):
+        made(package, tmp_path / "runs", mode="raise")
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "run.json").write_text("{")
+    broken, done, failed = status(tmp_path / "runs")
+    assert (done.state, done.done, done.wanted, done.left, done.words) == ("finished", 2, 2, None, "not confirmed since")
+    assert done.folder == run.folder
+    assert (failed.state, failed.done, failed.label) == ("failed", 1, "quick, mode raise")
+    assert "the walk fell off" in failed.words
+    assert (broken.state, str(broken.folder / "run.json") in broken.words) == ("damaged", True)
+    assert cli.main(["status"]) == 0
+    assert "failed" in capsys.readouterr().out
+    assert cli.main(["status", "--json"]) == 0
+    states = [one["state"] for one in json.loads(capsys.readouterr().out)["runs"]]
+    assert states == ["damaged", "finished", "failed"]
+    assert cli.main(["status", "nowhere"]) == 2
+
+
+def test_what_runs_and_what_was_killed_differ_by_the_lock(package, tmp_path):
+    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = ["run", "counter-walk", "--package", package, "--out", str(tmp_path / "runs"), "--mode", "sleep", "--jobs", "1"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder_of(package).parent), *sys.path])}
+    process = subprocess.Popen([sys.executable, "-c", code, *words], env=environment, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while not any(one.done == 1 for one in (status(tmp_path / "runs") if (tmp_path / "runs").is_dir() else [])):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    (going,) = status(tmp_path / "runs")
+    assert (going.state, going.done, going.wanted) == ("running", 1, 2)
+    (kept,) = clean(tmp_path / "runs", older=False, half=True, dry_run=True)[:1]
+    assert kept.why_kept == "a process writes this run"
+    process.kill()
+    process.communicate()
+    (killed,) = status(tmp_path / "runs")
+    assert (killed.state, killed.left) == ("killed", None)
+    assert "the same command goes on" in killed.words
+    gone = clean(tmp_path / "runs", older=False, half=True, dry_run=False)
+    assert STATUS in {one.path.name for one in gone}
+    (after,) = status(tmp_path / "runs")
+    assert (after.state, after.done) == ("unfinished", 1)
+
+
+def test_the_time_that_is_left_is_told_from_what_was_computed():
+    at = {"0": Seed("reused", 1.0), "1": Seed("finished", 1.0), "2": Seed("advanced", 0.5), "3": Seed("started")}
+    assert Going("walk", "quick", (0, 1, 2, 3, 4), seconds=30.0, at=at).left == pytest.approx(30 / 1.5 * 2.5)
+    assert Going("walk", "quick", (0, 1), at={}).left is None
+
+
+def test_older_seeds_go_when_that_is_asked_for(package, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    made(package, tmp_path / "runs", seeds=1)
+    edit(package, "steps.py", "2 * x", "x + x")
+    run = made(package, tmp_path / "runs", seeds=1)
+    (apart,) = (run.folder / "older").iterdir()
+    assert cli.main(["clean", "--older", "--dry-run"]) == 0
+    assert f"would go  {apart.relative_to(tmp_path)}" in capsys.readouterr().out
+    assert apart.is_dir()
+    with locked(run.folder):
+        (stays,) = clean(tmp_path / "runs", older=True, half=False, dry_run=False)
+    assert "another process is writing" in stays.why_kept
+    assert apart.is_dir()
+    assert cli.main(["clean", "runs", "--older", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["gone"], found["dry_run"], found["kept"]) == ([str(apart.relative_to(tmp_path))], False, [])
+    assert found["bytes"] > 0
+    assert not (run.folder / "older").exists()
+    assert len(run.rows()) == 3
+    assert cli.main(["clean", "runs"]) == 2
+    assert "neither --older nor --half" in capsys.readouterr().err
+
+
+def test_rows_are_loaded_beside_their_settings(package, tmp_path):
+    run = made(package, tmp_path / "runs", steps=2, widths=(1, 2))
+    made(package, tmp_path / "runs", seeds=1, name="drunkard")
+    found = runs.table(tmp_path / "runs")
+    walk = [row for row in found if row["experiment"] == "counter-walk"]
+    assert [(row["seed"], row["step"], row["value"]) for row in walk] == [(0, 0, 0.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)]
+    assert walk[0] | {"seconds": 0} == walk[0] | {
+        "experiment": "counter-walk",
+        "preset": "quick",
+        "run": run.folder.relative_to(tmp_path / "runs").as_posix(),
+        "commit": "no commit",
+        "config.steps": 2,
+        "config.widths": "1,2",
+        "config.limit": None,
+        "seconds": 0,
+    }
+    with pytest.raises(UsageError, match="nowhere is none"):
+        runs.load(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="found 'excel'"):
+        runs.load(tmp_path, "excel")
+
+
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+def test_rows_are_a_frame(package, tmp_path, frame):
+    pytest.importorskip(frame, reason=f"{frame} is not installed: craik asks for no frames")
+    made(package, tmp_path / "runs", steps=2)
+    made(package, tmp_path / "runs", seeds=1, name="drunkard")
+    found = runs.load(tmp_path / "runs", frame)
+    assert len(found) == 4 + 5
+    assert sorted(set(found["experiment"])) == ["counter-walk", "drunkard"]
+    assert float(found["value"].max()) == 2.0
+
+
+def test_events_are_lines_of_json(package, tmp_path):
+    with json_lines(tmp_path / "logs" / "events.jsonl") as hear:
+        made(package, tmp_path / "runs", seeds=1, on_event=hear)
+    found = [json.loads(line) for line in (tmp_path / "logs" / "events.jsonl").read_text().splitlines()]
+    assert [one["kind"] for one in found] == ["started", "advanced", "advanced", "advanced", "finished"]
+    assert set(found[1]) >= {"time", "kind", "seed", "fraction", "text", "rows", "seconds"}
+    with pytest.raises(UsageError, match="--json-log must name a file"), json_lines(tmp_path):
+        pass
+
+
+def told(package, tmp_path, tool):
+    planned = plan(load("drunkard", package), "quick", {}, 1, package)
+    folder = planned.folder(tmp_path / "runs")
+    with tracked(tool, planned, folder) as hear:
+        return execute(planned, folder, 1, hear)
+
+
+def test_numbers_go_to_tensorboard(package, tmp_path):
+    pytest.importorskip("tensorboard", reason="the extra tracking is not installed")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = told(package, tmp_path, "tensorboard")
+    board = EventAccumulator(str(run.folder / "tensorboard" / "seed-0")).Reload()
+    sides = {f"{row['side']}/place" for row in run.rows()}
+    assert set(board.Tags()["scalars"]) == sides
+    found = [one.value for tag in sides for one in board.Scalars(tag)]
+    assert sorted(found) == pytest.approx(sorted(run.rows()["place"]), rel=1e-6)
+
+
+def test_numbers_go_to_mlflow(package, tmp_path):
+    pytest.importorskip("mlflow", reason="the extra tracking is not installed")
+    from mlflow.tracking import MlflowClient
+
+    run = told(package, tmp_path, "mlflow")
+    client = MlflowClient((run.folder.parent / "mlruns").as_uri())
+    experiment = client.get_experiment_by_name("drunkard")
+    (found,) = client.search_runs([experiment.experiment_id])
+    assert found.data.params["rows"] == "5"
+    assert found.info.status == "FINISHED"
+    places = [m.value for side in ("left/place", "right/place") for m in client.get_metric_history(found.info.run_id, side)]
+    assert sorted(places) == sorted(run.rows()["place"])
+
+
+@pytest.mark.parametrize("tool", ["tensorboard", "mlflow"])
+def test_a_tool_that_is_not_there_is_said(package, tmp_path, monkeypatch, capsys, tool):
+    for name in ("tensorboard", "torch.utils.tensorboard", "mlflow", "mlflow.tracking"):
+        monkeypatch.setitem(sys.modules, name, None)
+    words = ["run", "drunkard", "--package", package, "--out", str(tmp_path / "runs"), "--track", tool]
+    assert cli.main(words) == 1
+    assert capsys.readouterr().err.endswith("pip install 'craik[tracking]'\n")
+
+
+def test_a_row_that_is_half_written_is_waited_for(tmp_path):
+    seen = []
+
+    class Tracker:
+        def log(self, name, value, step):
+            seen.append((name, value, step))
+
+        def close(self):
+            seen.append("closed")
+
+    from craik.lab.running.watching.tracking import _Tail
+
+    path = tmp_path / "seed-0.partial.jsonl"
+    tail = _Tail(path, Tracker())
+    tail.send()
+    path.write_text('{"seed": 0, "seconds": 0.1, "side": "left", "x": 1}\n{"seed": 0, "sec')
+    tail.send()
+    assert seen == [("left/x", 1.0, 0)]
+    path.write_text(path.read_text() + 'onds": 0.2, "side": "left", "x": 2}\n')
+    tail.send()
+    assert seen == [("left/x", 1.0, 0), ("left/x", 2.0, 1)]
