@@ -114,3 +114,44 @@ def test_actions_are_no_context_of_a_roll_out():
         rollout(dynamics, FIRST, max_steps=2)
     policed = rollout(dynamics, FIRST, max_steps=2, policy=lambda frames, rows, step: dynamics.context.values[rows, step])
     assert policed.trajectories.lengths.tolist() == [3, 3, 3]
+
+
+class InPlace(torch.nn.Module):
+    """Works on what it is given, and returns it."""
+
+    def forward(self, frames, context=None):
+        frames += 1.0 if context is None else context.add_(0.5)
+        return frames
+
+
+def test_a_model_that_works_in_place_changes_nothing_of_the_callers():
+    first, context = FIRST.clone(), torch.ones(3, 2)
+    found = rollout(Dynamics(InPlace(), SquaredError()), first, max_steps=3, fixed_point=0.5)
+    assert torch.equal(first, FIRST)
+    assert torch.equal(found.trajectories.frames, torch.stack([FIRST + step for step in range(4)], dim=1))
+    assert not found.stopped.any()
+    rollout(Dynamics(InPlace(), SquaredError(), context), first, max_steps=3)
+    rollout(Dynamics(InPlace(), SquaredError()), first, max_steps=3, policy=lambda frames, rows, step: context)
+    assert torch.equal(first, FIRST)
+    assert torch.equal(context, torch.ones(3, 2))
+
+
+def test_a_model_may_return_the_same_memory_each_time():
+    memory = torch.zeros(3, 2)
+
+    def model(frames):
+        return memory.copy_(frames + 1)
+
+    found = rollout(Dynamics(model, SquaredError()), FIRST, max_steps=3, fixed_point=0.5)
+    assert torch.equal(found.trajectories.frames, torch.stack([FIRST + step for step in range(4)], dim=1))
+
+
+def test_rules_and_policies_may_work_in_place_on_what_they_are_shown():
+    found = rollout(
+        Dynamics(Counter(), SquaredError()),
+        FIRST,
+        max_steps=2,
+        stop=lambda frames: frames.zero_()[:, 0] > 0,
+        policy=lambda frames, rows, step: frames.fill_(1.0)[:, :1],
+    )
+    assert torch.equal(found.trajectories.frames[:, 2], FIRST + torch.tensor([2.0, 0.0]))

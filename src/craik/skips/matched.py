@@ -97,7 +97,7 @@ class Steps:
         self._explored += [False] * len(rows) if chosen.explored is None else chosen.explored
         self._losses.append(losses)
         if self._keep:
-            self._predictions.append(predictions.detach())
+            self._predictions.append(predictions.detach().clone())  # a model may return the same memory each time
 
     def matched(self, average: Average) -> Matched:
         """Add the steps up."""

@@ -58,9 +58,13 @@ class Predictor:
     def predict(self, inputs: Float[Tensor, "n *frame"], rows: Sequence[int], times: Sequence[int]) -> Tensor:
         """Return the model's predictions from inputs that stand at the given frames.
 
+        A model may work in place: inputs that are a view of the trajectories are copied before.
+
         Raises:
             TypeError: the model returned no tensor of floats.
         """
+        if inputs.untyped_storage().data_ptr() == self.trajectories.frames.untyped_storage().data_ptr():
+            inputs = inputs.clone()
         return self.dynamics.predict(inputs, self.dynamics.given(rows, times, inputs.device))
 
     def compared(self, prediction: Tensor, count: int) -> Float[Tensor, "n *y"]:
@@ -70,7 +74,7 @@ class Predictor:
             ValueError: another shape than the loss expects.
         """
         compare = self.dynamics.compare
-        seen = prediction if compare is None else compare(prediction)
+        seen = prediction if compare is None else compare(prediction.clone())  # an encoder may work in place
         expected = (count, *prediction_shape(self.dynamics.loss, self.targets.frame_shape))
         if tuple(seen.shape) != expected:
             what = "The model" if compare is None else "`compare`"
@@ -86,9 +90,9 @@ class Predictor:
         return evaluated(self.dynamics.loss, seen, self.targets.at(rows, frames))
 
     def fed(self, prediction: Tensor) -> Float[Tensor, "n *frame"]:
-        """Return predictions as the model's next inputs.
+        """Return predictions as the model's next inputs: copies, for a model that works in place changes what it is fed.
 
         Raises:
             ValueError: another shape than a frame's.
         """
-        return self.dynamics.fed(prediction, self.trajectories.frame_shape).to(self.trajectories.value_dtype)
+        return self.dynamics.fed(prediction.clone(), self.trajectories.frame_shape).to(self.trajectories.value_dtype)

@@ -75,7 +75,8 @@ def rollout(
     stopped = torch.zeros(len(first), dtype=torch.bool)
     rows, newest, evaluations = torch.arange(len(first)), first, 0
     for step in range(max_steps):
-        before, newest = newest, _predict(dynamics, newest, policy, rows, step)
+        # Copies on both sides: a model may work in place on what it is given, or return the same memory each time.
+        before, newest = newest, _predict(dynamics, newest.clone(), policy, rows, step).clone()
         evaluations += len(rows)
         for b, one in zip(rows.tolist(), newest, strict=True):
             frames[b].append(one)
@@ -89,7 +90,7 @@ def rollout(
 
 def _predict(dynamics: Dynamics, newest: Tensor, policy: Policy | None, rows: Tensor, step: int) -> Tensor:
     times = torch.full_like(rows, step)
-    given = dynamics.given(rows, times, newest.device) if policy is None else policy(newest, rows, step)
+    given = dynamics.given(rows, times, newest.device) if policy is None else policy(newest.clone(), rows, step).clone()
     found = dynamics.fed(dynamics.predict(newest, given), newest.shape[1:]).to(newest.dtype)
     _check_prediction(found, rows, step)
     return found
@@ -109,7 +110,7 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
     """Say which of the newest frames end their trajectory, on the CPU."""
     ends = torch.zeros(len(newest), dtype=torch.bool)
     if stop is not None:
-        found = stop(newest)
+        found = stop(newest.clone())
         if found.shape != ends.shape or found.dtype != torch.bool:
             raise ValueError(f"`stop` should return one bool for each of {len(newest)} frames. Found {_kind(found)}.")
         ends |= found.cpu()
