@@ -256,7 +256,8 @@ def test_a_static_context_stays_with_its_trajectory():
 def test_a_model_sees_the_actions_from_its_frame_on(window):
     x = random_walks([7, 3, 5], 2, in_bytes=None)
     actions = torch.arange(3 * 7, dtype=torch.float64).reshape(3, 7, 1) / 20
-    padded = torch.cat([actions, torch.zeros(3, 3, 1, dtype=torch.float64)], dim=1)
+    own = actions * (torch.arange(7) < x.lengths[:, None])[:, :, None]  # what stands behind a trajectory is not shown
+    padded = torch.cat([own, torch.zeros(3, 3, 1, dtype=torch.float64)], dim=1)
     net = Net(context=window or 1)
     g = torch.Generator().manual_seed(0)
     found = match(

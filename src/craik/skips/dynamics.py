@@ -1,7 +1,7 @@
 """`Dynamics`: a dynamics model with all that says what it predicts and what that is compared with."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.losses import Loss, frame_of, largest_target
-from craik.skips.contexts import Actions, Context, check_context
+from craik.skips.contexts import Actions, Context, fitting
 from craik.trajectories import Trajectories
 
 Model = Callable[..., Tensor]
@@ -106,15 +106,15 @@ def _check_kinds(context: object, targets: object) -> None:
         raise TypeError(f"`targets` should be Trajectories. Found {type(targets).__name__}. craik.skips.encoded makes them.")
 
 
-def check_fit(dynamics: Dynamics, trajectories: Trajectories) -> None:
-    """Refuse trajectories that a dynamics' context, targets and loss do not fit.
+def fitted(dynamics: Dynamics, trajectories: Trajectories) -> Dynamics:
+    """Return dynamics whose context, targets and loss fit the trajectories; actions know which are each one's own.
 
     Raises:
         ValueError: a trajectory without a transition, targets or a context of another batch, or whole numbers above what the
             loss allows, such as bytes without a scale under a loss of numbers in [0, 1].
     """
     _check_transitions(trajectories)
-    check_context(dynamics.context, trajectories)
+    context = fitting(dynamics.context, trajectories)
     targets = dynamics.targets
     if targets is not None and not torch.equal(targets.lengths, trajectories.lengths):
         raise ValueError(
@@ -122,6 +122,7 @@ def check_fit(dynamics: Dynamics, trajectories: Trajectories) -> None:
             f"Found {targets.lengths.tolist()}. Make them frame by frame, for example with craik.skips.encoded."
         )
     _check_scale(trajectories if targets is None else targets, dynamics.loss)
+    return dynamics if context is dynamics.context else replace(dynamics, context=context)
 
 
 def _check_transitions(trajectories: Trajectories) -> None:

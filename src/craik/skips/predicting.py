@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 
 from craik.arguments import check_share
 from craik.losses import evaluated, prediction_shape
-from craik.skips.dynamics import Dynamics, check_fit
+from craik.skips.dynamics import Dynamics, fitted
 from craik.skips.matched import Steps
 from craik.trajectories import Trajectories
 
@@ -39,7 +39,7 @@ class Predictor:
 
     def __post_init__(self) -> None:
         check_share("teacher_forcing", self.teacher_forcing, why="it is a probability", way_out="Check its schedule.")
-        check_fit(self.dynamics, self.trajectories)
+        object.__setattr__(self, "dynamics", fitted(self.dynamics, self.trajectories))
 
     @cached_property
     def targets(self) -> Trajectories:
