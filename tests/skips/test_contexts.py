@@ -98,4 +98,6 @@ def test_actions_that_do_not_fit_the_trajectories(actions, sentence):
 
 
 def test_nan_behind_the_end_is_no_matter():
-    assert Actions(spoilt((1, 3)), 2, torch.tensor([4, 3])).at(torch.tensor([1]), torch.tensor([2])).tolist() == [[[0.0], [0.0]]]
+    assert Actions(spoilt((1, 3)), 2, torch.tensor([4, 3])).at(torch.tensor([1]), torch.tensor([2])).tolist() == [
+        [[0.0], [0.0]]
+    ]

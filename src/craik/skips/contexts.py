@@ -103,9 +103,16 @@ def fitting(context: Context | None, trajectories: Trajectories) -> Context | No
             f"{tuple(values.shape)}. Choose its rows as you chose the trajectories'."
         )
     if not isinstance(context, Actions):
+        _check_static(context)
         return context
     _check_time(context, trajectories)
     return context.of(trajectories)
+
+
+def _check_static(context: Tensor) -> None:
+    if context.is_floating_point() and not context.detach().isfinite().all():
+        b = int(context.detach().isfinite().reshape(len(context), -1).all(1).logical_not().nonzero()[0])
+        raise ValueError(f"`context` should be finite. Found NaN or infinity in entry {b}. Repair the data.")
 
 
 def _check_time(actions: Actions, trajectories: Trajectories) -> None:
@@ -126,8 +133,8 @@ def _check_time(actions: Actions, trajectories: Trajectories) -> None:
             )
     elif actions.window is not None and time == int(least.max()) and int(least.min()) < time:
         raise ValueError(
-            f"`Actions` with a window should say which are a trajectory's own where lengths differ: there is one fewer than the "
-            f"longest trajectory has frames. Found {tuple(actions.values.shape)} and no `lengths`. Pass lengths="
+            f"`Actions` with a window should say which are a trajectory's own where lengths differ: there is one fewer than "
+            f"the longest trajectory has frames. Found {tuple(actions.values.shape)} and no `lengths`. Pass lengths="
             "trajectories.lengths - 1, or use Actions.from_list."
         )
 

@@ -55,7 +55,7 @@ class Dynamics:
             found = getattr(self, name)
             if not (callable(found) or (found is None and name in ("compare", "feedback"))):
                 raise TypeError(f"`{name}` should be a function of tensors. Found {type(found).__name__}.")
-        _check_kinds(self.context, self.targets)
+        _check_context_kinds(self.context, self.targets)
 
     def given(self, rows: Sequence[int] | Tensor, times: Sequence[int] | Tensor, device: torch.device) -> Tensor | None:
         """Return what the model sees beside frame ``times[i]`` of trajectory ``rows[i]``; None where there is no context."""
@@ -96,7 +96,7 @@ class Dynamics:
         return self.feedback or frame_of(self.loss)
 
 
-def _check_kinds(context: object, targets: object) -> None:
+def _check_context_kinds(context: object, targets: object) -> None:
     if not isinstance(context, Context | None):
         raise TypeError(
             f"`context` should be a tensor (batch, *context) or Actions(...). Found {type(context).__name__}. A function that "
@@ -104,6 +104,29 @@ def _check_kinds(context: object, targets: object) -> None:
         )
     if not isinstance(targets, Trajectories | None):
         raise TypeError(f"`targets` should be Trajectories. Found {type(targets).__name__}. craik.skips.encoded makes them.")
+
+
+def check_kinds(dynamics: object, trajectories: object) -> None:
+    """Refuse what is no dynamics, or no trajectories."""
+    check_dynamics(dynamics)
+    if not isinstance(trajectories, Trajectories):
+        raise TypeError(
+            f"`trajectories` should be craik.trajectories.Trajectories. Found {type(trajectories).__name__}. A padded tensor "
+            "(batch, time, *frame) becomes such by Trajectories(frames, lengths), a list by Trajectories.from_list."
+        )
+
+
+def check_dynamics(dynamics: object) -> None:
+    """Refuse what is no dynamics, such as a bare model.
+
+    Raises:
+        TypeError: that.
+    """
+    if not isinstance(dynamics, Dynamics):
+        raise TypeError(
+            f"`dynamics` should be craik.skips.Dynamics. Found {type(dynamics).__name__}. Dynamics(model, loss) says what a "
+            "model's predictions are compared by, and how they are fed back."
+        )
 
 
 def fitted(dynamics: Dynamics, trajectories: Trajectories) -> Dynamics:
@@ -135,13 +158,21 @@ def _check_transitions(trajectories: Trajectories) -> None:
 
 
 def _check_scale(targets: Trajectories, loss: Loss) -> None:
-    """Refuse whole numbers above what a loss allows: someone has forgotten that images in bytes have a scale."""
+    """Refuse numbers out of a loss's range: someone has forgotten that images in bytes have a scale."""
     limit = largest_target(loss)
-    if targets.dtype.is_floating_point or limit is None or targets.peak * targets.scale <= limit * _SLACK:
+    if limit is None:
         return
-    largest = max(int(own.max()) for own in targets)  # the peak of bytes is 255, whatever they hold
-    if largest * targets.scale > limit * _SLACK:
-        raise ValueError(
-            f"{type(loss).__name__} compares with frames of at most {limit:g}. Found {largest} stored in {targets.dtype} with "
-            f"scale={targets.scale:g}. Give the trajectories a scale, 1/255 for images in bytes."
-        )
+    least: float = getattr(loss, "smallest_target", 0.0)
+    low, high = least - (_SLACK - 1) * limit, limit * _SLACK
+    if targets.low * targets.scale >= low and targets.peak * targets.scale <= high:
+        return
+    for own in targets:  # those were bounds: of bytes, of padding, of trajectories that are not in this batch
+        ends = own.detach().aminmax()
+        above = float(ends.max) * targets.scale > high
+        if above or float(ends.min) * targets.scale < low:
+            rule, found = (f"at most {limit:g}", ends.max) if above else (f"at least {least:g}", ends.min)
+            raise ValueError(
+                f"{type(loss).__name__} compares with frames of {rule}. Found {found.item():g} stored in {targets.dtype} with "
+                f"scale={targets.scale:g}. Give the trajectories a scale, 1/255 for images of 0 to 255, or shift them; or take "
+                "a loss of any numbers, such as SquaredError."
+            )

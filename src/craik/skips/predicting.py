@@ -4,14 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
 from craik.arguments import check_share
-from craik.losses import evaluated, prediction_shape
-from craik.skips.dynamics import Dynamics, fitted
+from craik.losses import BinaryCrossEntropy, evaluated, prediction_shape
+from craik.skips.dynamics import Dynamics, check_kinds, fitted
 from craik.skips.matched import Steps
 from craik.trajectories import Trajectories
+
+_ROUNDING = 1e-6
+"""How far out of [0, 1] a probability may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,7 @@ class Predictor:
         keep_predictions: whether the result holds the predictions.
 
     Raises:
+        TypeError: what is no `Dynamics` or no `Trajectories`.
         ValueError: a probability outside [0, 1], or trajectories that the dynamics do not fit.
     """
 
@@ -38,6 +43,7 @@ class Predictor:
     keep_predictions: bool = False
 
     def __post_init__(self) -> None:
+        check_kinds(self.dynamics, self.trajectories)
         check_share("teacher_forcing", self.teacher_forcing, why="it is a probability", way_out="Check its schedule.")
         object.__setattr__(self, "dynamics", fitted(self.dynamics, self.trajectories))
 
@@ -71,7 +77,8 @@ class Predictor:
         """Return what the loss sees of `count` predictions.
 
         Raises:
-            ValueError: another shape than the loss expects.
+            TypeError: a wider type than that of the frames.
+            ValueError: another shape than the loss expects, or logits where it compares probabilities.
         """
         compare = self.dynamics.compare
         seen = prediction if compare is None else compare(prediction.clone())  # an encoder may work in place
@@ -83,6 +90,7 @@ class Predictor:
                 f"frames of shape {self.targets.frame_shape}. Found {tuple(seen.shape)}."
             )
         dtype = self.targets.value_dtype
+        self._check_values(seen, dtype)
         return seen if seen.dtype == dtype else seen.to(dtype)  # under autocast predictions are shorter than frames
 
     def losses(self, seen: Float[Tensor, "n *y"], rows: Sequence[int], frames: Sequence[int]) -> Float[Tensor, " n"]:
@@ -96,3 +104,18 @@ class Predictor:
             ValueError: another shape than a frame's.
         """
         return self.dynamics.fed(prediction.clone(), self.trajectories.frame_shape).to(self.trajectories.value_dtype)
+
+    def _check_values(self, seen: Tensor, dtype: torch.dtype) -> None:
+        """Refuse predictions that would be rounded to the frames' type, and logits where probabilities are compared."""
+        if torch.finfo(seen.dtype).bits > torch.finfo(dtype).bits:
+            raise TypeError(
+                f"A prediction should be no wider than the frames that it is compared with. Found {seen.dtype} for frames of "
+                f"{dtype}. Convert the frames with trajectories.to(dtype={seen.dtype}), or the prediction."
+            )
+        if isinstance(self.dynamics.loss, BinaryCrossEntropy):
+            low, high = (float(end) for end in seen.detach().aminmax())
+            if low < -_ROUNDING or high > 1 + _ROUNDING:
+                raise ValueError(
+                    f"BinaryCrossEntropy compares probabilities, in [0, 1]. Found predictions of {low:g} to {high:g}, as "
+                    "logits are. Take BinaryCrossEntropyWithLogits, or end the model with a sigmoid."
+                )

@@ -1,6 +1,5 @@
 """Rolling a trained model out: what it predicts from first frames on, until a rule stops it."""
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -8,8 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
+from craik.arguments import check_not_negative, check_whole
 from craik.skips.contexts import Actions, Context
-from craik.skips.dynamics import Dynamics
+from craik.skips.dynamics import Dynamics, check_dynamics
 from craik.trajectories import Trajectories
 
 Stop = Callable[[Float[Tensor, "n *frame"]], Bool[Tensor, " n"]]
@@ -63,11 +63,12 @@ def rollout(
             the step from 0.
 
     Raises:
-        TypeError: dynamics with `Actions` and no policy.
+        TypeError: what is no `Dynamics` or no tensor of frames, or dynamics with `Actions` and no policy.
         ValueError: max_steps below 1, a negative fixed point, first frames that are not finite floats, or a prediction of
             another shape than the frame's.
         FloatingPointError: a prediction that is not finite.
     """
+    check_dynamics(dynamics)
     _check(first, max_steps, fixed_point)
     if policy is None:
         _check_context(dynamics.context, len(first))
@@ -90,10 +91,17 @@ def rollout(
 
 def _predict(dynamics: Dynamics, newest: Tensor, policy: Policy | None, rows: Tensor, step: int) -> Tensor:
     times = torch.full_like(rows, step)
-    given = dynamics.given(rows, times, newest.device) if policy is None else policy(newest.clone(), rows, step).clone()
+    given = dynamics.given(rows, times, newest.device) if policy is None else _chosen(policy(newest.clone(), rows, step))
     found = dynamics.fed(dynamics.predict(newest, given), newest.shape[1:]).to(newest.dtype)
     _check_prediction(found, rows, step)
     return found
+
+
+def _chosen(given: object) -> Tensor:
+    """Return what a policy gives as a copy: a model may work in place on this, too."""
+    if not isinstance(given, Tensor):
+        raise TypeError(f"`policy` should return one tensor (n, *context). Found {type(given).__name__}.")
+    return given.clone()
 
 
 def _check_prediction(found: Tensor, rows: Tensor, step: int) -> None:
@@ -119,11 +127,15 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
     return ends
 
 
-def _check(first: Tensor, max_steps: int, fixed_point: float | None) -> None:
-    if max_steps < 1:
-        raise ValueError(f"`max_steps` should be at least 1. Found {max_steps}.")
-    if fixed_point is not None and not 0 <= fixed_point < math.inf:
-        raise ValueError(f"`fixed_point` should be a number of 0 or more, or None. Found {fixed_point!r}.")
+def _check(first: object, max_steps: int, fixed_point: float | None) -> None:
+    check_whole("max_steps", max_steps, 1)
+    if fixed_point is not None:
+        check_not_negative("fixed_point", fixed_point, way_out="None for never.")
+    if not isinstance(first, Tensor):
+        raise TypeError(
+            f"`first` should be a tensor of first frames, (batch, *frame). Found {type(first).__name__}. Trajectories.first() "
+            "gives them."
+        )
     if not first.is_floating_point() or len(first) == 0:
         raise ValueError(
             f"`first` should be floats of shape (batch, *frame), at least one. Found {_kind(first)}. "

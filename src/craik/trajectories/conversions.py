@@ -18,19 +18,35 @@ Padded = tuple[Tensor, Tensor]
 """Frames (batch, time, *frame) and lengths (batch,)."""
 
 
-def pad(trajectories: Iterable[Any]) -> Padded:
+def pad(trajectories: Iterable[Any], dtype: torch.dtype | None = None) -> Padded:
     """Stack trajectories of different lengths with zeros behind the shorter ones.
 
     Raises:
+        TypeError: what is no array of numbers.
         ValueError: no trajectory, one without frames, or frames of unequal shape or type.
     """
-    parts = [torch.as_tensor(frames) for frames in trajectories]
+    parts = [_as_tensor(frames, b, dtype) for b, frames in enumerate(trajectories)]
     _check_parts(parts)
     lengths = torch.tensor([len(part) for part in parts])
     frames = parts[0].new_zeros((len(parts), int(lengths.max()), *parts[0].shape[1:]))
     for b, part in enumerate(parts):
         frames[b, : len(part)] = part
     return frames, lengths
+
+
+def _as_tensor(frames: Any, b: int, dtype: torch.dtype | None) -> Tensor:  # noqa: ANN401  # whatever a user's list holds
+    if isinstance(frames, Mapping):
+        raise TypeError(
+            f"Every trajectory should be one array (length, *frame). Found {type(frames).__name__} with entries "
+            f"{sorted(map(str, frames.keys()))} for trajectory {b}. Take one entry, or all by craik.skips.States."
+        )
+    try:
+        return torch.as_tensor(frames, dtype=dtype)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(
+            f"Every trajectory should be an array of numbers (length, *frame). Found {type(frames).__name__} for trajectory "
+            f"{b}, which is none: {error}. Stack its frames with np.stack or torch.stack, if they are of one shape."
+        ) from error
 
 
 def _check_parts(parts: Sequence[Tensor]) -> None:
@@ -44,6 +60,11 @@ def _check_parts(parts: Sequence[Tensor]) -> None:
             raise ValueError(
                 f"Every trajectory should have the shape (length, *frame) with at least one frame. Found shape "
                 f"{tuple(part.shape)} for trajectory {b}. Leave out empty trajectories."
+            )
+        if 0 in part.shape:
+            raise ValueError(
+                f"Frames should have elements. Found shape {tuple(part.shape)} for trajectory {b}, each frame empty. Leave it "
+                "out."
             )
         if (part.shape[1:], part.dtype, part.device) != (first.shape[1:], first.dtype, first.device):
             raise ValueError(

@@ -1,7 +1,7 @@
 """Random numbers of their own for every step of every trajectory, so that a batch changes no trajectory's."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Generator
@@ -29,7 +29,7 @@ def draw(generator: Generator | Sequence[Generator] | None, lengths: Sequence[in
         lengths: of the trajectories.
 
     Raises:
-        TypeError: no generator.
+        TypeError: no generator, or something else.
         ValueError: another number of generators than trajectories, or a generator that is not on the CPU.
     """
     if generator is None:
@@ -37,13 +37,24 @@ def draw(generator: Generator | Sequence[Generator] | None, lengths: Sequence[in
             "`generator` should be given where matching draws random numbers: exploration above 0, or teacher forcing between "
             "0 and 1. Found None. Pass torch.Generator().manual_seed(0)."
         )
-    generators = [generator] * len(lengths) if isinstance(generator, Generator) else list(generator)
+    generators = [generator] * len(lengths) if isinstance(generator, Generator) else _listed(generator)
     if len(generators) != len(lengths):
         raise ValueError(
             f"`generator` should be one, or one for each of the {len(lengths)} trajectories. Found {len(generators)}."
         )
     _check_device(generators)
     return [_draw_one(each, length - 1) for each, length in zip(generators, lengths, strict=True)]
+
+
+def _listed(generator: object) -> list[Generator]:
+    found: list[Any] = list(generator) if isinstance(generator, Iterable) else [generator]
+    wrong = [type(each).__name__ for each in found if not isinstance(each, Generator)]
+    if wrong:
+        raise TypeError(
+            f"`generator` should be a torch.Generator, or a list of them, one for each trajectory. Found {wrong[0]}. Pass "
+            "torch.Generator().manual_seed(0)."
+        )
+    return found
 
 
 def _draw_one(generator: Generator, steps: int) -> list[Draw]:

@@ -37,7 +37,8 @@ class Ranker:
         self._loss = loss
         self._rankable = loss if isinstance(loss, Rankable) else None
         self._targets = targets
-        self._dtype = targets.value_dtype
+        # In half precision a square overflows from 256 on, however small the loss: rank in single.
+        self._dtype = torch.promote_types(targets.value_dtype, torch.float32)
         self._flat = targets.frames.detach().flatten(2) if targets.frames.dim() > 2 else targets.frames.detach()[:, :, None]
         self._horizon = horizon
         self._batched = targets.device.type != "cpu" if batched is None else batched
@@ -63,6 +64,8 @@ class Ranker:
             FloatingPointError: a prediction that is not finite.
         """
         predictions = predictions.detach()  # cheaper than no_grad where a product takes a few microseconds
+        if predictions.dtype != self._dtype:
+            predictions = predictions.to(self._dtype)
         if self._rankable is None:
             windows = [list(range(a, b)) for a, b in zip(first, end, strict=True)]
             return [self._literal(z, b, window) for z, b, window in zip(predictions, rows, windows, strict=True)]
@@ -163,7 +166,7 @@ class Ranker:
     @torch.no_grad()
     def _literal(self, prediction: Tensor, b: int, frames: list[int]) -> int:
         """Return the first of the frames with the least loss, evaluated on each."""
-        targets = self._targets.at([b] * len(frames), frames).detach()
+        targets = self._targets.at([b] * len(frames), frames, self._dtype).detach()
         losses = evaluated(self._loss, prediction.expand(len(frames), *prediction.shape), targets).tolist()
         least = min(losses)
         if not math.isfinite(least):
