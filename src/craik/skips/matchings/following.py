@@ -1,6 +1,7 @@
 """Following trajectories step by step: predict, match, go on from the match (thesis algorithm 1, lines 1 to 15)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -30,7 +31,14 @@ class Predicted(NamedTuple):
     draws: list[Draw] | None
 
 
-def follow(predictor: Predictor, choose: Callable[[Predicted], Chosen], *, explores: bool = False, reach: int = 1) -> Steps:
+def follow(
+    predictor: Predictor,
+    choose: Callable[[Predicted], Chosen],
+    *,
+    explores: bool = False,
+    reach: int = 1,
+    together: bool = False,
+) -> Steps:
     """Follow every trajectory of a batch to its end; those that have ended leave the batch.
 
     Args:
@@ -38,6 +46,8 @@ def follow(predictor: Predictor, choose: Callable[[Predicted], Chosen], *, explo
         choose: says which frame each prediction of a step is matched with.
         explores: whether `choose` needs random numbers; they are drawn for teacher forcing strictly between 0 and 1, too.
         reach: a trajectory goes on while it has so many frames more.
+        together: whether the losses of the matches are evaluated in one call at the end, which holds all predictions: quicker
+            where frames are few numbers.
 
     Raises:
         TypeError: random numbers are needed and there is no generator.
@@ -48,21 +58,28 @@ def follow(predictor: Predictor, choose: Callable[[Predicted], Chosen], *, explo
     rows = list(range(len(predictor.lengths)))
     times = [0] * len(rows)
     inputs = predictor.trajectories.at(rows, times)
+    later: list[Tensor] = []
     u = 0
     while rows:
         prediction = predictor.predict(inputs, rows, times)
         seen = predictor.compared(prediction, len(rows))
         now = None if draws is None else [draws[b][u] for b in rows]
         chosen = choose(Predicted(seen, rows, times, [predictor.lengths[b] for b in rows], now))
-        found.add(rows, [u] * len(rows), times, chosen, predictor.losses(seen, rows, chosen.frames), prediction)
+        losses = None if together else predictor.losses(seen, rows, chosen.frames)
+        found.add(rows, [u] * len(rows), times, chosen, losses, prediction)
+        if together:
+            if seen.requires_grad:
+                seen.register_hook(torch.clone)
+            later.append(seen)
         found.evaluations += len(rows)
         going = [i for i, b in enumerate(rows) if chosen.frames[i] + reach < predictor.lengths[b]]
         rows, times = [rows[i] for i in going], [chosen.frames[i] for i in going]
         if rows:
-            prediction = prediction if len(going) == len(prediction) else prediction[going]
             truths = _truths(predictor.teacher_forcing, len(going), None if now is None else [now[i] for i in going])
-            inputs = _next_inputs(predictor, prediction, rows, times, truths)
+            inputs = _next_inputs(predictor, partial(_still, prediction, going), rows, times, truths)
         u += 1
+    if together:
+        found.evaluated(partial(predictor.losses, torch.cat(later)))
     return found
 
 
@@ -79,12 +96,17 @@ def _truths(teacher_forcing: float, count: int, draws: Sequence[Draw] | None) ->
     return [draw.feed < teacher_forcing for draw in draws]
 
 
+def _still(prediction: Tensor, going: Sequence[int]) -> Tensor:
+    """Return the predictions of the trajectories that go on."""
+    return prediction if len(going) == len(prediction) else prediction[going]
+
+
 def _next_inputs(
-    predictor: Predictor, prediction: Tensor, rows: Sequence[int], times: Sequence[int], truths: Sequence[bool]
+    predictor: Predictor, still: Callable[[], Tensor], rows: Sequence[int], times: Sequence[int], truths: Sequence[bool]
 ) -> Tensor:
     if all(truths):
         return predictor.trajectories.at(rows, times)
-    fed = predictor.fed(prediction)
+    fed = predictor.fed(still())
     if not any(truths):
         return fed
     true = predictor.trajectories.at(rows, times)
