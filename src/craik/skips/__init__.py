@@ -14,6 +14,8 @@ from craik.skips.matchings import Aligned as Aligned
 from craik.skips.matchings import Fixed as Fixed
 from craik.skips.matchings import Greedy as Greedy
 from craik.skips.matchings import Predicted as Predicted
+from craik.skips.matchings import SoftAligned as SoftAligned
+from craik.skips.matchings import SoftGreedy as SoftGreedy
 from craik.skips.matchings import displacement as displacement
 from craik.skips.matchings import follow as follow
 from craik.skips.predicting import Predictor as Predictor

@@ -38,6 +38,7 @@ def follow(
     explores: bool = False,
     reach: int = 1,
     together: bool = False,
+    price: Callable[[Predicted, Chosen], Tensor] | None = None,
 ) -> Steps:
     """Follow every trajectory of a batch to its end; those that have ended leave the batch.
 
@@ -48,6 +49,7 @@ def follow(
         reach: a trajectory goes on while it has so many frames more.
         together: whether the losses of the matches are evaluated in one call at the end, which holds all predictions: quicker
             where frames are few numbers.
+        price: what each step costs, (n,), in the place of the losses of its matches.
 
     Raises:
         TypeError: random numbers are needed and there is no generator.
@@ -64,10 +66,14 @@ def follow(
         prediction = predictor.predict(inputs, rows, times)
         seen = predictor.compared(prediction, len(rows))
         now = None if draws is None else [draws[b][u] for b in rows]
-        chosen = choose(Predicted(seen, rows, times, [predictor.lengths[b] for b in rows], now))
-        losses = None if together else predictor.losses(seen, rows, chosen.frames)
+        predicted = Predicted(seen, rows, times, [predictor.lengths[b] for b in rows], now)
+        chosen = choose(predicted)
+        if price is not None:
+            losses = price(predicted, chosen)
+        else:
+            losses = None if together else predictor.losses(seen, rows, chosen.frames)
         found.add(rows, [u] * len(rows), times, chosen, losses, prediction)
-        if together:
+        if losses is None:
             if seen.requires_grad:
                 seen.register_hook(torch.clone)
             later.append(seen)
@@ -78,7 +84,7 @@ def follow(
             truths = _truths(predictor.teacher_forcing, len(going), None if now is None else [now[i] for i in going])
             inputs = _next_inputs(predictor, partial(_still, prediction, going), rows, times, truths)
         u += 1
-    if together:
+    if later:
         found.evaluated(partial(predictor.losses, torch.cat(later)))
     return found
 

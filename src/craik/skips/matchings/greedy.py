@@ -1,6 +1,6 @@
 """`Greedy`: each prediction is matched with the frame ahead that it fits best, or explores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -65,6 +65,10 @@ class Greedy:
         ranker = self._ranker(predictor)
         together = isinstance(ranker, ExactRanker) and _same_anywhere(predictor.dynamics.loss) and ranker.at_once
         return follow(predictor, partial(self._choose, ranker), explores=self.exploration > 0, together=together)
+
+    def chooser(self, predictor: Predictor) -> Callable[[Predicted], Chosen]:
+        """Return what says which frame each prediction of a step is matched with."""
+        return partial(self._choose, self._ranker(predictor))
 
     def _ranker(self, predictor: Predictor) -> Ranker | ExactRanker:
         loss, targets, width = predictor.dynamics.loss, predictor.targets, self.horizon - self.nearest + 1
