@@ -3,6 +3,9 @@
 from craik.skips.candidates import candidate_losses as candidate_losses
 from craik.skips.contexts import Actions as Actions
 from craik.skips.dynamics import Dynamics as Dynamics
+from craik.skips.evaluating import Scores as Scores
+from craik.skips.evaluating import evaluate as evaluate
+from craik.skips.evaluating import scored as scored
 from craik.skips.latent import encoded as encoded
 from craik.skips.matched import Chosen as Chosen
 from craik.skips.matched import Matched as Matched
@@ -21,3 +24,4 @@ from craik.skips.matchings import follow as follow
 from craik.skips.predicting import Predictor as Predictor
 from craik.skips.rollout import Rollout as Rollout
 from craik.skips.rollout import rollout as rollout
+from craik.skips.sampling import Sampled as Sampled

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from craik.losses import Loss, frame_of, largest_target
 from craik.skips.contexts import Actions, Context, fitting
+from craik.skips.sampling import Sampled
 from craik.trajectories import Trajectories
 
 Model = Callable[..., Tensor]
@@ -36,7 +37,7 @@ class Dynamics:
         compare: applied to predictions before they are compared: an encoder, where f predicts frames that are compared in
             latent space.
         feedback: what turns a prediction into the next input. None: the loss's method `frame`, such as the sigmoid of logits,
-            or nothing where it has none.
+            or nothing where it has none. `Sampled` draws it at random.
 
     Raises:
         TypeError: a model, loss, `compare` or `feedback` that cannot be called, or a context or targets of another kind.
@@ -48,12 +49,13 @@ class Dynamics:
     _: KW_ONLY
     targets: Trajectories | None = None
     compare: Callable[[Tensor], Tensor] | None = None
-    feedback: Callable[[Tensor], Tensor] | None = None
+    feedback: Callable[[Tensor], Tensor] | Sampled | None = None
 
     def __post_init__(self) -> None:
         for name in ("model", "loss", "compare", "feedback"):
             found = getattr(self, name)
-            if not (callable(found) or (found is None and name in ("compare", "feedback"))):
+            sampled = name == "feedback" and isinstance(found, Sampled)
+            if not (callable(found) or sampled or (found is None and name in ("compare", "feedback"))):
                 raise TypeError(f"`{name}` should be a function of tensors. Found {type(found).__name__}.")
         _check_context_kinds(self.context, self.targets)
 
@@ -76,13 +78,24 @@ class Dynamics:
             raise TypeError(f"The model should return one tensor of floats. Found {found}.")
         return prediction
 
-    def fed(self, prediction: Tensor, frame_shape: Sequence[int]) -> Float[Tensor, "n *frame"]:
-        """Return predictions as the model's next inputs.
+    def fed(
+        self, prediction: Tensor, frame_shape: Sequence[int], streams: Sequence[Generator | None] | None = None
+    ) -> Float[Tensor, "n *frame"]:
+        """Return predictions as the model's next inputs, with the noise of a stream for each where feedback samples.
 
         Raises:
+            TypeError: feedback that samples, and no streams.
             ValueError: another shape than a frame's.
         """
-        frame = self._frame(prediction)
+        if isinstance(self.feedback, Sampled):
+            if streams is None:
+                raise TypeError(
+                    "Feedback that samples should be given a stream of noise for each prediction. Found none. Go on by "
+                    "craik.skips.follow, or pass `streams`."
+                )
+            frame = self.feedback.drawn(prediction, frame_shape, streams)
+        else:
+            frame = self._frame(prediction)
         expected = (len(prediction), *frame_shape)
         if tuple(frame.shape) != expected:
             raise ValueError(
@@ -93,7 +106,7 @@ class Dynamics:
 
     @cached_property
     def _frame(self) -> Callable[[Tensor], Tensor]:
-        return self.feedback or frame_of(self.loss)
+        return frame_of(self.loss) if self.feedback is None or isinstance(self.feedback, Sampled) else self.feedback
 
 
 def _check_context_kinds(context: object, targets: object) -> None:

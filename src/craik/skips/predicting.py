@@ -12,6 +12,7 @@ from craik.arguments import check_share
 from craik.losses import BinaryCrossEntropy, evaluated, prediction_shape
 from craik.skips.dynamics import Dynamics, check_kinds, fitted
 from craik.skips.matched import Steps
+from craik.skips.sampling import Sampled
 from craik.trajectories import Trajectories
 
 _ROUNDING = 1e-6
@@ -97,13 +98,18 @@ class Predictor:
         """Return the loss of each prediction against the frame that it is matched with."""
         return evaluated(self.dynamics.loss, seen, self.targets.at(rows, frames))
 
-    def fed(self, prediction: Tensor) -> Float[Tensor, "n *frame"]:
+    @property
+    def samples(self) -> bool:
+        """Whether feedback is sampled, so that every trajectory needs a stream of noise."""
+        return isinstance(self.dynamics.feedback, Sampled) and self.teacher_forcing < 1
+
+    def fed(self, prediction: Tensor, streams: Sequence[Generator | None] | None = None) -> Float[Tensor, "n *frame"]:
         """Return predictions as the model's next inputs: copies, for a model that works in place changes what it is fed.
 
         Raises:
             ValueError: another shape than a frame's.
         """
-        return self.dynamics.fed(prediction.clone(), self.trajectories.frame_shape).to(self.trajectories.value_dtype)
+        return self.dynamics.fed(prediction.clone(), self.trajectories.frame_shape, streams).to(self.trajectories.value_dtype)
 
     def _check_values(self, seen: Tensor, dtype: torch.dtype) -> None:
         """Refuse predictions that would be rounded to the frames' type, and logits where probabilities are compared."""

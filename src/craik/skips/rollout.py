@@ -1,15 +1,16 @@
 """Rolling a trained model out: what it predicts from first frames on, until a rule stops it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
-from torch import Tensor
+from torch import Generator, Tensor
 
 from craik.arguments import check_not_negative, check_whole
 from craik.skips.contexts import Actions, Context
 from craik.skips.dynamics import Dynamics, check_dynamics
+from craik.skips.sampling import Sampled, generators_of, stream
 from craik.trajectories import Trajectories
 
 Stop = Callable[[Float[Tensor, "n *frame"]], Bool[Tensor, " n"]]
@@ -43,6 +44,7 @@ def rollout(
     stop: Stop | None = None,
     fixed_point: float | None = None,
     policy: Policy | None = None,
+    generator: Generator | Sequence[Generator] | None = None,
 ) -> Rollout:
     """Apply a model to its own predictions, without a graph; trajectories that have stopped cost nothing more.
 
@@ -61,6 +63,7 @@ def rollout(
         policy: what the model sees beside frames, in the place of the dynamics' context: ``(frames, rows, step) -> (n,
             *context)``, called with the newest frames of the trajectories that still roll, their positions in the batch, and
             the step from 0.
+        generator: of random numbers, on the CPU, where feedback is `Sampled`: one, or one for each trajectory.
 
     Raises:
         TypeError: what is no `Dynamics` or no tensor of frames, or dynamics with `Actions` and no policy.
@@ -72,12 +75,13 @@ def rollout(
     _check(first, max_steps, fixed_point)
     if policy is None:
         _check_context(dynamics.context, len(first))
+    noise = _noise(dynamics, generator, len(first))
     frames = [[one] for one in first]
     stopped = torch.zeros(len(first), dtype=torch.bool)
     rows, newest, evaluations = torch.arange(len(first)), first, 0
     for step in range(max_steps):
         # Copies on both sides: a model may work in place on what it is given, or return the same memory each time.
-        before, newest = newest, _predict(dynamics, newest.clone(), policy, rows, step).clone()
+        before, newest = newest, _predict(dynamics, newest.clone(), policy, rows, step, noise).clone()
         evaluations += len(rows)
         for b, one in zip(rows.tolist(), newest, strict=True):
             frames[b].append(one)
@@ -89,10 +93,20 @@ def rollout(
     return Rollout(Trajectories.from_list(torch.stack(each) for each in frames), stopped, evaluations)
 
 
-def _predict(dynamics: Dynamics, newest: Tensor, policy: Policy | None, rows: Tensor, step: int) -> Tensor:
+def _noise(dynamics: Dynamics, generator: Generator | Sequence[Generator] | None, count: int) -> list[Generator] | None:
+    """Return a stream of noise for each trajectory, where feedback samples."""
+    if not isinstance(dynamics.feedback, Sampled):
+        return None
+    return [stream(each) for each in generators_of(generator, count)]
+
+
+def _predict(
+    dynamics: Dynamics, newest: Tensor, policy: Policy | None, rows: Tensor, step: int, noise: list[Generator] | None
+) -> Tensor:
     times = torch.full_like(rows, step)
     given = dynamics.given(rows, times, newest.device) if policy is None else _chosen(policy(newest.clone(), rows, step))
-    found = dynamics.fed(dynamics.predict(newest, given), newest.shape[1:]).to(newest.dtype)
+    streams = noise and [noise[b] for b in rows.tolist()]
+    found = dynamics.fed(dynamics.predict(newest, given), newest.shape[1:], streams).to(newest.dtype)
     _check_prediction(found, rows, step)
     return found
 

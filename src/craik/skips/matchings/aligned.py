@@ -16,6 +16,7 @@ from craik.skips.matched import LATER, Chosen, Steps
 from craik.skips.matchings.exact import fits
 from craik.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
 from craik.skips.predicting import Predictor
+from craik.skips.sampling import Sampled, generators_of, stream
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,8 @@ def _from_predictions(predictor: Predictor) -> list[Tensor]:
     rows = list(range(len(predictor.lengths)))
     made: list[list[Tensor]] = [[] for _ in rows]
     inputs = predictor.trajectories.first()
+    sampled = isinstance(predictor.dynamics.feedback, Sampled)
+    streams = [stream(each) for each in generators_of(predictor.generator, len(rows))] if sampled else None
     for u in range(max(predictor.lengths) - 1):
         prediction = predictor.predict(inputs, rows, [u] * len(rows))
         for b, one in zip(rows, prediction, strict=True):
@@ -147,7 +150,7 @@ def _from_predictions(predictor: Predictor) -> list[Tensor]:
         going = [i for i, b in enumerate(rows) if u + 2 < predictor.lengths[b]]
         rows = [rows[i] for i in going]
         if rows:
-            inputs = predictor.fed(prediction[going])
+            inputs = predictor.fed(prediction[going], streams and [streams[b] for b in rows])
     return [torch.stack(each) for each in made]
 
 

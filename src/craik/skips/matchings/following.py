@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from craik.skips.matched import Chosen, Steps
 from craik.skips.matchings.draws import Draw, draw
 from craik.skips.predicting import Predictor
+from craik.skips.sampling import generators_of, stream
 
 
 class Predicted(NamedTuple):
@@ -55,7 +56,7 @@ def follow(
         TypeError: random numbers are needed and there is no generator.
         ValueError: a frame that does not lie ahead.
     """
-    draws = _draws(predictor, explores)
+    draws, streams = _draws(predictor, explores)
     found = predictor.steps()
     rows = list(range(len(predictor.lengths)))
     times = [0] * len(rows)
@@ -82,17 +83,23 @@ def follow(
         rows, times = [rows[i] for i in going], [chosen.frames[i] for i in going]
         if rows:
             truths = _truths(predictor.teacher_forcing, len(going), None if now is None else [now[i] for i in going])
-            inputs = _next_inputs(predictor, partial(_still, prediction, going), rows, times, truths)
+            # Noise is drawn for those alone that are fed, whatever the others of the batch are.
+            noise = streams and [None if true else streams[b] for b, true in zip(rows, truths, strict=True)]
+            inputs = _next_inputs(predictor, partial(_fed, predictor, prediction, going, noise), rows, times, truths)
         u += 1
     if later:
         found.evaluated(partial(predictor.losses, torch.cat(later)))
     return found
 
 
-def _draws(predictor: Predictor, explores: bool) -> list[list[Draw]] | None:
-    """Return each trajectory's and step's random numbers, where any are needed."""
-    needed = explores or 0 < predictor.teacher_forcing < 1
-    return draw(predictor.generator, predictor.lengths) if needed else None
+def _draws(predictor: Predictor, explores: bool) -> tuple[list[list[Draw]] | None, list[Generator] | None]:
+    """Return each trajectory's and step's random numbers, and each one's stream of noise, where any are needed."""
+    streams: list[Generator] | None = [] if predictor.samples else None
+    if explores or 0 < predictor.teacher_forcing < 1:
+        return draw(predictor.generator, predictor.lengths, streams), streams
+    if streams is not None:
+        streams = [stream(each) for each in generators_of(predictor.generator, len(predictor.lengths))]
+    return None, streams
 
 
 def _truths(teacher_forcing: float, count: int, draws: Sequence[Draw] | None) -> list[bool]:
@@ -102,17 +109,17 @@ def _truths(teacher_forcing: float, count: int, draws: Sequence[Draw] | None) ->
     return [draw.feed < teacher_forcing for draw in draws]
 
 
-def _still(prediction: Tensor, going: Sequence[int]) -> Tensor:
-    """Return the predictions of the trajectories that go on."""
-    return prediction if len(going) == len(prediction) else prediction[going]
+def _fed(predictor: Predictor, prediction: Tensor, going: Sequence[int], noise: Sequence[Generator | None] | None) -> Tensor:
+    """Return the predictions of the trajectories that go on, as inputs."""
+    return predictor.fed(prediction if len(going) == len(prediction) else prediction[going], noise)
 
 
 def _next_inputs(
-    predictor: Predictor, still: Callable[[], Tensor], rows: Sequence[int], times: Sequence[int], truths: Sequence[bool]
+    predictor: Predictor, feed: Callable[[], Tensor], rows: Sequence[int], times: Sequence[int], truths: Sequence[bool]
 ) -> Tensor:
     if all(truths):
         return predictor.trajectories.at(rows, times)
-    fed = predictor.fed(still())
+    fed = feed()
     if not any(truths):
         return fed
     true = predictor.trajectories.at(rows, times)
