@@ -88,8 +88,8 @@ CLAIMS = (
     Claim(
         kind="ours",
         id="skips-timing.asi-below-eight",
-        text="On states, where the nearest frame is the cheapest, plain ASI shows the right label less often than a fixed step of "
-        "8, even where timing is random; the thesis compares with steps of 1 to 3.",
+        text="On states, where the nearest frame is the cheapest, plain ASI shows the right label less often than a fixed step "
+        "of 8, even where timing is random; the thesis compares with steps of 1 to 3.",
         source="ours, past thesis section 2.3",
         measure=_asi_over_eight,
         condition=high_below(

@@ -32,9 +32,9 @@ class Config:
     """First seed: of the trajectories, the initial weights, the batches and the matching."""
     horizon: Annotated[int, Ge(1)] = 8
     """H of every ASI, relative or not."""
-    steps: Annotated[int, Ge(1)] = 1200
+    steps: Annotated[int, Ge(1)] = 400
     """Gradient steps of about `evaluations` each."""
-    evaluations: Annotated[int, Ge(1)] = 128
+    evaluations: Annotated[int, Ge(1)] = 384
     """Model evaluations of a gradient step, on average; what a method may spend is this times the steps."""
     train: Annotated[int, Ge(1)] = 300
     """Trajectories to train on."""
@@ -49,7 +49,7 @@ class Config:
         check_limits(self)
 
 
-PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(steps=3000), seeds=12)}
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(steps=3000, evaluations=128), seeds=12)}
 
 
 class Residual(nn.Module):
