@@ -22,6 +22,12 @@ from craik.skips.matchings import SoftGreedy as SoftGreedy
 from craik.skips.matchings import displacement as displacement
 from craik.skips.matchings import follow as follow
 from craik.skips.predicting import Predictor as Predictor
+from craik.skips.recorded import Recorded as Recorded
+from craik.skips.recorded import from_minari as from_minari
 from craik.skips.rollout import Rollout as Rollout
 from craik.skips.rollout import rollout as rollout
 from craik.skips.sampling import Sampled as Sampled
+from craik.skips.saving import Loaded as Loaded
+from craik.skips.saving import load as load
+from craik.skips.saving import save as save
+from craik.skips.states import States as States

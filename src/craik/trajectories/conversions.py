@@ -77,15 +77,15 @@ def _kind(part: Tensor) -> str:
     return f"{tuple(part.shape[1:])} {part.dtype} on {part.device}"
 
 
-def observations(episodes: Iterable[Any], key: str | None) -> Iterator[Any]:
-    """Yield the observations of episodes (see `Trajectories.from_minari`)."""
+def observations(episodes: Iterable[Any], key: str | None, name: str = "observations") -> Iterator[Any]:
+    """Yield the observations, or another attribute, of episodes (see `Trajectories.from_minari`)."""
     for number, episode in enumerate(episodes):
-        if not hasattr(episode, "observations"):
+        if not hasattr(episode, name):
             raise TypeError(
-                "`episodes` should be episodes with an attribute `observations`, such as a minari.MinariDataset. "
+                f"`episodes` should be episodes with an attribute `{name}`, such as a minari.MinariDataset. "
                 f"Found {type(episode).__name__!r} at position {number}."
             )
-        yield _entry(episode.observations, key)
+        yield _entry(getattr(episode, name), key)
 
 
 def _entry(found: Any, key: str | None) -> Any:  # noqa: ANN401  # whatever the episode holds
