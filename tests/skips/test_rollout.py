@@ -1,3 +1,6 @@
+import gc
+import itertools
+
 import pytest
 import torch
 
@@ -155,3 +158,26 @@ def test_rules_and_policies_may_work_in_place_on_what_they_are_shown():
         policy=lambda frames, rows, step: frames.fill_(1.0)[:, :1],
     )
     assert torch.equal(found.trajectories.frames[:, 2], FIRST + torch.tensor([2.0, 0.0]))
+
+
+def test_a_long_roll_out_holds_its_frames_and_nothing_else():
+    """Memory grows by a frame a step, and no graph."""
+    held = []
+
+    def stop(frames):
+        if len(held) % 100 == 0:
+            tensors = [each for each in gc.get_objects() if type(each) is torch.Tensor and each.shape[-1:] == (7,)]
+            held.append(sum(size for _, size in {(t.data_ptr(), t.untyped_storage().nbytes()) for t in storages(tensors)}))
+        else:
+            held.append(held[-1])
+        return torch.zeros(len(frames), dtype=torch.bool)
+
+    def storages(tensors):
+        return {each.untyped_storage().data_ptr(): each for each in tensors}.values()
+
+    layer = torch.nn.Linear(7, 7, bias=False)
+    torch.nn.init.orthogonal_(layer.weight)
+    found = rollout(Dynamics(layer, SquaredError()), torch.ones(2, 7), max_steps=401, stop=stop)
+    assert found.trajectories.lengths.tolist() == [402, 402]
+    growth = [later - earlier for earlier, later in itertools.pairwise(held[::100])]
+    assert all(abs(each - 100 * 2 * 7 * 4) <= 400 for each in growth), growth
