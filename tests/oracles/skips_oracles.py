@@ -86,6 +86,41 @@ def algorithm_1(
     return Followed(mean, [float(one.detach()) for one in losses], skips, explored, predictions, u)
 
 
+def greedy(
+    f: Callable[[Tensor], Tensor],
+    x: Tensor,
+    loss: Compare,
+    feed: Callable[[Tensor], Tensor],
+    window: tuple[int, int, list[float] | None, bool],
+    probabilities: tuple[float, float],
+    uniforms: list[list[float]] | None,
+) -> Followed:
+    """Algorithm 1 with (horizon, nearest, what the loss k frames ahead is divided by, whether the last of equals wins)."""
+    horizon, nearest, scale, last_wins = window
+    mu, epsilon = probabilities
+    last, t, u, given = len(x) - 1, 0, 0, x[0]
+    losses, skips, explored, predictions = [], [], [], []
+    while t < last:
+        z = f(given)
+        candidates = [k for k in range(t + nearest, t + horizon + 1) if k <= last] or [last]
+        explores = mu > 0 and uniforms[u][0] < mu
+        if explores:
+            after = candidates[int(uniforms[u][1] * len(candidates))]
+        else:
+            values = [float(loss(z, x[k]).detach()) / (1 if scale is None else scale[k - t - 1]) for k in candidates]
+            best = [k for k, value in zip(candidates, values, strict=True) if value == min(values)]
+            after = best[-1] if last_wins else best[0]
+        losses.append(loss(z, x[after]))
+        skips.append(after - t)
+        explored.append(explores)
+        predictions.append(z)
+        feeds_truth = epsilon == 1 or (epsilon > 0 and uniforms[u][2] < epsilon)
+        given = x[after] if feeds_truth else feed(z)
+        t, u = after, u + 1
+    mean = sum(losses) / len(losses)
+    return Followed(mean, [float(one.detach()) for one in losses], skips, explored, predictions, u)
+
+
 def fixed(f: Callable[[Tensor, int], Tensor], x: Tensor, loss: Compare, dt: int, last: str) -> Followed:
     """A step of dt frames from true frames; the last one is clamped or dropped."""
     t, losses, skips, predictions = 0, [], [], []

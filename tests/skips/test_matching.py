@@ -256,7 +256,8 @@ def test_a_static_context_stays_with_its_trajectory():
 def test_a_model_sees_the_actions_from_its_frame_on(window):
     x = random_walks([7, 3, 5], 2, in_bytes=None)
     actions = torch.arange(3 * 7, dtype=torch.float64).reshape(3, 7, 1) / 20
-    padded = torch.cat([actions, torch.zeros(3, 3, 1, dtype=torch.float64)], dim=1)
+    own = actions * (torch.arange(7) < x.lengths[:, None])[:, :, None]  # what stands behind a trajectory is not shown
+    padded = torch.cat([own, torch.zeros(3, 3, 1, dtype=torch.float64)], dim=1)
     net = Net(context=window or 1)
     g = torch.Generator().manual_seed(0)
     found = match(
@@ -384,3 +385,38 @@ def test_another_matching_is_refused(matching):
     unchecked = inspect.unwrap(match)  # without its annotations' checks, which only tests have
     with pytest.raises(TypeError, match=r"Greedy\(...\), Fixed\(...\) or Aligned\(...\) of craik.skips.*Found "):
         unchecked(Dynamics(SETTINGS["model"], SETTINGS["loss"]), SETTINGS["trajectories"], matching)
+
+
+def in_place(frames):
+    return torch.relu_(frames.add_(0.25)).mul_(0.5)
+
+
+@pytest.mark.parametrize("matching", [Greedy(3), Fixed(2), Aligned(3), Aligned(3, "predictions")])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+def test_a_model_that_works_in_place_gives_what_another_gives(matching, epsilon):
+    if isinstance(matching, Aligned) and epsilon < 1:
+        return
+    x = random_walks([7, 3, 5], 2, in_bytes=None)
+    before = x.frames.clone()
+    found = {}
+    for model in (in_place, lambda frames: ((frames + 0.25).relu()) * 0.5):
+        with torch.no_grad():
+            found[model] = match(
+                Dynamics(model, losses.SquaredError(), compare=lambda z: z.mul_(1.0)),
+                x,
+                matching,
+                teacher_forcing=epsilon,
+                generator=torch.Generator().manual_seed(0),
+                keep_predictions=True,
+            )
+        assert torch.equal(x.frames, before)
+    ours, theirs = found.values()
+    assert torch.equal(ours.predictions.frames, theirs.predictions.frames)
+    assert torch.equal(ours.trajectory_losses, theirs.trajectory_losses)
+    assert torch.equal(ours.matched, theirs.matched)
+
+
+def test_a_network_that_works_in_place_can_be_trained_on_its_own_predictions():
+    net = nn.Sequential(nn.ReLU(inplace=True), nn.Flatten(), nn.Linear(6, 6), nn.Unflatten(1, FRAME)).double()
+    match(Dynamics(net, losses.SquaredError()), random_walks([7, 5], 2, None), Greedy(3), teacher_forcing=0.0).loss.backward()
+    assert all(parameter.grad.isfinite().all() for parameter in net.parameters())

@@ -1,3 +1,6 @@
+import gc
+import itertools
+
 import pytest
 import torch
 
@@ -114,3 +117,67 @@ def test_actions_are_no_context_of_a_roll_out():
         rollout(dynamics, FIRST, max_steps=2)
     policed = rollout(dynamics, FIRST, max_steps=2, policy=lambda frames, rows, step: dynamics.context.values[rows, step])
     assert policed.trajectories.lengths.tolist() == [3, 3, 3]
+
+
+class InPlace(torch.nn.Module):
+    """Works on what it is given, and returns it."""
+
+    def forward(self, frames, context=None):
+        frames += 1.0 if context is None else context.add_(0.5)
+        return frames
+
+
+def test_a_model_that_works_in_place_changes_nothing_of_the_callers():
+    first, context = FIRST.clone(), torch.ones(3, 2)
+    found = rollout(Dynamics(InPlace(), SquaredError()), first, max_steps=3, fixed_point=0.5)
+    assert torch.equal(first, FIRST)
+    assert torch.equal(found.trajectories.frames, torch.stack([FIRST + step for step in range(4)], dim=1))
+    assert not found.stopped.any()
+    rollout(Dynamics(InPlace(), SquaredError(), context), first, max_steps=3)
+    rollout(Dynamics(InPlace(), SquaredError()), first, max_steps=3, policy=lambda frames, rows, step: context)
+    assert torch.equal(first, FIRST)
+    assert torch.equal(context, torch.ones(3, 2))
+
+
+def test_a_model_may_return_the_same_memory_each_time():
+    memory = torch.zeros(3, 2)
+
+    def model(frames):
+        return memory.copy_(frames + 1)
+
+    found = rollout(Dynamics(model, SquaredError()), FIRST, max_steps=3, fixed_point=0.5)
+    assert torch.equal(found.trajectories.frames, torch.stack([FIRST + step for step in range(4)], dim=1))
+
+
+def test_rules_and_policies_may_work_in_place_on_what_they_are_shown():
+    found = rollout(
+        Dynamics(Counter(), SquaredError()),
+        FIRST,
+        max_steps=2,
+        stop=lambda frames: frames.zero_()[:, 0] > 0,
+        policy=lambda frames, rows, step: frames.fill_(1.0)[:, :1],
+    )
+    assert torch.equal(found.trajectories.frames[:, 2], FIRST + torch.tensor([2.0, 0.0]))
+
+
+def test_a_long_roll_out_holds_its_frames_and_nothing_else():
+    """Memory grows by a frame a step, and no graph."""
+    held = []
+
+    def stop(frames):
+        if len(held) % 100 == 0:
+            tensors = [each for each in gc.get_objects() if type(each) is torch.Tensor and each.shape[-1:] == (7,)]
+            held.append(sum(size for _, size in {(t.data_ptr(), t.untyped_storage().nbytes()) for t in storages(tensors)}))
+        else:
+            held.append(held[-1])
+        return torch.zeros(len(frames), dtype=torch.bool)
+
+    def storages(tensors):
+        return {each.untyped_storage().data_ptr(): each for each in tensors}.values()
+
+    layer = torch.nn.Linear(7, 7, bias=False)
+    torch.nn.init.orthogonal_(layer.weight)
+    found = rollout(Dynamics(layer, SquaredError()), torch.ones(2, 7), max_steps=401, stop=stop)
+    assert found.trajectories.lengths.tolist() == [402, 402]
+    growth = [later - earlier for earlier, later in itertools.pairwise(held[::100])]
+    assert all(abs(each - 100 * 2 * 7 * 4) <= 400 for each in growth), growth

@@ -1,16 +1,17 @@
 """`Dynamics`: a dynamics model with all that says what it predicts and what that is compared with."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from craik.losses import Loss, frame_of, largest_target
-from craik.skips.contexts import Actions, Context, check_context
+from craik.skips.contexts import Actions, Context, fitting
+from craik.skips.sampling import Sampled
 from craik.trajectories import Trajectories
 
 Model = Callable[..., Tensor]
@@ -36,7 +37,7 @@ class Dynamics:
         compare: applied to predictions before they are compared: an encoder, where f predicts frames that are compared in
             latent space.
         feedback: what turns a prediction into the next input. None: the loss's method `frame`, such as the sigmoid of logits,
-            or nothing where it has none.
+            or nothing where it has none. `Sampled` draws it at random.
 
     Raises:
         TypeError: a model, loss, `compare` or `feedback` that cannot be called, or a context or targets of another kind.
@@ -48,14 +49,15 @@ class Dynamics:
     _: KW_ONLY
     targets: Trajectories | None = None
     compare: Callable[[Tensor], Tensor] | None = None
-    feedback: Callable[[Tensor], Tensor] | None = None
+    feedback: Callable[[Tensor], Tensor] | Sampled | None = None
 
     def __post_init__(self) -> None:
         for name in ("model", "loss", "compare", "feedback"):
             found = getattr(self, name)
-            if not (callable(found) or (found is None and name in ("compare", "feedback"))):
+            sampled = name == "feedback" and isinstance(found, Sampled)
+            if not (callable(found) or sampled or (found is None and name in ("compare", "feedback"))):
                 raise TypeError(f"`{name}` should be a function of tensors. Found {type(found).__name__}.")
-        _check_kinds(self.context, self.targets)
+        _check_context_kinds(self.context, self.targets)
 
     def given(self, rows: Sequence[int] | Tensor, times: Sequence[int] | Tensor, device: torch.device) -> Tensor | None:
         """Return what the model sees beside frame ``times[i]`` of trajectory ``rows[i]``; None where there is no context."""
@@ -76,13 +78,24 @@ class Dynamics:
             raise TypeError(f"The model should return one tensor of floats. Found {found}.")
         return prediction
 
-    def fed(self, prediction: Tensor, frame_shape: Sequence[int]) -> Float[Tensor, "n *frame"]:
-        """Return predictions as the model's next inputs.
+    def fed(
+        self, prediction: Tensor, frame_shape: Sequence[int], streams: Sequence[Generator | None] | None = None
+    ) -> Float[Tensor, "n *frame"]:
+        """Return predictions as the model's next inputs, with the noise of a stream for each where feedback samples.
 
         Raises:
+            TypeError: feedback that samples, and no streams.
             ValueError: another shape than a frame's.
         """
-        frame = self._frame(prediction)
+        if isinstance(self.feedback, Sampled):
+            if streams is None:
+                raise TypeError(
+                    "Feedback that samples should be given a stream of noise for each prediction. Found none. Go on by "
+                    "craik.skips.follow, or pass `streams`."
+                )
+            frame = self.feedback.drawn(prediction, frame_shape, streams)
+        else:
+            frame = self._frame(prediction)
         expected = (len(prediction), *frame_shape)
         if tuple(frame.shape) != expected:
             raise ValueError(
@@ -93,10 +106,10 @@ class Dynamics:
 
     @cached_property
     def _frame(self) -> Callable[[Tensor], Tensor]:
-        return self.feedback or frame_of(self.loss)
+        return frame_of(self.loss) if self.feedback is None or isinstance(self.feedback, Sampled) else self.feedback
 
 
-def _check_kinds(context: object, targets: object) -> None:
+def _check_context_kinds(context: object, targets: object) -> None:
     if not isinstance(context, Context | None):
         raise TypeError(
             f"`context` should be a tensor (batch, *context) or Actions(...). Found {type(context).__name__}. A function that "
@@ -106,15 +119,38 @@ def _check_kinds(context: object, targets: object) -> None:
         raise TypeError(f"`targets` should be Trajectories. Found {type(targets).__name__}. craik.skips.encoded makes them.")
 
 
-def check_fit(dynamics: Dynamics, trajectories: Trajectories) -> None:
-    """Refuse trajectories that a dynamics' context, targets and loss do not fit.
+def check_kinds(dynamics: object, trajectories: object) -> None:
+    """Refuse what is no dynamics, or no trajectories."""
+    check_dynamics(dynamics)
+    if not isinstance(trajectories, Trajectories):
+        raise TypeError(
+            f"`trajectories` should be craik.trajectories.Trajectories. Found {type(trajectories).__name__}. A padded tensor "
+            "(batch, time, *frame) becomes such by Trajectories(frames, lengths), a list by Trajectories.from_list."
+        )
+
+
+def check_dynamics(dynamics: object) -> None:
+    """Refuse what is no dynamics, such as a bare model.
+
+    Raises:
+        TypeError: that.
+    """
+    if not isinstance(dynamics, Dynamics):
+        raise TypeError(
+            f"`dynamics` should be craik.skips.Dynamics. Found {type(dynamics).__name__}. Dynamics(model, loss) says what a "
+            "model's predictions are compared by, and how they are fed back."
+        )
+
+
+def fitted(dynamics: Dynamics, trajectories: Trajectories) -> Dynamics:
+    """Return dynamics whose context, targets and loss fit the trajectories; actions know which are each one's own.
 
     Raises:
         ValueError: a trajectory without a transition, targets or a context of another batch, or whole numbers above what the
             loss allows, such as bytes without a scale under a loss of numbers in [0, 1].
     """
     _check_transitions(trajectories)
-    check_context(dynamics.context, trajectories)
+    context = fitting(dynamics.context, trajectories)
     targets = dynamics.targets
     if targets is not None and not torch.equal(targets.lengths, trajectories.lengths):
         raise ValueError(
@@ -122,6 +158,7 @@ def check_fit(dynamics: Dynamics, trajectories: Trajectories) -> None:
             f"Found {targets.lengths.tolist()}. Make them frame by frame, for example with craik.skips.encoded."
         )
     _check_scale(trajectories if targets is None else targets, dynamics.loss)
+    return dynamics if context is dynamics.context else replace(dynamics, context=context)
 
 
 def _check_transitions(trajectories: Trajectories) -> None:
@@ -134,13 +171,21 @@ def _check_transitions(trajectories: Trajectories) -> None:
 
 
 def _check_scale(targets: Trajectories, loss: Loss) -> None:
-    """Refuse whole numbers above what a loss allows: someone has forgotten that images in bytes have a scale."""
+    """Refuse numbers out of a loss's range: someone has forgotten that images in bytes have a scale."""
     limit = largest_target(loss)
-    if targets.dtype.is_floating_point or limit is None or targets.peak * targets.scale <= limit * _SLACK:
+    if limit is None:
         return
-    largest = max(int(own.max()) for own in targets)  # the peak of bytes is 255, whatever they hold
-    if largest * targets.scale > limit * _SLACK:
-        raise ValueError(
-            f"{type(loss).__name__} compares with frames of at most {limit:g}. Found {largest} stored in {targets.dtype} with "
-            f"scale={targets.scale:g}. Give the trajectories a scale, 1/255 for images in bytes."
-        )
+    least: float = getattr(loss, "smallest_target", 0.0)
+    low, high = least - (_SLACK - 1) * limit, limit * _SLACK
+    if targets.low * targets.scale >= low and targets.peak * targets.scale <= high:
+        return
+    for own in targets:  # those were bounds: of bytes, of padding, of trajectories that are not in this batch
+        ends = own.detach().aminmax()
+        above = float(ends.max) * targets.scale > high
+        if above or float(ends.min) * targets.scale < low:
+            rule, found = (f"at most {limit:g}", ends.max) if above else (f"at least {least:g}", ends.min)
+            raise ValueError(
+                f"{type(loss).__name__} compares with frames of {rule}. Found {found.item():g} stored in {targets.dtype} with "
+                f"scale={targets.scale:g}. Give the trajectories a scale, 1/255 for images of 0 to 255, or shift them; or take "
+                "a loss of any numbers, such as SquaredError."
+            )

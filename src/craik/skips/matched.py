@@ -1,8 +1,9 @@
 """`Matched`, what matching gives back, and `Steps`, which adds it up step by step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -45,6 +46,11 @@ class Matched(NamedTuple):
     evaluations: int
     predictions: Trajectories | None
 
+    @property
+    def mean_skip(self) -> float:
+        """How many frames ahead a match lies on average, over all steps of the batch."""
+        return int(self.skips.sum()) / int(self.steps.sum())
+
 
 class Chosen(NamedTuple):
     """For each of n predictions the frame it is matched with, and whether that was drawn at random; None where none was."""
@@ -81,10 +87,12 @@ class Steps:
         steps: Sequence[int],
         times: Sequence[int],
         chosen: Chosen,
-        losses: Float[Tensor, " n"],
+        losses: Float[Tensor, " n"] | None,
         predictions: Float[Tensor, "n *z"],
     ) -> None:
         """Add one step of each of some trajectories: step ``steps[i]`` of trajectory ``rows[i]``, made at ``times[i]``.
+
+        Losses that are None are to be added by `evaluated`.
 
         Raises:
             ValueError: a frame that does not lie ahead of the one the prediction was made at, or behind the trajectory's end.
@@ -95,27 +103,32 @@ class Steps:
         self._frames += chosen.frames
         self._skips += [frame - time for frame, time in zip(chosen.frames, times, strict=True)]
         self._explored += [False] * len(rows) if chosen.explored is None else chosen.explored
-        self._losses.append(losses)
+        if losses is not None:
+            self._losses.append(losses)
         if self._keep:
-            self._predictions.append(predictions.detach())
+            self._predictions.append(predictions.detach().clone())  # a model may return the same memory each time
+
+    def evaluated(self, losses: Callable[[Sequence[int], Sequence[int]], Float[Tensor, " n"]]) -> None:
+        """Add the losses of all steps at once, which is quicker for small frames: from trajectories and matched frames."""
+        self._losses = [losses(self._rows, self._frames)]
 
     def matched(self, average: Average) -> Matched:
         """Add the steps up."""
         losses = torch.cat(self._losses)
-        rows = torch.tensor(self._rows)
+        at = rows, _ = _whole(self._rows), _whole(self._steps)
         steps = torch.bincount(rows, minlength=len(self._lengths))
         sums = losses.new_zeros(len(self._lengths)).index_add(0, rows.to(losses.device), losses)
         means = sums / steps.to(losses.device)
         return Matched(
             loss=means.mean() if average == "trajectories" else losses.mean(),
             trajectory_losses=means,
-            step_losses=self._table(losses.detach().cpu(), 0),
+            step_losses=self._table(losses.detach().cpu(), 0, at),
             steps=steps,
-            skips=self._table(torch.tensor(self._skips), 0),
-            matched=self._table(torch.tensor(self._frames), -1),
-            explored=self._table(torch.tensor(self._explored), 0),
+            skips=self._table(_whole(self._skips), 0, at),
+            matched=self._table(_whole(self._frames), -1, at),
+            explored=self._table(torch.from_numpy(np.array(self._explored, dtype=bool)), 0, at),
             evaluations=self.evaluations,
-            predictions=Trajectories(self._table(torch.cat(self._predictions), 0), steps) if self._keep else None,
+            predictions=Trajectories(self._table(torch.cat(self._predictions), 0, at), steps) if self._keep else None,
         )
 
     def _check(self, rows: Sequence[int], times: Sequence[int], chosen: Chosen) -> None:
@@ -127,8 +140,12 @@ class Steps:
                     "the batch. Mend the matching."
                 )
 
-    def _table(self, values: Tensor, padding: int) -> Tensor:
+    def _table(self, values: Tensor, padding: int, at: tuple[Tensor, Tensor]) -> Tensor:
         """Return values, one for each step, as (batch, steps, ...)."""
         table = values.new_full((len(self._lengths), max(self._steps) + 1, *values.shape[1:]), padding)
-        table[torch.tensor(self._rows), torch.tensor(self._steps)] = values
+        table[at] = values
         return table
+
+
+def _whole(numbers: list[int]) -> Tensor:
+    return torch.from_numpy(np.array(numbers, dtype=np.int64))  # numpy reads lists faster than torch

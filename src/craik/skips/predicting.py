@@ -4,14 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
 from craik.arguments import check_share
-from craik.losses import evaluated, prediction_shape
-from craik.skips.dynamics import Dynamics, check_fit
+from craik.losses import BinaryCrossEntropy, evaluated, prediction_shape
+from craik.skips.dynamics import Dynamics, check_kinds, fitted
 from craik.skips.matched import Steps
+from craik.skips.sampling import Sampled
 from craik.trajectories import Trajectories
+
+_ROUNDING = 1e-6
+"""How far out of [0, 1] a probability may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +33,7 @@ class Predictor:
         keep_predictions: whether the result holds the predictions.
 
     Raises:
+        TypeError: what is no `Dynamics` or no `Trajectories`.
         ValueError: a probability outside [0, 1], or trajectories that the dynamics do not fit.
     """
 
@@ -38,8 +44,9 @@ class Predictor:
     keep_predictions: bool = False
 
     def __post_init__(self) -> None:
+        check_kinds(self.dynamics, self.trajectories)
         check_share("teacher_forcing", self.teacher_forcing, why="it is a probability", way_out="Check its schedule.")
-        check_fit(self.dynamics, self.trajectories)
+        object.__setattr__(self, "dynamics", fitted(self.dynamics, self.trajectories))
 
     @cached_property
     def targets(self) -> Trajectories:
@@ -58,19 +65,24 @@ class Predictor:
     def predict(self, inputs: Float[Tensor, "n *frame"], rows: Sequence[int], times: Sequence[int]) -> Tensor:
         """Return the model's predictions from inputs that stand at the given frames.
 
+        A model may work in place: inputs that are a view of the trajectories are copied before.
+
         Raises:
             TypeError: the model returned no tensor of floats.
         """
+        if inputs.untyped_storage().data_ptr() == self.trajectories.frames.untyped_storage().data_ptr():
+            inputs = inputs.clone()
         return self.dynamics.predict(inputs, self.dynamics.given(rows, times, inputs.device))
 
     def compared(self, prediction: Tensor, count: int) -> Float[Tensor, "n *y"]:
         """Return what the loss sees of `count` predictions.
 
         Raises:
-            ValueError: another shape than the loss expects.
+            TypeError: a wider type than that of the frames.
+            ValueError: another shape than the loss expects, or logits where it compares probabilities.
         """
         compare = self.dynamics.compare
-        seen = prediction if compare is None else compare(prediction)
+        seen = prediction if compare is None else compare(prediction.clone())  # an encoder may work in place
         expected = (count, *prediction_shape(self.dynamics.loss, self.targets.frame_shape))
         if tuple(seen.shape) != expected:
             what = "The model" if compare is None else "`compare`"
@@ -79,16 +91,37 @@ class Predictor:
                 f"frames of shape {self.targets.frame_shape}. Found {tuple(seen.shape)}."
             )
         dtype = self.targets.value_dtype
+        self._check_values(seen, dtype)
         return seen if seen.dtype == dtype else seen.to(dtype)  # under autocast predictions are shorter than frames
 
     def losses(self, seen: Float[Tensor, "n *y"], rows: Sequence[int], frames: Sequence[int]) -> Float[Tensor, " n"]:
         """Return the loss of each prediction against the frame that it is matched with."""
         return evaluated(self.dynamics.loss, seen, self.targets.at(rows, frames))
 
-    def fed(self, prediction: Tensor) -> Float[Tensor, "n *frame"]:
-        """Return predictions as the model's next inputs.
+    @property
+    def samples(self) -> bool:
+        """Whether feedback is sampled, so that every trajectory needs a stream of noise."""
+        return isinstance(self.dynamics.feedback, Sampled) and self.teacher_forcing < 1
+
+    def fed(self, prediction: Tensor, streams: Sequence[Generator | None] | None = None) -> Float[Tensor, "n *frame"]:
+        """Return predictions as the model's next inputs: copies, for a model that works in place changes what it is fed.
 
         Raises:
             ValueError: another shape than a frame's.
         """
-        return self.dynamics.fed(prediction, self.trajectories.frame_shape).to(self.trajectories.value_dtype)
+        return self.dynamics.fed(prediction.clone(), self.trajectories.frame_shape, streams).to(self.trajectories.value_dtype)
+
+    def _check_values(self, seen: Tensor, dtype: torch.dtype) -> None:
+        """Refuse predictions that would be rounded to the frames' type, and logits where probabilities are compared."""
+        if torch.finfo(seen.dtype).bits > torch.finfo(dtype).bits:
+            raise TypeError(
+                f"A prediction should be no wider than the frames that it is compared with. Found {seen.dtype} for frames of "
+                f"{dtype}. Convert the frames with trajectories.to(dtype={seen.dtype}), or the prediction."
+            )
+        if isinstance(self.dynamics.loss, BinaryCrossEntropy):
+            low, high = (float(end) for end in seen.detach().aminmax())
+            if low < -_ROUNDING or high > 1 + _ROUNDING:
+                raise ValueError(
+                    f"BinaryCrossEntropy compares probabilities, in [0, 1]. Found predictions of {low:g} to {high:g}, as "
+                    "logits are. Take BinaryCrossEntropyWithLogits, or end the model with a sigmoid."
+                )

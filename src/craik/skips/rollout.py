@@ -1,15 +1,16 @@
 """Rolling a trained model out: what it predicts from first frames on, until a rule stops it."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
-from torch import Tensor
+from torch import Generator, Tensor
 
+from craik.arguments import check_not_negative, check_whole
 from craik.skips.contexts import Actions, Context
-from craik.skips.dynamics import Dynamics
+from craik.skips.dynamics import Dynamics, check_dynamics
+from craik.skips.sampling import Sampled, generators_of, stream
 from craik.trajectories import Trajectories
 
 Stop = Callable[[Float[Tensor, "n *frame"]], Bool[Tensor, " n"]]
@@ -43,6 +44,7 @@ def rollout(
     stop: Stop | None = None,
     fixed_point: float | None = None,
     policy: Policy | None = None,
+    generator: Generator | Sequence[Generator] | None = None,
 ) -> Rollout:
     """Apply a model to its own predictions, without a graph; trajectories that have stopped cost nothing more.
 
@@ -61,21 +63,25 @@ def rollout(
         policy: what the model sees beside frames, in the place of the dynamics' context: ``(frames, rows, step) -> (n,
             *context)``, called with the newest frames of the trajectories that still roll, their positions in the batch, and
             the step from 0.
+        generator: of random numbers, on the CPU, where feedback is `Sampled`: one, or one for each trajectory.
 
     Raises:
-        TypeError: dynamics with `Actions` and no policy.
+        TypeError: what is no `Dynamics` or no tensor of frames, or dynamics with `Actions` and no policy.
         ValueError: max_steps below 1, a negative fixed point, first frames that are not finite floats, or a prediction of
             another shape than the frame's.
         FloatingPointError: a prediction that is not finite.
     """
+    check_dynamics(dynamics)
     _check(first, max_steps, fixed_point)
     if policy is None:
         _check_context(dynamics.context, len(first))
+    noise = _noise(dynamics, generator, len(first))
     frames = [[one] for one in first]
     stopped = torch.zeros(len(first), dtype=torch.bool)
     rows, newest, evaluations = torch.arange(len(first)), first, 0
     for step in range(max_steps):
-        before, newest = newest, _predict(dynamics, newest, policy, rows, step)
+        # Copies on both sides: a model may work in place on what it is given, or return the same memory each time.
+        before, newest = newest, _predict(dynamics, newest.clone(), policy, rows, step, noise).clone()
         evaluations += len(rows)
         for b, one in zip(rows.tolist(), newest, strict=True):
             frames[b].append(one)
@@ -87,12 +93,29 @@ def rollout(
     return Rollout(Trajectories.from_list(torch.stack(each) for each in frames), stopped, evaluations)
 
 
-def _predict(dynamics: Dynamics, newest: Tensor, policy: Policy | None, rows: Tensor, step: int) -> Tensor:
+def _noise(dynamics: Dynamics, generator: Generator | Sequence[Generator] | None, count: int) -> list[Generator] | None:
+    """Return a stream of noise for each trajectory, where feedback samples."""
+    if not isinstance(dynamics.feedback, Sampled):
+        return None
+    return [stream(each) for each in generators_of(generator, count)]
+
+
+def _predict(
+    dynamics: Dynamics, newest: Tensor, policy: Policy | None, rows: Tensor, step: int, noise: list[Generator] | None
+) -> Tensor:
     times = torch.full_like(rows, step)
-    given = dynamics.given(rows, times, newest.device) if policy is None else policy(newest, rows, step)
-    found = dynamics.fed(dynamics.predict(newest, given), newest.shape[1:]).to(newest.dtype)
+    given = dynamics.given(rows, times, newest.device) if policy is None else _chosen(policy(newest.clone(), rows, step))
+    streams = noise and [noise[b] for b in rows.tolist()]
+    found = dynamics.fed(dynamics.predict(newest, given), newest.shape[1:], streams).to(newest.dtype)
     _check_prediction(found, rows, step)
     return found
+
+
+def _chosen(given: object) -> Tensor:
+    """Return what a policy gives as a copy: a model may work in place on this, too."""
+    if not isinstance(given, Tensor):
+        raise TypeError(f"`policy` should return one tensor (n, *context). Found {type(given).__name__}.")
+    return given.clone()
 
 
 def _check_prediction(found: Tensor, rows: Tensor, step: int) -> None:
@@ -109,7 +132,7 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
     """Say which of the newest frames end their trajectory, on the CPU."""
     ends = torch.zeros(len(newest), dtype=torch.bool)
     if stop is not None:
-        found = stop(newest)
+        found = stop(newest.clone())
         if found.shape != ends.shape or found.dtype != torch.bool:
             raise ValueError(f"`stop` should return one bool for each of {len(newest)} frames. Found {_kind(found)}.")
         ends |= found.cpu()
@@ -118,11 +141,15 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
     return ends
 
 
-def _check(first: Tensor, max_steps: int, fixed_point: float | None) -> None:
-    if max_steps < 1:
-        raise ValueError(f"`max_steps` should be at least 1. Found {max_steps}.")
-    if fixed_point is not None and not 0 <= fixed_point < math.inf:
-        raise ValueError(f"`fixed_point` should be a number of 0 or more, or None. Found {fixed_point!r}.")
+def _check(first: object, max_steps: int, fixed_point: float | None) -> None:
+    check_whole("max_steps", max_steps, 1)
+    if fixed_point is not None:
+        check_not_negative("fixed_point", fixed_point, way_out="None for never.")
+    if not isinstance(first, Tensor):
+        raise TypeError(
+            f"`first` should be a tensor of first frames, (batch, *frame). Found {type(first).__name__}. Trajectories.first() "
+            "gives them."
+        )
     if not first.is_floating_point() or len(first) == 0:
         raise ValueError(
             f"`first` should be floats of shape (batch, *frame), at least one. Found {_kind(first)}. "

@@ -36,13 +36,17 @@ class Trajectories:
     scale: float = 1.0
     peak: float = field(init=False)
     """The largest magnitude of a stored number, or more."""
+    low: float = field(init=False)
+    """The least stored number, or less."""
 
     def __post_init__(self) -> None:
         soundness.check_tensors(self.frames, self.lengths)
         soundness.check_scale(self.scale)
         object.__setattr__(self, "lengths", self.lengths.detach().to("cpu", torch.int64))
         soundness.check_lengths(self.frames, self.lengths)
-        object.__setattr__(self, "peak", soundness.check_finite(self.frames, self.lengths))
+        low, high = soundness.check_finite(self.frames, self.lengths)
+        object.__setattr__(self, "peak", max(abs(low), abs(high)))
+        object.__setattr__(self, "low", low)
 
     def __repr__(self) -> str:
         frame = "x".join(map(str, self.frame_shape)) or "one number"
@@ -171,17 +175,21 @@ class Trajectories:
         return cls(frames, torch.cat([part.lengths for part in parts]), parts[0].scale)
 
     @classmethod
-    def from_list(cls, trajectories: Iterable[conversions.Array], scale: float = 1.0) -> "Trajectories":
+    def from_list(
+        cls, trajectories: Iterable[conversions.Array], scale: float = 1.0, dtype: torch.dtype | None = None
+    ) -> "Trajectories":
         """Pad trajectories of different lengths to a batch.
 
         Args:
             trajectories: for each the frames, (length, *frame), as tensor, array or nested list.
             scale: what one unit of a stored number means.
+            dtype: what frames are stored in; None for the type they come in, which for numpy's numbers is often float64.
 
         Raises:
-            ValueError: no trajectory, or frames of unequal shape or type.
+            TypeError: what is no array of numbers, such as a dictionary or a TensorDict.
+            ValueError: no trajectory, or frames that are empty or of unequal shape or type.
         """
-        return cls(*conversions.pad(trajectories), scale)
+        return cls(*conversions.pad(trajectories, dtype), scale)
 
     @classmethod
     def from_numpy(cls, frames: np.ndarray, lengths: conversions.Array | None = None, scale: float = 1.0) -> "Trajectories":

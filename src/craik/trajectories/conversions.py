@@ -18,19 +18,35 @@ Padded = tuple[Tensor, Tensor]
 """Frames (batch, time, *frame) and lengths (batch,)."""
 
 
-def pad(trajectories: Iterable[Any]) -> Padded:
+def pad(trajectories: Iterable[Any], dtype: torch.dtype | None = None) -> Padded:
     """Stack trajectories of different lengths with zeros behind the shorter ones.
 
     Raises:
+        TypeError: what is no array of numbers.
         ValueError: no trajectory, one without frames, or frames of unequal shape or type.
     """
-    parts = [torch.as_tensor(frames) for frames in trajectories]
+    parts = [_as_tensor(frames, b, dtype) for b, frames in enumerate(trajectories)]
     _check_parts(parts)
     lengths = torch.tensor([len(part) for part in parts])
     frames = parts[0].new_zeros((len(parts), int(lengths.max()), *parts[0].shape[1:]))
     for b, part in enumerate(parts):
         frames[b, : len(part)] = part
     return frames, lengths
+
+
+def _as_tensor(frames: Any, b: int, dtype: torch.dtype | None) -> Tensor:  # noqa: ANN401  # whatever a user's list holds
+    if isinstance(frames, Mapping):
+        raise TypeError(
+            f"Every trajectory should be one array (length, *frame). Found {type(frames).__name__} with entries "
+            f"{sorted(map(str, frames.keys()))} for trajectory {b}. Take one entry, or all by craik.skips.States."
+        )
+    try:
+        return torch.as_tensor(frames, dtype=dtype)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(
+            f"Every trajectory should be an array of numbers (length, *frame). Found {type(frames).__name__} for trajectory "
+            f"{b}, which is none: {error}. Stack its frames with np.stack or torch.stack, if they are of one shape."
+        ) from error
 
 
 def _check_parts(parts: Sequence[Tensor]) -> None:
@@ -45,6 +61,11 @@ def _check_parts(parts: Sequence[Tensor]) -> None:
                 f"Every trajectory should have the shape (length, *frame) with at least one frame. Found shape "
                 f"{tuple(part.shape)} for trajectory {b}. Leave out empty trajectories."
             )
+        if 0 in part.shape:
+            raise ValueError(
+                f"Frames should have elements. Found shape {tuple(part.shape)} for trajectory {b}, each frame empty. Leave it "
+                "out."
+            )
         if (part.shape[1:], part.dtype, part.device) != (first.shape[1:], first.dtype, first.device):
             raise ValueError(
                 f"All trajectories should have frames of one shape and type. Found {_kind(first)} for trajectory 0 and "
@@ -56,15 +77,15 @@ def _kind(part: Tensor) -> str:
     return f"{tuple(part.shape[1:])} {part.dtype} on {part.device}"
 
 
-def observations(episodes: Iterable[Any], key: str | None) -> Iterator[Any]:
-    """Yield the observations of episodes (see `Trajectories.from_minari`)."""
+def observations(episodes: Iterable[Any], key: str | None, name: str = "observations") -> Iterator[Any]:
+    """Yield the observations, or another attribute, of episodes (see `Trajectories.from_minari`)."""
     for number, episode in enumerate(episodes):
-        if not hasattr(episode, "observations"):
+        if not hasattr(episode, name):
             raise TypeError(
-                "`episodes` should be episodes with an attribute `observations`, such as a minari.MinariDataset. "
+                f"`episodes` should be episodes with an attribute `{name}`, such as a minari.MinariDataset. "
                 f"Found {type(episode).__name__!r} at position {number}."
             )
-        yield _entry(episode.observations, key)
+        yield _entry(getattr(episode, name), key)
 
 
 def _entry(found: Any, key: str | None) -> Any:  # noqa: ANN401  # whatever the episode holds

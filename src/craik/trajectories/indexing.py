@@ -34,7 +34,7 @@ def pick(
     """Return frame ``times[i]`` of trajectory ``rows[i]`` for each i."""
     if len(rows) <= _FEW:
         return torch.stack([frames[b, t] for b, t in zip(_integers(rows), _integers(times), strict=True)])
-    b, t = (torch.as_tensor(index, device=frames.device) for index in (rows, times))
+    b, t = (_index(index).to(frames.device) for index in (rows, times))
     return frames[b, t]
 
 
@@ -46,6 +46,11 @@ def repad(frames: Shaped[Tensor, "batch time *frame"], time: int, longest: int) 
     if missing <= 0:
         return frames[:, :time]
     return torch.cat([frames, frames.new_zeros((len(frames), missing, *frames.shape[2:]))], dim=1)
+
+
+def _index(index: Sequence[int] | Tensor) -> Tensor:
+    # By way of numpy, which reads a list of integers several times as fast as torch does.
+    return index if isinstance(index, Tensor) else torch.from_numpy(np.array(index, dtype=np.int64))
 
 
 def _integers(index: Sequence[int] | Tensor) -> Sequence[int]:

@@ -2,10 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+
+class Range(NamedTuple):
+    """The least and the largest of some numbers, or less and more."""
+
+    low: float
+    high: float
 
 
 def check_tensors(frames: object, lengths: object) -> None:
@@ -35,6 +42,10 @@ def _check_shape(frames: Tensor, lengths: Tensor) -> None:
             "`frames` should have the shape (batch, time, *frame) with at least one trajectory. "
             f"Found shape {tuple(frames.shape)}. Add a batch dimension to a single trajectory with frames[None]."
         )
+    if 0 in frames.shape[2:]:
+        raise ValueError(
+            f"Frames should have elements. Found shape {tuple(frames.shape)}, each frame empty. Leave the entry out."
+        )
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise TypeError(f"`lengths` should be integers. Found {lengths.dtype}.")
     if lengths.shape != frames.shape[:1]:
@@ -62,27 +73,27 @@ def check_lengths(frames: Tensor, lengths: Tensor) -> None:
         )
 
 
-def check_finite(frames: Tensor, lengths: Tensor) -> float:
-    """Refuse NaN and infinite frames, say which; return the largest magnitude.
+def check_finite(frames: Tensor, lengths: Tensor) -> Range:
+    """Refuse NaN and infinite frames, say which; return the least and the largest number, or less and more.
 
     One pass over the memory decides; only a suspicion, which padding may arouse too, pays for more.
     """
     if not frames.is_floating_point():
-        return _largest(frames)
-    peak = _largest(frames)
-    if math.isfinite(peak):
-        return peak
-    peaks: list[float] = []
+        return _range(frames)
+    found = _range(frames)
+    if all(map(math.isfinite, found)):
+        return found
+    ranges: list[Range] = []
     for b, length in enumerate(lengths.tolist()):
         own = frames[b, :length]
-        peaks.append(_largest(own))
-        if not math.isfinite(peaks[-1]):
+        ranges.append(_range(own))
+        if not all(map(math.isfinite, ranges[-1])):
             bad = (~own.detach().isfinite()).reshape(length, -1).any(1).nonzero().flatten().tolist()
             raise ValueError(
                 f"Every frame should be finite. Found NaN or infinity in trajectory {b}, frame {bad[0]}{_more(bad)} "
                 "(both counted from 0). Repair the frame or leave the trajectory out."
             )
-    return max(peaks)
+    return Range(min(each.low for each in ranges), max(each.high for each in ranges))
 
 
 def check_converted(frames: Tensor, lengths: Tensor, peak: float) -> None:
@@ -109,13 +120,11 @@ def check_alike(parts: Sequence[Any]) -> None:
         )
 
 
-def _largest(frames: Tensor) -> float:
-    if frames.numel() == 0:
-        return 0.0
+def _range(frames: Tensor) -> Range:
     if frames.dtype in (torch.uint8, torch.bool):
-        return 255.0 if frames.dtype == torch.uint8 else 1.0
+        return Range(0.0, 255.0 if frames.dtype == torch.uint8 else 1.0)
     low, high = frames.detach().aminmax()
-    return max(abs(float(low)), abs(float(high)))  # NaN spreads to both ends
+    return Range(float(low), float(high))  # NaN spreads to both ends
 
 
 def _more(found: list[int]) -> str:

@@ -60,6 +60,20 @@ def test_the_animation_shows_every_frame_with_both_pictures(rows):
     assert image.size == (6 * (40 + 4 + 40), 6 * 36)
 
 
+def test_truth_and_prediction_are_told_apart_without_colour():
+    """Words and lines differ where the pictures do not."""
+    same = [np.full((20, 20, 3), 120, dtype=np.uint8)]
+    (frame,) = pictures.side_by_side(same, same)
+    left, right = frame[:, : 6 * 20], frame[:, 6 * 24 :]
+    assert left.shape == right.shape == (6 * 20, 6 * 20, 3)
+    assert (left[-2, 2:-2] == 0).all()  # a solid line
+    dashed = (right[-2, :, 0] == 0).mean()
+    assert 0.4 < dashed < 0.7
+    assert (left[:20] != right[:20]).any()  # another word
+    plain, other = (pictures.side_by_side(same, same, titles=titles)[0] for titles in (("a", "b"), ("a", "c")))
+    assert (plain != other).any()
+
+
 def test_figures_and_claims(rows):
     assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction"]
     slow = {

@@ -8,3 +8,6 @@ from craik.skips.matchings.fixed import Fixed as Fixed
 from craik.skips.matchings.following import Predicted as Predicted
 from craik.skips.matchings.following import follow as follow
 from craik.skips.matchings.greedy import Greedy as Greedy
+from craik.skips.matchings.relative import displacement as displacement
+from craik.skips.matchings.soft import SoftAligned as SoftAligned
+from craik.skips.matchings.soft import SoftGreedy as SoftGreedy

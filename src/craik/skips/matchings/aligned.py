@@ -1,6 +1,7 @@
 """`Aligned`: all predictions of a trajectory are matched at once, by dynamic programming."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -9,11 +10,13 @@ import torch
 from torch import Tensor
 
 from craik.arguments import check_one_of, check_whole
-from craik.losses import evaluated
+from craik.losses import SquaredError
 from craik.skips.contexts import Actions
 from craik.skips.matched import LATER, Chosen, Steps
+from craik.skips.matchings.exact import fits
 from craik.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
 from craik.skips.predicting import Predictor
+from craik.skips.sampling import Sampled, generators_of, stream
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,12 @@ class Aligned:
             ValueError: teacher forcing below 1, or actions where it is not known which frame they belong to.
             FloatingPointError: a loss that is NaN, or no path of finite loss.
         """
-        self._check(predictor)
         found = predictor.steps()
-        predictions = _from_frames(predictor) if self.inputs == "frames" else _from_predictions(predictor)
+        predictions = self.predictions(predictor)
         found.evaluations = sum(predictor.lengths) - len(predictor.lengths)
         for b, made in enumerate(predictions):
             seen = predictor.compared(made, predictor.lengths[b] - 1)
-            costs = self._costs(predictor, b, seen.detach())
+            costs = self.costs(predictor, b, seen)
             path = cheapest_path(costs, self.horizon, self.inputs, self.cost)
             times, frames = path[:-1], path[1:]
             used = times if self.inputs == "frames" else list(range(len(frames)))
@@ -71,6 +73,17 @@ class Aligned:
             losses = predictor.losses(seen[used], [b] * len(frames), frames)
             found.add([b] * len(frames), list(range(len(frames))), times, Chosen(frames), losses, made[used])
         return found
+
+    def predictions(self, predictor: Predictor) -> list[Tensor]:
+        """Return for each trajectory as many predictions as it has transitions, made from what `inputs` says."""
+        self._check(predictor)
+        return _from_frames(predictor) if self.inputs == "frames" else _from_predictions(predictor)
+
+    def windows(self, length: int) -> list[range]:
+        """Return for each prediction of a trajectory the frames that it may be matched with."""
+        # From frame u a step reaches u + 1 .. u + H; the prediction of step u lies between u + 1 and (u + 1) H.
+        extra = 0 if self.inputs == "frames" else self.horizon - 1
+        return [range(u + 1, min(u * (1 + extra) + self.horizon, length - 1) + 1) for u in range(length - 1)]
 
     def _check(self, predictor: Predictor) -> None:
         if predictor.teacher_forcing != 1:
@@ -86,23 +99,33 @@ class Aligned:
             )
 
     @torch.no_grad()
-    def _costs(self, predictor: Predictor, b: int, seen: Tensor) -> Costs:
-        """Return the loss of each prediction, as they were made, against each frame that it may reach; else infinity."""
-        length = len(seen) + 1
+    def costs(self, predictor: Predictor, b: int, seen: Tensor) -> Costs:
+        """Return the loss of each prediction, as they were made, against each frame that it may reach; else infinity.
+
+        Raises:
+            FloatingPointError: a loss that is NaN.
+        """
+        length, seen = len(seen) + 1, seen.detach()
         costs = np.full((length - 1, length), np.inf)
-        for u, z in enumerate(seen):
-            # From frame u a step reaches u + 1 .. u + H; the prediction of step u lies between u + 1 and (u + 1) H.
-            reach = self.horizon if self.inputs == "frames" else u * (self.horizon - 1) + self.horizon
-            frames = range(u + 1, min(u + reach, length - 1) + 1)
-            targets = predictor.targets.at([b] * len(frames), list(frames))
-            losses = evaluated(predictor.dynamics.loss, z.expand(len(frames), *z.shape), targets)
-            costs[u, frames.start : frames.stop] = losses.double().cpu()
+        if fits(predictor.targets, self.horizon) and isinstance(predictor.dynamics.loss, SquaredError):
+            made, frames = pairs(self.windows(length))
+            costs[made, frames] = predictor.losses(seen[made], [b] * len(frames), frames).double().cpu()
+        else:
+            for u, (z, frames) in enumerate(zip(seen, self.windows(length), strict=True)):
+                losses = predictor.losses(z.expand(len(frames), *z.shape), [b] * len(frames), list(frames))
+                costs[u, frames.start : frames.stop] = losses.double().cpu()
         if np.isnan(costs).any():
             raise FloatingPointError(
                 f"Every loss should be finite. Found NaN in trajectory {b} of the batch. Lower the learning rate or clip "
                 "gradients."
             )
         return costs
+
+
+def pairs(windows: Sequence[range]) -> tuple[list[int], list[int]]:
+    """Return every prediction with every frame of its window."""
+    made = [u for u, frames in enumerate(windows) for _ in frames]
+    return made, [frame for frames in windows for frame in frames]
 
 
 def _from_frames(predictor: Predictor) -> list[Tensor]:
@@ -118,6 +141,8 @@ def _from_predictions(predictor: Predictor) -> list[Tensor]:
     rows = list(range(len(predictor.lengths)))
     made: list[list[Tensor]] = [[] for _ in rows]
     inputs = predictor.trajectories.first()
+    sampled = isinstance(predictor.dynamics.feedback, Sampled)
+    streams = [stream(each) for each in generators_of(predictor.generator, len(rows))] if sampled else None
     for u in range(max(predictor.lengths) - 1):
         prediction = predictor.predict(inputs, rows, [u] * len(rows))
         for b, one in zip(rows, prediction, strict=True):
@@ -125,7 +150,7 @@ def _from_predictions(predictor: Predictor) -> list[Tensor]:
         going = [i for i, b in enumerate(rows) if u + 2 < predictor.lengths[b]]
         rows = [rows[i] for i in going]
         if rows:
-            inputs = predictor.fed(prediction[going])
+            inputs = predictor.fed(prediction[going], streams and [streams[b] for b in rows])
     return [torch.stack(each) for each in made]
 
 

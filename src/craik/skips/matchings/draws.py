@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Generator
 
+from craik.skips.sampling import generators_of, stream
+
 
 class Draw(NamedTuple):
     """The random numbers of one step, uniform in [0, 1).
@@ -21,40 +23,28 @@ class Draw(NamedTuple):
     feed: float
 
 
-def draw(generator: Generator | Sequence[Generator] | None, lengths: Sequence[int]) -> list[list[Draw]]:
+def draw(
+    generator: Generator | Sequence[Generator] | None, lengths: Sequence[int], streams: list[Generator] | None = None
+) -> list[list[Draw]]:
     """Draw for every trajectory as many steps as it can have at most, one less than its length.
 
     Args:
         generator: one, which is read trajectory by trajectory, or one for each trajectory.
         lengths: of the trajectories.
+        streams: a list to which a stream of its own is added for each trajectory, for feedback that samples.
 
     Raises:
-        TypeError: no generator.
+        TypeError: no generator, or something else.
         ValueError: another number of generators than trajectories, or a generator that is not on the CPU.
     """
-    if generator is None:
-        raise TypeError(
-            "`generator` should be given where matching draws random numbers: exploration above 0, or teacher forcing between "
-            "0 and 1. Found None. Pass torch.Generator().manual_seed(0)."
-        )
-    generators = [generator] * len(lengths) if isinstance(generator, Generator) else list(generator)
-    if len(generators) != len(lengths):
-        raise ValueError(
-            f"`generator` should be one, or one for each of the {len(lengths)} trajectories. Found {len(generators)}."
-        )
-    _check_device(generators)
-    return [_draw_one(each, length - 1) for each, length in zip(generators, lengths, strict=True)]
+    found: list[list[Draw]] = []
+    for each, length in zip(generators_of(generator, len(lengths)), lengths, strict=True):
+        found.append(_draw_one(each, length - 1))
+        if streams is not None:
+            streams.append(stream(each))
+    return found
 
 
 def _draw_one(generator: Generator, steps: int) -> list[Draw]:
     # One call for each trajectory, whatever the batch: the numbers of the next begin where these end.
     return [Draw(*numbers) for numbers in torch.rand(steps, 3, dtype=torch.float64, generator=generator).tolist()]
-
-
-def _check_device(generators: Sequence[Generator]) -> None:
-    for generator in generators:
-        if generator.device.type != "cpu":
-            raise ValueError(
-                "`generator` should be on the CPU, so that every device draws the same numbers. "
-                f"Found one on {generator.device}. Pass torch.Generator().manual_seed(0)."
-            )

@@ -1,15 +1,17 @@
 """Following trajectories step by step: predict, match, go on from the match (thesis algorithm 1, lines 1 to 15)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from craik.skips.matched import Chosen, Steps
 from craik.skips.matchings.draws import Draw, draw
 from craik.skips.predicting import Predictor
+from craik.skips.sampling import generators_of, stream
 
 
 class Predicted(NamedTuple):
@@ -30,7 +32,15 @@ class Predicted(NamedTuple):
     draws: list[Draw] | None
 
 
-def follow(predictor: Predictor, choose: Callable[[Predicted], Chosen], *, explores: bool = False, reach: int = 1) -> Steps:
+def follow(
+    predictor: Predictor,
+    choose: Callable[[Predicted], Chosen],
+    *,
+    explores: bool = False,
+    reach: int = 1,
+    together: bool = False,
+    price: Callable[[Predicted, Chosen], Tensor] | None = None,
+) -> Steps:
     """Follow every trajectory of a batch to its end; those that have ended leave the batch.
 
     Args:
@@ -38,38 +48,58 @@ def follow(predictor: Predictor, choose: Callable[[Predicted], Chosen], *, explo
         choose: says which frame each prediction of a step is matched with.
         explores: whether `choose` needs random numbers; they are drawn for teacher forcing strictly between 0 and 1, too.
         reach: a trajectory goes on while it has so many frames more.
+        together: whether the losses of the matches are evaluated in one call at the end, which holds all predictions: quicker
+            where frames are few numbers.
+        price: what each step costs, (n,), in the place of the losses of its matches.
 
     Raises:
         TypeError: random numbers are needed and there is no generator.
         ValueError: a frame that does not lie ahead.
     """
-    draws = _draws(predictor, explores)
+    draws, streams = _draws(predictor, explores)
     found = predictor.steps()
     rows = list(range(len(predictor.lengths)))
     times = [0] * len(rows)
     inputs = predictor.trajectories.at(rows, times)
+    later: list[Tensor] = []
     u = 0
     while rows:
         prediction = predictor.predict(inputs, rows, times)
         seen = predictor.compared(prediction, len(rows))
         now = None if draws is None else [draws[b][u] for b in rows]
-        chosen = choose(Predicted(seen, rows, times, [predictor.lengths[b] for b in rows], now))
-        found.add(rows, [u] * len(rows), times, chosen, predictor.losses(seen, rows, chosen.frames), prediction)
+        predicted = Predicted(seen, rows, times, [predictor.lengths[b] for b in rows], now)
+        chosen = choose(predicted)
+        if price is not None:
+            losses = price(predicted, chosen)
+        else:
+            losses = None if together else predictor.losses(seen, rows, chosen.frames)
+        found.add(rows, [u] * len(rows), times, chosen, losses, prediction)
+        if losses is None:
+            if seen.requires_grad:
+                seen.register_hook(torch.clone)
+            later.append(seen)
         found.evaluations += len(rows)
         going = [i for i, b in enumerate(rows) if chosen.frames[i] + reach < predictor.lengths[b]]
         rows, times = [rows[i] for i in going], [chosen.frames[i] for i in going]
         if rows:
-            prediction = prediction if len(going) == len(prediction) else prediction[going]
             truths = _truths(predictor.teacher_forcing, len(going), None if now is None else [now[i] for i in going])
-            inputs = _next_inputs(predictor, prediction, rows, times, truths)
+            # Noise is drawn for those alone that are fed, whatever the others of the batch are.
+            noise = streams and [None if true else streams[b] for b, true in zip(rows, truths, strict=True)]
+            inputs = _next_inputs(predictor, partial(_fed, predictor, prediction, going, noise), rows, times, truths)
         u += 1
+    if later:
+        found.evaluated(partial(predictor.losses, torch.cat(later)))
     return found
 
 
-def _draws(predictor: Predictor, explores: bool) -> list[list[Draw]] | None:
-    """Return each trajectory's and step's random numbers, where any are needed."""
-    needed = explores or 0 < predictor.teacher_forcing < 1
-    return draw(predictor.generator, predictor.lengths) if needed else None
+def _draws(predictor: Predictor, explores: bool) -> tuple[list[list[Draw]] | None, list[Generator] | None]:
+    """Return each trajectory's and step's random numbers, and each one's stream of noise, where any are needed."""
+    streams: list[Generator] | None = [] if predictor.samples else None
+    if explores or 0 < predictor.teacher_forcing < 1:
+        return draw(predictor.generator, predictor.lengths, streams), streams
+    if streams is not None:
+        streams = [stream(each) for each in generators_of(predictor.generator, len(predictor.lengths))]
+    return None, streams
 
 
 def _truths(teacher_forcing: float, count: int, draws: Sequence[Draw] | None) -> list[bool]:
@@ -79,12 +109,17 @@ def _truths(teacher_forcing: float, count: int, draws: Sequence[Draw] | None) ->
     return [draw.feed < teacher_forcing for draw in draws]
 
 
+def _fed(predictor: Predictor, prediction: Tensor, going: Sequence[int], noise: Sequence[Generator | None] | None) -> Tensor:
+    """Return the predictions of the trajectories that go on, as inputs."""
+    return predictor.fed(prediction if len(going) == len(prediction) else prediction[going], noise)
+
+
 def _next_inputs(
-    predictor: Predictor, prediction: Tensor, rows: Sequence[int], times: Sequence[int], truths: Sequence[bool]
+    predictor: Predictor, feed: Callable[[], Tensor], rows: Sequence[int], times: Sequence[int], truths: Sequence[bool]
 ) -> Tensor:
     if all(truths):
         return predictor.trajectories.at(rows, times)
-    fed = predictor.fed(prediction)
+    fed = feed()
     if not any(truths):
         return fed
     true = predictor.trajectories.at(rows, times)

@@ -1,50 +1,94 @@
 """`Greedy`: each prediction is matched with the frame ahead that it fits best, or explores."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal, get_args
 
-from craik.arguments import check_share, check_whole
+import torch
+from torch import Tensor
+
+from craik.arguments import check_one_of, check_share, check_whole
+from craik.losses import Loss, Rankable, SquaredError
 from craik.skips.matched import LATER, Chosen, Steps
 from craik.skips.matchings.draws import Draw
+from craik.skips.matchings.exact import ExactRanker, fits
 from craik.skips.matchings.following import Predicted, follow
 from craik.skips.matchings.ranking import Ranker
 from craik.skips.predicting import Predictor
+
+Ties = Literal["first", "last"]
+"""Which of equally good frames is taken."""
 
 
 @dataclass(frozen=True)
 class Greedy:
     """Match each prediction with the frame of its window that it fits best (thesis algorithm 1, lines 6 to 11).
 
-    The window of a prediction made at frame t is t + 1 .. min(t + horizon, T - 1); of equally good frames the first is taken.
+    The window of a prediction made at frame t is t + nearest .. min(t + horizon, T - 1), or the last frame alone where fewer
+    than `nearest` are left.
 
     Args:
         horizon: H, how many frames ahead a match may lie.
         exploration: mu, the probability of taking a frame of the window at random instead, each with equal probability.
+        scale: H numbers, by which the loss of the frame 1, 2, ... H ahead is divided before losses are compared; the loss that
+            is returned is not. `craik.skips.displacement` of the training data makes skips relative to distance (ours). None:
+            the thesis. With a scale the loss is evaluated on every frame of a window.
+        ties: whether the "first" or the "last" of equally good frames is taken: in a world at rest all are, and the first makes
+            skips of 1 there.
+        nearest: how many frames ahead a match lies at least; the published code's lower bound. The thesis has 1.
 
     Raises:
-        TypeError: a horizon that is no whole number.
-        ValueError: a horizon below 1, or a probability outside [0, 1].
+        TypeError: a horizon or bound that is no whole number, or a scale that is no list of numbers.
+        ValueError: a horizon or bound below 1, a bound above the horizon, a probability outside [0, 1], another word, or a
+            scale that is not `horizon` positive numbers.
     """
 
     horizon: int
     exploration: float = 0.0
+    scale: Sequence[float | int] | Tensor | None = None
+    ties: Ties = "first"
+    nearest: int = 1
 
     def __post_init__(self) -> None:
         check_whole("horizon", self.horizon, 1, why=LATER)
         check_share("exploration", self.exploration, why="it is a probability")
+        check_one_of("ties", self.ties, get_args(Ties))
+        check_whole("nearest", self.nearest, 1, why=LATER)
+        if self.nearest > self.horizon:
+            raise ValueError(f"`nearest` should be at most the horizon, {self.horizon}. Found {self.nearest}.")
+        if self.scale is not None:
+            object.__setattr__(self, "scale", _numbers(self.scale, self.horizon))
 
     def along(self, predictor: Predictor) -> Steps:
         """Follow every trajectory to its last frame."""
-        ranker = Ranker(predictor.dynamics.loss, predictor.targets, self.horizon)
-        return follow(predictor, partial(self._choose, ranker), explores=self.exploration > 0)
+        ranker = self._ranker(predictor)
+        together = isinstance(ranker, ExactRanker) and _same_anywhere(predictor.dynamics.loss) and ranker.at_once
+        return follow(predictor, partial(self._choose, ranker), explores=self.exploration > 0, together=together)
 
-    def _choose(self, ranker: Ranker, predicted: Predicted) -> Chosen:
+    def chooser(self, predictor: Predictor) -> Callable[[Predicted], Chosen]:
+        """Return what says which frame each prediction of a step is matched with."""
+        return partial(self._choose, self._ranker(predictor))
+
+    def _ranker(self, predictor: Predictor) -> Ranker | ExactRanker:
+        loss, targets, width = predictor.dynamics.loss, predictor.targets, self.horizon - self.nearest + 1
+        small, last = fits(targets, width), self.ties == "last"
+        if self.scale is None and not (small and (_same_anywhere(loss) or not isinstance(loss, Rankable))):
+            return Ranker(loss, targets, width, batched=small or None, last=last)
+        # Where a window is cut at its start, one frame is left, and what that is divided by does not matter.
+        scale = None if self.scale is None else [float(one) for one in self.scale[self.nearest - 1 :]]
+        return ExactRanker(loss, targets, width, scale, last=last)
+
+    def _choose(self, ranker: Ranker | ExactRanker, predicted: Predicted) -> Chosen:
         """Match predictions with random frames of their windows, or with the best."""
-        rows, first = predicted.rows, [time + 1 for time in predicted.times]
-        end = [min(start + self.horizon, length) for start, length in zip(first, predicted.lengths, strict=True)]
-        explored = [draw.explore < self.exploration for draw in predicted.draws or ()] or [False] * len(rows)
+        rows, pairs = predicted.rows, list(zip(predicted.times, predicted.lengths, strict=True))
+        first = [min(time + self.nearest, length - 1) for time, length in pairs]
+        end = [min(time + 1 + self.horizon, length) for time, length in pairs]
+        if predicted.draws is None:
+            return Chosen(ranker.best(predicted.seen, rows, first, end))
+        explored = [draw.explore < self.exploration for draw in predicted.draws]
         frames = [-1] * len(rows)
-        for i, draw in enumerate(predicted.draws or ()):
+        for i, draw in enumerate(predicted.draws):
             if explored[i]:
                 frames[i] = _random(draw, first[i], end[i])
         ranked = [i for i, random in enumerate(explored) if not random]
@@ -59,3 +103,31 @@ class Greedy:
 def _random(draw: Draw, first: int, end: int) -> int:
     """Return a frame of a window, each with equal probability (thesis algorithm 1, line 10)."""
     return first + int(draw.place * (end - first))
+
+
+def _same_anywhere(loss: Loss) -> bool:
+    """Say whether a frame's loss is the same in every bit wherever it stands in a batch: of exponentials it is not."""
+    return isinstance(loss, SquaredError)
+
+
+def _numbers(scale: object, horizon: int) -> tuple[float, ...]:
+    """Return a scale as numbers, so that two matchings of the same are equal.
+
+    Raises:
+        TypeError: no list of numbers.
+        ValueError: another number of them, or one that is not positive.
+    """
+    try:
+        found = torch.as_tensor(scale, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(
+            f"`scale` should be a list of {horizon} numbers. Found {scale!r} of type {type(scale).__name__}. "
+            "craik.skips.displacement(trajectories, horizon) gives one."
+        ) from error
+    if found.shape != (horizon,) or not (found.isfinite() & (found > 0)).all():
+        raise ValueError(
+            f"`scale` should hold {horizon} positive numbers, one for each frame of the horizon. Found "
+            f"{found.tolist() if found.dim() < 2 else tuple(found.shape)}. craik.skips.displacement(trajectories, {horizon}) "
+            "gives them."
+        )
+    return tuple(found.tolist())

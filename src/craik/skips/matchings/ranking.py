@@ -31,15 +31,19 @@ class Ranker:
         targets: the frames to match with.
         horizon: the longest window.
         batched: rank all trajectories in one product, on gathered frames; None for what suits the device.
+        last: whether the last of equally good frames is taken, not the first.
     """
 
-    def __init__(self, loss: Loss, targets: Trajectories, horizon: int, batched: bool | None = None) -> None:
+    def __init__(
+        self, loss: Loss, targets: Trajectories, horizon: int, batched: bool | None = None, last: bool = False
+    ) -> None:
         self._loss = loss
         self._rankable = loss if isinstance(loss, Rankable) else None
         self._targets = targets
-        self._dtype = targets.value_dtype
+        # In half precision a square overflows from 256 on, however small the loss: rank in single.
+        self._dtype = torch.promote_types(targets.value_dtype, torch.float32)
         self._flat = targets.frames.detach().flatten(2) if targets.frames.dim() > 2 else targets.frames.detach()[:, :, None]
-        self._horizon = horizon
+        self._horizon, self._last = horizon, last
         self._batched = targets.device.type != "cpu" if batched is None else batched
         # With targets in [0, 1] a loss also computes with 1 - x, however faint x is.
         self._peak = max(targets.peak, (largest_target(loss) or 0.0) / targets.scale)
@@ -63,6 +67,8 @@ class Ranker:
             FloatingPointError: a prediction that is not finite.
         """
         predictions = predictions.detach()  # cheaper than no_grad where a product takes a few microseconds
+        if predictions.dtype != self._dtype:
+            predictions = predictions.to(self._dtype)
         if self._rankable is None:
             windows = [list(range(a, b)) for a, b in zip(first, end, strict=True)]
             return [self._literal(z, b, window) for z, b, window in zip(predictions, rows, windows, strict=True)]
@@ -151,7 +157,11 @@ class Ranker:
                 f"where frames {first} and later are matched. Lower the learning rate or clip gradients."
             )
         near = [first + k for k, score in enumerate(scores) if score <= limit]
-        # A world at rest repeats its frames, and a repetition of the frame before cannot win against it.
+        # A world at rest repeats its frames, and of repetitions the first wins, or the last.
+        if self._last:
+            return [
+                t for t, after in zip(near, [*near[1:], -1], strict=True) if after != t + 1 or not self._repeats_last(b, after)
+            ]
         return [t for i, t in enumerate(near) if i == 0 or near[i - 1] != t - 1 or not self._repeats_last(b, t)]
 
     def _repeats_last(self, b: int, t: int) -> bool:
@@ -162,8 +172,8 @@ class Ranker:
 
     @torch.no_grad()
     def _literal(self, prediction: Tensor, b: int, frames: list[int]) -> int:
-        """Return the first of the frames with the least loss, evaluated on each."""
-        targets = self._targets.at([b] * len(frames), frames).detach()
+        """Return the first, or last, of the frames with the least loss, evaluated on each."""
+        targets = self._targets.at([b] * len(frames), frames, self._dtype).detach()
         losses = evaluated(self._loss, prediction.expand(len(frames), *prediction.shape), targets).tolist()
         least = min(losses)
         if not math.isfinite(least):
@@ -171,4 +181,4 @@ class Ranker:
                 f"Every loss should be finite. Found {least} in trajectory {b} of the batch, where frames {frames[0]} and "
                 "later are matched. Lower the learning rate or clip gradients."
             )
-        return frames[losses.index(least)]
+        return frames[len(losses) - 1 - losses[::-1].index(least) if self._last else losses.index(least)]

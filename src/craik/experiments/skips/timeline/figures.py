@@ -29,8 +29,8 @@ def animate(rows: Rows) -> Animation:
         newest = at.get(t, newest)
         right.append(newest)
     caption = (
-        "The whole test episode of the timeline: truth on the left; on the right, at the same time, the latest prediction that "
-        "was matched. While the model skips, the prediction stands still."
+        "The whole test episode of the timeline: the truth on the left, in a solid frame; on the right, in a dashed frame and "
+        "at the same time, the latest prediction that was matched. While the model skips, the prediction stands still."
     )
     return Animation(caption, pictures.gif(pictures.side_by_side(true, right)))
 

@@ -1,0 +1,53 @@
+"""How far a world moves by itself: what the loss of a match is divided by where skips are relative to distance."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.arguments import check_whole
+from craik.losses import Loss, SquaredError, evaluated
+from craik.trajectories import Trajectories
+
+
+@torch.no_grad()
+def displacement(trajectories: Trajectories, horizon: int, loss: Loss | None = None) -> Float[Tensor, " horizon"]:
+    """Return the loss of predicting that nothing moves, by how many frames ahead: mean of L(x_t, x_{t+k}), k = 1 .. horizon.
+
+    With squared error it is the mean squared displacement. As the ``scale`` of `Greedy` it makes a frame count as easy where it
+    is predicted well *for its distance*: with a loss that grows with distance the nearest frame is otherwise the cheapest,
+    however far the horizon reaches (ours, past the thesis). Take it from the training data, once.
+
+    Args:
+        trajectories: of the training data, or the dynamics' targets, where they have some.
+        horizon: H.
+        loss: of frames as predictions; None is the squared error, averaged over a frame.
+
+    Returns:
+        In float64. Behind the longest trajectory's reach, where nothing is ever matched, the last value there is.
+
+    Raises:
+        TypeError: a horizon that is no whole number.
+        ValueError: a horizon below 1, no trajectory of two frames, or a world at rest, whose displacement is 0.
+    """
+    check_whole("horizon", horizon, 1)
+    found: list[Tensor] = []
+    for k in range(1, min(horizon, int(trajectories.lengths.max()) - 1) + 1):
+        own = torch.arange(trajectories.time - k) < (trajectories.lengths - k)[:, None]
+        rows, times = own.nonzero().unbind(1)
+        start, end = (trajectories.at(rows, at, _wide(trajectories)) for at in (times, times + k))
+        found.append(evaluated(loss or SquaredError(), start, end).double().mean().cpu())
+    if not found:
+        raise ValueError("A displacement should be measured over 2 frames or more. Found none so long. Take longer ones.")
+    found += found[-1:] * (horizon - len(found))
+    scale = torch.stack(found)
+    if not (scale.isfinite() & (scale > 0)).all():
+        k = int((~(scale.isfinite() & (scale > 0))).nonzero()[0]) + 1
+        raise ValueError(
+            f"Every displacement should be positive and finite. Found {float(scale[k - 1])} for {k} frames ahead. Leave out "
+            "trajectories at rest, or give a scale of your own."
+        )
+    return scale
+
+
+def _wide(trajectories: Trajectories) -> torch.dtype:
+    return torch.promote_types(trajectories.value_dtype, torch.float32)

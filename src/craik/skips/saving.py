@@ -1,0 +1,169 @@
+"""Trained dynamics on disk: weights in safetensors, and a card in JSON that says how they were made."""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from craik import losses
+from craik.losses import ElementwiseLoss, Loss
+from craik.skips.dynamics import Dynamics
+from craik.skips.sampling import Sampled
+
+_WEIGHTS, _CARD = "model.safetensors", "card.json"
+
+
+class Loaded(NamedTuple):
+    """A trained dynamics and the card that was saved with it."""
+
+    dynamics: Dynamics
+    card: dict[str, Any]
+
+
+def save(folder: str | os.PathLike[str], dynamics: Dynamics, settings: Mapping[str, object] | None = None) -> None:
+    """Write a trained dynamics to a folder: its model's weights, those of `compare` where it is a module, and a card.
+
+    The card holds the loss, which functions there were, the shape of every weight, craik's version and the settings. A context
+    and targets belong to a batch and are not saved.
+
+    Args:
+        folder: made if there is none; what it holds is replaced.
+        dynamics: whose model is a `torch.nn.Module`.
+        settings: what else should be known, such as ``{"matching": Greedy(8), "steps": 1000}``: numbers, words, lists,
+            dictionaries, and frozen dataclasses such as matchings and schedules.
+
+    Raises:
+        TypeError: a model that is no module, or a setting that JSON cannot hold.
+        ImportError: safetensors is not installed.
+    """
+    if not isinstance(dynamics.model, nn.Module):
+        raise TypeError(f"A saved model should be a torch.nn.Module. Found {type(dynamics.model).__name__}. Wrap it in one.")
+    weights = _weights(dynamics.model, dynamics.compare)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    stored = _safetensors().save(weights)
+    card = {
+        "craik": importlib.metadata.version("craik"),
+        "weights_sha256": hashlib.sha256(stored).hexdigest(),
+        "loss": _described(dynamics.loss),
+        "functions": [name for name in ("compare", "feedback") if getattr(dynamics, name) is not None],
+        "shapes": {name: list(each.shape) for name, each in weights.items()},
+        "settings": dict(settings or {}),
+    }
+    try:
+        text = json.dumps(card, indent=2, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`settings` should be numbers, words, lists, dictionaries and dataclasses. {error}.") from error
+    _replace(target / _WEIGHTS, stored)
+    _replace(target / _CARD, text.encode())
+
+
+def load(
+    folder: str | os.PathLike[str],
+    model: nn.Module,
+    *,
+    loss: Loss | None = None,
+    compare: Callable[[Tensor], Tensor] | None = None,
+    feedback: Callable[[Tensor], Tensor] | Sampled | None = None,
+) -> Loaded:
+    """Read a trained dynamics into a model of the same shape.
+
+    Args:
+        folder: that `save` wrote.
+        model: a fresh one, made as the trained one was; its weights are replaced.
+        loss: needed where it was none of `craik.losses`.
+        compare: needed where there was one; a module is given its weights.
+        feedback: needed where there was one.
+
+    Raises:
+        FileNotFoundError: no weights or no card in the folder.
+        ValueError: weights that are not the card's, a model of other shapes, or something needed that is not given.
+        ImportError: safetensors is not installed.
+    """
+    source = Path(folder)
+    card: dict[str, Any] = json.loads((source / _CARD).read_text())
+    stored = (source / _WEIGHTS).read_bytes()
+    if hashlib.sha256(stored).hexdigest() != card["weights_sha256"]:
+        raise ValueError(f"The weights should be those that the card was written with. Found others in {source}. Save again.")
+    given = {"compare": compare, "feedback": feedback}
+    missing = [name for name in card["functions"] if given[name] is None]
+    if missing:
+        raise ValueError(
+            f"`{missing[0]}` should be given: the saved dynamics had one, and functions are not saved. Found None."
+        )
+    weights = _safetensors().load(stored)
+    _check_shapes(weights, _weights(model, compare))
+    for prefix, module in (("model.", model), ("compare.", compare)):
+        if isinstance(module, nn.Module):
+            own = {name.removeprefix(prefix): each for name, each in weights.items() if name.startswith(prefix)}
+            module.load_state_dict(own)
+    return Loaded(Dynamics(model, loss or _rebuilt(card["loss"]), compare=compare, feedback=feedback), card)
+
+
+def _weights(model: nn.Module, compare: object) -> dict[str, Tensor]:
+    modules = {"model": model} | ({"compare": compare} if isinstance(compare, nn.Module) else {})
+    return {
+        f"{prefix}.{name}": each.detach().cpu().contiguous().clone()
+        for prefix, module in modules.items()
+        for name, each in module.state_dict().items()
+    }
+
+
+def _check_shapes(saved: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> None:
+    there, here = ({name: tuple(each.shape) for name, each in some.items()} for some in (saved, fresh))
+    wrong = sorted(name for name in there.keys() | here.keys() if there.get(name) != here.get(name))
+    if wrong:
+        raise ValueError(
+            f"`model` should have the weights that were saved. Found {here.get(wrong[0])} where {there.get(wrong[0])} was "
+            f"saved, {wrong[0]!r}{f' and {len(wrong) - 1} more' if len(wrong) > 1 else ''}. Make it with the card's settings."
+        )
+
+
+def _described(loss: Loss) -> dict[str, Any] | None:
+    """Return what a loss of `craik.losses` is made again from; None for another."""
+    if type(loss).__module__ != losses.__name__ or not isinstance(loss, ElementwiseLoss):
+        return None
+    fields = {name: value for name, value in vars(loss).items() if not isinstance(value, Tensor)}
+    weight = None if loss.weight is None else loss.weight.tolist()
+    return {"name": type(loss).__name__, **fields, "weight": weight}
+
+
+def _rebuilt(described: Mapping[str, Any] | None) -> Loss:
+    if described is None:
+        raise ValueError(
+            "`loss` should be given: the saved one is none of craik.losses, and functions are not saved. Found None."
+        )
+    fields = dict(described)
+    weight = fields.pop("weight")
+    kind = getattr(losses, fields.pop("name"))
+    return kind(**fields, weight=None if weight is None else torch.tensor(weight))
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"name": type(value).__name__, **asdict(value)}
+    if isinstance(value, Tensor):
+        return value.tolist()
+    raise TypeError(f"Found {type(value).__name__}")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file at once, so that a reader never sees half of it."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    beside.write_bytes(content)
+    beside.replace(path)
+
+
+def _safetensors() -> Any:  # noqa: ANN401  # an optional package
+    try:
+        import safetensors.torch  # noqa: PLC0415  # optional
+    except ImportError as error:
+        raise ImportError("Saving needs the package safetensors. Found none; pip install safetensors.") from error
+    return safetensors.torch

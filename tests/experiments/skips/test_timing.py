@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.skips.timing import EXPERIMENT, claims, folds
+from craik.experiments.skips.timing import run as timing
+from craik.lab import Rows, judge
+
+TINY = replace(EXPERIMENT.presets["quick"].config, steps=2, evaluations=16, train=12, test=5, hidden=4, horizon=4)
+
+
+def test_folds_are_crossed_in_their_time_and_end_at_rest():
+    for kind in ("random", "regular"):
+        found = folds.generate(50, kind, torch.Generator().manual_seed(0))
+        y, c, z = found.frames.unbind(2)
+        assert (z.diff(dim=1) >= 0).all()
+        assert (z[:, -1] == 1).all()
+        assert torch.equal(y[:, -1], c[:, -1])
+        start = y[:, 0]
+        torch.testing.assert_close(y[:, -1], folds.fold(folds.fold(folds.fold(start))))
+        values = [start, folds.fold(start), folds.fold(folds.fold(start))]
+        for b in range(50):
+            for k in range(3):
+                mine = ((z[b] >= k / 3 - 1e-6) & (z[b] < (k + 1) / 3 - 1e-6)).nonzero()[:, 0]
+                assert (len(mine) == 8) if kind == "regular" else (2 <= len(mine) <= 10)
+                share = torch.arange(len(mine)) / len(mine)
+                torch.testing.assert_close(c[b, mine], values[k][b].expand(len(mine)))
+                torch.testing.assert_close(y[b, mine], values[k][b] + share * (folds.fold(values[k][b]) - values[k][b]))
+
+
+def test_the_label_is_the_quarter():
+    assert [folds.quarter(torch.tensor([[0.0, 0, 0], [x, 0, 0]])) for x in (0.0, 0.3, 0.9, 1.0, 1.2, -1.0)] == [
+        0,
+        1,
+        3,
+        3,
+        3,
+        0,
+    ]
+
+
+def test_a_tiny_run_has_a_row_for_each_method_and_timing():
+    rows = list(timing.run(TINY))
+    assert [(row["timing"], row["method"]) for row in rows] == [(t, m) for t in ("random", "regular") for m in timing.METHODS]
+    assert all(row["spent"] >= 32 for row in rows)
+    by_method = {row["method"]: row for row in rows}
+    assert by_method["fixed-4"]["evaluations"] == 8
+    assert by_method["direct"]["evaluations"] == 1
+    assert [timing.progress(TINY, row)[0] for row in rows][-1] == 1.0
+
+
+def made_up(off_path, label):
+    methods = (*claims.FIXED, *claims.ASI, "relative", "direct")
+    return [
+        {"seed": seed, "timing": kind, "method": method, "off_path": off_path.get(method, 0.1), "label": label.get(method, 0.5)}
+        for seed in range(6)
+        for kind in ("random", "regular")
+        for method in methods
+    ]
+
+
+@pytest.mark.parametrize(
+    ("off_path", "label", "verdicts"),
+    [
+        ({"relative": 0.02}, {"relative": 0.8, "fixed-8": 0.6}, ["holds", "does not hold", "holds", "holds", "holds"]),
+        ({"relative": 0.2}, {"relative": 0.4, "asi": 0.9}, ["does not hold", "holds", *["does not hold"] * 3]),
+        ({"fixed-4": 0.01, "relative": 0.02}, {}, ["does not hold", "holds", *["does not hold"] * 3]),
+    ],
+)
+def test_claims_can_hold_and_fail(off_path, label, verdicts):
+    rows = Rows(made_up(off_path, label))
+    assert [judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims] == verdicts
+    assert list(EXPERIMENT.figures(rows)) == ["timing"]
+
+
+def test_nothing_is_measured_without_rows():
+    assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)

@@ -1,0 +1,79 @@
+import json
+
+import pytest
+import torch
+from torch import nn
+
+from craik.losses import BinaryCrossEntropy, SquaredError
+from craik.schedules import Linear
+from craik.skips import Dynamics, Greedy, load, save
+
+
+def net(seed=0, hidden=4):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(3, hidden), nn.BatchNorm1d(hidden), nn.Linear(hidden, 3))
+
+
+def absolute(z, x):
+    return (z - x).abs().mean(1)
+
+
+@pytest.mark.parametrize(
+    "loss", [SquaredError(), SquaredError("sum", torch.tensor([1.0, 2.0, 0.5])), BinaryCrossEntropy(epsilon=1e-3)]
+)
+def test_what_was_saved_comes_back(tmp_path, loss):
+    model = net()
+    model(torch.randn(8, 3))  # running averages
+    save(tmp_path / "a", Dynamics(model, loss), {"matching": Greedy(8, scale=[1.0] * 8), "exploration": Linear(30), "seed": 0})
+    found = load(tmp_path / "a", net(seed=1))
+    model.eval(), found.dynamics.model.eval()
+    x = torch.rand(5, 3)
+    assert torch.equal(found.dynamics.model(x), model(x))
+    assert torch.equal(found.dynamics.loss(x, x / 2), loss(x, x / 2))
+    settings = found.card["settings"]
+    assert settings["matching"] == {
+        "name": "Greedy", "horizon": 8, "exploration": 0.0, "scale": [1.0] * 8, "ties": "first", "nearest": 1
+    }  # fmt: skip
+    assert settings["exploration"]["name"] == "Linear"
+    assert json.loads((tmp_path / "a" / "card.json").read_text())["shapes"]["model.0.weight"] == [4, 3]
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["card.json", "model.safetensors"]
+
+
+def test_an_encoder_is_saved_too_and_functions_are_asked_for(tmp_path):
+    encoder = nn.Linear(3, 2)
+    save(tmp_path, Dynamics(net(), absolute, compare=encoder, feedback=torch.detach))
+    other = nn.Linear(3, 2)
+    with pytest.raises(ValueError, match="`compare` should be given"):
+        load(tmp_path, net(), loss=absolute, feedback=torch.detach)
+    with pytest.raises(ValueError, match="`feedback` should be given"):
+        load(tmp_path, net(), loss=absolute, compare=other)
+    with pytest.raises(ValueError, match=r"`loss` should be given.*none of craik.losses"):
+        load(tmp_path, net(), compare=other, feedback=torch.detach)
+    found = load(tmp_path, net(), loss=absolute, compare=other, feedback=torch.detach)
+    assert torch.equal(other.weight, encoder.weight)
+    assert found.dynamics.loss is absolute
+
+
+def test_another_model_is_refused_and_left_alone(tmp_path):
+    save(tmp_path, Dynamics(net(), SquaredError()))
+    other = net(hidden=5)
+    before = other[0].weight.clone()
+    with pytest.raises(ValueError, match=r"Found \(5,\) where \(4,\) was saved, 'model.0.bias' and \d+ more"):
+        load(tmp_path, other)
+    assert torch.equal(other[0].weight, before)
+
+
+def test_weights_of_another_card_are_refused(tmp_path):
+    save(tmp_path / "a", Dynamics(net(0), SquaredError()))
+    save(tmp_path / "b", Dynamics(net(1), SquaredError()))
+    (tmp_path / "b" / "model.safetensors").replace(tmp_path / "a" / "model.safetensors")
+    with pytest.raises(ValueError, match="Found others in"):
+        load(tmp_path / "a", net())
+
+
+def test_what_cannot_be_saved_is_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(TypeError, match=r"should be a torch.nn.Module. Found function"):
+        save(tmp_path, Dynamics(lambda x: x, SquaredError()))
+    with pytest.raises(TypeError, match=r"`settings` should be numbers.*Found function"):
+        save(tmp_path, Dynamics(net(), SquaredError()), {"stop": absolute})
+    assert list(tmp_path.iterdir()) == []
