@@ -19,7 +19,8 @@ from craik.distill.optimisers.counterparts import inner_from
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.optimisers.sgd import SGD
 from craik.distill.optimisers.warm_start import state_from
-from craik.distill.saving import load_student, save_student
+from craik.distill.ordinary import teach
+from craik.distill.saving.files import load_student, save_student
 from craik.distill.step import Distillation
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
 from craik.distill.strategies.memory import Forecast, forecast_memory
@@ -73,4 +74,5 @@ __all__ = [
     "save_student",
     "split_rows",
     "state_from",
+    "teach",
 ]

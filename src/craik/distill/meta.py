@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik import arguments
 from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
 from craik.distill.forward.noise import check_repeats, no_draws
 from craik.distill.forward.students import student_function
@@ -13,10 +14,10 @@ from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.strategies import Strategy, Unroll, check_strategy
+from craik.distill.strategies.coefficients import measured
+from craik.distill.strategies.fit import check_fit, check_grad_mode, check_start
 from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
 from craik.distill.teachers.hoisting import Hoisted, Teaching
-from craik.distill.teachers.signals import unpack
-from craik.distill.teachers.targets import check_targets
 from craik.distill.unrolling import check_clip
 from craik.params import Params, parameters_of
 
@@ -41,6 +42,7 @@ class MetaGradient(NamedTuple):
     student: Params
 
 
+@torch.enable_grad()
 def meta_gradient(
     lesson: Lesson,
     batches: Batches,
@@ -72,22 +74,29 @@ def meta_gradient(
             which.
         TypeError: an optimiser that cannot be differentiated; inputs in another precision than the module's; a strategy or
             an optimiser that is none, such as a class.
-        FloatingPointError: a loss that is NaN or infinite; the message says at which inner step.
+        FloatingPointError: a loss that is NaN or infinite; the message says at which inner step, and what the cause is where
+            it lies in the data.
+        RuntimeError: within torch.inference_mode().
     """
+    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
     check_strategy(strategy)
     rule = rule_of(inner)
     check_clip(clip)
     lesson.check_modules()
-    check_batches(*batches)
-    check_labelled("Validation data", *validation)
+    check_batches(batches)
+    check_labelled(validation)
+    check_grad_mode()
     teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
     hoisted = _hoist(teaching, batches)
     params = parameters_of(lesson.student)
     point = Point(params, start if start is not None else rule.init(params))
+    check_start(point, rule)
     with student_function(lesson.student, lesson.layers) as function:
         problem = InnerProblem(function, lesson, batches, hoisted.signals, hoisted.layout, validation, point, rule)
         check_fit(problem)
-        solved = strategy.solve(problem)
+        problem = measured(problem)
+        with no_draws("An inner step", lesson.student, (lesson.label_loss, lesson.teaching_loss)):
+            solved = strategy.solve(problem)
     return _meta_gradient(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
 
 
@@ -98,19 +107,6 @@ def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
         first = [signal[:1] for signal in hoisted.signals]
         check_repeats("teacher", first, lambda: teaching.signals(batches.privileged[:1])[0])
     return hoisted
-
-
-def check_fit(problem: InnerProblem) -> None:
-    """Refuse random numbers, and signals whose shapes differ from the supervised layers' outputs: two passes of a batch."""
-    x, y = problem.batch(0)
-
-    def outputs() -> list[Tensor]:
-        prediction, hidden = problem.student(problem.start.params, x)
-        check_targets(hidden, unpack(problem.step_signals(0), problem.layout))
-        return [*hidden.values(), problem.lesson.label_losses(prediction, y)]
-
-    with torch.no_grad(), no_draws("student", problem.lesson.student):
-        check_repeats("student", outputs(), outputs)
 
 
 def _meta_gradient(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:
