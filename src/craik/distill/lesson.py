@@ -30,7 +30,7 @@ class Lesson:
         layers: paths of the student's supervised layers, as in `named_modules`; "" is its output. What they return, before
             whatever comes after them, is h.
         label_loss: L_y, from predictions and labels to (B,) unreduced losses.
-        alpha: the teaching coefficient.
+        alpha: the teaching coefficient; a number, or a scalar tensor, which compiled steps take without a second compilation.
         teaching_loss: L_h, from hidden activations and targets to (B,) unreduced losses.
         hoisting: how the teacher is run over the batches of an unroll.
         alpha_relative_to: None takes alpha as it is printed. "loss" and "gradient" make it free of scale: L_h is multiplied
@@ -47,7 +47,7 @@ class Lesson:
     teacher: nn.Module
     layers: Sequence[str]
     label_loss: LabelLoss
-    alpha: float
+    alpha: float | Tensor
     teaching_loss: TeachingLoss = field(default_factory=HiddenSquaredError)
     hoisting: Hoisting = field(default_factory=Hoisting)
     alpha_relative_to: str | None = None
@@ -99,7 +99,7 @@ class Lesson:
         return losses
 
 
-def _check_alpha(alpha: float) -> None:
+def _check_alpha(alpha: float | Tensor) -> None:
     # A tensor's value may be unknown yet, in a trace.
     if not (isinstance(alpha, Tensor) and alpha.dim() == 0):
         arguments.check_positive("alpha", alpha, why="at 0 the teacher has no part in what the student learns")

@@ -52,7 +52,8 @@ def loss_cause(prediction: object, losses: Tensor) -> str | None:
 
 def spread(predictions: Tensor) -> str:
     """Return between which numbers predictions lie."""
-    return f"predictions from {float(predictions.min()):.3g} to {float(predictions.max()):.3g}"
+    found = predictions.detach()
+    return f"predictions from {float(found.min()):.3g} to {float(found.max()):.3g}"
 
 
 def _others(tensor: Tensor) -> int:

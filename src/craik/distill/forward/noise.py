@@ -95,15 +95,15 @@ def check_repeats(what: str, found: Sequence[Tensor], again: Callable[[], Sequen
         raise _drawn(what, "two passes over the same batch differ")
 
 
-def check_same_losses(first: Tensor, second: Tensor) -> None:
-    """Refuse an unroll whose steps, taken a second time from the same points, have other losses: (n,) either time.
+def check_same_losses(first: Tensor, second: Tensor, start: int = 0) -> None:
+    """Refuse steps, the first of them `start`, that have other losses when they are taken a second time: (n,) either time.
 
     Raises:
         ValueError: the losses differ, beyond rounding.
     """
     if not alike(first, second):
-        step = int((first - second).abs().nan_to_num().argmax()) + 1
-        raise _drawn("An inner step", f"step {step} of {len(first)} had another loss when it was run again")
+        step = start + int((first - second).abs().nan_to_num().argmax()) + 1
+        raise _drawn("An inner step", f"step {step} had another loss when it was run again")
 
 
 def _close(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:

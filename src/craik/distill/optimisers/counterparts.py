@@ -73,7 +73,9 @@ def check_optimizer(name: str, optimizer: torch.optim.Optimizer, module: nn.Modu
     way_out = f"Make one, such as torch.optim.Adam({name.removesuffix('_optimizer') or 'module'}.parameters())."
     arguments.check_kind(name, optimizer, torch.optim.Optimizer, "a torch optimiser", way_out=way_out)
     if isinstance(optimizer, torch.optim.LBFGS):
-        raise TypeError(f"`{name}` should step along a gradient that it is given. Found LBFGS, which wants a function. {way_out}")
+        raise TypeError(
+            f"`{name}` should step along a gradient that it is given. Found LBFGS, which wants a function. {way_out}"
+        )
     for group in optimizer.param_groups:
         if "lr" in group:  # it may have been moved since, by a scheduler for example
             arguments.check_not_negative(f"{name}'s learning rate", group["lr"])

@@ -9,6 +9,7 @@ from torch import Generator
 
 from craik.distill.examples.splits import Split, check_split
 
+
 def check_state(state: Mapping[str, Any], present: Mapping[str, Any], examples: int) -> None:
     """Refuse a state with missing parts, of other data, or with a generator's state that is none.
 
