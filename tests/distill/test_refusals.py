@@ -1,7 +1,6 @@
 """What would be wrong without a word is refused, by a sentence that names the cause, and nothing is changed."""
 
 import copy
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -286,7 +285,7 @@ def test_the_callers_grad_mode_is_no_trouble():
     with torch.no_grad():
         assert models.largest_error(derivative().gradients, expected) == 0
         make().step(2)
-    with torch.inference_mode(), pytest.raises(RuntimeError, match="outside torch.inference_mode"):
+    with torch.inference_mode(), pytest.raises(RuntimeError, match=r"outside torch\.inference_mode"):
         derivative()
 
 

@@ -76,7 +76,7 @@ def test_ordinary_steps_measure_it_on_their_first_batch(relative_to):
 
 
 def test_the_compiled_steps_are_kept_while_the_coefficient_moves(monkeypatch):
-    from craik.distill.strategies import compiled  # noqa: PLC0415
+    from craik.distill.strategies import compiled
 
     made = []
     make = compiled._compile

@@ -39,7 +39,8 @@ def cause(read: Read) -> str | None:
     for what, tensors, way_out in stated:
         count = sum(_others(tensor) for tensor in tensors if tensor is not None)
         if count:
-            return f"The cause is in {what}, where {count} of the numbers {'is' if count == 1 else 'are'} NaN or infinite. {way_out}"
+            verb = "is" if count == 1 else "are"
+            return f"The cause is in {what}, where {count} of the numbers {verb} NaN or infinite. {way_out}"
     return None
 
 

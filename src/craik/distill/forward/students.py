@@ -50,8 +50,8 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
     """Make the student a function of its trainable parameters while the block runs.
 
     Frozen parameters are constants. Buffers are copied for every call, so that what a forward pass writes to them (BatchNorm's
-    running averages) is dropped. The module keeps its parameters, buffers, gradients and mode. Attention runs in the block by its
-    formula (torch's kernel MATH), which can be differentiated twice.
+    running averages) is dropped. The module keeps its parameters, buffers, gradients and mode. Attention runs in the
+    block by its formula (torch's kernel MATH), which can be differentiated twice.
 
     Args:
         student: any module in which no example depends on random numbers (dropout in train mode is refused).

@@ -38,8 +38,8 @@ def coefficient(lesson: Lesson, label_loss: Tensor, teaching_loss: Tensor, param
         what = "" if relative_to == "loss" else "'s gradient"
         raise FloatingPointError(
             f"alpha relative to the label loss{what} should have two numbers to be measured by, the second not 0. Found "
-            f"{float(above):.3g} for the label loss{what} and {float(below):.3g} for the teaching loss{what}. Look at the data, "
-            "or pass alpha_relative_to=None."
+            f"{float(above):.3g} for the label loss{what} and {float(below):.3g} for the teaching loss{what}. Look at the "
+            "data, or pass alpha_relative_to=None."
         )
     return found
 

@@ -2,7 +2,8 @@
 
 A trace holds what Python decided while it was made: shapes, modes, settings, losses. The compiled steps of a student are kept
 as long as the student lives and are used again while all of these are the same. The learning rate of `SGD` and `Adam` goes in
-as a tensor, so that a schedule needs no second compilation; another alpha does, unless it is a tensor (a relative one is). What cannot be compared, such as a slope that
+as a tensor, so that a schedule needs no second compilation; another alpha does, unless it is
+a tensor, as a relative one is. What cannot be compared, such as a slope that
 was changed inside an activation, shows itself: each unroll takes its first step in both ways.
 """
 
