@@ -29,7 +29,7 @@ from craik.distill.teachers.hoisting import Hoisting
 from craik.distill.teachers.mixture import TimeMixture
 from craik.distill.teachers.targets import Target, TeacherOutput
 from craik.distill.teachers.units import UnitsTeacher
-from craik.distill.unrolling import Unrolling
+from craik.distill.strategies.unrolling import Unrolling
 
 __all__ = [
     "OUTPUT",

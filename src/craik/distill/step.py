@@ -20,7 +20,7 @@ from craik.distill.saving.states import check_state, load_parts
 from craik.distill.saving.undoing import undone_on_failure
 from craik.distill.taught import MetaRecord, StudentRecord, Taught
 from craik.distill.teachers.descent import move_teacher
-from craik.distill.unrolling import Unrolling
+from craik.distill.strategies.unrolling import Unrolling
 from craik.params import dot
 
 
