@@ -20,16 +20,17 @@ from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.optimisers.sgd import SGD
 from craik.distill.optimisers.warm_start import state_from
 from craik.distill.ordinary import teach
-from craik.distill.saving.files import load_student, save_student
+from craik.distill.saving.cards import Card, read_card, settings_of
+from craik.distill.saving.files import load_student, load_teacher, save_student, save_teacher
 from craik.distill.step import Distillation
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
 from craik.distill.strategies.memory import Forecast, forecast_memory
+from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord, Taught
 from craik.distill.teachers.hoisting import Hoisting
 from craik.distill.teachers.mixture import TimeMixture
 from craik.distill.teachers.targets import Target, TeacherOutput
 from craik.distill.teachers.units import UnitsTeacher
-from craik.distill.strategies.unrolling import Unrolling
 
 __all__ = [
     "OUTPUT",
@@ -37,6 +38,7 @@ __all__ = [
     "Adam",
     "Adjoint",
     "Batches",
+    "Card",
     "Checkpoint",
     "Difference",
     "Distillation",
@@ -70,8 +72,12 @@ __all__ = [
     "forecast_memory",
     "inner_from",
     "load_student",
+    "load_teacher",
     "meta_gradient",
+    "read_card",
     "save_student",
+    "save_teacher",
+    "settings_of",
     "split_rows",
     "state_from",
     "teach",

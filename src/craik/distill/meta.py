@@ -17,8 +17,8 @@ from craik.distill.strategies import Strategy, Unroll, check_strategy
 from craik.distill.strategies.coefficients import measured
 from craik.distill.strategies.fit import check_fit, check_grad_mode, check_start
 from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
-from craik.distill.teachers.hoisting import Hoisted, Teaching
 from craik.distill.strategies.unrolling import check_clip
+from craik.distill.teachers.hoisting import Hoisted, Teaching
 from craik.params import Params, parameters_of
 
 

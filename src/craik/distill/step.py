@@ -18,9 +18,9 @@ from craik.distill.optimisers.warm_start import check_pair, state_from
 from craik.distill.ordinary import ordinary_steps
 from craik.distill.saving.states import check_state, load_parts
 from craik.distill.saving.undoing import undone_on_failure
+from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord, Taught
 from craik.distill.teachers.descent import move_teacher
-from craik.distill.strategies.unrolling import Unrolling
 from craik.params import dot
 
 
