@@ -1,1 +1,1 @@
-"""Networks and blocks that two rooms use; no task, no loop: perceptrons, convolutions over time, residual, adversarial."""
+"""Networks and blocks that two rooms use; no task, no loop: perceptrons, convolutions over time, residual, adversarial, stacks."""

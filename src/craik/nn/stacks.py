@@ -1,0 +1,282 @@
+"""Many small networks of one architecture as one: a leading axis of members on every parameter.
+
+Configurations, folds and seeds train side by side in one batched run, each member exactly as it would alone: its own rows,
+learning rate, weight decay and step count; a member that has stopped stays where it is. Index convention: m a member of M.
+
+>>> import torch
+>>> from craik.nn.perceptrons import relu_mlp
+>>> stack = Stack([relu_mlp((3, 8, 2), torch.Generator().manual_seed(seed)) for seed in range(4)])
+>>> optimizer = StackedAdam(stack.parameters(), rates=[0.1, 0.03, 0.01, 0.003])
+>>> x, y = torch.randn(4, 16, 3), torch.randint(2, (4, 16))
+>>> losses = torch.nn.functional.cross_entropy(stack(x).movedim(-1, 1), y, reduction="none").mean(1)  # one for each member
+>>> losses.sum().backward()  # a member's parameters see its own loss only
+>>> optimizer.step(running=losses > 0.1)
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from craik.arguments import check_decay, check_not_negative, check_positive
+from craik.params import Params
+
+
+class Stack(nn.Module):
+    """M networks of one architecture, evaluated together.
+
+    Its parameters are the members' with a leading axis and dots of their names written as "-"; they are this module's own.
+    `torch.optim` and `craik.agreement.Agreement` take them as they take any other's: sum the members' losses, and each
+    gradient is what the member alone would have.
+
+    Args:
+        members: at least one; the same classes, shapes, dtype and device. They are left as they are.
+
+    Raises:
+        TypeError: something that is no module.
+        ValueError: no member, members that differ, or buffers (BatchNorm's): a stack has parameters only.
+    """
+
+    def __init__(self, members: Sequence[nn.Module]) -> None:
+        super().__init__()
+        _check_members(members)
+        # Only its classes and settings are read; in a tuple it is no submodule, so its parameters are not the stack's.
+        self._architecture = (copy.deepcopy(members[0]).to("meta"),)
+        trained, _ = stack_module_state(list(members))
+        self._names = {name: name.replace(".", "-") for name in trained}
+        for name, values in trained.items():
+            wanted = members[0].get_parameter(name).requires_grad
+            self.register_parameter(self._names[name], nn.Parameter(values.detach().clone(), requires_grad=wanted))
+
+    def __len__(self) -> int:
+        """Return M."""
+        return len(next(self.parameters()))
+
+    def forward(self, x: Float[Tensor, "m *input"]) -> Float[Tensor, "m *output"]:
+        """Return each member's output on its own rows.
+
+        Args:
+            x: (M, n, *features), rows for each member; ``rows.expand(len(stack), *rows.shape)`` gives all the same.
+
+        Raises:
+            ValueError: another number of members.
+        """
+        if x.dim() == 0 or len(x) != len(self):
+            raise ValueError(
+                f"`x` should have one batch for each of the {len(self)} members, shape ({len(self)}, n, ...). Found "
+                f"{tuple(x.shape)}. Where all see the same rows, pass rows.expand({len(self)}, *rows.shape)."
+            )
+        if (layers := self._dense()) is not None:
+            return self._through(layers, x)
+        (architecture,) = self._architecture
+
+        def alone(params: Params, rows: Tensor) -> Tensor:
+            return functional_call(architecture, params, (rows,))
+
+        return vmap(alone)(self.stacked(), x)
+
+    def stacked(self) -> Params:
+        """Return the parameters under the members' own names, (M, *shape) each."""
+        return {name: self.get_parameter(own) for name, own in self._names.items()}
+
+    def member(self, index: int) -> nn.Module:
+        """Return a copy of one member, an ordinary module.
+
+        Raises:
+            IndexError: there is no such member.
+        """
+        (architecture,) = self._architecture
+        alone = copy.deepcopy(architecture).to_empty(device=next(self.parameters()).device)
+        with torch.no_grad():
+            for name, values in self.stacked().items():
+                parameter = alone.get_parameter(name)
+                parameter.data = values[index].detach().clone()
+        return alone
+
+    def _dense(self) -> nn.Sequential | None:
+        # Perceptrons need no vmap: batched products do it, weight norm included, for which vmap would fall back to a loop.
+        (architecture,) = self._architecture
+        plain = type(architecture) is nn.Sequential and all(_dense_layer(layer) for layer in architecture)
+        return cast(nn.Sequential, architecture) if plain else None
+
+    def _through(self, layers: nn.Sequential, x: Tensor) -> Tensor:
+        shape, x = x.shape, x.reshape(len(x), -1, x.shape[-1])
+        params = self.stacked()
+        for name, layer in layers.named_children():
+            if not isinstance(layer, nn.Linear):
+                x = layer(x)
+                continue
+            weight, bias = _weight(params, name).mT, params.get(f"{name}.bias")
+            x = x @ weight if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
+        return x.reshape(*shape[:-1], x.shape[-1])
+
+
+_ELEMENTWISE = {nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.SiLU, nn.ELU, nn.Softplus, nn.Identity}
+"""Layers that work element by element, and so on a batch of members as on one."""
+
+
+def _dense_layer(layer: nn.Module) -> bool:
+    return type(layer) in _ELEMENTWISE or type(layer) is nn.Linear or (isinstance(layer, nn.Linear) and _normalised(layer))
+
+
+def _normalised(layer: nn.Linear) -> bool:
+    # torch's weight norm as relu_mlp makes it: of the weight alone, a length and a direction for each unit.
+    parametrised = cast(nn.ModuleDict, layer.parametrizations) if hasattr(layer, "parametrizations") else nn.ModuleDict()
+    kinds = [kind for name in parametrised for kind in cast(nn.ModuleList, parametrised[name])]
+    first = kinds[0] if len(kinds) == 1 and "weight" in parametrised else None
+    return type(first).__name__ == "_WeightNorm" and getattr(first, "dim", None) == 0
+
+
+def _weight(params: Params, layer: str) -> Tensor:
+    length, direction = (params.get(f"{layer}.parametrizations.weight.original{part}") for part in (0, 1))
+    if length is None or direction is None:
+        return params[f"{layer}.weight"]
+    return direction * (length / direction.norm(dim=-1, keepdim=True))
+
+
+class StackedAdam(torch.optim.Optimizer):
+    """Adam for the parameters of a `Stack`, with a learning rate and a weight decay for each member.
+
+    Each member moves as with `torch.optim.Adam` (`decoupled=False`: the decay is an L2 penalty's gradient) or
+    `torch.optim.AdamW` (`decoupled=True`) of its own.
+
+    Args:
+        params: parameters with a leading axis of M members.
+        rates: M learning rates, or one for all.
+        decays: M weight decays, or one for all.
+        decoupled: shrink the weights beside Adam instead of through its gradient.
+        betas: decay rates of the two moments.
+        eps: added to the root of the second moment.
+
+    Raises:
+        TypeError: rates or decays that are no numbers.
+        ValueError: no parameters, a leading axis of different lengths, or numbers out of their range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        rates: Sequence[float] | Tensor | float = 1e-3,
+        decays: Sequence[float] | Tensor | float = 0.0,
+        decoupled: bool = False,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+    ) -> None:
+        parameters = list(params)
+        members = _members(parameters)
+        for index, beta in enumerate(betas):
+            check_decay(f"betas[{index}]", beta)
+        check_positive("eps", eps)
+        numbers = {"lr": _each("rates", rates, members), "weight_decay": _each("decays", decays, members)}
+        super().__init__(parameters, {**numbers, "decoupled": decoupled, "betas": betas, "eps": eps})
+
+    @torch.no_grad()
+    def step(self, closure: None = None, running: Bool[Tensor, " m"] | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Take one step with the members that run; the others keep parameters, moments and step counts.
+
+        Args:
+            closure: not taken, there is one gradient.
+            running: (M,) True where a member goes on; all if None.
+
+        Raises:
+            TypeError: a closure, or a mask that is no tensor of booleans.
+            ValueError: a mask of another length.
+        """
+        if closure is not None:
+            raise TypeError("A stack is stepped with the gradients it has. Found a closure. Call backward, then step().")
+        for group in self.param_groups:
+            members = len(group["lr"])
+            mask = torch.ones(members, dtype=torch.bool) if running is None else _mask(running, members)
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._move(parameter, group, mask)
+
+    def _move(self, parameter: Tensor, group: dict[str, Any], mask: Tensor) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros(len(mask), dtype=torch.float64)  # as Python's floats, which Adam's own corrections are
+            state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+        state["step"] += mask
+        (beta1, beta2), steps = group["betas"], state["step"].clamp(min=1)
+        rate, decay = group["lr"], group["weight_decay"]
+
+        def along(numbers: Tensor) -> Tensor:  # one number a member, as a factor of its parameters
+            return numbers.to(parameter).view(-1, *[1] * (parameter.dim() - 1))
+
+        runs = along(mask.double())
+        gradient = cast(Tensor, parameter.grad)
+        if bool(decay.any()):
+            if group["decoupled"]:
+                parameter.mul_(along(1 - rate * decay * mask))
+            else:
+                gradient = gradient + along(decay) * parameter
+        # What a stopped member computes (NaN, where it diverged) must not be multiplied by 0 but left out.
+        gradient = gradient if bool(mask.all()) else torch.where(runs > 0, gradient, 0.0)
+        first, second = state["exp_avg"], state["exp_avg_sq"]
+        first.lerp_(gradient, runs * (1 - beta1))
+        second.mul_(1 - runs * (1 - beta2)).add_(gradient.square() * (1 - beta2))
+        size = rate / (1 - beta1**steps) * mask
+        spread = second.sqrt().div_(along((1 - beta2**steps).sqrt())).add_(group["eps"])
+        parameter.sub_(torch.where(runs > 0, first / spread * along(size), 0.0))
+
+
+def _check_members(members: Sequence[nn.Module]) -> None:
+    if not members:
+        raise ValueError("A stack needs at least one member. Found none. Pass a list of modules.")
+    for index, member in enumerate(members):
+        if not isinstance(member, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers may be untyped
+            raise TypeError(f"Members should be modules. Found {type(member).__name__} at {index}. Pass torch.nn modules.")
+        if buffers := [name for name, _ in member.named_buffers()]:
+            raise ValueError(
+                f"Members should have parameters only. Found the buffer {buffers[0]!r} of member {index}. "
+                "Leave BatchNorm out, or train one by one."
+            )
+        first, own = _layout(members[0]), _layout(member)
+        if own != first:
+            found = next(
+                (f"{b} instead of {a}" for a, b in zip(first, own, strict=False) if a != b), "more or fewer parameters"
+            )
+            raise ValueError(f"Members should have one architecture. Found at {index}: {found}. Stack each architecture apart.")
+    if not _layout(members[0])[1:]:
+        raise ValueError("Members should have parameters. Found none. Stack networks that can be trained.")
+
+
+def _layout(module: nn.Module) -> list[object]:
+    return [str(module), *((n, tuple(p.shape), p.dtype, p.device, p.requires_grad) for n, p in module.named_parameters())]
+
+
+def _members(parameters: list[Tensor]) -> int:
+    lengths = {len(parameter) if parameter.dim() else 0 for parameter in parameters}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ValueError(
+            f"Parameters should share a leading axis of members. Found lengths {sorted(lengths)}. Pass those of a Stack."
+        )
+    return lengths.pop()
+
+
+def _each(name: str, values: Sequence[float] | Tensor | float, members: int) -> Tensor:
+    listed = values.tolist() if isinstance(values, Tensor) else values
+    numbers = [listed] * members if isinstance(listed, int | float) else list(listed)
+    if len(numbers) != members:
+        raise ValueError(
+            f"`{name}` should hold one number for each of {members} members. Found {len(numbers)}. Pass one for all."
+        )
+    for index, number in enumerate(numbers):
+        check_not_negative(f"{name}[{index}]", number)
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def _mask(running: Tensor, members: int) -> Tensor:
+    if not isinstance(running, Tensor) or running.dtype != torch.bool:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"`running` should be a tensor of booleans. Found {type(running).__name__}. Compare, as in losses > 0.1."
+        )
+    if running.shape != (members,):
+        raise ValueError(
+            f"`running` should have the shape ({members},). Found {tuple(running.shape)}. Give one for each member."
+        )
+    return running.detach().cpu()

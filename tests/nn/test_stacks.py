@@ -1,0 +1,171 @@
+import time
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812
+
+from craik.nn.perceptrons import mlp, relu_mlp
+from craik.nn.stacks import Stack, StackedAdam
+
+RATES, DECAYS = [0.1, 0.03, 0.01, 0.003], [0.0, 0.1, 0.3, 1.0]
+
+
+def perceptrons(weight_norm=False):
+    return [relu_mlp((5, 7, 3), torch.Generator().manual_seed(m), weight_norm).double() for m in range(4)]
+
+
+def batches(steps):
+    generator = torch.Generator().manual_seed(9)
+    for _ in range(steps):
+        yield (
+            torch.randn(4, 11, 5, dtype=torch.float64, generator=generator),
+            torch.randint(3, (4, 11), generator=generator),
+        )
+
+
+def one_by_one(members, steps, decoupled, stops=(99,) * 4):
+    kind = torch.optim.AdamW if decoupled else torch.optim.Adam
+    for m, member in enumerate(members):
+        optimizer = kind(member.parameters(), lr=RATES[m], weight_decay=DECAYS[m])
+        for step, (x, y) in enumerate(batches(steps)):
+            if step < stops[m]:
+                optimizer.zero_grad()
+                F.cross_entropy(member(x[m]), y[m]).backward()
+                optimizer.step()
+
+
+def together(stack, steps, decoupled, stops=(99,) * 4):
+    optimizer = StackedAdam(stack.parameters(), RATES, DECAYS, decoupled)
+    for step, (x, y) in enumerate(batches(steps)):
+        optimizer.zero_grad()
+        F.cross_entropy(stack(x).movedim(-1, 1), y, reduction="none").mean(1).sum().backward()
+        optimizer.step(running=torch.tensor([step < stop for stop in stops]))
+
+
+def apart(stack, members):
+    return max(
+        float((ours - theirs).abs().max().detach())
+        for m, member in enumerate(members)
+        for ours, theirs in zip(stack.member(m).parameters(), member.parameters(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("decoupled", [False, True])
+@pytest.mark.parametrize(("steps", "tolerance"), [(1, 1e-12), (50, 1e-9)])
+@pytest.mark.parametrize("weight_norm", [False, True])
+def test_members_train_as_they_would_alone(decoupled, steps, tolerance, weight_norm):
+    members = perceptrons(weight_norm)
+    stack = Stack(members)
+    together(stack, steps, decoupled)
+    one_by_one(members, steps, decoupled)
+    assert apart(stack, members) < tolerance
+
+
+def test_a_member_that_stopped_stays_and_the_others_do_not_notice():
+    members, stops = perceptrons(), (50, 10, 0, 30)
+    stack = Stack(members)
+    together(stack, 50, True, stops)
+    one_by_one(members, 50, True, stops)
+    assert apart(stack, members) < 1e-9
+
+
+def test_a_member_that_diverged_and_stopped_spoils_nothing():
+    stack = Stack(perceptrons())
+    before = stack.member(1)
+    optimizer = StackedAdam(stack.parameters(), RATES, DECAYS, decoupled=True)
+    for _, parameter in stack.named_parameters():
+        parameter.grad = torch.ones_like(parameter)
+        parameter.grad[1] = torch.nan
+    optimizer.step(running=torch.tensor([True, False, True, True]))
+    assert all(bool(parameter.isfinite().all()) for parameter in stack.parameters())
+    assert all(torch.equal(a, b) for a, b in zip(stack.member(1).parameters(), before.parameters(), strict=True))
+
+
+def test_other_architectures_go_through_vmap():
+    def network(seed):
+        first = nn.Conv1d(2, 4, 3)
+        with torch.no_grad():
+            first.weight.copy_(torch.randn(4, 2, 3, generator=torch.Generator().manual_seed(seed)))
+            first.bias.zero_()
+        return nn.Sequential(first, nn.LayerNorm(6)).double()
+
+    members = [network(m) for m in range(3)]
+    x = torch.randn(3, 5, 2, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    expected = torch.stack([member(rows) for member, rows in zip(members, x, strict=True)])
+    torch.testing.assert_close(Stack(members)(x), expected, rtol=0, atol=1e-12)
+
+
+def test_members_stay_as_they_are_and_come_back():
+    members = perceptrons()
+    stack = Stack(members)
+    assert len(stack) == 4
+    assert set(stack.stacked()) == set(dict(members[0].named_parameters()))
+    together(stack, 2, False)
+    assert apart(Stack(members), perceptrons()) == 0.0
+    x = torch.ones(4, 2, 5, dtype=torch.float64)
+    torch.testing.assert_close(stack.member(2)(x[2]), stack(x)[2])
+
+
+def test_a_stack_is_saved_like_any_module():
+    stack, other = Stack(perceptrons()), Stack(perceptrons()[::-1])
+    other.load_state_dict(stack.state_dict())
+    x = torch.ones(4, 2, 5, dtype=torch.float64)
+    assert torch.equal(stack(x), other(x))
+
+
+def test_many_small_networks_are_faster_together():
+    # 64 networks of 32 hidden units on 256 rows; measured 5 to 20 times on one core, asked for: more than twice.
+    members = [mlp(10, 2, torch.Generator().manual_seed(m), hidden=32, layers=1) for m in range(64)]
+    x, y = torch.randn(256, 10), torch.randint(2, (256,))
+
+    def alone():
+        for member in members:
+            F.cross_entropy(member(x), y).backward()
+
+    stack = Stack(members)
+
+    def stacked():
+        outputs = stack(x.expand(64, 256, 10))
+        (F.cross_entropy(outputs.flatten(0, 1), y.repeat(64)) * 64).backward()
+
+    def seconds(run):
+        run()
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert seconds(alone) > 2 * seconds(stacked)
+
+
+def test_refusals():
+    first, other = relu_mlp((5, 7, 3), torch.Generator()), relu_mlp((5, 8, 3), torch.Generator())
+    with pytest.raises(ValueError, match="at least one member"):
+        Stack([])
+    with pytest.raises(TypeError, match=r"(?i)members"):
+        Stack([3, 3])
+    with pytest.raises(ValueError, match="one architecture"):
+        Stack([first, other])
+    with pytest.raises(ValueError, match="buffer"):
+        Stack([nn.BatchNorm1d(3)])
+    with pytest.raises(ValueError, match="parameters"):
+        Stack([nn.ReLU()])
+    stack = Stack([first, first])
+    with pytest.raises(ValueError, match=r"expand\(2"):
+        stack(torch.ones(3, 4, 5))
+    with pytest.raises(ValueError, match="one number for each of 2"):
+        StackedAdam(stack.parameters(), [0.1, 0.1, 0.1])
+    with pytest.raises(TypeError, match=r"rates"):
+        StackedAdam(stack.parameters(), [None, 0.1])
+    with pytest.raises(ValueError, match=r"decays\[1\]"):
+        StackedAdam(stack.parameters(), decays=[0.1, -1.0])
+    with pytest.raises(ValueError, match="leading axis"):
+        StackedAdam([torch.ones(2, 3), torch.ones(3, 3)])
+    optimizer = StackedAdam(stack.parameters())
+    with pytest.raises(TypeError, match="running"):
+        optimizer.step(running=torch.ones(2))
+    with pytest.raises(ValueError, match=r"shape \(2,\)"):
+        optimizer.step(running=torch.ones(3, dtype=torch.bool))
