@@ -20,6 +20,8 @@ from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.optimisers.sgd import SGD
 from craik.distill.optimisers.warm_start import state_from
 from craik.distill.ordinary import teach
+from craik.distill.populations.distillation import PopulationDistillation, PopulationTaught
+from craik.distill.populations.population import Every, Population, WhenSolved
 from craik.distill.saving.cards import Card, read_card, settings_of
 from craik.distill.saving.files import load_student, load_teacher, save_student, save_teacher
 from craik.distill.step import Distillation
@@ -42,6 +44,7 @@ __all__ = [
     "Checkpoint",
     "Difference",
     "Distillation",
+    "Every",
     "Examples",
     "Forecast",
     "GatedSquaredError",
@@ -56,6 +59,9 @@ __all__ = [
     "Lesson",
     "MetaGradient",
     "MetaRecord",
+    "Population",
+    "PopulationDistillation",
+    "PopulationTaught",
     "Split",
     "Strategy",
     "StudentRecord",
@@ -68,6 +74,7 @@ __all__ = [
     "UnitsTeacher",
     "Unroll",
     "Unrolling",
+    "WhenSolved",
     "finite_differences",
     "forecast_memory",
     "inner_from",

@@ -100,8 +100,8 @@ class Lesson:
 
 
 def _check_alpha(alpha: float | Tensor) -> None:
-    # A tensor's value may be unknown yet, in a trace.
-    if not (isinstance(alpha, Tensor) and alpha.dim() == 0):
+    # A tensor's value may be unknown yet, in a trace; students in a stack have one coefficient each.
+    if not (isinstance(alpha, Tensor) and alpha.dim() <= 1):
         arguments.check_positive("alpha", alpha, why="at 0 the teacher has no part in what the student learns")
 
 

@@ -97,7 +97,7 @@ def meta_gradient(
         problem = measured(problem)
         with no_draws("An inner step", lesson.student, (lesson.label_loss, lesson.teaching_loss)):
             solved = strategy.solve(problem)
-    return _meta_gradient(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
+    return finished(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
 
 
 def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
@@ -109,7 +109,8 @@ def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
     return hoisted
 
 
-def _meta_gradient(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:
+def finished(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:
+    """Count and clip the components of a meta-gradient."""
     flat = torch.cat([gradient.flatten() for gradient in gradients.values()])
     finite = torch.isfinite(flat)
     beyond = finite & (flat.abs() > clip) if clip is not None else torch.zeros_like(finite)

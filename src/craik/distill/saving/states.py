@@ -53,16 +53,17 @@ def load_parts(parts: Mapping[str, Any], state: Mapping[str, Any]) -> None:
         for name, part in parts.items():
             part.load_state_dict(state[name])
             if isinstance(part, torch.optim.Optimizer):
-                _check_kind(name, part)
+                _check_kind(name, part, before[name])
     except Exception:
         for name, part in parts.items():
             part.load_state_dict(before[name])
         raise
 
 
-def _check_kind(name: str, optimizer: torch.optim.Optimizer) -> None:
+def _check_kind(name: str, optimizer: torch.optim.Optimizer, before: Mapping[str, Any]) -> None:
     """Refuse settings that another kind of optimiser has saved; torch takes them as they come."""
-    missing = sorted(key for group in optimizer.param_groups for key in optimizer.defaults if key not in group)
+    wanted = {key for group in before["param_groups"] for key in group}
+    missing = sorted(key for group in optimizer.param_groups for key in wanted if key not in group)
     if missing:
         raise ValueError(
             f"The state of `{name}` should be that of a {type(optimizer).__name__}. Found one without {missing[0]!r}. Load it "

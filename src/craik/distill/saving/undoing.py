@@ -7,7 +7,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from craik.distill.examples.streams import Stream
+from craik.distill.examples.streams import Stream, Streams
 from craik.distill.forward.noise import generators_of
 
 Undo = Callable[[], None]
@@ -16,7 +16,7 @@ Undo = Callable[[], None]
 @contextmanager
 def undone_on_failure(
     generator: torch.Generator,
-    streams: Sequence[Stream] = (),
+    streams: Sequence[Stream | Streams] = (),
     module: nn.Module | None = None,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> Generator[None]:
@@ -50,7 +50,7 @@ def _generator(generator: torch.Generator) -> Undo:
     return undo
 
 
-def _stream(stream: Stream) -> Undo:
+def _stream(stream: Stream | Streams) -> Undo:
     rows, order = stream.rows, stream.order  # a stream replaces its tensors, and writes into none
 
     def undo() -> None:
