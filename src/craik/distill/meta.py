@@ -97,6 +97,8 @@ def meta_gradient(
         problem = measured(problem)
         with no_draws("An inner step", lesson.student, (lesson.label_loss, lesson.teaching_loss)):
             solved = strategy.solve(problem)
+    del problem
+    hoisted = hoisted._replace(signals=())  # read no more, and as large as their gradients
     return finished(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
 
 
@@ -111,10 +113,16 @@ def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
 
 def finished(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:
     """Count and clip the components of a meta-gradient."""
-    flat = torch.cat([gradient.flatten() for gradient in gradients.values()])
-    finite = torch.isfinite(flat)
-    beyond = finite & (flat.abs() > clip) if clip is not None else torch.zeros_like(finite)
-    counts = torch.stack([(~finite).sum(), beyond.sum()]).tolist()
+    others, beyond = (torch.stack(sums).sum() for sums in zip(*(_counts(g, clip) for g in gradients.values()), strict=True))
+    counts = torch.stack([others, beyond]).tolist()
     if counts[1] and clip is not None:
         gradients = {name: torch.where(g.isfinite(), g.clamp(-clip, clip), g) for name, g in gradients.items()}
     return MetaGradient(gradients, solved.validation_loss, solved.training_losses, counts[0], counts[1], solved.params)
+
+
+def _counts(gradient: Tensor, clip: float | None) -> tuple[Tensor, Tensor]:
+    """Return how many components are no numbers, and how many are finite and beyond the clip."""
+    # Tensor by tensor: a copy of all of them side by side would be as large as the teacher.
+    finite = torch.isfinite(gradient)
+    beyond = torch.zeros_like(finite) if clip is None else finite & (gradient.abs() > clip)
+    return (~finite).sum(), beyond.sum()

@@ -156,10 +156,19 @@ class InnerProblem:
         training_losses = torch.stack(list(losses))
         self._check_finite_steps(training_losses)
         self._check_finite_validation(loss, params)
-        zeros = [torch.zeros_like(signal[0]) for signal in self.signals]
-        columns = zip(*(zeros if row is None else row for row in rows), strict=True)
         detached = {name: tensor.detach() for name, tensor in params.items()}
-        return Solved(tuple(torch.stack(column) for column in columns), loss.detach(), training_losses, detached)
+        return Solved(self._stacked(rows), loss.detach(), training_losses, detached)
+
+    def _stacked(self, rows: Sequence[Signals | None]) -> Signals:
+        """Return signals' gradients (n, B, ...), signal by signal: what is stacked is let go, and not held twice."""
+        left = [None if row is None else list(row) for row in rows]
+        if isinstance(rows, list):
+            rows.clear()
+        found: list[Tensor] = []
+        for signal in self.signals:
+            zero = torch.zeros_like(signal[0])
+            found.append(torch.stack([zero if row is None else row.pop(0) for row in left]))
+        return tuple(found)
 
     def _check_finite_steps(self, losses: Tensor) -> None:
         """Refuse an unroll that left the numbers; say at which inner step, and why."""

@@ -51,7 +51,8 @@ def solve_adjoint(problem: InnerProblem, steps: Steps) -> Solved:
         again += [] if loss is None else [loss]
     if again:
         check_same_losses(torch.stack(losses), torch.stack(again[::-1]))
-    return problem.solved(rows[::-1], validation_loss, losses, point.params)
+    rows.reverse()
+    return problem.solved(rows, validation_loss, losses, point.params)
 
 
 def _needed(problem: InnerProblem, point: Point) -> Point:

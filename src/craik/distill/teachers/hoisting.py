@@ -17,7 +17,7 @@ from craik.distill.forward.batch_norm import BatchByBatch
 from craik.distill.forward.precision import precision
 from craik.distill.teachers.signals import Layout, Signals, pack
 from craik.distill.teachers.targets import TeacherOutput
-from craik.params import Params, constants_of, leaves, map_params, parameters_of, zeros_like
+from craik.params import Params, constants_of, leaves, map_params, parameters_of
 
 STATISTICS = ("per-batch", "pooled")
 
@@ -107,26 +107,20 @@ class Teaching:
         Raises:
             ValueError: no signal depends on them.
         """
-        total, any_reached = zeros_like(hoisted.params), False
+        any_reached = False
         for outputs, weights in self._graphs(hoisted, privileged, cotangents):
             reached = [(output, weight) for output, weight in zip(outputs, weights, strict=True) if output.requires_grad]
             if reached:
                 any_reached = True
-                found = torch.autograd.grad(
-                    [output for output, _ in reached],
-                    list(hoisted.params.values()),
-                    [weight for _, weight in reached],
-                    allow_unused=True,
-                    materialize_grads=True,
-                )
-                for tensor, gradient in zip(total.values(), found, strict=True):
-                    tensor.add_(gradient)
+                # Parameter by parameter into .grad: the gradients of a chunk are never held beside the sum of those before.
+                inputs = list(hoisted.params.values())
+                torch.autograd.backward([output for output, _ in reached], [weight for _, weight in reached], inputs=inputs)
         if not any_reached:
             raise ValueError(
                 "The teacher's targets should depend on its trainable parameters. Found that no gradient leads from one to the "
                 "other: it would never learn. Look for detach(), no_grad(), .data or rounding in its forward pass."
             )
-        return total
+        return {name: torch.zeros_like(p) if p.grad is None else p.grad for name, p in hoisted.params.items()}
 
     def _graphs(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Iterator[tuple[Signals, Signals]]:
         if hoisted.outputs is not None:
