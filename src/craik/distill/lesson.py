@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -107,17 +108,29 @@ def _check_alpha(alpha: float | Tensor) -> None:
 
 def check_layers(student: nn.Module, layers: Sequence[str]) -> None:
     """Refuse names that are no modules of the student; suggest the nearest."""
-    if isinstance(layers, str) or not isinstance(layers, Sequence) or not all(isinstance(name, str) for name in layers):
-        raise TypeError(
-            f"`layers` should be a list of names of the student's layers. Found {layers!r} of type {type(layers).__name__}. "
-            f"Write {[layers] if isinstance(layers, str) else ['read']!r}; names are those of student.named_modules()."
-        )
+    _check_names(layers)
     if not layers:
         raise ValueError(
             "`layers` should name at least one layer of the student for the teacher to supervise. Found none. Names are "
             "those of "
             'student.named_modules(); "" is the student\'s output.'
         )
+    _check_known(student, layers)
+
+
+def _check_names(layers: object) -> None:
+    if (
+        isinstance(layers, str)
+        or not isinstance(layers, Sequence)
+        or not all(isinstance(name, str) for name in cast(Sequence[object], layers))
+    ):
+        raise TypeError(
+            f"`layers` should be a list of names of the student's layers. Found {layers!r} of type {type(layers).__name__}. "
+            f"Write {[layers] if isinstance(layers, str) else ['read']!r}; names are those of student.named_modules()."
+        )
+
+
+def _check_known(student: nn.Module, layers: Sequence[str]) -> None:
     names = [name for name, _ in student.named_modules()]
     for name in layers:
         if name not in names:

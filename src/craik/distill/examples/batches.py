@@ -3,7 +3,7 @@
 Index conventions: i an inner step of n, b an example of a batch, t a frame of a trajectory, k a unit of the student.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from jaxtyping import Shaped
 from torch import Tensor
@@ -108,5 +108,5 @@ def _check_bundle(name: str, bundle: Any, kind: Any, shape: str) -> None:  # noq
     for field, part in zip(fields, bundle, strict=True):
         way_out = "Write one tensor; a module of yours may take it apart." if isinstance(part, dict) else _CONVERT
         arguments.check_tensor(f"{name}.{field}", part, way_out=way_out)
-        if part.dim() == 0:
+        if cast(Tensor, part).dim() == 0:
             raise ValueError(f"`{name}.{field}` should have the shape {shape}. Found a scalar. Give one row for each example.")

@@ -191,9 +191,9 @@ def combined(gradients: Params, combine: Combine | None) -> Params:
         return {name: gradient.mean(0) for name, gradient in gradients.items()}
     found = {name: combine(gradient) for name, gradient in gradients.items()}
     for name, gradient in gradients.items():
-        given = found[name]
-        if not isinstance(given, Tensor) or given.shape != gradient.shape[1:]:
-            what = f"shape {tuple(given.shape)}" if isinstance(given, Tensor) else f"an object of type {type(given).__name__}"
+        shape = tuple(getattr(found[name], "shape", ()))  # a rule of the caller's may give anything
+        if type(found[name]) is not Tensor or shape != gradient.shape[1:]:
+            what = f"an object of type {type(found[name]).__name__} of shape {shape}"
             raise ValueError(
                 f"`combine` should make one gradient of the students': from {tuple(gradient.shape)} to "
                 f"{tuple(gradient.shape[1:])} for {name!r}. Found {what}. Return a tensor without the students' axis."

@@ -45,7 +45,11 @@ class StackedProblem(InnerProblem):
 
     def validation_losses(self, params: Params) -> Float[Tensor, " p"]:
         """Return L_val of each student."""
-        return vmap(lambda params: InnerProblem.validation_loss(self, params))(params)
+
+        def alone(params: Params) -> Tensor:
+            return InnerProblem.validation_loss(self, params)
+
+        return vmap(alone)(params)
 
     def member(self, p: int) -> InnerProblem:
         """Return the problem of one student."""

@@ -86,7 +86,7 @@ def read_card(path: str | Path) -> Card:
         said = json.loads(file.read_text("utf-8"))
         card = Card(**said)
         whole = all(isinstance(getattr(card, name), str) for name in ("kind", "made_of", "sha256", "craik", "torch"))
-        if not (whole and isinstance(card.settings, dict)):
+        if not (whole and isinstance(said["settings"], dict)):
             raise TypeError("parts of other types")
     except (ValueError, TypeError) as error:
         raise ValueError(

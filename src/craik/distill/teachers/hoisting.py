@@ -47,11 +47,11 @@ class Hoisting:
         arguments.check_one_of("statistics", self.statistics, STATISTICS)
         if self.autocast is not None:
             arguments.check_kind("autocast", self.autocast, torch.dtype, "a torch.dtype or None", way_out="Use torch.bfloat16.")
-        if self.chunk is not None and (isinstance(self.chunk, bool) or not isinstance(self.chunk, int)):
+        if self.chunk is not None:
             arguments.check_whole("chunk", self.chunk, 1, why="batches that the teacher holds at a time")
-        if self.chunk is not None and (self.chunk < 1 or self.statistics == "pooled"):
+        if self.chunk is not None and self.statistics == "pooled":
             raise ValueError(
-                "`chunk` should be a number of batches >= 1, and None with pooled statistics, which need all batches at once. "
+                "`chunk` should be None with pooled statistics, which need all batches at once. "
                 f"Found chunk={self.chunk} with statistics={self.statistics!r}."
             )
 
