@@ -19,6 +19,7 @@ import torch
 from craik_benchmarks.measuring.memory import added_peak, in_fresh_process, supported
 from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.timing import interleaved, ratio, seconds, threads
+from craik_benchmarks.unrolls import populations
 from craik_benchmarks.unrolls.methods import PLAIN, Compute, Method, methods
 from craik_benchmarks.unrolls.problem import Unrolling, unrolling
 from torch import Generator, Tensor
@@ -31,6 +32,8 @@ Announce = Callable[[str], None]
 EXACT = 1e-10
 """The largest error in float64 of a method that is called exact."""
 
+PROBLEMS = ("mujoco", "student", "population")
+
 HIGHER = "higher"
 """The key of the peer that the texts used."""
 
@@ -39,8 +42,8 @@ HIGHER = "higher"
 class Config:
     """Settings of the benchmark."""
 
-    problems: tuple[str, ...] = ("mujoco", "student")
-    """What to differentiate: mujoco (with the teacher) and student (by given signals)."""
+    problems: tuple[str, ...] = PROBLEMS
+    """What to differentiate: mujoco (with the teacher) and student (by given signals); population: rounds of 8 students."""
     lengths: tuple[int, ...] = (16, 96, 384)
     """Numbers n of inner steps; the thesis has 96."""
     thorough: int = 96
@@ -62,7 +65,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse names and numbers that cannot be."""
-        for kind, given, known in (("problem", self.problems, ("mujoco", "student")), ("method", self.methods, methods())):
+        for kind, given, known in (("problem", self.problems, PROBLEMS), ("method", self.methods, methods())):
             for name in given:
                 if name not in known:
                     raise ValueError(f"a {kind} must be one there is, but found {name!r}; {suggestion(name, known)}")
@@ -111,6 +114,9 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
     """
     with threads(config.threads):
         for problem in config.problems:
+            if problem == "population":
+                yield from populations.rows(config.repeats, small=config.small, seed=config.seed, announce=announce)
+                continue
             given = unrolling(max(config.lengths), alone=problem == "student", small=config.small, seed=config.seed)
             copies = Copies(given, given.copy(), given.copy(torch.float64))
             for n in config.lengths:

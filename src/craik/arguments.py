@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-from torch import Tensor
+from torch import Generator, Tensor
 
 
 def check_positive(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
@@ -25,6 +25,11 @@ def check_positive(name: str, value: object, *, why: str = "", way_out: str = ""
 def check_not_negative(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
     """Refuse what is no finite number of at least 0."""
     _check_number(name, value, lambda x: 0 <= x < math.inf, "be finite and at least 0", why, way_out)
+
+
+def check_finite(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
+    """Refuse what is no finite number."""
+    _check_number(name, value, lambda x: -math.inf < x < math.inf, "be finite", why, way_out)
 
 
 def check_share(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
@@ -76,6 +81,41 @@ def check_shape(name: str, tensor: object, *sizes: int | str, way_out: str = "")
     )
     if not fits:
         raise ValueError(_sentence(name, shape, str(tuple(tensor.shape)), way_out))
+
+
+def check_kind(name: str, value: object, kind: type | tuple[type, ...], what: str, *, way_out: str = "") -> None:
+    """Refuse what is no instance of a class (or of one of some).
+
+    >>> check_kind("layers", 3, (list, tuple), "a list of names", way_out='Write ["read"].')
+    Traceback (most recent call last):
+    TypeError: `layers` should be a list of names. Found 3 of type int. Write ["read"].
+    """
+    if not isinstance(value, kind):
+        raise TypeError(_sentence(name, f"be {what}", _named(value), way_out))
+
+
+def check_callable(name: str, value: object, what: str, *, way_out: str = "") -> None:
+    """Refuse what cannot be called; a class is refused, too, where its instance is meant."""
+    if isinstance(value, type) or not callable(value):
+        raise TypeError(_sentence(name, f"be {what}", _named(value), way_out))
+
+
+def check_generator(name: str, value: object) -> None:
+    """Refuse what is no generator of random numbers of torch's: ours never come from the global one."""
+    check_kind(name, value, Generator, "a torch.Generator", way_out="Use torch.Generator().manual_seed(0).")
+
+
+def check_tensor(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
+    """Refuse what is no tensor: arrays, lists, dictionaries, None."""
+    check_kind(name, value, Tensor, "a tensor", way_out=way_out)
+
+
+def _named(value: object) -> str:
+    """Return a value in a few words, however large it is."""
+    if value is None or isinstance(value, type):
+        return "None" if value is None else f"the class {value.__name__} itself"
+    shown = repr(value) if isinstance(value, int | float | str | bool) else ""
+    return f"{shown} of type {type(value).__name__}" if 0 < len(shown) < 40 else f"an object of type {type(value).__name__}"
 
 
 def _check_number(name: str, value: Any, allows: Callable[[Any], bool], rule: str, why: str, way_out: str) -> None:  # noqa: ANN401

@@ -108,6 +108,15 @@ def test_json_has_the_agreed_keys(monkeypatch, capsys, tmp_path):
     assert torchopt["note"].startswith("not installed")
 
 
+def test_a_population_is_measured_over_one_student(capsys):
+    assert cli.main(("bench", "distill", "--quick", "--problems", "population", "--json")) == 0
+    one, stacked, alone = json.loads(capsys.readouterr().out)["rows"]
+    assert (one["ratio"], one["method"], stacked["method"]) == (1.0, "one student", "craik, stacked")
+    assert (stacked["exact"], alone["exact"]) == (True, None)
+    assert stacked["error"] < 1e-10
+    assert all(set(KEYS) <= set(row) for row in (one, stacked, alone))
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -123,7 +132,12 @@ def test_bad_usage_is_status_2(words, sentence, capsys):
 
 def test_the_full_preset_is_the_thesis_s():
     full = load("distill", folder()).presets["full"]
-    assert (full.lengths, full.problems, full.threads, full.small) == ((16, 96, 384), ("mujoco", "student"), 1, False)
+    assert (full.lengths, full.problems, full.threads, full.small) == (
+        (16, 96, 384),
+        ("mujoco", "student", "population"),
+        1,
+        False,
+    )
     problem = unrolling(2, alone=False, small=False, seed=0)
     assert (problem.x.shape, problem.privileged.shape) == ((2, 24, 59), (2, 24, 12, 16))
     assert problem.signals(0).shape == (24, 2 * 5 * 128)

@@ -40,3 +40,10 @@ def test_divergence_has_its_direction_and_temperature():
 def test_a_gated_loss_needs_gates():
     with pytest.raises(ValueError, match="Found none for 'a'"):
         GatedSquaredError()(H, {name: Target(t) for name, t in T.items()})
+
+
+@pytest.mark.parametrize("loss", [HiddenSquaredError(), GatedSquaredError(), HiddenSquaredError("sum")])
+def test_an_output_of_one_number_an_example_may_have_no_dimension(loss):
+    h, t, m = (models.randn(k, 5) for k in range(3))
+    flat = loss({"": h}, {"": Target(t, m)})
+    torch.testing.assert_close(flat, loss({"": h[:, None]}, {"": Target(t[:, None], m[:, None])}), rtol=0, atol=0)

@@ -1,14 +1,14 @@
-"""craik: adjoint, compiled; teacher in chunks of 12 batches."""
+"""craik: adjoint, compiled; teacher in chunks of 6 batches."""
 
 from craik_benchmarks.unrolls.methods import Method
 from craik_benchmarks.unrolls.ours import prepare_with
 
 from craik.distill import Adjoint
 
-NOTE = "adjoint, compiled; teacher in chunks of 12 batches"
+NOTE = "adjoint, compiled; teacher in chunks of 6 batches"
 METHOD = Method(
     "craik",
-    prepare_with(Adjoint(compile=True), chunk=12),
+    prepare_with(Adjoint(compile=True), chunk=6),
     package="craik",
     note=NOTE,
     alone=True,

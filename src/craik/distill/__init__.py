@@ -19,16 +19,20 @@ from craik.distill.optimisers.counterparts import inner_from
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.optimisers.sgd import SGD
 from craik.distill.optimisers.warm_start import state_from
-from craik.distill.saving import load_student, save_student
+from craik.distill.ordinary import teach
+from craik.distill.populations.distillation import PopulationDistillation, PopulationTaught
+from craik.distill.populations.population import Every, Population, WhenSolved
+from craik.distill.saving.cards import Card, read_card, settings_of
+from craik.distill.saving.files import load_student, load_teacher, save_student, save_teacher
 from craik.distill.step import Distillation
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
 from craik.distill.strategies.memory import Forecast, forecast_memory
+from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord, Taught
 from craik.distill.teachers.hoisting import Hoisting
 from craik.distill.teachers.mixture import TimeMixture
 from craik.distill.teachers.targets import Target, TeacherOutput
 from craik.distill.teachers.units import UnitsTeacher
-from craik.distill.unrolling import Unrolling
 
 __all__ = [
     "OUTPUT",
@@ -36,9 +40,11 @@ __all__ = [
     "Adam",
     "Adjoint",
     "Batches",
+    "Card",
     "Checkpoint",
     "Difference",
     "Distillation",
+    "Every",
     "Examples",
     "Forecast",
     "GatedSquaredError",
@@ -53,6 +59,9 @@ __all__ = [
     "Lesson",
     "MetaGradient",
     "MetaRecord",
+    "Population",
+    "PopulationDistillation",
+    "PopulationTaught",
     "Split",
     "Strategy",
     "StudentRecord",
@@ -65,12 +74,18 @@ __all__ = [
     "UnitsTeacher",
     "Unroll",
     "Unrolling",
+    "WhenSolved",
     "finite_differences",
     "forecast_memory",
     "inner_from",
     "load_student",
+    "load_teacher",
     "meta_gradient",
+    "read_card",
     "save_student",
+    "save_teacher",
+    "settings_of",
     "split_rows",
     "state_from",
+    "teach",
 ]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Generator, nn
 
+from craik import arguments
 from craik.distill.meta import MetaGradient
 from craik.params import Params, dot, parameters_of
 
@@ -47,10 +48,14 @@ def finite_differences(
         step: length of a step to either side.
 
     Raises:
-        ValueError: a step that is not positive.
+        ValueError: a step that is not positive, no directions.
+        TypeError: a function, a number or a generator that is none.
     """
-    if not step > 0:
-        raise ValueError(f"`step` should be positive. Found {step}. 1e-5 suits float64.")
+    arguments.check_callable("compute", compute, "a function from a teacher to its meta-gradient")
+    arguments.check_kind("teacher", teacher, nn.Module, "a torch.nn.Module")
+    arguments.check_generator("generator", generator)
+    arguments.check_whole("directions", directions, 1)
+    arguments.check_positive("step", step, way_out="1e-5 suits float64.")
     gradients = compute(teacher).gradients
     found: list[Difference] = []
     for _ in range(directions):

@@ -3,14 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from craik import arguments
+from craik.distill.examples.causes import LOGITS, spread
 from craik.distill.forward.noise import draws
 from craik.distill.losses import Hidden, HiddenSquaredError, LabelLoss, TeachingLoss, check_losses
 from craik.distill.teachers.hoisting import Hoisting
 from craik.distill.teachers.targets import Targets
+
+MEASURES = (None, "loss", "gradient")
 
 
 @dataclass(frozen=True)
@@ -26,26 +31,40 @@ class Lesson:
         layers: paths of the student's supervised layers, as in `named_modules`; "" is its output. What they return, before
             whatever comes after them, is h.
         label_loss: L_y, from predictions and labels to (B,) unreduced losses.
-        alpha: the teaching coefficient.
+        alpha: the teaching coefficient; a number, or a scalar tensor, which compiled steps take without a second compilation.
         teaching_loss: L_h, from hidden activations and targets to (B,) unreduced losses.
         hoisting: how the teacher is run over the batches of an unroll.
+        alpha_relative_to: None takes alpha as it is printed. "loss" and "gradient" make it free of scale: L_h is multiplied
+            by alpha |L_y| / L_h, or by alpha |dL_y/dtheta| / |dL_h/dtheta|, measured on the first batch of every unroll and
+            of every call for ordinary steps, a constant from there on.
 
     Raises:
-        ValueError: modules that cannot be run as functions or have nothing to train, layers that are none of the student's.
+        ValueError: modules that cannot be run as functions or have nothing to train, layers that are none of the student's,
+            an alpha that is not positive.
+        TypeError: a module, a loss, names or a number that are none.
     """
 
     student: nn.Module
     teacher: nn.Module
     layers: Sequence[str]
     label_loss: LabelLoss
-    alpha: float
+    alpha: float | Tensor
     teaching_loss: TeachingLoss = field(default_factory=HiddenSquaredError)
     hoisting: Hoisting = field(default_factory=Hoisting)
+    alpha_relative_to: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be taught."""
+        for name, module in (("student", self.student), ("teacher", self.teacher)):
+            arguments.check_kind(name, module, nn.Module, "a torch.nn.Module", way_out="Give a module, not its class.")
         self.check_modules()
         check_layers(self.student, self.layers)
+        for name, loss in (("label_loss", self.label_loss), ("teaching_loss", self.teaching_loss)):
+            what = "a function that gives one value for each example"
+            arguments.check_callable(name, loss, what, way_out="Give an instance, not its class.")
+        _check_alpha(self.alpha)
+        arguments.check_kind("hoisting", self.hoisting, Hoisting, "a craik.distill.Hoisting")
+        arguments.check_one_of("alpha_relative_to", self.alpha_relative_to, MEASURES)
         object.__setattr__(self, "layers", tuple(self.layers))
 
     def check_modules(self) -> None:
@@ -57,9 +76,16 @@ class Lesson:
         """Return L_y of each example.
 
         Raises:
-            ValueError: a label loss that is not one value for each example.
+            ValueError: a label loss that is not one value for each example, or that wants probabilities and got others.
         """
-        losses = self.label_loss(prediction, y)
+        try:
+            losses = self.label_loss(prediction, y)
+        except RuntimeError as error:
+            if "between 0 and 1" not in str(error):
+                raise
+            raise ValueError(
+                f"A label loss of probabilities should get predictions in [0, 1]. Found {spread(prediction)}. {LOGITS}"
+            ) from error
         check_losses("label", losses, len(y))
         return losses
 
@@ -74,14 +100,37 @@ class Lesson:
         return losses
 
 
+def _check_alpha(alpha: float | Tensor) -> None:
+    # A tensor's value may be unknown yet, in a trace; students in a stack have one coefficient each.
+    if not (isinstance(alpha, Tensor) and alpha.dim() <= 1):
+        arguments.check_positive("alpha", alpha, why="at 0 the teacher has no part in what the student learns")
+
+
 def check_layers(student: nn.Module, layers: Sequence[str]) -> None:
     """Refuse names that are no modules of the student; suggest the nearest."""
+    _check_names(layers)
     if not layers:
         raise ValueError(
             "`layers` should name at least one layer of the student for the teacher to supervise. Found none. Names are "
             "those of "
             'student.named_modules(); "" is the student\'s output.'
         )
+    _check_known(student, layers)
+
+
+def _check_names(layers: object) -> None:
+    if (
+        isinstance(layers, str)
+        or not isinstance(layers, Sequence)
+        or not all(isinstance(name, str) for name in cast(Sequence[object], layers))
+    ):
+        raise TypeError(
+            f"`layers` should be a list of names of the student's layers. Found {layers!r} of type {type(layers).__name__}. "
+            f"Write {[layers] if isinstance(layers, str) else ['read']!r}; names are those of student.named_modules()."
+        )
+
+
+def _check_known(student: nn.Module, layers: Sequence[str]) -> None:
     names = [name for name, _ in student.named_modules()]
     for name in layers:
         if name not in names:
@@ -96,6 +145,11 @@ def check_layers(student: nn.Module, layers: Sequence[str]) -> None:
 
 def check_module(what: str, module: nn.Module) -> None:
     """Refuse a module that cannot be run as a function, or that has nothing to train."""
+    lazy = [name for name, p in module.named_parameters() if isinstance(p, nn.parameter.UninitializedParameter)]
+    if lazy:
+        raise ValueError(
+            f"The {what}'s parameters should have their shapes. Found {lazy[0]!r} without one. Call the {what} once on a batch."
+        )
     if not any(parameter.requires_grad for parameter in module.parameters()):
         raise ValueError(
             f"The {what} should have at least one parameter that requires a gradient. Found none. Unfreeze it, for example "

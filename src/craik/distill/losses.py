@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
+from craik import arguments
 from craik.distill.teachers.targets import Targets
 
 Hidden = Mapping[str, Tensor]
@@ -26,6 +27,7 @@ LabelLoss = Callable[[Tensor, Tensor], Tensor]
 """From predictions and labels to one unreduced loss for each example, such as ``cross_entropy(..., reduction="none")``."""
 
 Reduction = Literal["mean", "sum"]
+REDUCTIONS = ("mean", "sum")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ class HiddenSquaredError:
     """
 
     reduction: Reduction = "mean"
+
+    def __post_init__(self) -> None:
+        """Refuse another word."""
+        arguments.check_one_of("reduction", self.reduction, REDUCTIONS)
 
     def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
         """Return the (B,) losses."""
@@ -56,6 +62,12 @@ class GatedSquaredError:
     scale: float = 0.5
     shift: float = -1.0
     reduction: Reduction = "mean"
+
+    def __post_init__(self) -> None:
+        """Refuse what would never open a gate, and other words."""
+        arguments.check_positive("scale", self.scale)
+        arguments.check_finite("shift", self.shift)
+        arguments.check_one_of("reduction", self.reduction, REDUCTIONS)
 
     def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
         """Return the (B,) losses.
@@ -87,10 +99,24 @@ class KullbackLeibler:
     temperature: float = 1.0
     direction: Literal["teacher-student", "student-teacher"] = "teacher-student"
 
+    def __post_init__(self) -> None:
+        """Refuse what is no temperature, and another direction, which would be the reverse one without a word."""
+        arguments.check_positive("temperature", self.temperature)
+        arguments.check_one_of("direction", self.direction, ("teacher-student", "student-teacher"))
+
     def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
-        """Return the (B,) divergences, added over layers and over dimensions between the first and the last."""
+        """Return the (B,) divergences, added over layers and over dimensions between the first and the last.
+
+        Raises:
+            ValueError: a layer with fewer than two logits an example, whose softmax is 1 whatever they are.
+        """
         divergences: list[Tensor] = []
         for name, h in hidden.items():
+            if h.dim() < 2 or h.shape[-1] < 2:
+                raise ValueError(
+                    f"A divergence should be between at least two logits, along the last dimension. Found {name!r} with an "
+                    f"output of shape {tuple(h.shape)}. Use HiddenSquaredError, or supervise a layer of several logits."
+                )
             log_q = log_softmax(h / self.temperature, dim=-1)
             log_p = log_softmax(targets[name].value / self.temperature, dim=-1)
             if self.direction == "student-teacher":
@@ -100,7 +126,9 @@ class KullbackLeibler:
 
 
 def _over_units(squares: Mapping[str, Tensor], reduction: Reduction) -> Tensor:
-    total = torch.stack([square.flatten(1).sum(1) for square in squares.values()]).sum(0)
+    # An output (B,) is one unit an example.
+    rows = [square.flatten(1) if square.dim() > 1 else square[:, None] for square in squares.values()]
+    total = torch.stack([row.sum(1) for row in rows]).sum(0)
     if reduction == "sum":
         return total
     return total / sum(square[0].numel() for square in squares.values())

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik import arguments
 from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
 from craik.distill.forward.noise import check_repeats, no_draws
 from craik.distill.forward.students import student_function
@@ -13,11 +14,11 @@ from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.strategies import Strategy, Unroll, check_strategy
+from craik.distill.strategies.coefficients import measured
+from craik.distill.strategies.fit import check_fit, check_grad_mode, check_start
 from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
+from craik.distill.strategies.unrolling import check_clip
 from craik.distill.teachers.hoisting import Hoisted, Teaching
-from craik.distill.teachers.signals import unpack
-from craik.distill.teachers.targets import check_targets
-from craik.distill.unrolling import check_clip
 from craik.params import Params, parameters_of
 
 
@@ -41,6 +42,7 @@ class MetaGradient(NamedTuple):
     student: Params
 
 
+@torch.enable_grad()
 def meta_gradient(
     lesson: Lesson,
     batches: Batches,
@@ -72,23 +74,32 @@ def meta_gradient(
             which.
         TypeError: an optimiser that cannot be differentiated; inputs in another precision than the module's; a strategy or
             an optimiser that is none, such as a class.
-        FloatingPointError: a loss that is NaN or infinite; the message says at which inner step.
+        FloatingPointError: a loss that is NaN or infinite; the message says at which inner step, and what the cause is where
+            it lies in the data.
+        RuntimeError: within torch.inference_mode().
     """
+    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
     check_strategy(strategy)
     rule = rule_of(inner)
     check_clip(clip)
     lesson.check_modules()
-    check_batches(*batches)
-    check_labelled("Validation data", *validation)
+    check_batches(batches)
+    check_labelled(validation)
+    check_grad_mode()
     teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
     hoisted = _hoist(teaching, batches)
     params = parameters_of(lesson.student)
     point = Point(params, start if start is not None else rule.init(params))
+    check_start(point, rule)
     with student_function(lesson.student, lesson.layers) as function:
         problem = InnerProblem(function, lesson, batches, hoisted.signals, hoisted.layout, validation, point, rule)
         check_fit(problem)
-        solved = strategy.solve(problem)
-    return _meta_gradient(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
+        problem = measured(problem)
+        with no_draws("An inner step", lesson.student, (lesson.label_loss, lesson.teaching_loss)):
+            solved = strategy.solve(problem)
+    del problem
+    hoisted = hoisted._replace(signals=())  # read no more, and as large as their gradients
+    return finished(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
 
 
 def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
@@ -100,24 +111,18 @@ def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
     return hoisted
 
 
-def check_fit(problem: InnerProblem) -> None:
-    """Refuse random numbers, and signals whose shapes differ from the supervised layers' outputs: two passes of a batch."""
-    x, y = problem.batch(0)
-
-    def outputs() -> list[Tensor]:
-        prediction, hidden = problem.student(problem.start.params, x)
-        check_targets(hidden, unpack(problem.step_signals(0), problem.layout))
-        return [*hidden.values(), problem.lesson.label_losses(prediction, y)]
-
-    with torch.no_grad(), no_draws("student", problem.lesson.student):
-        check_repeats("student", outputs(), outputs)
-
-
-def _meta_gradient(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:
-    flat = torch.cat([gradient.flatten() for gradient in gradients.values()])
-    finite = torch.isfinite(flat)
-    beyond = finite & (flat.abs() > clip) if clip is not None else torch.zeros_like(finite)
-    counts = torch.stack([(~finite).sum(), beyond.sum()]).tolist()
+def finished(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:
+    """Count and clip the components of a meta-gradient."""
+    others, beyond = (torch.stack(sums).sum() for sums in zip(*(_counts(g, clip) for g in gradients.values()), strict=True))
+    counts = torch.stack([others, beyond]).tolist()
     if counts[1] and clip is not None:
         gradients = {name: torch.where(g.isfinite(), g.clamp(-clip, clip), g) for name, g in gradients.items()}
     return MetaGradient(gradients, solved.validation_loss, solved.training_losses, counts[0], counts[1], solved.params)
+
+
+def _counts(gradient: Tensor, clip: float | None) -> tuple[Tensor, Tensor]:
+    """Return how many components are no numbers, and how many are finite and beyond the clip."""
+    # Tensor by tensor: a copy of all of them side by side would be as large as the teacher.
+    finite = torch.isfinite(gradient)
+    beyond = torch.zeros_like(finite) if clip is None else finite & (gradient.abs() > clip)
+    return (~finite).sum(), beyond.sum()

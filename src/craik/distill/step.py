@@ -2,30 +2,25 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator
 
 from craik import arguments
 from craik.distill.examples.batches import Batches, Examples, Labelled, check_examples
-from craik.distill.examples.splits import Split, check_batch_size, check_split, check_validation_rows
+from craik.distill.examples.splits import Split, check_batch_size, check_split, check_validation_rows, check_validation_size
 from craik.distill.examples.streams import Stream
-from craik.distill.forward.precision import precision
-from craik.distill.forward.students import captured, check_called
 from craik.distill.lesson import Lesson
-from craik.distill.losses import Hidden
 from craik.distill.meta import meta_gradient
 from craik.distill.optimisers.counterparts import check_optimizer
 from craik.distill.optimisers.warm_start import check_pair, state_from
-from craik.distill.saving import check_state, load_parts
-from craik.distill.taught import MetaRecord, StudentRecord, Taught, check_finite_step
+from craik.distill.ordinary import ordinary_steps
+from craik.distill.saving.states import check_state, load_parts
+from craik.distill.saving.undoing import undone_on_failure
+from craik.distill.strategies.unrolling import Unrolling
+from craik.distill.taught import MetaRecord, StudentRecord, Taught
 from craik.distill.teachers.descent import move_teacher
-from craik.distill.teachers.hoisting import Teaching
-from craik.distill.teachers.signals import unpack
-from craik.distill.teachers.targets import Targets, check_targets
-from craik.distill.unrolling import Unrolling
 from craik.params import dot
 
 
@@ -63,9 +58,13 @@ class Distillation:
         meta_optimizer: torch.optim.Optimizer,
         generator: Generator,
     ) -> None:
+        arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
+        arguments.check_kind("unrolling", unrolling, Unrolling, "a craik.distill.Unrolling")
+        arguments.check_generator("generator", generator)
         check_examples(examples)
         check_split(split, len(examples.x))
         check_batch_size(unrolling.batch_size, split)
+        check_validation_size(unrolling.validation_size, split)
         check_optimizer("student_optimizer", student_optimizer, lesson.student)
         check_optimizer("meta_optimizer", meta_optimizer, lesson.teacher)
         self.lesson, self.examples, self.split, self.unrolling = lesson, examples, split, unrolling
@@ -83,7 +82,8 @@ class Distillation:
             student_steps: N.
 
         Raises:
-            ValueError, FloatingPointError: as `meta_step` and `student_steps` do.
+            ValueError, FloatingPointError: as `meta_step` and `student_steps` do; each of the two changes nothing where it
+                fails.
         """
         arguments.check_whole("student_steps", student_steps, 1)
         return Taught(self.meta_step(), self.student_steps(student_steps))
@@ -94,9 +94,19 @@ class Distillation:
         Raises:
             ValueError: a split without validation rows.
             FloatingPointError: a loss that is not finite, or with ``nonfinite="raise"`` a component of the meta-gradient; the
-                teacher was not moved then.
+                teacher was not moved then, and nothing else was changed.
         """
         check_validation_rows(self.split)
+        check_optimizer("meta_optimizer", self.meta_optimizer, self.lesson.teacher)
+        split = self.split
+        try:
+            with undone_on_failure(self.generator, (self._inner_rows, self._student_rows)):
+                return self._meta_step()
+        except BaseException:
+            self.split = split
+            raise
+
+    def _meta_step(self) -> MetaRecord:
         if self.split.splitting == "redrawn":
             self._redraw()
         plan = self.unrolling
@@ -122,35 +132,14 @@ class Distillation:
 
         Raises:
             ValueError: no steps; a supervised layer that the student does not call; targets or losses of another shape.
-            FloatingPointError: a loss that is not finite; the student has not taken that step.
+            FloatingPointError: a loss that is not finite.
+
+        If it fails, nothing has changed: neither student nor optimiser, nor the place in the data.
         """
         arguments.check_whole("count", count, 1)
-        lesson = self.lesson
-        rows = self.examples.rows(self._student_rows.take(count))
-        teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, statistics="per-batch"))
-        signals, layout = teaching.signals(rows.privileged)
-        label_losses: list[float] = []
-        teaching_losses: list[float] = []
-        with captured(lesson.student, lesson.layers) as hidden:
-            for i, (x, y) in enumerate(zip(rows.x, rows.y, strict=True)):
-                hidden.clear()
-                label_loss, teaching_loss = self._losses(x, y, hidden, unpack([signal[i] for signal in signals], layout))
-                label_losses.append(label_loss.item())
-                teaching_losses.append(teaching_loss.item())
-                check_finite_step(label_losses[-1], teaching_losses[-1], i)
-                self.student_optimizer.zero_grad()
-                (label_loss + lesson.alpha * teaching_loss).backward()
-                self.student_optimizer.step()
-        self.student_optimizer.zero_grad()
-        return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
-
-    def _losses(self, x: Tensor, y: Tensor, hidden: Hidden, targets: Targets) -> tuple[Tensor, Tensor]:
-        """Return L_y and L_h of a batch; a forward pass fills `hidden`."""
-        with precision("student", x, self.lesson.student):
-            prediction = self.lesson.student(x)
-        check_called(self.lesson.layers, hidden)
-        check_targets(hidden, targets)
-        return self.lesson.label_losses(prediction, y).mean(), self.lesson.teaching_losses(hidden, targets, len(x)).mean()
+        check_optimizer("student_optimizer", self.student_optimizer, self.lesson.student)
+        with undone_on_failure(self.generator, (self._student_rows,), self.lesson.student, self.student_optimizer):
+            return ordinary_steps(self.lesson, self.examples.rows(self._student_rows.take(count)), self.student_optimizer)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that a resumed run needs: both modules, both optimisers, split, position in the data, generator.

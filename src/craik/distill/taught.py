@@ -1,10 +1,14 @@
 """`Taught`: what the steps of `craik.distill.Distillation` report."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from craik.distill.examples.causes import Read, cause, loss_cause
 
 
 class MetaRecord(NamedTuple):
@@ -51,11 +55,19 @@ class Taught(NamedTuple):
     student: StudentRecord
 
 
-def check_finite_step(label_loss: float, teaching_loss: float, step: int) -> None:
-    """Refuse a student step along a loss that is no number."""
+def check_finite_step(label_loss: float, teaching_loss: float, step: int, read: Callable[[], Read], prediction: object) -> None:
+    """Refuse a student step along a loss that is no number, and say why.
+
+    Args:
+        label_loss: L_y.
+        teaching_loss: L_h.
+        step: its number, from 0.
+        read: gives what the step has read, where it is asked for.
+        prediction: what L_y is of.
+    """
     if not (math.isfinite(label_loss) and math.isfinite(teaching_loss)):
+        found = cause(read()) or loss_cause(prediction, torch.tensor(label_loss))
         raise FloatingPointError(
             f"The student's losses should be finite. Found a label loss of {label_loss} and a teaching loss of "
-            f"{teaching_loss} at "
-            f"step {step + 1}. Lower the student's learning rate or alpha; that step was not taken."
+            f"{teaching_loss} at step {step + 1}. {found or 'Lower the learning rate or alpha.'} Nothing was changed."
         )

@@ -1,7 +1,7 @@
 import torch
 
 import distill_models as models
-from craik.distill.examples.streams import Stream
+from craik.distill.examples.streams import Stream, Streams
 
 
 def test_a_pass_repeats_nothing_and_drops_the_rest():
@@ -25,3 +25,24 @@ def test_a_resumed_stream_goes_on():
     again.load_state_dict(state)
     again.generator.set_state(position)
     assert torch.equal(again.take(5), expected)
+
+
+def test_every_student_has_passes_of_its_own():
+    rows = torch.arange(10, 21)
+    streams = Streams(rows, 3, 4, models.generator())
+    taken = torch.cat([streams.take(2), streams.take(4), streams.take(3)])
+    assert taken.shape == (9, 4, 3)
+    for p in range(4):
+        for first in (0, 3, 6):  # three batches of three in a pass of eleven rows; two are dropped
+            drawn = taken[first : first + 3, p].flatten().tolist()
+            assert len(set(drawn)) == 9
+            assert set(drawn) <= set(rows.tolist())
+    assert len({tuple(taken[:, p].flatten().tolist()) for p in range(4)}) == 4
+
+
+def test_students_streams_go_on_to_the_bit():
+    one, other = (Streams(torch.arange(11), 3, 2, models.generator(k)) for k in (0, 5))
+    one.take(2)
+    other.load_state_dict(one.state_dict())
+    other.generator.set_state(one.generator.get_state())
+    assert torch.equal(one.take(5), other.take(5))

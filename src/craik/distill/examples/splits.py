@@ -47,8 +47,12 @@ def split_rows(count: int, validation: float, generator: Generator, splitting: s
         splitting: "fixed" or "redrawn", see `Split`.
 
     Raises:
-        ValueError: a share that leaves one of the parts empty.
+        ValueError: a share that leaves one of the parts empty; another word for `splitting`.
+        TypeError: a number or a generator that is none.
     """
+    arguments.check_whole("count", count, 2, why="one example for either side")
+    arguments.check_finite("validation", validation)
+    arguments.check_generator("generator", generator)
     held_out = round(validation * count)
     if not 0 < held_out < count:
         raise ValueError(
@@ -64,6 +68,7 @@ def check_split(split: Split, count: int) -> None:
 
     A validation part without rows is for a teacher that is never trained: `meta_step` refuses it.
     """
+    arguments.check_kind("split", split, Split, "a craik.distill.Split", way_out="Use craik.distill.split_rows, or give rows.")
     arguments.check_one_of("splitting", split.splitting, SPLITTINGS)
     for name, rows in split.rows().items():
         _check_rows(name, rows, count)
@@ -80,6 +85,7 @@ def check_split(split: Split, count: int) -> None:
 
 
 def _check_rows(name: str, rows: Tensor, count: int) -> None:
+    arguments.check_tensor(f"split.{name}", rows)
     if rows.dtype not in (torch.int64, torch.int32) or rows.dim() != 1:
         raise ValueError(
             f"A split's rows should be integers, in a tensor of one dimension. Found {name} rows of {rows.dtype} and shape "
@@ -102,6 +108,15 @@ def check_validation_rows(split: Split) -> None:
     if len(split.validation) == 0:
         raise ValueError(
             "A meta-step should have validation rows. Found a split with none. Use split_rows, or take student_steps alone."
+        )
+
+
+def check_validation_size(size: int | None, split: Split) -> None:
+    """Refuse to draw more validation examples than there are; a split without any is another matter."""
+    if size is not None and size > len(split.validation) > 0:
+        raise ValueError(
+            f"`validation_size` should be at most the number of validation rows. Found {size} of {len(split.validation)}. "
+            "Leave it out to take all of them, or raise the validation share."
         )
 
 

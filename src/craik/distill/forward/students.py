@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from craik.distill.forward.precision import precision
 from craik.params import Params, constants_of
@@ -49,7 +50,8 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
     """Make the student a function of its trainable parameters while the block runs.
 
     Frozen parameters are constants. Buffers are copied for every call, so that what a forward pass writes to them (BatchNorm's
-    running averages) is dropped. The module keeps its parameters, buffers, gradients and mode.
+    running averages) is dropped. The module keeps its parameters, buffers, gradients and mode. Attention runs in the
+    block by its formula (torch's kernel MATH), which can be differentiated twice.
 
     Args:
         student: any module in which no example depends on random numbers (dropout in train mode is refused).
@@ -60,7 +62,8 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
     """
     constants = constants_of(student)
     buffers = {name for name, _ in student.named_buffers()}
-    with captured(student, layers) as found:
+    # Attention's fast kernels have no second derivative.
+    with captured(student, layers) as found, sdpa_kernel(SDPBackend.MATH):
 
         def call(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
             found.clear()

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from craik import arguments
 from craik.distill.optimisers.adam import Adam
 from craik.distill.optimisers.inner import Inner
 from craik.distill.optimisers.sgd import SGD
@@ -32,6 +33,7 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
         TypeError: an optimiser that has none.
         ValueError: settings that have none, or several parameter groups that differ.
     """
+    arguments.check_kind("optimizer", optimizer, torch.optim.Optimizer, "an optimiser of torch.optim")
     groups = [{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
     if any(group != groups[0] for group in groups):
         raise ValueError(
@@ -62,7 +64,21 @@ def inner_from(optimizer: torch.optim.Optimizer) -> SGD | Adam:
 
 
 def check_optimizer(name: str, optimizer: torch.optim.Optimizer, module: nn.Module) -> None:
-    """Refuse an optimiser that does not hold the module's trainable parameters."""
+    """Refuse an optimiser that does not hold the module's trainable parameters, or that cannot take a step with them.
+
+    Raises:
+        TypeError: no optimiser of torch's, or one that wants the loss as a function.
+        ValueError: parameters that it lacks, or a learning rate that is negative or no number.
+    """
+    way_out = f"Make one, such as torch.optim.Adam({name.removesuffix('_optimizer') or 'module'}.parameters())."
+    arguments.check_kind(name, optimizer, torch.optim.Optimizer, "a torch optimiser", way_out=way_out)
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise TypeError(
+            f"`{name}` should step along a gradient that it is given. Found LBFGS, which wants a function. {way_out}"
+        )
+    for group in optimizer.param_groups:
+        if "lr" in group:  # it may have been moved since, by a scheduler for example
+            arguments.check_not_negative(f"{name}'s learning rate", group["lr"])
     held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
     missing = [key for key, parameter in module.named_parameters() if parameter.requires_grad and id(parameter) not in held]
     if missing:

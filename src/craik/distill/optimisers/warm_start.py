@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from craik import arguments
+from craik.distill.optimisers.counterparts import check_optimizer
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.params import Params, parameters_of
 
@@ -21,8 +23,12 @@ def state_from(optimizer: torch.optim.Optimizer, student: nn.Module, inner: Inne
         inner: what is to go on; its moments must be those that the optimiser keeps.
 
     Raises:
-        ValueError: the optimiser keeps none of the moments that `inner` needs, or steps differ between parameters.
+        ValueError: the optimiser is of another module, keeps none of the moments that `inner` needs, or counts different steps
+            for different parameters.
+        TypeError: an optimiser or a module that is none.
     """
+    arguments.check_kind("student", student, nn.Module, "a torch.nn.Module")
+    check_optimizer("optimizer", optimizer, student)
     named = {name: parameter for name, parameter in student.named_parameters() if parameter.requires_grad}
     fresh = inner.init({name: parameter.detach() for name, parameter in named.items()})
     if not any(optimizer.state.get(parameter) for parameter in named.values()):

@@ -2,7 +2,8 @@
 
 A trace holds what Python decided while it was made: shapes, modes, settings, losses. The compiled steps of a student are kept
 as long as the student lives and are used again while all of these are the same. The learning rate of `SGD` and `Adam` goes in
-as a tensor, so that a schedule needs no second compilation; another alpha does. What cannot be compared, such as a slope that
+as a tensor, so that a schedule needs no second compilation; another alpha does, unless it is
+a tensor, as a relative one is. What cannot be compared, such as a slope that
 was changed inside an activation, shows itself: each unroll takes its first step in both ways.
 """
 
@@ -24,6 +25,8 @@ from craik.distill.teachers.signals import Signals
 from craik.params import Params, constants_of
 
 Flat = list[Tensor]
+Numbers = tuple[Tensor, Tensor]
+"""Learning rate, and alpha where it is a tensor."""
 
 
 class _Kept(NamedTuple):
@@ -60,7 +63,7 @@ def _key(problem: InnerProblem, constants: Params) -> tuple[Any, ...]:
         tuple((name, type(module), module.training) for name, module in problem.lesson.student.named_modules()),
         problem.layout,
         _at_rate(problem.inner, 0.0),
-        problem.lesson.alpha,
+        "tensor" if isinstance(problem.lesson.alpha, Tensor) else problem.lesson.alpha,
         problem.lesson.teaching_loss,
         problem.lesson.label_loss,
     )
@@ -78,25 +81,27 @@ def _compile(problem: InnerProblem, key: tuple[Any, ...], constants: Params, bac
         filled = point.filled(tensors)
         return Point(filled.params, InnerState(step, filled.state.moments))
 
-    def given(rate: Tensor, held: Flat) -> InnerProblem:
+    def given(numbers: Numbers, held: Flat) -> InnerProblem:
+        rate, alpha = numbers
+        lesson = replace(problem.lesson, alpha=alpha) if isinstance(problem.lesson.alpha, Tensor) else problem.lesson
         fixed = dict(zip(names, held, strict=True))
 
         def student(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
             return problem.student(fixed | params, x)
 
-        return replace(problem, student=student, inner=_at_rate(problem.inner, rate))
+        return replace(problem, student=student, lesson=lesson, inner=_at_rate(problem.inner, rate))
 
     def forward(
-        tensors: Flat, step: Tensor, rate: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals
+        tensors: Flat, step: Tensor, numbers: Numbers, held: Flat, x: Tensor, y: Tensor, signals: Signals
     ) -> tuple[Flat, Tensor]:
-        end, loss = given(rate, held).advance(at(tensors, step), (x, y), signals, graph=False)
+        end, loss = given(numbers, held).advance(at(tensors, step), (x, y), signals, graph=False)
         # A parameter of no dimensions takes on the float64 of step counter and learning rate.
         return [new.to(old.dtype) for new, old in zip(end.tensors(), tensors, strict=True)], loss
 
     def backward(
-        tensors: Flat, step: Tensor, rate: Tensor, held: Flat, x: Tensor, y: Tensor, signals: Signals, weights: Flat
+        tensors: Flat, step: Tensor, numbers: Numbers, held: Flat, x: Tensor, y: Tensor, signals: Signals, weights: Flat
     ) -> tuple[Flat, Signals]:
-        return step_product(given(rate, held), at(tensors, step), (x, y), signals, weights)
+        return step_product(given(numbers, held), at(tensors, step), (x, y), signals, weights)[:2]
 
     example = _arguments(problem, point, 0, constants)
     # Tensors of their own: one that came in twice would be one and the same input of the trace.
@@ -122,10 +127,12 @@ def _compiled(function: Callable[..., Any], example: tuple[Any, ...], backend: s
 
 
 def _arguments(problem: InnerProblem, point: Point, i: int, constants: Params) -> tuple[Any, ...]:
-    inner = problem.inner
+    inner, alpha = problem.inner, problem.lesson.alpha
     numbers = float(point.state.step), float(inner.lr) if isinstance(inner, SGD | Adam) else 0.0
     step, rate = (torch.tensor(number, dtype=torch.float64) for number in numbers)
-    return point.tensors(), step, rate, list(constants.values()), *problem.batch(i), problem.step_signals(i)
+    # A number of its own memory: a trace takes two inputs that are one tensor for one input.
+    coefficient = alpha.clone() if isinstance(alpha, Tensor) else torch.zeros((), dtype=torch.float64)
+    return point.tensors(), step, (rate, coefficient), list(constants.values()), *problem.batch(i), problem.step_signals(i)
 
 
 def _bound(problem: InnerProblem, kept: _Kept, constants: Params) -> Steps:
@@ -136,8 +143,8 @@ def _bound(problem: InnerProblem, kept: _Kept, constants: Params) -> Steps:
         reached = point.filled(tensors)
         return Point(reached.params, reached.state._replace(step=point.state.step + 1)), loss
 
-    def backward(point: Point, i: int, weights: Sequence[Tensor]) -> tuple[Flat, Signals]:
-        return kept.backward(*_arguments(problem, point, i, constants), list(weights))
+    def backward(point: Point, i: int, weights: Sequence[Tensor]) -> tuple[Flat, Signals, None]:
+        return *kept.backward(*_arguments(problem, point, i, constants), list(weights)), None
 
     return Steps(forward, backward)
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from craik.distill.examples.batches import Batches, Labelled
+from craik.distill.examples.causes import Read, cause, loss_cause
 from craik.distill.forward.students import StudentFunction
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.inner import Inner, InnerState
@@ -120,11 +121,16 @@ class InnerProblem:
 
     def training_loss(self, params: Params, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor]) -> Tensor:
         """Return L_train = L_y + alpha L_h, both averaged over the batch's examples (algorithm 1, lines 4 to 8)."""
+        label_loss, teaching_loss = self.losses(params, batch, signals)
+        return label_loss + self.lesson.alpha * teaching_loss
+
+    def losses(self, params: Params, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Return L_y and L_h, averaged over the batch's examples."""
         x, y = batch
         prediction, hidden = self.student(params, x)
         label_losses = self.lesson.label_losses(prediction, y)
         teaching_losses = self.lesson.teaching_losses(hidden, unpack(signals, self.layout), len(x))
-        return label_losses.mean() + self.lesson.alpha * teaching_losses.mean()
+        return label_losses.mean(), teaching_losses.mean()
 
     def validation_loss(self, params: Params) -> Tensor:
         """Return L_val: the label loss alone (algorithm 1, line 11)."""
@@ -148,29 +154,53 @@ class InnerProblem:
     def solved(self, rows: Sequence[Signals | None], loss: Tensor, losses: Sequence[Tensor], params: Params) -> Solved:
         """Stack what was found step by step; None stands for steps that a strategy leaves out."""
         training_losses = torch.stack(list(losses))
-        check_finite_steps(training_losses)
-        check_finite_validation(loss, self.steps)
-        zeros = [torch.zeros_like(signal[0]) for signal in self.signals]
-        columns = zip(*(zeros if row is None else row for row in rows), strict=True)
+        self._check_finite_steps(training_losses)
+        self._check_finite_validation(loss, params)
         detached = {name: tensor.detach() for name, tensor in params.items()}
-        return Solved(tuple(torch.stack(column) for column in columns), loss.detach(), training_losses, detached)
+        return Solved(self._stacked(rows), loss.detach(), training_losses, detached)
+
+    def _stacked(self, rows: Sequence[Signals | None]) -> Signals:
+        """Return signals' gradients (n, B, ...), signal by signal: what is stacked is let go, and not held twice."""
+        left = [None if row is None else list(row) for row in rows]
+        if isinstance(rows, list):
+            rows.clear()
+        found: list[Tensor] = []
+        for signal in self.signals:
+            zero = torch.zeros_like(signal[0])
+            found.append(torch.stack([zero if row is None else row.pop(0) for row in left]))
+        return tuple(found)
+
+    def _check_finite_steps(self, losses: Tensor) -> None:
+        """Refuse an unroll that left the numbers; say at which inner step, and why."""
+        bad = (~torch.isfinite(losses)).nonzero().flatten().tolist()
+        if bad:
+            raise FloatingPointError(
+                f"Every inner step's training loss should be finite. Found {losses[bad[0]].item()} at inner step {bad[0] + 1} "
+                f"of {len(losses)}. {self._cause(bad[0]) or _LOWER} Nothing was changed."
+            )
+
+    def _check_finite_validation(self, loss: Tensor, params: Params) -> None:
+        """Refuse a validation loss that is no number."""
+        if not bool(torch.isfinite(loss)):
+            found = cause(Read(self.validation.x, None, self.validation.y))
+            if found is None:
+                with torch.no_grad():
+                    prediction, _ = self.student(params, self.validation.x)
+                    found = loss_cause(prediction, self.lesson.label_losses(prediction, self.validation.y))
+            raise FloatingPointError(
+                f"The validation loss after the unroll should be finite. Found {loss.item()} after {self.steps} inner steps, "
+                f"whose losses were finite. {found or _LOWER} Nothing was changed."
+            )
+
+    def _cause(self, i: int) -> str | None:
+        x, y = self.batch(i)
+        params = self.start.params.values()
+        found = cause(Read(x, self.batches.privileged[i], y, self.step_signals(i), params))
+        if found is None:
+            with torch.no_grad():
+                prediction, _ = self.student(self.start.params, x)
+                found = loss_cause(prediction, self.lesson.label_losses(prediction, y))
+        return found
 
 
-def check_finite_steps(losses: Tensor) -> None:
-    """Refuse an unroll that left the numbers; say at which inner step."""
-    bad = (~torch.isfinite(losses)).nonzero().flatten().tolist()
-    if bad:
-        raise FloatingPointError(
-            f"Every inner step's training loss should be finite. Found {losses[bad[0]].item()} at inner step {bad[0] + 1} of "
-            f"{len(losses)}. Lower the inner learning rate or alpha; nothing was changed."
-        )
-
-
-def check_finite_validation(loss: Tensor, steps: int) -> None:
-    """Refuse a validation loss that is no number."""
-    if not bool(torch.isfinite(loss)):
-        raise FloatingPointError(
-            f"The validation loss after the unroll should be finite. Found {loss.item()} after {steps} inner steps, "
-            f"whose losses "
-            "were finite. Lower the inner learning rate or alpha, or look at the validation data; nothing was changed."
-        )
+_LOWER = "Lower the inner learning rate or alpha."

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.distill.examples.batches import Batches, Labelled
+from craik import arguments
+from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
@@ -57,7 +58,10 @@ def forecast_memory(
     Raises:
         TypeError: an optimiser or a strategy that is none.
     """
+    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
     check_strategy(strategy)
+    check_batches(batches)
+    check_labelled(validation)
     n, chunk, rule = len(batches.x), lesson.hoisting.chunk, rule_of(inner)
     first = Batches(*(tensor[:1] for tensor in batches))
     teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, chunk=None))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from craik.distill.forward.noise import check_same_losses
 from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
 from craik.distill.teachers.signals import Signals
 from craik.params import leaves
@@ -20,8 +21,9 @@ from craik.params import leaves
 Forward = Callable[[Point, int], tuple[Point, Tensor]]
 """From the point before inner step i, and i, to the point after it and its training loss."""
 
-Backward = Callable[[Point, int, Sequence[Tensor]], tuple[list[Tensor], Signals]]
-"""From the point before inner step i, i and lambda_{i+1} to lambda_i and the gradient by the step's signals."""
+Backward = Callable[[Point, int, Sequence[Tensor]], tuple[list[Tensor], Signals, Tensor | None]]
+"""From the point before inner step i, i and lambda_{i+1} to lambda_i, the gradient by the step's signals, and its training loss
+where that is found again."""
 
 
 class Steps(NamedTuple):
@@ -42,10 +44,15 @@ def solve_adjoint(problem: InnerProblem, steps: Steps) -> Solved:
         losses.append(loss)
     validation_loss, weights = _outer_gradient(problem, point)
     rows: list[Signals] = []
+    again: list[Tensor] = []
     for i in reversed(range(problem.steps)):
-        weights, row = steps.backward(points.pop(), i, weights)
+        weights, row, loss = steps.backward(points.pop(), i, weights)
         rows.append(row)
-    return problem.solved(rows[::-1], validation_loss, losses, point.params)
+        again += [] if loss is None else [loss]
+    if again:
+        check_same_losses(torch.stack(losses), torch.stack(again[::-1]))
+    rows.reverse()
+    return problem.solved(rows, validation_loss, losses, point.params)
 
 
 def _needed(problem: InnerProblem, point: Point) -> Point:
@@ -69,7 +76,7 @@ def eager_steps(problem: InnerProblem) -> Steps:
     def forward(point: Point, i: int) -> tuple[Point, Tensor]:
         return problem.advance(point, problem.batch(i), problem.step_signals(i), graph=False)
 
-    def backward(point: Point, i: int, weights: Sequence[Tensor]) -> tuple[list[Tensor], Signals]:
+    def backward(point: Point, i: int, weights: Sequence[Tensor]) -> tuple[list[Tensor], Signals, Tensor]:
         return step_product(problem, point, problem.batch(i), problem.step_signals(i), weights)
 
     return Steps(forward, backward)
@@ -77,13 +84,13 @@ def eager_steps(problem: InnerProblem) -> Steps:
 
 def step_product(
     problem: InnerProblem, point: Point, batch: tuple[Tensor, Tensor], signals: Signals, weights: Sequence[Tensor]
-) -> tuple[list[Tensor], Signals]:
-    """Return the vector-Jacobian product of one inner step with respect to its point and its signals."""
+) -> tuple[list[Tensor], Signals, Tensor]:
+    """Return the vector-Jacobian product of one inner step with respect to its point and its signals, and its loss."""
     with torch.enable_grad():
         start = point.filled([tensor.detach().requires_grad_() for tensor in point.tensors()])
         given = tuple(signal.detach().requires_grad_() for signal in signals)
-        end, _ = problem.advance(start, batch, given, graph=True)
+        end, loss = problem.advance(start, batch, given, graph=True)
         inputs = [*start.tensors(), *given]
         found = torch.autograd.grad(end.tensors(), inputs, list(weights), allow_unused=True, materialize_grads=True)
     count = len(inputs) - len(given)
-    return list(found[:count]), tuple(found[count:])
+    return list(found[:count]), tuple(found[count:]), loss

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from craik.distill.forward.noise import check_same_losses
 from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
 from craik.distill.teachers.signals import Signals
 
@@ -36,6 +37,7 @@ def solve_in_segments(problem: InnerProblem, boundaries: Sequence[int]) -> Solve
             loss, last = problem.validation_loss(reached.params), reached
             outputs, weights = [loss], None
         else:
+            check_same_losses(torch.stack(losses[start:end]), torch.stack(segment_losses), start)
             outputs, weights = reached.tensors(), cotangents
         flat = [signal for row in signals for signal in row]
         found = _differentiate(outputs, weights, [*point.tensors(), *flat])

@@ -12,11 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from craik import arguments
 from craik.distill.forward.batch_norm import BatchByBatch
 from craik.distill.forward.precision import precision
 from craik.distill.teachers.signals import Layout, Signals, pack
 from craik.distill.teachers.targets import TeacherOutput
-from craik.params import Params, constants_of, leaves, map_params, parameters_of, zeros_like
+from craik.params import Params, constants_of, leaves, map_params, parameters_of
 
 STATISTICS = ("per-batch", "pooled")
 
@@ -43,11 +44,14 @@ class Hoisting:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
-        if self.statistics not in STATISTICS:
-            raise ValueError(f'`statistics` should be "per-batch" or "pooled". Found {self.statistics!r}.')
-        if self.chunk is not None and (self.chunk < 1 or self.statistics == "pooled"):
+        arguments.check_one_of("statistics", self.statistics, STATISTICS)
+        if self.autocast is not None:
+            arguments.check_kind("autocast", self.autocast, torch.dtype, "a torch.dtype or None", way_out="Use torch.bfloat16.")
+        if self.chunk is not None:
+            arguments.check_whole("chunk", self.chunk, 1, why="batches that the teacher holds at a time")
+        if self.chunk is not None and self.statistics == "pooled":
             raise ValueError(
-                "`chunk` should be a number of batches >= 1, and None with pooled statistics, which need all batches at once. "
+                "`chunk` should be None with pooled statistics, which need all batches at once. "
                 f"Found chunk={self.chunk} with statistics={self.statistics!r}."
             )
 
@@ -98,21 +102,25 @@ class Teaching:
         return tuple(torch.cat(pieces) for pieces in zip(*(found for found, _ in parts), strict=True)), parts[0][1]
 
     def pull_back(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Params:
-        """Return the gradient of sum(cotangents * signals) with respect to the teacher's parameters."""
-        total = zeros_like(hoisted.params)
+        """Return the gradient of sum(cotangents * signals) with respect to the teacher's parameters.
+
+        Raises:
+            ValueError: no signal depends on them.
+        """
+        any_reached = False
         for outputs, weights in self._graphs(hoisted, privileged, cotangents):
             reached = [(output, weight) for output, weight in zip(outputs, weights, strict=True) if output.requires_grad]
             if reached:
-                found = torch.autograd.grad(
-                    [output for output, _ in reached],
-                    list(hoisted.params.values()),
-                    [weight for _, weight in reached],
-                    allow_unused=True,
-                    materialize_grads=True,
-                )
-                for tensor, gradient in zip(total.values(), found, strict=True):
-                    tensor.add_(gradient)
-        return total
+                any_reached = True
+                # Parameter by parameter into .grad: the gradients of a chunk are never held beside the sum of those before.
+                inputs = list(hoisted.params.values())
+                torch.autograd.backward([output for output, _ in reached], [weight for _, weight in reached], inputs=inputs)
+        if not any_reached:
+            raise ValueError(
+                "The teacher's targets should depend on its trainable parameters. Found that no gradient leads from one to the "
+                "other: it would never learn. Look for detach(), no_grad(), .data or rounding in its forward pass."
+            )
+        return {name: torch.zeros_like(p) if p.grad is None else p.grad for name, p in hoisted.params.items()}
 
     def _graphs(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Iterator[tuple[Signals, Signals]]:
         if hoisted.outputs is not None:

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from craik import arguments
 from craik.distill.teachers.targets import Target
 
 
@@ -28,12 +29,27 @@ class TimeMixture(nn.Module):
 
     def __init__(self, frames: int, filters: Mapping[str, int], *, scale: float, generator: Generator) -> None:
         super().__init__()
+        arguments.check_whole("frames", frames, 1)
+        arguments.check_not_negative("scale", scale)
+        arguments.check_generator("generator", generator)
+        arguments.check_kind("filters", filters, Mapping, "numbers of filters by layer name", way_out='Write {"conv": 16}.')
+        for name, count in filters.items():
+            arguments.check_whole(f"filters[{name!r}]", count, 1)
         self.filters = dict(filters)
         total = sum(self.filters.values())
         self.phi = nn.Parameter(scale * torch.randn(frames, total, generator=generator))
 
     def forward(self, privileged: Float[Tensor, "b t ..."]) -> dict[str, Target]:
-        """Return the targets for trajectories (B, T, *frame), each of shape (B, filters, *frame)."""
+        """Return the targets for trajectories (B, T, *frame), each of shape (B, filters, *frame).
+
+        Raises:
+            ValueError: another number of frames.
+        """
+        if privileged.dim() < 2 or privileged.shape[1] != len(self.phi):
+            raise ValueError(
+                f"A mixture over time should get trajectories of {len(self.phi)} frames, (B, T, ...). Found shape "
+                f"{tuple(privileged.shape)}. Cut them, or make the teacher with another number of frames."
+            )
         mixed = torch.einsum("tl,bt...->bl...", self.phi.softmax(0), privileged)
         parts = mixed.split(list(self.filters.values()), dim=1)
         return {name: Target(part) for name, part in zip(self.filters, parts, strict=True)}

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from torch import Tensor, nn
 
+from craik import arguments
 from craik.distill.teachers.targets import Target
 
 
@@ -29,6 +30,8 @@ class UnitsTeacher(nn.Module):
 
     def __init__(self, network: nn.Module, units: Mapping[str, int | Sequence[int]], *, gated: bool = False) -> None:
         super().__init__()
+        arguments.check_kind("network", network, nn.Module, "a torch.nn.Module", way_out="Give a module, not its class.")
+        arguments.check_kind("units", units, Mapping, "shapes by layer name", way_out='Write {"read": 8}.')
         self.network = network
         self.shapes = {name: (shape,) if isinstance(shape, int) else tuple(shape) for name, shape in units.items()}
         self.gated = gated

@@ -1,56 +1,13 @@
-"""What outlives a run: a trained student alone, in a file, and the state that a run goes on from.
-
-Nothing of the teacher is needed to serve a student. A state of other data is refused before anything is changed, and a failure
-changes nothing.
-"""
+"""The state that a run goes on from: one of other data is refused before anything is changed, and a failure changes nothing."""
 
 import copy
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Generator, nn
+from torch import Generator
 
 from craik.distill.examples.splits import Split, check_split
-
-_MISSING = "Saving and loading students needs safetensors, which is not installed; pip install safetensors."
-
-
-def save_student(student: nn.Module, path: str | Path) -> None:
-    """Write a student's parameters and buffers with safetensors; tied tensors are written once.
-
-    Args:
-        student: what is saved; the teacher is not needed any more.
-        path: of the file, which is overwritten.
-
-    Raises:
-        ImportError: safetensors is not installed.
-    """
-    _safetensors().save_model(student, str(path))
-
-
-def load_student(student: nn.Module, path: str | Path) -> nn.Module:
-    """Read what `save_student` wrote into a student of the same architecture, and return it.
-
-    Args:
-        student: what is read into, in place.
-        path: of the file.
-
-    Raises:
-        ImportError: safetensors is not installed.
-        RuntimeError: the file's tensors are not those of the student.
-    """
-    _safetensors().load_model(student, str(path))
-    return student
-
-
-def _safetensors() -> Any:  # noqa: ANN401  # a module
-    try:
-        import safetensors.torch as module  # noqa: PLC0415  # an extra's
-    except ImportError:
-        raise ImportError(_MISSING) from None
-    return module
 
 
 def check_state(state: Mapping[str, Any], present: Mapping[str, Any], examples: int) -> None:
@@ -96,16 +53,17 @@ def load_parts(parts: Mapping[str, Any], state: Mapping[str, Any]) -> None:
         for name, part in parts.items():
             part.load_state_dict(state[name])
             if isinstance(part, torch.optim.Optimizer):
-                _check_kind(name, part)
+                _check_kind(name, part, before[name])
     except Exception:
         for name, part in parts.items():
             part.load_state_dict(before[name])
         raise
 
 
-def _check_kind(name: str, optimizer: torch.optim.Optimizer) -> None:
+def _check_kind(name: str, optimizer: torch.optim.Optimizer, before: Mapping[str, Any]) -> None:
     """Refuse settings that another kind of optimiser has saved; torch takes them as they come."""
-    missing = sorted(key for group in optimizer.param_groups for key in optimizer.defaults if key not in group)
+    wanted = {key for group in before["param_groups"] for key in group}
+    missing = sorted(key for group in optimizer.param_groups for key in wanted if key not in group)
     if missing:
         raise ValueError(
             f"The state of `{name}` should be that of a {type(optimizer).__name__}. Found one without {missing[0]!r}. Load it "

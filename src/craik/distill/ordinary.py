@@ -1,0 +1,123 @@
+"""The student's ordinary steps under a teacher that stays as it is: within a round, or for a student from its start."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+
+from craik import arguments
+from craik.distill.examples.batches import Examples, check_examples
+from craik.distill.examples.causes import Read
+from craik.distill.examples.splits import Split, check_batch_size
+from craik.distill.examples.streams import Stream
+from craik.distill.forward.precision import precision
+from craik.distill.forward.students import captured, check_called
+from craik.distill.lesson import Lesson
+from craik.distill.losses import Hidden
+from craik.distill.optimisers.counterparts import check_optimizer
+from craik.distill.saving.undoing import undone_on_failure
+from craik.distill.strategies.coefficients import coefficient
+from craik.distill.taught import StudentRecord, check_finite_step
+from craik.distill.teachers.hoisting import Teaching
+from craik.distill.teachers.signals import unpack
+from craik.distill.teachers.targets import Targets, check_targets
+
+AT_A_TIME = 64
+"""Batches whose targets are held together."""
+
+
+def teach(
+    lesson: Lesson,
+    examples: Examples,
+    optimizer: torch.optim.Optimizer,
+    *,
+    steps: int,
+    batch_size: int,
+    generator: Generator,
+) -> StudentRecord:
+    """Train a student under a teacher that stays as it is, such as a fresh student under a trained teacher.
+
+    The teacher needs no validation data any more: the student learns from all examples. ``teach(replace(lesson,
+    student=fresh), examples, Adam(fresh.parameters()), steps=..., batch_size=..., generator=...)`` is the whole of it. If it
+    fails, the student is as it was.
+
+    Args:
+        lesson: who teaches whom.
+        examples: all of them, in shuffled passes; take some with ``examples.rows(...)``.
+        optimizer: torch optimiser of the student's parameters.
+        steps: how many.
+        batch_size: examples of a step.
+        generator: of the batches.
+
+    Returns:
+        The losses' means over all steps.
+
+    Raises:
+        ValueError, TypeError: as `Distillation` and its `student_steps`.
+        FloatingPointError: a loss that is not finite.
+    """
+    arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
+    check_examples(examples)
+    arguments.check_whole("steps", steps, 1)
+    arguments.check_whole("batch_size", batch_size, 1)
+    arguments.check_generator("generator", generator)
+    check_optimizer("optimizer", optimizer, lesson.student)
+    rows = torch.arange(len(examples.x))
+    check_batch_size(batch_size, Split(rows, rows[:0]))
+    stream = Stream(rows, batch_size, generator)
+    records: list[tuple[int, StudentRecord]] = []
+    with undone_on_failure(generator, (stream,), lesson.student, optimizer):
+        for first in range(0, steps, AT_A_TIME):
+            count = min(AT_A_TIME, steps - first)
+            records.append((count, ordinary_steps(lesson, examples.rows(stream.take(count)), optimizer, first)))
+    return StudentRecord(*(sum(count * record[k] for count, record in records) / steps for k in range(2)))
+
+
+def ordinary_steps(lesson: Lesson, rows: Examples, optimizer: torch.optim.Optimizer, first: int = 0) -> StudentRecord:
+    """Take one step of the student on L_y + alpha L_h with each batch of (n, B, ...) rows.
+
+    Args:
+        lesson: with the present teacher.
+        rows: the batches.
+        optimizer: of the student.
+        first: how many steps were taken before, for the messages.
+    """
+    teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, statistics="per-batch"))
+    signals, layout = teaching.signals(rows.privileged)
+    alpha: float | Tensor | None = None
+    label_losses: list[float] = []
+    teaching_losses: list[float] = []
+    with captured(lesson.student, lesson.layers) as hidden, torch.enable_grad():
+        for i, (x, y) in enumerate(zip(rows.x, rows.y, strict=True)):
+            hidden.clear()
+            targets = [signal[i] for signal in signals]
+            label_loss, teaching_loss, prediction = _losses(lesson, x, y, hidden, unpack(targets, layout))
+            label_losses.append(label_loss.item())
+            teaching_losses.append(teaching_loss.item())
+            read = _reader(x, rows.privileged[i], y, targets, lesson)
+            check_finite_step(label_losses[-1], teaching_losses[-1], first + i, read, prediction)
+            if alpha is None:
+                alpha = coefficient(lesson, label_loss, teaching_loss, _trained(lesson))
+            optimizer.zero_grad()
+            (label_loss + alpha * teaching_loss).backward()
+            optimizer.step()
+    optimizer.zero_grad()
+    return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
+
+
+def _losses(lesson: Lesson, x: Tensor, y: Tensor, hidden: Hidden, targets: Targets) -> tuple[Tensor, Tensor, object]:
+    """Return L_y and L_h of a batch, and the prediction; a forward pass fills `hidden`."""
+    with precision("student", x, lesson.student):
+        prediction = lesson.student(x)
+    check_called(lesson.layers, hidden)
+    check_targets(hidden, targets)
+    return lesson.label_losses(prediction, y).mean(), lesson.teaching_losses(hidden, targets, len(x)).mean(), prediction
+
+
+def _reader(x: Tensor, privileged: Tensor, y: Tensor, signals: Sequence[Tensor], lesson: Lesson) -> Callable[[], Read]:
+    return lambda: Read(x, privileged, y, signals, lesson.student.parameters())
+
+
+def _trained(lesson: Lesson) -> list[Tensor]:
+    return [parameter for parameter in lesson.student.parameters() if parameter.requires_grad]

@@ -1,0 +1,1 @@
+"""Population-trained teachers (thesis chapter 5, outlook): one teacher, several students of different ages and seeds."""

@@ -1,0 +1,237 @@
+"""A population at work: its students one by one, or all in one stack. Both do the same, up to rounding."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.func import vmap
+
+from craik.distill.examples.batches import Batches, Examples, Labelled
+from craik.distill.examples.causes import Read
+from craik.distill.forward.noise import no_draws
+from craik.distill.forward.students import student_function
+from craik.distill.lesson import Lesson
+from craik.distill.meta import MetaGradient, finished, meta_gradient
+from craik.distill.optimisers.adam import Adam
+from craik.distill.optimisers.counterparts import check_optimizer, inner_from
+from craik.distill.optimisers.inner import Inner
+from craik.distill.optimisers.sgd import SGD
+from craik.distill.optimisers.warm_start import state_from
+from craik.distill.ordinary import ordinary_steps
+from craik.distill.populations.population import Combine, start_anew
+from craik.distill.populations.stacked import coefficients, stacked_problem
+from craik.distill.strategies import Adjoint, Implicit
+from craik.distill.strategies.fit import check_fit
+from craik.distill.strategies.inner_problem import Solved
+from craik.distill.strategies.unrolling import Unrolling
+from craik.distill.taught import StudentRecord, check_finite_step
+from craik.distill.teachers.hoisting import Teaching
+from craik.distill.teachers.signals import Signals, unpack
+from craik.nn.stacks import Stack, StackedAdam
+from craik.params import Params, map_params
+
+MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+"""From a student's parameters to its optimiser, such as ``lambda p: torch.optim.Adam(p, 1e-3)``."""
+
+
+class Found(NamedTuple):
+    """A population's meta-gradient, with every student's validation loss (P,)."""
+
+    meta: MetaGradient
+    validation_losses: Float[Tensor, " p"]
+
+
+class OneByOne:
+    """The students in a loop, each with its own optimiser; they may be of different architectures."""
+
+    def __init__(self, lesson: Lesson, students: tuple[nn.Module, ...], make_optimizer: MakeOptimizer) -> None:
+        self.lessons = [lesson if p == 0 else replace(lesson, student=student) for p, student in enumerate(students)]
+        self.optimizers = [make_optimizer(student.parameters()) for student in students]
+        for student, optimizer in zip(students, self.optimizers, strict=True):
+            check_optimizer("student_optimizer", optimizer, student)
+
+    def meta_gradient(self, batches: Batches, validation: Labelled, unrolling: Unrolling, combine: Combine | None) -> Found:
+        """Return the population's meta-gradient over (n, P, B, ...) batches."""
+        found: list[MetaGradient] = []
+        for p, (lesson, optimizer) in enumerate(zip(self.lessons, self.optimizers, strict=True)):
+            rule = unrolling.rule(optimizer)
+            start = state_from(optimizer, lesson.student, rule) if unrolling.moments == "student" else None
+            own = Batches(*(tensor[:, p] for tensor in batches))
+            found.append(meta_gradient(lesson, own, validation, rule, unrolling.strategy, start, clip=None))
+        gradients = map_params(lambda *each: torch.stack(each), *(one.gradients for one in found))
+        losses = torch.stack([one.validation_loss for one in found])
+        training = torch.stack([one.training_losses for one in found]).mean(0)
+        meta = found[0]._replace(validation_loss=losses.mean(), training_losses=training)
+        return Found(_clipped(meta, combined(gradients, combine), unrolling.clip), losses)
+
+    def student_steps(self, rows: Examples) -> StudentRecord:
+        """Take one ordinary step of every student with each of its (n, P, B, ...) batches."""
+        records = [
+            ordinary_steps(lesson, Examples(*(tensor[:, p] for tensor in rows)), optimizer)
+            for p, (lesson, optimizer) in enumerate(zip(self.lessons, self.optimizers, strict=True))
+        ]
+        return StudentRecord(*(sum(values) / len(records) for values in zip(*records, strict=True)))
+
+    def start_anew(self, p: int, fresh: nn.Module) -> None:
+        """Put a fresh student in the place of the p-th."""
+        start_anew(self.lessons[p].student, fresh)
+        self.optimizers[p].state.clear()
+
+    def parts(self) -> dict[str, Any]:
+        """Return what a state holds."""
+        students = {f"students.{p}": lesson.student for p, lesson in enumerate(self.lessons)}
+        return students | {f"optimizers.{p}": optimizer for p, optimizer in enumerate(self.optimizers)}
+
+
+class Stacked:
+    """The students as one stack; their modules' parameters are views of it, so that they may be read at any time."""
+
+    def __init__(self, lesson: Lesson, students: tuple[nn.Module, ...], make_optimizer: MakeOptimizer) -> None:
+        frozen = [name for name, parameter in students[0].named_parameters() if not parameter.requires_grad]
+        if frozen:
+            raise ValueError(
+                f"Stacked students should train all of their parameters. Found {frozen[0]!r} frozen. Pass stacked=False, or "
+                "unfreeze it."
+            )
+        self.lesson, self.students = lesson, students
+        self.stack = Stack(students)
+        self.template = make_optimizer(students[0].parameters())
+        check_optimizer("student_optimizer", self.template, students[0])
+        inner_from(self.template)  # one that has no counterpart here, either, is refused
+        for name, values in self.stack.stacked().items():
+            for p, student in enumerate(students):
+                student.get_parameter(name).data = values.data[p]
+        self.optimizer = _stacked_optimizer(self.template, list(self.stack.parameters()))
+
+    def meta_gradient(self, batches: Batches, validation: Labelled, unrolling: Unrolling, combine: Combine | None) -> Found:
+        """Return the population's meta-gradient over (n, P, B, ...) batches."""
+        lesson, rule = self.lesson, unrolling.rule(self.template)
+        check_stackable(lesson, unrolling, rule)
+        losses = (lesson.label_loss, lesson.teaching_loss)
+        with student_function(self.students[0], lesson.layers) as function, torch.enable_grad():
+            problem, lectures = stacked_problem(function, lesson, batches, validation, self._params(), rule)
+            check_fit(problem.member(0))
+            problem = problem.measured()
+            with no_draws("An inner step", self.students[0], losses):
+                solved = unrolling.strategy.solve(problem)
+            with torch.no_grad():
+                validation_losses = problem.validation_losses(solved.params)
+            if combine is None:
+                gradients = lectures.mean(solved.cotangents)
+            else:
+                gradients = combined(lectures.each(solved.cotangents), combine)
+        count = len(self.students)
+        mean = solved._replace(
+            validation_loss=validation_losses.mean(), training_losses=solved.training_losses / count, params={}
+        )
+        return Found(finished(mean, gradients, unrolling.clip), validation_losses)
+
+    def student_steps(self, rows: Examples) -> StudentRecord:
+        """Take one ordinary step of all students with each of their (n, P, B, ...) batches."""
+        lesson, (n, count) = self.lesson, rows.x.shape[:2]
+        teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
+        flat, layout = teaching.signals(rows.privileged.flatten(0, 1))
+        signals = [signal.unflatten(0, (n, count)) for signal in flat]
+        label_total = teaching_total = 0.0
+        alpha: float | Tensor | None = None
+        with student_function(self.students[0], lesson.layers) as function, torch.enable_grad():
+
+            def alone(params: Params, x: Tensor, y: Tensor, own: Signals) -> tuple[Tensor, Tensor]:
+                prediction, hidden = function(params, x)
+                label_losses = lesson.label_losses(prediction, y)
+                return label_losses.mean(), lesson.teaching_losses(hidden, unpack(own, layout), len(x)).mean()
+
+            for i in range(n):
+                own = tuple(signal[i] for signal in signals)
+                params = self._params(detached=False)
+                labels, teachings = vmap(alone)(params, rows.x[i], rows.y[i], own)
+                label, taught = float(labels.detach().mean()), float(teachings.detach().mean())
+                read = _reader(rows, i, own, params)
+                check_finite_step(label, taught, i, read, None)
+                if alpha is None:
+                    alpha = coefficients(lesson, labels, teachings, params)
+                self.optimizer.zero_grad()
+                (labels + alpha * teachings).sum().backward()
+                self.optimizer.step()
+                label_total, teaching_total = label_total + label, teaching_total + taught
+        self.optimizer.zero_grad()
+        return StudentRecord(label_total / n, teaching_total / n)
+
+    def _params(self, *, detached: bool = True) -> Params:
+        found = self.stack.stacked()
+        return {name: values.detach() for name, values in found.items()} if detached else found
+
+    def start_anew(self, p: int, fresh: nn.Module) -> None:
+        """Put a fresh student in the place of the p-th, and forget its moments and the number of its steps."""
+        start_anew(self.students[p], fresh)
+        for state in self.optimizer.state.values():
+            for value in cast("dict[str, Tensor | None]", state).values():
+                if value is not None:
+                    value[p] = 0
+
+    def parts(self) -> dict[str, Any]:
+        """Return what a state holds."""
+        return {"stack": self.stack, "optimizer": self.optimizer}
+
+
+def _reader(rows: Examples, i: int, signals: Signals, params: Params) -> Callable[[], Read]:
+    return lambda: Read(rows.x[i], rows.privileged[i], rows.y[i], signals, params.values())
+
+
+def combined(gradients: Params, combine: Combine | None) -> Params:
+    """Return what becomes of the students' meta-gradients, (P, *shape) by name.
+
+    Raises:
+        ValueError: a rule that gives another shape.
+    """
+    if combine is None:
+        return {name: gradient.mean(0) for name, gradient in gradients.items()}
+    found = {name: combine(gradient) for name, gradient in gradients.items()}
+    for name, gradient in gradients.items():
+        shape = tuple(getattr(found[name], "shape", ()))  # a rule of the caller's may give anything
+        if type(found[name]) is not Tensor or shape != gradient.shape[1:]:
+            what = f"an object of type {type(found[name]).__name__} of shape {shape}"
+            raise ValueError(
+                f"`combine` should make one gradient of the students': from {tuple(gradient.shape)} to "
+                f"{tuple(gradient.shape[1:])} for {name!r}. Found {what}. Return a tensor without the students' axis."
+            )
+    return found
+
+
+def _clipped(meta: MetaGradient, gradients: Params, clip: float | None) -> MetaGradient:
+    return finished(Solved((), meta.validation_loss, meta.training_losses, meta.student), gradients, clip)
+
+
+def check_stackable(lesson: Lesson, unrolling: Unrolling, rule: Inner) -> None:
+    """Refuse what a stack would do otherwise than its students one by one.
+
+    Raises:
+        ValueError: moments of the student's optimiser, pooled statistics, a strategy or an inner optimiser that mixes students.
+    """
+    way_out = "Pass stacked=False, or leave it out."
+    if unrolling.moments == "student":
+        raise ValueError(f"Stacked students should unroll with fresh moments. Found moments='student'. {way_out}")
+    if lesson.hoisting.statistics == "pooled":
+        raise ValueError(f"Stacked students' batches should be normalised each by itself. Found pooled statistics. {way_out}")
+    strategy = unrolling.strategy
+    if isinstance(strategy, Implicit) or (isinstance(strategy, Adjoint) and strategy.compile):
+        raise ValueError(f"Stacked students should be differentiated without a solver or compiler. Found {strategy}. {way_out}")
+    if type(rule) not in (SGD, Adam):
+        raise ValueError(
+            f"Stacked students' inner optimiser should be craik.distill.SGD or Adam, which work element by element. Found "
+            f"{type(rule).__name__}. {way_out}"
+        )
+
+
+def _stacked_optimizer(template: torch.optim.Optimizer, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+    """Return the optimiser of a stack with a student's optimiser's settings; `inner_from` has seen them."""
+    settings = template.param_groups[0]
+    if type(template) is torch.optim.SGD:
+        kept = {name: settings[name] for name in ("lr", "momentum", "weight_decay", "nesterov")}
+        return torch.optim.SGD(parameters, **kept)
+    decoupled = type(template) is torch.optim.AdamW or bool(settings.get("decoupled_weight_decay"))
+    rate, decay = float(settings["lr"]), float(settings["weight_decay"])
+    return StackedAdam(parameters, rate, decay, decoupled, settings["betas"], settings["eps"])

@@ -1,0 +1,1 @@
+"""What outlives a run, and what a refusal must not change: files of modules, states to go on from, calls that are undone."""

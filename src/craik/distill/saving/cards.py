@@ -1,0 +1,142 @@
+"""Cards: what a saved module is and how it was made, as JSON beside its tensors."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import craik
+from craik.distill.step import Distillation
+
+Settings = Mapping[str, Any]
+"""Words, numbers, truth values, None, and lists and dictionaries of them, by name."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What stands beside a saved module.
+
+    Attributes:
+        kind: "student" or "teacher".
+        made_of: the module's class, for the reader; nothing is imported by it.
+        sha256: of the file of tensors.
+        settings: what was given to `save_student`.
+        craik: the version that saved it.
+        torch: likewise.
+    """
+
+    kind: str
+    made_of: str
+    sha256: str
+    settings: dict[str, Any]
+    craik: str = field(default_factory=lambda: craik.__version__)
+    torch: str = field(default_factory=lambda: str(torch.__version__))
+
+
+def settings_of(distillation: Distillation) -> dict[str, Any]:
+    """Return a distillation's settings as a card holds them: lesson, unrolling, sizes of the split, both optimisers.
+
+    Modules are not described: add what makes yours anew, ``settings_of(distillation) | {"model": {"width": 8}}``.
+    """
+    lesson, unrolling, split = distillation.lesson, distillation.unrolling, distillation.split
+    said = {name: getattr(lesson, name) for name in ("alpha", "alpha_relative_to", "teaching_loss", "label_loss", "hoisting")}
+    optimizers = {"student_optimizer": distillation.student_optimizer, "meta_optimizer": distillation.meta_optimizer}
+    return {
+        "lesson": {"layers": list(lesson.layers), **{name: _plain(value) for name, value in said.items()}},
+        "unrolling": {part.name: _plain(getattr(unrolling, part.name)) for part in fields(unrolling)},
+        "split": {**{name: len(rows) for name, rows in split.rows().items()}, "splitting": split.splitting},
+        **{name: _of_optimizer(optimizer) for name, optimizer in optimizers.items()},
+    }
+
+
+def _of_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    groups = [{key: _plain(value) for key, value in group.items() if key != "params"} for group in optimizer.param_groups]
+    return {"class": type(optimizer).__name__, "groups": groups}
+
+
+def _plain(value: object) -> object:
+    """Return a setting as JSON knows it: numbers and words as they are, a function by its name, all else as it is written."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
+def read_card(path: str | Path) -> Card:
+    """Return the card beside a file that `save_student` or `save_teacher` wrote.
+
+    Args:
+        path: of the file of tensors, or of the card.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is no card.
+    """
+    file = card_path(Path(path))
+    if not file.is_file():
+        raise FileNotFoundError(f"A card should stand beside the tensors. Found none at {file}. Save the module anew.")
+    try:
+        said = json.loads(file.read_text("utf-8"))
+        card = Card(**said)
+        whole = all(isinstance(getattr(card, name), str) for name in ("kind", "made_of", "sha256", "craik", "torch"))
+        if not (whole and isinstance(said["settings"], dict)):
+            raise TypeError("parts of other types")
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"A card should be JSON with {', '.join(part.name for part in fields(Card))}. Found {file}, of which this is said: "
+            f"{error}. Save the module anew."
+        ) from error
+    return card
+
+
+def card_path(path: Path) -> Path:
+    """Return where the card of a file lies."""
+    return path.with_suffix(".json")
+
+
+def write_card(card: Card, path: Path) -> None:
+    """Write a card beside a file."""
+    card_path(path).write_text(json.dumps(asdict(card), indent=2, sort_keys=True, allow_nan=False) + "\n", "utf-8")
+
+
+def checked(settings: Settings) -> dict[str, Any]:
+    """Return settings as JSON gives them back.
+
+    Raises:
+        TypeError: what JSON does not know.
+    """
+    try:
+        found = json.loads(json.dumps(dict(settings), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "`settings` should be words, numbers, truth values, None, and lists and dictionaries of them, by name. Found that "
+            f"{error}. Write others as words."
+        ) from error
+    return found
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check_card(card: Card, kind: str, path: Path) -> None:
+    """Refuse a card of another kind, or of other tensors.
+
+    Raises:
+        ValueError: either of them.
+    """
+    if card.kind != kind:
+        raise ValueError(f"The file should hold a {kind}. Found a {card.kind} in {path}. Read it with load_{card.kind}.")
+    if card.sha256 != digest(path):
+        raise ValueError(
+            f"A card should be of the tensors beside it. Found another digest at {path}: it was damaged, or replaced. Save the "
+            f"{kind} anew, or remove the card."
+        )

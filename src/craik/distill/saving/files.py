@@ -1,0 +1,95 @@
+"""A trained student or teacher alone, in a file, with a card beside it that says what it is and how it was made.
+
+The tensors are safetensors, the card is JSON: ``student.safetensors`` and ``student.json``. Nothing of the teacher is needed
+to serve a student; a teacher is kept to teach other students.
+"""
+
+import copy
+import os
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from craik import arguments
+from craik.distill.saving.cards import Card, Settings, card_path, check_card, checked, digest, read_card, write_card
+
+_MISSING = "Saving and loading students needs safetensors, which is not installed; pip install safetensors."
+
+
+def save_student(student: nn.Module, path: str | Path, settings: Settings | None = None) -> None:
+    """Write a student's parameters and buffers with safetensors, and a card beside them; tied tensors are written once.
+
+    Args:
+        student: what is saved; the teacher is not needed any more.
+        path: of the file; an older one, and its card, are replaced.
+        settings: of the card, such as the arguments that make the module anew, and `settings_of` its distillation.
+
+    Raises:
+        ImportError: safetensors is not installed.
+        TypeError: settings that JSON does not know; nothing is written then.
+    """
+    _save("student", student, path, settings)
+
+
+def save_teacher(teacher: nn.Module, path: str | Path, settings: Settings | None = None) -> None:
+    """Write a teacher, as `save_student` a student: for other students, see `craik.distill.teach`."""
+    _save("teacher", teacher, path, settings)
+
+
+def load_student(student: nn.Module, path: str | Path) -> nn.Module:
+    """Read what `save_student` wrote into a student of the same architecture, and return it.
+
+    Args:
+        student: what is read into, in place. Its settings stand in ``read_card(path).settings``.
+        path: of the file; a file without a card is read, too.
+
+    Raises:
+        ImportError: safetensors is not installed.
+        FileNotFoundError: there is no such file.
+        ValueError: a file that is damaged, or a card of something else.
+        RuntimeError: the file's tensors are not those of the student; it is left as it was.
+    """
+    return _load("student", student, path)
+
+
+def load_teacher(teacher: nn.Module, path: str | Path) -> nn.Module:
+    """Read what `save_teacher` wrote, as `load_student` does."""
+    return _load("teacher", teacher, path)
+
+
+def _save(kind: str, module: nn.Module, path: str | Path, settings: Settings | None) -> None:
+    arguments.check_kind(kind, module, nn.Module, "a torch.nn.Module")
+    target, found = Path(path), checked(settings or {})
+    beside = target.with_name(f"{target.name}.part")
+    _safetensors().save_model(module, str(beside))
+    card = Card(kind, f"{type(module).__module__}.{type(module).__qualname__}", digest(beside), found)
+    card_path(target).unlink(missing_ok=True)  # an older card must not stand beside new tensors, whenever this is stopped
+    os.replace(beside, target)
+    write_card(card, target)
+
+
+def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
+    arguments.check_kind(kind, module, nn.Module, "a torch.nn.Module", way_out="Make one as it was saved.")
+    target = Path(path)
+    if not target.is_file():
+        raise FileNotFoundError(f"A {kind} should be read from a file that there is. Found none at {target}. Look at its name.")
+    if card_path(target).exists():
+        check_card(read_card(target), kind, target)
+    library = _safetensors()
+    try:
+        library.load_file(str(target))
+    except Exception as error:
+        raise ValueError(f"A {kind}'s file should be whole safetensors. Found {error} in {target}. Save it anew.") from error
+    # Read into a copy first: safetensors fills tensor by tensor, and may meet one of another shape half way.
+    library.load_model(copy.deepcopy(module), str(target))
+    library.load_model(module, str(target))
+    return module
+
+
+def _safetensors() -> Any:  # noqa: ANN401  # a module
+    try:
+        import safetensors.torch as module  # noqa: PLC0415  # an extra's
+    except ImportError:
+        raise ImportError(_MISSING) from None
+    return module

@@ -1,0 +1,15 @@
+"""A teacher of many students serves those it has not met (thesis chapter 5, outlook)."""
+
+from craik.experiments.distill.population import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="distill-population",
+    title="A teacher of many students serves those it has not met: task A, teachers trained by one student and by several.",
+    reproduces="thesis chapter 5, outlook (population-based training of teachers); no figure is printed",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,93 @@
+"""What is claimed of a teacher that several students have trained, for students that it has not met."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, bootstrap, low_above
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A measure for `Claim`: test accuracy under one teacher minus under another, mean over fresh students; over seeds.
+
+    Attributes:
+        method: whose teacher.
+        over: whose it is compared with.
+        unseen: what the fresh students have that the teacher has not met.
+        key: the accuracy's column: "selected", or "young".
+    """
+
+    method: str
+    over: str
+    unseen: Literal["initialisation", "width"] = "initialisation"
+    key: Literal["selected", "young"] = "selected"
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the difference, or None where one of the two was not run."""
+        mine, other = (rows.where(method=method, unseen=self.unseen) for method in (self.method, self.over))
+        if not mine or not other:
+            return None
+        seeds = mine.by("seed")
+        theirs = other.by("seed")
+        return bootstrap([float(np.mean(seeds[s][self.key]) - np.mean(theirs[s][self.key])) for s in seeds], np.mean)
+
+
+_OUTLOOK = "thesis chapter 5, outlook"
+
+CLAIMS = (
+    Claim(
+        id="distill-population.universal",
+        kind="hypothesis",
+        text="A teacher that a population has trained gives more universally useful feedback: students of an unseen "
+        "initialisation learn more from it than from a lone student's teacher.",
+        source=_OUTLOOK,
+        measure=Gain("population", "lone"),
+        condition=low_above(0, of="test accuracy under the population's teacher minus under the lone student's"),
+    ),
+    Claim(
+        id="distill-population.universal-width",
+        kind="hypothesis",
+        text="The same of students of an unseen width.",
+        source=_OUTLOOK,
+        measure=Gain("population", "lone", "width"),
+        condition=low_above(0, of="test accuracy under the population's teacher minus under the lone student's"),
+    ),
+    Claim(
+        id="distill-population.age",
+        kind="hypothesis",
+        text="A teacher that sees students of all ages serves young ones better.",
+        source=_OUTLOOK,
+        measure=Gain("population", "lone", key="young"),
+        condition=low_above(
+            0, of="test accuracy of young students under the population's teacher minus under the lone student's"
+        ),
+    ),
+    Claim(
+        id="distill-population.not-renewal-alone",
+        kind="control",
+        text="That is the population's doing: one student that starts anew now and then does not make as universal a teacher.",
+        source="ours: a population differs from a lone student in two things",
+        measure=Gain("population", "lone-renewed"),
+        condition=low_above(0, of="test accuracy under the population's teacher minus under the renewed lone student's"),
+    ),
+    Claim(
+        id="distill-population.and-mask",
+        kind="ours",
+        text="Where the students' meta-gradients are combined by the AND-mask, students as environments, the teacher is more "
+        "universal than with their mean.",
+        source="ours: chapter 3's rule on chapter 4's students",
+        measure=Gain("and-mask", "population"),
+        condition=low_above(0, of="test accuracy under the AND-mask's teacher minus under the mean's"),
+    ),
+    Claim(
+        id="distill-population.reuse",
+        kind="control",
+        text="A trained teacher serves a second student at all: under a lone student's teacher a fresh one learns more than "
+        "without a teacher.",
+        source="ours: without this there is nothing to compare",
+        measure=Gain("lone", "no-teacher"),
+        condition=low_above(0, of="test accuracy under the lone student's teacher minus without a teacher"),
+    ),
+)

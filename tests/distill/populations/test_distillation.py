@@ -1,0 +1,296 @@
+"""Populations: one student is `Distillation` to the bit, a stack is its students one by one, the rule is the caller's."""
+
+import copy
+import io
+
+import pytest
+import torch
+from torch import nn
+
+import distill_models as models
+from craik.agreement import AndMask, combine
+from craik.distill import (
+    SGD,
+    Adam,
+    Adjoint,
+    Batches,
+    Checkpoint,
+    Distillation,
+    Every,
+    Examples,
+    GatedSquaredError,
+    HiddenSquaredError,
+    Hoisting,
+    Implicit,
+    Population,
+    PopulationDistillation,
+    Truncated,
+    Unroll,
+    Unrolling,
+    WhenSolved,
+    meta_gradient,
+    split_rows,
+)
+from craik.distill.populations.members import OneByOne, Stacked
+from craik.nn.perceptrons import relu_mlp
+
+
+def make_students(count, kind="mlp"):
+    return [models.student(kind, seed=10 + p) for p in range(count)]
+
+
+def examples(count=40):
+    return Examples(models.randn(0, count, 6), models.randn(1, count, 4), models.labels(2, count))
+
+
+def adam(parameters):
+    return torch.optim.Adam(parameters, 0.01)
+
+
+def make(count=3, kind="mlp", *, student_optimizer=adam, lesson=None, population=None, **unrolling):
+    students = make_students(count, kind)
+    units = models.STUDENTS[kind][1]
+    layer = next(iter(units))
+    teacher = models.teacher({layer: units[layer]}, gated=True)
+    settings = {"inner": SGD(0.1, 0.5), "steps": 5, "batch_size": 6, **unrolling}
+    return PopulationDistillation(
+        models.lesson(students[0], teacher, [layer], **{"teaching_loss": GatedSquaredError(), **(lesson or {})}),
+        Population(students, **{"renew": renew, **(population or {})}),
+        examples(),
+        split_rows(40, 0.3, models.generator(1)),
+        Unrolling(**settings),
+        student_optimizer,
+        torch.optim.Adam(teacher.parameters(), 0.01),
+        models.generator(3),
+    )
+
+
+def renew(p, generator):
+    del p
+    return models.filled(models.mlp(), int(torch.randint(1000, (), generator=generator)))
+
+
+def state(population):
+    students = [student.state_dict() for student in population.population.students]
+    return copy.deepcopy([population.lesson.teacher.state_dict(), *students])
+
+
+def largest(found, expected):
+    return max(models.largest_error(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("stacked", [True, False])
+@pytest.mark.parametrize("moments", ["fresh", "student"])
+def test_one_student_is_distillation_to_the_bit(stacked, moments):
+    population = make(1, inner="student", moments=moments, validation_size=5, population={"stacked": stacked})
+    (student,) = make_students(1)
+    teacher = models.teacher({"0": (5,)}, gated=True)
+    alone = Distillation(
+        models.lesson(student, teacher, ["0"], teaching_loss=GatedSquaredError()),
+        examples(),
+        split_rows(40, 0.3, models.generator(1)),
+        Unrolling("student", 5, 6, moments, 5),
+        adam(student.parameters()),
+        torch.optim.Adam(teacher.parameters(), 0.01),
+        models.generator(3),
+    )
+    for _ in range(2):
+        found, expected = population.step(4), alone.step(4)
+        assert found.student == expected.student
+        assert found.meta.norm == expected.meta.norm
+    for one, other in ((population.lesson.student, student), (population.lesson.teacher, teacher)):
+        assert all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in one.state_dict().items())
+
+
+RULES = {
+    "mean": None,
+    "and-mask": lambda gradient: combine(AndMask(0.6), gradient).gradient,
+    "first": lambda gradient: gradient[0],
+}
+SETTINGS = [
+    {},
+    {"strategy": Adjoint(), "inner": "student"},
+    {
+        "strategy": Checkpoint(),
+        "student_optimizer": lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.1),
+        "inner": Adam(0.02),
+    },
+    {"strategy": Truncated(2), "student_optimizer": lambda p: torch.optim.SGD(p, 0.05, momentum=0.5)},
+    {"lesson": {"hoisting": Hoisting(chunk=2)}, "kind": "convolution", "population": {"renew": None}},
+    {"lesson": {"alpha_relative_to": "loss"}},
+    {"lesson": {"alpha_relative_to": "gradient"}, "kind": "residual", "population": {"renew": None}},
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "changed"), [("mean", changed) for changed in SETTINGS] + [("and-mask", SETTINGS[0]), ("first", SETTINGS[4])]
+)
+def test_a_stack_is_its_students_one_by_one(rule, changed):
+    changed = dict(changed)
+    others = {"reset": Every(3), "combine": RULES[rule], **changed.pop("population", {})}
+    others["reset"] = others["reset"] if others.get("renew", renew) else None
+    stacked, alone = (make(population={**others, "stacked": flag}, **changed) for flag in (True, False))
+    for _ in range(2):
+        found, expected = stacked.step(2), alone.step(2)
+        torch.testing.assert_close(found.validation_losses, expected.validation_losses, rtol=1e-10, atol=1e-12)
+        assert found.meta.norm == pytest.approx(expected.meta.norm, rel=1e-9)
+        assert found.student.label_loss == pytest.approx(expected.student.label_loss, rel=1e-10)
+        assert torch.equal(found.ages, expected.ages)
+        assert torch.equal(found.renewed, expected.renewed)
+    assert largest(state(stacked), state(alone)) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("members", "strategy"), [(Stacked, Unroll()), (Stacked, Checkpoint()), (Stacked, Adjoint()), (OneByOne, Unroll())]
+)
+def test_a_stack_s_meta_gradient_is_the_mean_of_its_students(members, strategy):
+    students, teacher = make_students(3), models.teacher({"0": (5,)})
+    validation = models.data()[1]
+    batches = [models.data(seed=20 + p)[0] for p in range(3)]
+    given = [models.lesson(student, teacher, ["0"]) for student in students]
+    expected = [meta_gradient(one, b, validation, SGD(0.1, 0.5)) for one, b in zip(given, batches, strict=True)]
+    population = members(given[0], tuple(students), adam)
+    together = Batches(*(torch.stack(parts, 1) for parts in zip(*batches, strict=True)))
+    found = population.meta_gradient(together, validation, Unrolling(SGD(0.1, 0.5), 4, 5, strategy=strategy), None)
+    mean = {name: torch.stack([one.gradients[name] for one in expected]).mean(0) for name in expected[0].gradients}
+    assert models.largest_error(found.meta.gradients, mean) < 1e-10
+    torch.testing.assert_close(found.validation_losses, torch.stack([one.validation_loss for one in expected]))
+
+
+def test_equal_students_with_equal_batches_have_the_meta_gradient_of_one():
+    student, teacher = models.student("mlp"), models.teacher({"0": (5,)})
+    batches, validation = models.data()
+    lone = meta_gradient(models.lesson(student, teacher, ["0"]), batches, validation, Adam(0.05, eps=0.1))
+    copies = (student, *(copy.deepcopy(student) for _ in range(3)))
+    together = Batches(*(torch.stack([part] * 4, 1) for part in batches))
+    for rule in (None, *list(RULES.values())[1:]):
+        stack = Stacked(models.lesson(copies[0], teacher, ["0"]), tuple(copy.deepcopy(copies)), adam)
+        found = stack.meta_gradient(together, validation, Unrolling(Adam(0.05, eps=0.1), 4, 5), rule)
+        assert models.largest_error(found.meta.gradients, lone.gradients) < 1e-10
+
+
+def test_students_start_anew_at_staggered_times():
+    population = make(3, steps=1, population={"reset": Every(6)})
+    renewed = [population.step(1).renewed.tolist() for _ in range(12)]
+    assert [rows.index(True) if any(rows) else None for rows in renewed] == [None, 0, None, 1, None, 2] * 2
+    assert population.ages.tolist() == [4, 2, 0]
+
+
+def test_a_fresh_student_has_fresh_weights_and_no_moments():
+    for stacked in (True, False):
+        population = make(2, population={"reset": Every(2), "stacked": stacked})
+        population.step(4)
+        taken = population.population.students[0].state_dict()
+        fresh = renew(0, _before_renewal(stacked))
+        assert all(torch.equal(tensor, taken[name]) for name, tensor in fresh.state_dict().items())
+
+
+def _before_renewal(stacked):
+    """The generator as it is when the first student of the same run is renewed."""
+    population = make(2, population={"stacked": stacked})
+    population.step(4)
+    return population.generator
+
+
+def test_students_start_anew_when_they_have_solved_it():
+    reset = WhenSolved(loss=100.0, least=2)
+    population = make(2, population={"reset": reset})
+    assert [population.step(1).renewed.tolist() for _ in range(4)] == [[False] * 2, [True] * 2] * 2
+    never = make(2, population={"reset": WhenSolved(loss=-1.0)})
+    assert not any(never.step(1).renewed.any() for _ in range(3))
+
+
+def test_students_of_other_widths_are_taught_one_by_one():
+    teacher = models.teacher({"0": (5,)})
+    students = [relu_mlp((6, 5, width, 3), models.generator(width)).double() for width in (4, 7)]
+    population = PopulationDistillation(
+        models.lesson(students[0], teacher, ["0"]),
+        Population(students, stacked=False),
+        examples(),
+        split_rows(40, 0.3, models.generator(1)),
+        Unrolling(SGD(0.1), 3, 6),
+        adam,
+        torch.optim.Adam(teacher.parameters(), 0.01),
+        models.generator(3),
+    )
+    assert population.step(2).validation_losses.shape == (2,)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("stacked", [True, False])
+def test_a_killed_run_resumes_to_the_bit(count, stacked):
+    settings = {"population": {"stacked": stacked, "reset": Every(3)}, "validation_size": 5}
+    through = make(count, **settings)
+    for _ in range(2):
+        through.step(2)
+    saved = io.BytesIO()
+    torch.save(through.state_dict(), saved)
+    saved.seek(0)
+    resumed = make(count, **settings)
+    resumed.load_state_dict(torch.load(saved, weights_only=True))
+    for _ in range(3):
+        one, other = through.step(2), resumed.step(2)
+        assert one.student == other.student
+        assert torch.equal(one.ages, other.ages)
+    for a, b in zip(state(through), state(resumed), strict=True):
+        assert all(torch.equal(tensor, b[name]) for name, tensor in a.items())
+
+
+def test_nobody_is_moved_where_the_meta_step_fails():
+    population = make(3)
+    population.examples.x[:] = float("nan")
+    before = state(population)
+    rows = population._inner_rows.order.clone()
+    for call in (population.meta_step, lambda: population.student_steps(2)):
+        with pytest.raises(FloatingPointError, match="the data: the inputs x"):
+            call()
+    assert str(state(population)) == str(before)
+    assert torch.equal(population._inner_rows.order, rows)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "sentence"),
+    [
+        (lambda: Population([]), ValueError, r"at least one student, and each once\. Found 0"),
+        (lambda: Population([models.student("mlp")] * 2), ValueError, "Found 2, 1 of them different"),
+        (lambda: Population([nn.Linear]), TypeError, r"`students\[0\]` should be a torch\.nn\.Module"),
+        (lambda: Population(models.student("tied")), TypeError, "`students` should be a list of modules"),
+        (lambda: Population(make_students(2), reset=Every(2)), ValueError, "Found renew=None"),
+        (lambda: Population(make_students(2), reset=3), TypeError, "`reset` should be Every"),
+        (lambda: Population(make_students(2), combine=AndMask), TypeError, "`combine` should be a function"),
+        (lambda: Every(0), ValueError, "`rounds` should be at least 1"),
+        (lambda: WhenSolved("0.1"), TypeError, "`loss` should be a number"),
+        (lambda: make(2, kind="tied"), ValueError, "train all of their parameters. Found 'first.weight' frozen"),
+        (lambda: make(2, kind="batch norm"), ValueError, "Found the buffer"),
+        (lambda: make(2, moments="student", inner="student"), ValueError, r"fresh moments.*stacked=False"),
+        (lambda: make(2, strategy=Implicit()), ValueError, "without a solver or compiler"),
+        (lambda: make(2, lesson={"hoisting": Hoisting("pooled")}), ValueError, "each by itself"),
+        (lambda: make(2, student_optimizer=torch.optim.RMSprop), TypeError, "Found RMSprop"),
+        (lambda: make(2, student_optimizer=adam(models.student("mlp").parameters())), TypeError, "a function from parameters"),
+        (lambda: make(2, population={"combine": lambda g: g}).step(1), ValueError, r"`combine` should make one gradient"),
+        (
+            lambda: make(2, population={"renew": lambda p, g: nn.Linear(6, 3), "reset": Every(1)}).step(1),
+            ValueError,
+            "the architecture of the one before",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("as_installed")
+def test_what_cannot_be_is_refused(call, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        call()
+
+
+def test_a_lesson_of_another_student_is_refused():
+    students, teacher = make_students(2), models.teacher({"0": (5,)})
+    with pytest.raises(ValueError, match="should be the population's first"):
+        PopulationDistillation(
+            models.lesson(models.student("mlp"), teacher, ["0"], teaching_loss=HiddenSquaredError()),
+            Population(students),
+            examples(),
+            split_rows(40, 0.3, models.generator(1)),
+            Unrolling(SGD(0.1), 3, 6),
+            adam,
+            torch.optim.Adam(teacher.parameters(), 0.01),
+            models.generator(3),
+        )

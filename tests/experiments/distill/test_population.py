@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.distill.population import EXPERIMENT
+from craik.experiments.distill.population import run as population
+from craik.lab import Rows, judge
+
+TINY = replace(
+    EXPERIMENT.presets["quick"].config,
+    inputs=4,
+    examples=32,
+    students=2,
+    renewed=2,
+    rounds=2,
+    inner_steps=2,
+    student_steps=2,
+    batch=8,
+    units=5,
+    width=7,
+    widths=(6,),
+    teacher_widths=(8,),
+    fresh=1,
+    steps=4,
+    young=2,
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in population.run(replace(TINY, seed=seed)))
+
+
+def test_a_row_for_each_teacher_and_fresh_student(rows):
+    found = [(row["method"], row["unseen"], row["width"]) for row in rows if row["seed"] == 0]
+    assert found == [(m, *kind) for m in TINY.methods for kind in (("initialisation", 7), ("width", 6))]
+    assert all(row["selected_step"] in (2, 4) for row in rows)
+
+
+def test_the_same_seed_gives_the_same_rows_whatever_else_is_run(rows):
+    before = torch.random.get_rng_state()
+    again = [{"seed": 1, **row} for row in population.run(replace(TINY, seed=1, methods=("and-mask",)))]
+    assert again == [row for row in rows if row["seed"] == 1 and row["method"] == "and-mask"]
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_claims_and_figures_are_made_from_rows(rows):
+    level = {"no-teacher": 0.6, "lone": 0.7, "lone-renewed": 0.75, "population": 0.8, "and-mask": 0.8}
+    known = [{**row, "selected": level[row["method"]], "young": level[row["method"]]} for row in rows]
+    judged = {claim.id.split(".")[1]: judge(claim, known, "quick") for claim in EXPERIMENT.claims}
+    assert judged["universal"].measured == pytest.approx(0.1)
+    assert {name: one.verdict.startswith("holds") for name, one in judged.items()} == {
+        "universal": True,
+        "universal-width": True,
+        "age": True,
+        "not-renewal-alone": True,
+        "and-mask": False,
+        "reuse": True,
+    }
+    figure = EXPERIMENT.figures(rows)["fresh-students"]
+    assert len(figure.axes) == 3
+    fractions = [EXPERIMENT.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
+    assert fractions[-1] == 1.0
+
+
+def test_a_teacher_is_trained_and_stays():
+    data = population.xor(0, TINY.inputs, TINY.examples)
+    lesson = population.train_teacher(TINY, "population", data.train)
+    before = {name: tensor.clone() for name, tensor in lesson.teacher.state_dict().items()}
+    student = population.make_student(TINY, 6, torch.Generator().manual_seed(3))
+    list(population.learn(TINY, lesson, student, data, 4))
+    assert all(torch.equal(tensor, before[name]) for name, tensor in lesson.teacher.state_dict().items())
+
+
+def test_a_young_student_is_one_of_the_steps():
+    with pytest.raises(ValueError, match="young should be at most the 4 steps"):
+        replace(TINY, young=5)
