@@ -23,11 +23,9 @@ class Lost(NamedTuple):
 
     Attributes:
         reason: in words, why.
-        batch_norm: True where BatchNorm's batch statistics are what mixes environments.
     """
 
     reason: str
-    batch_norm: bool = False
 
 
 Own = Rows | Array | Lost

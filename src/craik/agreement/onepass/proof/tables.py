@@ -16,6 +16,8 @@ May raise `Conflict` where environments meet."""
 JoiningRule = Callable[[Batch, Node, dict[int, Own], Shape], Own]
 """The same for a node with several outputs and one input that holds rows: ownerships by output."""
 
+_BATCH_NORMS = ("NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm")
+
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(elementwise.UNARY | elementwise.BROADCASTING, elementwise.broadcast),
     **dict.fromkeys(elementwise.LOSSES, elementwise.loss),
@@ -70,7 +72,7 @@ _RULES: dict[str, Rule] = {
         products.attention,
     ),
     **dict.fromkeys(("NativeLayerNorm", "FusedRmsNorm"), products.layer_norm),
-    **dict.fromkeys(("NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm"), products.batch_norm),
+    **dict.fromkeys(_BATCH_NORMS, products.batch_norm),
     **dict.fromkeys(("Embedding", "EmbeddingBag"), products.look_up),
     "NllLoss2D": products.nll_2d,
     "CtcLoss": products.ctc,
@@ -95,6 +97,7 @@ class Kind:
     """What is known of the nodes of one name.
 
     Attributes:
+        batch_norm: True for BatchNorm, and InstanceNorm which calls it.
         name: the node's.
         rule: how ownership passes to each input, or None.
         looks_up: True where rows of a table are read by indices.
@@ -103,7 +106,7 @@ class Kind:
         chain: True where a parameter may pass through before it is read.
     """
 
-    __slots__ = ("chain", "joining", "looks_up", "name", "rule", "same")
+    __slots__ = ("batch_norm", "chain", "joining", "looks_up", "name", "rule", "same")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -112,6 +115,7 @@ class Kind:
         base, number = (match[1], match[2]) if match else ("", "")
         self.rule = _RULES.get(base) if name != "torch::autograd::CopyBackwards" else elementwise.broadcast
         self.joining = _JOINING.get(base)
+        self.batch_norm = base in _BATCH_NORMS
         self.looks_up = base in ("Embedding", "EmbeddingBag", "Gather", "Index", "IndexSelect")
         self.same = base in elementwise.UNARY or f"{base}{number}" in ("Add1", "Sub1", "Mul1", "Div1", "Rsub1", "Pow0", "Pow2")
         self.chain = base in _CHAIN or base + number in _CHAIN or name == "torch::autograd::CopyBackwards"

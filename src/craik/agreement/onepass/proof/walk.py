@@ -11,7 +11,8 @@ from typing import NamedTuple, cast
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Lost, Own, Rows, Shape, merge
+from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Lost, Own, Rows, Shape, merge, project
+from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.tables import Kind, kind_of
 from craik.agreement.onepass.rows import Read
 
@@ -27,6 +28,7 @@ class Survey(NamedTuple):
         slots: of every node, what it reads: (node, number of its output), None where no gradient is needed.
         readers: of every node, how many slots read it.
         leaves: the tensors that gradients end at, by identity.
+        order: all nodes, every node before what it reads; filled by a walk.
     """
 
     root: Node
@@ -34,6 +36,7 @@ class Survey(NamedTuple):
     slots: dict[Node, _Slots]
     readers: dict[Node, int]
     leaves: dict[int, Tensor]
+    order: list[Node]
 
 
 def survey(losses: Tensor) -> Survey:
@@ -57,7 +60,7 @@ def survey(losses: Tensor) -> Survey:
                 stack.append(child)
             elif (leaf := getattr(child, "variable", None)) is not None:
                 leaves[id(leaf)] = leaf
-    return Survey(root, losses.output_nr, slots, readers, leaves)
+    return Survey(root, losses.output_nr, slots, readers, leaves, [])
 
 
 @dataclass
@@ -68,7 +71,7 @@ class Proof:
         reads: of each parameter, by name; complete where the parameter is not in ``lost``.
         lost: the names of parameters for which ownership was lost on the way, and why.
         vouched: nodes whose rows the user vouched for, by name.
-        batch_norm: True where batch statistics mixed environments.
+        batch_norm: True where a BatchNorm used statistics of rows of several environments.
     """
 
     reads: dict[str, list[Read]] = field(default_factory=dict[str, list[Read]])
@@ -100,8 +103,11 @@ class Walk:
         readers = dict(graph.readers)
         owns[graph.root] = {graph.number: Rows(0)}
         ready = [graph.root]
+        order = graph.order
+        order.clear()
         while ready:
             node = ready.pop()
+            order.append(node)
             slots = graph.slots[node]
             arrived = owns.pop(node, None)
             if not slots:
@@ -125,6 +131,8 @@ class Walk:
 
     def _pass_on(self, node: Node, slots: _Slots, arrived: dict[int, Own]) -> None:
         kind = kind_of(node.name())
+        if kind.batch_norm and uses_batch_statistics(node):
+            self._note_batch_norm(node, arrived)
         lost = next((own for own in arrived.values() if isinstance(own, Lost)), None)
         if lost is not None:
             return self._send_all(slots, lost, kind)
@@ -139,6 +147,16 @@ class Walk:
         if self._vouch:
             return self._trust(node, kind, slots, arrived)
         return self._send_all(slots, Lost(f"{kind.name} is not known to keep rows apart"), kind)
+
+    def _note_batch_norm(self, node: Node, arrived: dict[int, Own]) -> None:
+        own, shape = arrived.get(0), self._shape(node, 0)
+        if isinstance(own, Lost):  # (1, b * channels, ...) is how InstanceNorm calls it, which mixes nothing
+            self.found.batch_norm = self.found.batch_norm or shape[0] > 1
+        elif own is not None:
+            try:
+                project(self._batch, own, ((1, 1),), shape, shape)
+            except Conflict:
+                self.found.batch_norm = True
 
     def _pass_to(self, node: Node, kind: Kind, slot: int, child: Node, number: int, own: Rows, width: int) -> None:
         """Pass ownership to one input; where that cannot be, and a parameter is all there is below, note a read."""
@@ -156,7 +174,7 @@ class Walk:
             if chain is not None:
                 self._read(node, slot, own, *chain)
                 return
-            into = Lost(f"examples of different environments meet at {kind.name}", "BatchNorm" in kind.name)
+            into = Lost(f"examples of different environments meet at {kind.name}")
         self._send(child, number, into, kind)
 
     def _read(self, node: Node, slot: int, own: Rows, name: str, chain: tuple[Node, ...]) -> None:
@@ -209,8 +227,6 @@ class Walk:
                 self._send(child, number, own, kind)
 
     def _send(self, child: Node, number: int, own: Own, kind: Kind) -> None:
-        if isinstance(own, Lost) and own.batch_norm:
-            self.found.batch_norm = True
         held = self._owns.get(child)
         if held is None:
             self._owns[child] = {number: own}
