@@ -1,6 +1,6 @@
 """Running sums of one parameter's environment gradients, instead of E stacked ones."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from jaxtyping import Float, Shaped
@@ -97,6 +97,34 @@ class RunningSums:
             part.square = None if self.square is None else self.square[some]
             yield some, part
         self.environments += environments
+
+    def parts(self, environments: int, views: Sequence[Callable[[Tensor], Tensor]]) -> list["RunningSums"] | None:
+        """Return the sums of parts of the parameter, which share this object's memory.
+
+        Args:
+            environments: how many will be added to every part, the same ones; outside all parts their gradient is 0.
+            views: from a tensor of the parameter's shape to a part of it, each.
+
+        Returns:
+            The sums of each part, None where two parts have a component in common; nothing has changed then.
+        """
+        taken = torch.zeros(self.shape, dtype=torch.bool, device=self.device)
+        for view in views:
+            if bool(view(taken).any()):
+                return None
+            view(taken).fill_(True)
+        self._begin(environments)
+        found: list[RunningSums] = []
+        for view in views:
+            tensors = [None if t is None else view(t) for t in (self.gradient, self.sign, self.log_magnitude, self.square)]
+            part = RunningSums(view(taken), self.needs, self.compiled)
+            part.gradient, part.sign, part.log_magnitude, part.square = tensors
+            part.dtype, part.environments = self.dtype, self.environments
+            found.append(part)
+        if self.log_magnitude is not None:
+            self.log_magnitude[~taken] = -torch.inf
+        self.environments += environments
+        return found
 
     def _begin(self, environments: int) -> None:
         """Hold sums, of 0 if there are none yet, in types that have room for so many further environments."""
