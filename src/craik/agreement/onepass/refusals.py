@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.tables import kind_of
@@ -49,3 +49,20 @@ def check_graph(graph: Survey) -> None:
             "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass of "
             "its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."
         )
+
+
+def check_model(model: nn.Module) -> None:
+    """Refuse a model that has nothing to train, or whose graph cannot be read."""
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError(
+            "`model` should have at least one parameter that requires a gradient. Found none. "
+            "Unfreeze what is to be trained, for example with model.requires_grad_()."
+        )
+    for name, module in model.named_modules():
+        # What torch.compile(model) and model.compile() leave behind: both fuse the graph into a single node.
+        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
+            where = f"Found the submodule {name!r} compiled." if name else "Found it compiled."
+            raise ValueError(
+                f"`model` should not be compiled by torch.compile, which makes one operation of all that reads parameters. {where} "
+                "Pass the model as it was before; functions that hold no parameters, such as the loss, may be compiled."
+            )
