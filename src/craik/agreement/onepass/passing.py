@@ -10,6 +10,7 @@ from torch.autograd.graph import GradientEdge, Node
 from torch.utils.hooks import RemovableHandle
 
 from craik.agreement.onepass import reads as formulas
+from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
 from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.sums import RunningSums
@@ -113,7 +114,7 @@ class LayerPass:
         """Take what the reads of one node add; a parameter whose reads are all taken is added up."""
         reads = self._at[node]
         if any(delta is not None for delta in deltas):
-            delta: Any = deltas[0] if len(deltas) == 1 else deltas
+            delta: Any = deltas if kind_of(node.name()).joining else deltas[0]
             for some in _of_one_kind(reads):
                 for read, use in zip(some, formulas.take(some, delta, self._groups), strict=True):
                     self._taken[read.name].append(use)
@@ -137,7 +138,8 @@ class LayerPass:
 
 
 def _outputs(node: Node) -> int:
-    return len(node._input_metadata)  # pyright: ignore
+    """Return how many outputs of a node have a gradient of use: those of normalisations beyond the first have none."""
+    return len(node._input_metadata) if kind_of(node.name()).joining else 1  # pyright: ignore
 
 
 def _of_one_kind(reads: list[Read]) -> Iterable[list[Read]]:
