@@ -12,6 +12,7 @@ from torch.utils.hooks import RemovableHandle
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
+from craik.agreement.onepass.recomputed import Recomputed, checkpoint_of, recompute
 from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
@@ -45,6 +46,8 @@ class LayerPass:
         self._missing = {name: len(found) for name, found in reads.items()}
         self._taken: Taken = {name: [] for name in reads}
         self._at: dict[Node, list[Read]] = {}
+        self._done: set[Node] = set()
+        self._recomputed: dict[Node, Recomputed] = {}
         for found in reads.values():
             for read in found:
                 self._at.setdefault(read.node, []).append(read)
@@ -113,15 +116,28 @@ class LayerPass:
     def _receive(self, node: Node, deltas: tuple[Tensor | None, ...]) -> None:
         """Take what the reads of one node add; a parameter whose reads are all taken is added up."""
         reads = self._at[node]
+        self._done.add(node)
         if any(delta is not None for delta in deltas):
             delta: Any = deltas if kind_of(node.name()).joining else deltas[0]
+            node_seen = self._seen(node)
             for some in _of_one_kind(reads):
+                some = some if node_seen is node else [read._replace(node=cast("Node", node_seen)) for read in some]
                 for read, use in zip(some, formulas.take(some, delta, self._groups), strict=True):
                     self._taken[read.name].append(use)
         for read in reads:
             self._missing[read.name] -= 1
             if not self._missing[read.name]:
                 self._add(read.name)
+
+    def _seen(self, node: Node) -> Node | Recomputed:
+        """Return a node whose saved tensors may be read: itself, unless it lies in a checkpoint."""
+        if node in self._recomputed:
+            return self._recomputed.pop(node)
+        hook = checkpoint_of(node)
+        if hook is None:
+            return node
+        self._recomputed = recompute([other for other in self._at if (other is node or other not in self._done) and checkpoint_of(other) is hook])
+        return self._recomputed.pop(node)
 
     def _add(self, name: str) -> None:
         uses = self._taken.pop(name)

@@ -42,7 +42,7 @@ class Batch:
     """The partition of a batch, as the walk needs it.
 
     Args:
-        index: (B,) the position of each example's environment.
+        index: (B,) the position of each example's environment, at least two.
         precise: label nothing that no loss reaches: slower, and finds out more.
     """
 
@@ -135,6 +135,8 @@ def project(batch: Batch, own: Rows | Array, pairs: Sequence[tuple[int, int]], o
         for o, i in pairs:
             if o == own.dim and out[o] == into[i]:
                 return own if i == o else Rows(i, own.outer, own.inner)
+        if all(o != own.dim for o, _ in pairs):
+            raise Conflict  # all examples meet, and there are several environments
         own = batch.array(own, len(out))
     kept = [(o, i) for o, i in pairs if own.shape[o] > 1 and out[o] == into[i]]
     stay = {o for o, _ in kept}
