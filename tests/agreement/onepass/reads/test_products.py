@@ -2,26 +2,13 @@
 
 import pytest
 import torch
-from reads_oracles import IDS, assert_exact, draw
 from torch import nn
 
 from craik.agreement.onepass.reads import products
 from craik.agreement.onepass.rows import Rows
+from reads_oracles import IDS, assert_exact, draw, leaf, losses_of, parameter
 
 DTYPES = [torch.float64, torch.float32]
-
-
-def losses_of(output):
-    readout = draw(output[0].numel(), seed=9, dtype=output.dtype)
-    return (output.flatten(1) @ readout - 1) ** 2
-
-
-def parameter(*shape, seed=1, dtype=torch.float64):
-    return nn.Parameter(draw(*shape, seed=seed, dtype=dtype))
-
-
-def leaf(*shape, seed=2, dtype=torch.float64):
-    return draw(*shape, seed=seed, dtype=dtype).requires_grad_()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -172,7 +172,13 @@ def reshape(batch: Batch, own: Rows | Array, out: Shape, into: Shape) -> Rows | 
         left = 1
         for dim, size in enumerate(into):
             right = math.prod(into[dim + 1 :])
-            if left and right and before % left == 0 and after % right == 0 and size == before // left * batch.size * (after // right):
+            if (
+                left
+                and right
+                and before % left == 0
+                and after % right == 0
+                and size == before // left * batch.size * (after // right)
+            ):
                 return Rows(dim, before // left, after // right)
             left *= size
         own = batch.array(own, len(out))

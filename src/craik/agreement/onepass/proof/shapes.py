@@ -178,7 +178,9 @@ def split(batch: Batch, node: Node, owns: dict[int, Own], into: Shape) -> Own:
     """Join the gradients of a split's parts; a part that nothing read has none. Parts are as large as the split says."""
     dim = dimension(node, len(into))
     size = getattr(node, "_saved_split_size", None)
-    sizes = [size] * (into[dim] // size) + ([into[dim] % size] if into[dim] % size else []) if size else saved(node, "split_sizes")
+    sizes = (
+        [size] * (into[dim] // size) + ([into[dim] % size] if into[dim] % size else []) if size else saved(node, "split_sizes")
+    )
     return _join(batch, owns, [signed(s) for s in sizes], dim, into)
 
 

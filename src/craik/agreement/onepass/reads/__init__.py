@@ -5,7 +5,7 @@ is there, and returns what that read adds; `add` forms, signs and sums once all 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,7 +19,6 @@ from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Each, Span, Stac
 from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
-
 
 WHOLE_PLACE = Place()
 """The parameter itself, whatever its size."""
@@ -53,7 +52,7 @@ def place_of_no_view(read: Read) -> bool:
     return bool(read.chain) and leaf_below(read.chain) is None
 
 
-def take(reads: Sequence[Read], delta: Any, groups: Environments) -> list[Use]:
+def take(reads: Sequence[Read], delta: Tensor | tuple[Tensor | None, ...], groups: Environments) -> list[Use]:
     """Return what the reads of one node add, in their order. Call it while what the node saved is there.
 
     Args:
@@ -63,8 +62,11 @@ def take(reads: Sequence[Read], delta: Any, groups: Environments) -> list[Use]:
     """
     first = reads[0]
     slots = list(dict.fromkeys(read.slot for read in reads))
+    formula = FORMULAS[first.node.name()]
+    if isinstance(delta, tuple) and not formula.of_all:
+        delta = delta[0]
     with torch.no_grad():
-        terms = FORMULAS[first.node.name()].take(first.node, slots, delta, Layout(first.rows, groups))
+        terms = formula.take(first.node, slots, delta, Layout(first.rows, groups))
     found = dict(zip(slots, terms, strict=True))
     return [_use(found[read.slot], read) for read in reads]
 

@@ -64,7 +64,7 @@ class Convolved(Term):
         if not self.equal:
             self.longest = 1
 
-    def gradients(self, span: Span) -> Float[Tensor, "c o i *kernel"]:
+    def gradients(self, span: Span) -> Float[Tensor, "c _ _ *kernel"]:
         """Return the span's gradients by one grouped convolution."""
         some = slice(self.starts[span.first], self.starts[span.first + span.count])
         inputs, deltas = (t[some].unflatten(0, (span.count, -1)) for t in (self.inputs, self.deltas))
@@ -98,7 +98,7 @@ def _shape(node: Node) -> Shape:
 
 def _grouped(
     shape: Shape, inputs: Float[Tensor, "c n i *space"], deltas: Float[Tensor, "c n o *out"]
-) -> Float[Tensor, "c o i_g *kernel"]:
+) -> Float[Tensor, "c _ _ *kernel"]:
     """Environments become channel groups: (n, c i, *space) convolved with c times the convolution's groups."""
     count = len(inputs)
     # Only the weight's shape is read when neither input nor bias gradients are asked for.

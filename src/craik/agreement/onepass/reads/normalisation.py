@@ -28,7 +28,7 @@ def layer(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
     rows = [layout.grouped(t, dim) for t in (deltas, inputs, mean, deviation)]
     weight, bias = saved(node, "weight"), saved(node, "bias")
 
-    def form(some: slice) -> Sequence[Tensor]:
+    def form(some: slice) -> tuple[Tensor | None, ...]:
         one, x, mean, deviation = (t[some] for t in rows)
         return torch.ops.aten.native_layer_norm_backward(one, x, shape, mean, deviation, weight, bias, mask)
 
@@ -41,7 +41,7 @@ def group(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
     rows = [layout.grouped(t, 0) for t in (delta.contiguous(), *(saved(node, n) for n in ("input", "result1", "result2")))]
     weight, sizes = saved(node, "weight"), [int(saved(node, name)) for name in ("C", "HxW", "group")]
 
-    def form(some: slice) -> Sequence[Tensor]:
+    def form(some: slice) -> tuple[Tensor | None, ...]:
         one, x, mean, deviation = (t[some] for t in rows)
         x = x.contiguous()
         return torch.ops.aten.native_group_norm_backward(one, x, mean, deviation, weight, len(x), *sizes, mask)
@@ -57,7 +57,7 @@ def batch(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
     constants = [saved(node, name) for name in names]  # of the scale the sums are; by which statistics, the last two say
     flags = bool(saved(node, "training")), float(saved(node, "eps")), mask
 
-    def form(some: slice) -> Sequence[Tensor]:
+    def form(some: slice) -> tuple[Tensor | None, ...]:
         one, x = (t[some] for t in rows)
         return torch.ops.aten.native_batch_norm_backward(one, x, *constants, *flags)
 
@@ -75,10 +75,15 @@ def why_no_layer(read: Read) -> str | None:
     return None if read.rows.dim < ahead else "is a scale or shift with components of its own for each example"
 
 
-def _stacked(form: Callable[[slice], Sequence[Tensor]], slots: Sequence[int], layout: Layout) -> list[Term]:
+def _stacked(form: Callable[[slice], tuple[Tensor | None, ...]], slots: Sequence[int], layout: Layout) -> list[Term]:
     """Call a kernel on each environment's rows and stack what it returns for each slot."""
     whole = layout.rows.dim == WHOLE
     pairs = zip(layout.slices(), layout.sizes, strict=True)
     found = [form(slice(None) if whole else some) if size else None for some, size in pairs]
-    some = next(gradients for gradients in found if gradients is not None)
-    return [Stacked(torch.stack([torch.zeros_like(some[slot]) if g is None else g[slot] for g in found])) for slot in slots]
+    return [Stacked(_stack([None if gradients is None else gradients[slot] for gradients in found])) for slot in slots]
+
+
+def _stack(gradients: Sequence[Tensor | None]) -> Tensor:
+    """Stack gradients, 0 where there is none."""
+    zero = next(torch.zeros_like(gradient) for gradient in gradients if gradient is not None)
+    return torch.stack([zero if gradient is None else gradient for gradient in gradients])

@@ -36,16 +36,16 @@ class Incoming(NamedTuple):
     cell: Tensor | None
 
 
-def take(node: Node, slots: Sequence[int], delta: Incoming, layout: Layout) -> list[Term]:
+def take(node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], layout: Layout) -> list[Term]:
     """Return the terms of a fused LSTM layer's weights and biases."""
     backwards = bool(saved(node, "reverse"))
     turned = (lambda t: t.flip(0)) if backwards else (lambda t: t)
     inputs, states = turned(saved(node, "input")), turned(saved(node, "result0"))
     first = saved(node, "hx_").reshape(1, *states.shape[1:])
     before = torch.cat([first, states[:-1]])
-    arriving = [None if t is None else t for t in delta]
-    arriving[0] = None if arriving[0] is None else turned(arriving[0])
-    gates = _deltas(node, inputs, before, Incoming(*arriving))
+    of_states, of_hidden, of_cell = delta
+    arriving = Incoming(None if of_states is None else turned(of_states), of_hidden, of_cell)
+    gates = _deltas(node, inputs, before, arriving)
     terms: list[Term] = []
     for slot in slots:
         if slot == INPUT_WEIGHT:

@@ -6,7 +6,6 @@ repeated. Its examples lie along one of these.
 
 from collections.abc import Callable, Sequence
 
-import torch
 from torch import Size, Tensor
 from torch.autograd.graph import Node
 
@@ -20,30 +19,30 @@ Factor = Callable[[Node, int], Tensor | float]
 
 
 def add(node: Node, slot: int) -> float:
-    """x + alpha y: shifts, biases that are added, positions."""
+    """X + alpha y: shifts, biases that are added, positions."""
     return 1.0 if slot == 0 else float(saved(node, "alpha"))
 
 
 def subtract(node: Node, slot: int) -> float:
-    """x - alpha y."""
+    """X - alpha y."""
     return 1.0 if slot == 0 else -float(saved(node, "alpha"))
 
 
 def multiply(node: Node, slot: int) -> Tensor | float:
-    """x y: the scales of RMSNorm, of a layer's residual, of adapters."""
+    """X y: the scales of RMSNorm, of a layer's residual, of adapters."""
     return saved(node, "other" if slot == 0 else "self")
 
 
 def divide(node: Node, slot: int) -> Tensor | float:
-    """x / y."""
+    """X / y."""
     other = saved(node, "other")
     return other.reciprocal() if slot == 0 else -saved(node, "self") / other.square()
 
 
 def choose(node: Node, slot: int) -> Tensor:
-    """x where a condition holds, else y: learned mask tokens."""
+    """X where a condition holds, else y: learned mask tokens."""
     condition: Tensor = saved(node, "condition")
-    return condition if slot == 1 else ~condition  # slot 0 is the condition
+    return condition if slot == 0 else ~condition  # the condition itself has no slot
 
 
 def leak(node: Node, slot: int) -> Tensor:
@@ -54,7 +53,7 @@ def leak(node: Node, slot: int) -> Tensor:
 
 
 def scaled_bias(node: Node, slot: int) -> float:
-    """beta bias + alpha product: the bias of a product of matrices."""
+    """Beta bias + alpha product: the bias of a product of matrices."""
     del slot
     return float(saved(node, "beta"))
 

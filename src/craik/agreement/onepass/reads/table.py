@@ -17,20 +17,22 @@ class Formula(NamedTuple):
 
     Attributes:
         take: from a node, the slots through which it reads parameters, its incoming gradient and whose rows these are, to a
-            term for each slot. For a node with several outputs the gradient is a tuple, None where there is none.
+            term for each slot.
         why_not: from a read to the reason why it has no formula after all, or None.
+        of_all: whether ``take`` is given the gradients of all outputs, None where there is none, not the first one's alone.
     """
 
     take: Callable[[Node, Sequence[int], Any, Layout], list[Term]]
     why_not: Callable[[Read], str | None]
+    of_all: bool = False
 
 
 def _broadcast(factor: scaling.Factor | None) -> Formula:
     return Formula(scaling.taking(factor), scaling.why_not)
 
 
-def _product(*parts: Any) -> Formula:
-    product = Product(*parts)
+def _product(left: tuple[int, str], right: tuple[int, str], bias: int | None = None) -> Formula:
+    product = Product(left, right, bias)
     return Formula(product.take, product.why_not)
 
 
@@ -61,6 +63,6 @@ FORMULAS: dict[str, Formula] = {
     "NativeGroupNormBackward0": Formula(normalisation.group, normalisation.why_not),
     "NativeBatchNormBackward0": _BATCH_NORM,
     "ConvolutionBackward0": _CONVOLUTION,
-    "MkldnnRnnLayerBackward0": Formula(recurrent.take, recurrent.why_not),
+    "MkldnnRnnLayerBackward0": Formula(recurrent.take, recurrent.why_not, of_all=True),
 }
 """By the name of the node in autograd's graph."""
