@@ -94,9 +94,9 @@ def test_masks_equal_those_of_torch_bit_for_bit(rule, name, ids):
     records = []
     for one, kernel in ((model, "compiled"), (twin, "torch")):
         with Agreement(one, rule, kernel=kernel) as agreement:
-            for _ in range(2):  # the second adds to the first's bytes, which must not overflow
-                agreement.accumulate(squared(one(x), y), ids)
-            records.append(agreement.backward(squared(one(x), y), ids))
+            for k in range(2):  # the second adds to the first's bytes, which must not overflow
+                agreement.accumulate(squared(one(x), y), ids + 10 * k)
+            records.append(agreement.backward(squared(one(x), y), ids + 20))
     assert records[0].survivors == records[1].survivors
     assert records[0].paths == records[1].paths
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
