@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.kernels.compiled import BuildError, Compiled, load
+from craik.agreement.kernels.compiled import Compiled, load
+from craik.agreement.kernels.library import BuildError
 from craik.agreement.onepass.capture import check_model
 from craik.agreement.onepass.collected import Collected, Record
 from craik.agreement.onepass.combining import combine_sums
