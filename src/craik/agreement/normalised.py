@@ -29,12 +29,12 @@ def norms(gradients: Mapping[str, Float[Tensor, "e *p"]], by: By) -> dict[str, F
     check_one_of("by", by, ("tensor", "model"))
     # Over its largest component, so that no square leaves the range of its type.
     rows = {name: gradient.detach().unsqueeze(-1).flatten(1).double() for name, gradient in gradients.items()}
-    largest = {name: _or_one(row.abs().amax(1) if row.shape[1] else row.new_zeros(len(row))) for name, row in rows.items()}
+    largest = {name: row.abs().amax(1) if row.shape[1] else row.new_zeros(len(row)) for name, row in rows.items()}
     if by == "model":
-        shared = torch.stack(list(largest.values())).amax(0)
+        shared = _or_one(torch.stack(list(largest.values())).amax(0))
         total = torch.stack([(row / shared[:, None]).square().sum(1) for row in rows.values()]).sum(0).sqrt()
         return dict.fromkeys(rows, _or_one(total * shared))
-    return {name: _or_one((row / largest[name][:, None]).norm(dim=1) * largest[name]) for name, row in rows.items()}
+    return {name: _or_one((row / _or_one(largest[name])[:, None]).norm(dim=1) * largest[name]) for name, row in rows.items()}
 
 
 def normalised(
