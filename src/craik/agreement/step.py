@@ -1,23 +1,25 @@
 """`Agreement`: one backward pass whose gradient is what the environments agree on."""
 
 import warnings
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.kernels.compiled import BuildError, Compiled, load
-from craik.agreement.onepass.collected import Collected, Record
+from craik.agreement.kernels.compiled import Compiled, load
+from craik.agreement.kernels.library import BuildError
+from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
 from craik.agreement.onepass.combining import combine_sums
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Rule, Statistics
+from craik.agreement.rules import Rule, Statistics, check_rule
 from craik.arguments import check_one_of
-from craik.environments import EnvironmentIds
+from craik.environments import EnvironmentIds, Ids, named
 
 
 class Agreement:
@@ -52,10 +54,11 @@ class Agreement:
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
+        keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`.
 
     Raises:
-        TypeError: no rule, or a rule's class.
-        ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
+        TypeError: no module, no rule, or a rule's class.
+        ValueError: names that are no trainable parameter's, a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
             kernel or of rows.
 
     Example:
@@ -79,10 +82,10 @@ class Agreement:
         refuse_nonfinite: bool = True,
         kernel: str = "torch",
         rows: str | None = None,
+        keep: Sequence[str] = (),
     ) -> None:
         check_model(model)
-        if isinstance(rule, type) or not callable(rule) or not hasattr(rule, "needs"):
-            raise TypeError(f"`rule` should be a rule such as AndMask(). Found {rule!r}. Pass an instance of one.")
+        check_rule(rule)
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
         check_one_of("rows", rows, (None, "independent"))
@@ -90,7 +93,8 @@ class Agreement:
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
-        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None)
+        self._keep = _checked_names(model, keep)
+        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep)
         self._accumulated: Collected | None = None
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
@@ -99,31 +103,37 @@ class Agreement:
         Environments accumulated before (`accumulate`) are combined with these; if combining fails they are discarded.
 
         Args:
-            losses: (B,) one unreduced loss for each example, made by the model's latest forward pass.
-            environments: B integers, the environment of each example; any integers, environments of any sizes.
+            losses: (B,) one unreduced loss for each example.
+            environments: B ids, the environment of each example: integers, strings or whatever can be a key of a dict.
 
         Returns:
             Each environment's loss, and the share of every parameter's components that survived.
 
         Raises:
-            TypeError: environment ids that are not integers.
+            TypeError: losses or ids of another type.
             ValueError: losses that are reduced, not differentiable, NaN or infinite (the message says in which environment),
-                ids that do not fit, examples that are coupled without ``statistics``. No gradient is touched then.
+                ids that do not fit, BatchNorm in train mode without ``statistics``, a reentrant checkpoint. No gradient is
+                touched then.
             FloatingPointError: the environments' gradients add up to NaN or infinity. No gradient is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.
         """
+        check_rule(self.rule)
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
+        kept: dict[str, Statistics] = {}
 
         def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
+            if name in self._keep:
+                kept[name] = sums.statistics().clone()
             gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
-            shares[name] = survivors / gradients[name].numel()
+            shares[name] = survivors
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
             found = self._onepass.form(losses, environments, self.rule.needs, finish)
             _warn_if_single(found.ids, len(losses))
         else:
+            self._accumulated.check(self.rule)
             self.accumulate(losses, environments)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
             found, self._accumulated = self._accumulated, None
@@ -134,14 +144,14 @@ class Agreement:
             deliver(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
-        survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
-        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths, found.proved)
+        survivors = _shares(gradients, shares)
+        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None)
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
 
-        Every environment must be complete within one call, since its sign is taken there: ids need to be distinct within
-        a call only, and an id that comes back counts as another environment. Holds running sums of the parameters' size.
+        Every environment must be complete within one call, since its sign is taken there, or within calls in a row that hold
+        it alone; an id that comes back otherwise is refused. Holds running sums of the parameters' size.
 
         Args:
             losses: as for `backward`.
@@ -150,6 +160,9 @@ class Agreement:
         Raises:
             TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
         """
+        check_rule(self.rule)
+        if self._accumulated is not None:
+            self._accumulated.check(self.rule)
         sums: dict[str, RunningSums] = {}
         found = self._onepass.form(losses, environments, self.rule.needs, sums.__setitem__)
         found.sums = sums
@@ -158,13 +171,13 @@ class Agreement:
         else:
             self._accumulated.join(found)
 
-    def collect(self) -> dict[str, Statistics]:
+    def collect(self) -> OfEnvironments:
         """Return what was accumulated, by parameter name, and forget it: to combine it elsewhere, as across ranks.
 
         What reaches tensors outside the model is dropped.
         """
         found, self._accumulated = self._accumulated, None
-        return {} if found is None else {name: sums.statistics() for name, sums in found.sums.items()}
+        return OfEnvironments() if found is None else found.statistics()
 
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
@@ -206,10 +219,30 @@ def _compiled_or_warn() -> Compiled | None:
         return None
 
 
-def _warn_if_single(ids: Tensor, examples: int) -> None:
+def _checked_names(model: nn.Module, keep: Sequence[str]) -> frozenset[str]:
+    """Refuse names of parameters that the model does not have, or does not train."""
+    known = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    unknown = [name for name in ([keep] if isinstance(keep, str) else keep) if name not in known]
+    if isinstance(keep, str) or unknown:
+        raise ValueError(
+            f"`keep` should be a list of trainable parameters' names, such as {min(known)!r}. Found {keep!r}. See named_parameters()."
+        )
+    return frozenset(keep)
+
+
+def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the share of components that survive; all of a parameter without any."""
+    if not survivors:
+        return {}
+    counts = torch.stack(list(survivors.values())).tolist()
+    sizes = (gradients[name].numel() for name in survivors)
+    return {name: count / size if size else 1.0 for name, count, size in zip(survivors, counts, sizes, strict=True)}
+
+
+def _warn_if_single(ids: Ids, examples: int) -> None:
     if len(ids) == 1:
         warnings.warn(
-            f"All {examples} losses belong to environment {int(ids[0])}. With a single environment there is nothing to agree "
+            f"All {examples} losses belong to environment {named(ids, 0)}. With a single environment there is nothing to agree "
             "on: give each site, camera or simulator an id of its own.",
             stacklevel=3,
         )

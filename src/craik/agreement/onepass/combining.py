@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import AndMask, Consuming, Rule, count_survivors, required_count
+from craik.agreement.rules import AndMask, Consuming, Rule, check_needs, count_survivors, required_count
 from craik.environments import check_finite_sums
 
 
@@ -21,8 +21,10 @@ def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: boo
         The gradient, and how many components survive.
 
     Raises:
+        ValueError: the sums lack what the rule reads, as they were taken for another.
         FloatingPointError: the sums are NaN or infinite.
     """
+    check_needs(rule, sums.needs)
     statistics = sums.statistics()
     if refuse_nonfinite:
         survivors = _in_one_pass(rule, sums)

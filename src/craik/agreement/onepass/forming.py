@@ -1,6 +1,5 @@
 """From losses to every parameter's running sums: in one backward pass where that is proved to be right, else by the definition."""
 
-import functools
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,14 +8,15 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.kernels.compiled import Compiled
+from craik.agreement.inputs import READS
+from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.collected import Collected, Path
 from craik.agreement.onepass.passing import LayerPass, silent
 from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
 from craik.agreement.onepass.refusals import check_batch_norm, check_graph, check_reached
 from craik.agreement.onepass.rows import Read
-from craik.agreement.onepass.streaming import stream_environment_gradients
+from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import (
     EnvironmentIds,
@@ -73,13 +73,29 @@ class OnePass:
         statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
         compiled: kernels to use for what they take, or None for torch's operators.
         vouched: take for granted that operations that are not known keep rows apart and first.
+        keep: names of parameters for which `craik.agreement.by_input` is to have what it reads.
     """
 
     def __init__(
-        self, model: nn.Module, statistics: str | None = None, compiled: Compiled | None = None, *, vouched: bool = False
+        self,
+        model: nn.Module,
+        statistics: str | None = None,
+        compiled: Compiled | None = None,
+        *,
+        vouched: bool = False,
+        keep: frozenset[str] = frozenset(),
     ) -> None:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
+        self._keep = keep
         self._warned = False
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a copy is made of: kernels are loaded again where it is used."""
+        return self.__dict__ | {"_compiled": self._compiled is not None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._compiled = load() if state["_compiled"] else None
 
     def form(self, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str], complete: Complete) -> Collected:
         """Form every reached parameter's running sums and hand them over one by one.
@@ -96,13 +112,13 @@ class OnePass:
         with _graph_used_up(), torch.no_grad():
             asked = self._ask(losses, environments)
             groups = asked.groups
-            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters)
+            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters, groups.sizes)
             check_finite_losses(found.losses, groups)
             with silent(asked.graph.leaves.values()):
-                if not needs or groups.count == 1:
+                if groups.count == 1 or not (needs or self._keep):
                     if needs:
                         check_batch_norm(asked.graph, self._statistics, groups.count)
-                    found.paths, gradients = _plain(asked, self._blank(needs), complete)
+                    found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
                 else:
                     plan = self.plan(asked)
                     found.proved = plan.proved
@@ -153,7 +169,7 @@ class OnePass:
         self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take what is proved in one pass and the rest environment by environment."""
-        blank = self._blank(needs)
+        blank = self._blank(needs, asked)
         rest = {name: asked.parameters[name] for name in plan.reasons}
         sums = {name: blank(asked.parameters[name]) for name in plan.reads}
 
@@ -170,8 +186,14 @@ class OnePass:
             complete(name, streamed.pop(name))
         return paths, gradients
 
-    def _blank(self, needs: frozenset[str]) -> Callable[[Tensor], RunningSums]:
-        return functools.partial(RunningSums, needs=needs, compiled=self._compiled)
+    def _blank(self, needs: frozenset[str], asked: Asked) -> Callable[[Tensor], RunningSums]:
+        """Return what makes empty sums for a parameter."""
+        kept = {id(asked.parameters[name]) for name in self._keep if name in asked.parameters}
+
+        def blank(parameter: Tensor) -> RunningSums:
+            return RunningSums(parameter, needs | READS if id(parameter) in kept else needs, self._compiled)
+
+        return blank
 
     def _warn(self, plan: Plan, environments: int) -> None:
         """Say once what costs a backward pass an environment, and why; pooled statistics have asked for it."""
@@ -238,7 +260,7 @@ def _plain(
         if gradient is not None:
             sums = blank(parameters[name])
             # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
-            own = gradient.clone(memory_format=torch.contiguous_format)
+            own = dense(gradient).clone(memory_format=torch.contiguous_format)
             if asked.groups.count == 1:
                 sums.add(own[None])
             else:

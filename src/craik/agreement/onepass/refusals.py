@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from torch import Tensor, nn
+from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
+from craik.environments import check_trainable
 
 
 def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:
@@ -28,7 +30,7 @@ def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -
         )
 
 
-def _mixes(node: object) -> bool:
+def _mixes(node: Node) -> bool:
     # InstanceNorm calls the same operation with (1, b * channels, ...), and mixes no examples.
     return uses_batch_statistics(node) and node._input_metadata[0].shape[0] > 1  # pyright: ignore
 
@@ -53,11 +55,7 @@ def check_graph(graph: Survey) -> None:
 
 def check_model(model: nn.Module) -> None:
     """Refuse a model that has nothing to train, or whose graph cannot be read."""
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        raise ValueError(
-            "`model` should have at least one parameter that requires a gradient. Found none. "
-            "Unfreeze what is to be trained, for example with model.requires_grad_()."
-        )
+    check_trainable(model)
     for name, module in model.named_modules():
         # What torch.compile(model) and model.compile() leave behind: both fuse the graph into a single node.
         if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:

@@ -29,6 +29,11 @@ def environment_gradients(
         yield list(torch.autograd.grad(losses, parameters, own, retain_graph=True, allow_unused=True))
 
 
+def dense(gradient: Tensor) -> Tensor:
+    """Return a gradient with every component: of a row that an embedding's sparse one leaves out it is 0."""
+    return gradient if gradient.layout == torch.strided else gradient.to_dense()
+
+
 def stream_environment_gradients(
     losses: Float[Tensor, " b"],
     environments: Environments,
@@ -56,5 +61,5 @@ def stream_environment_gradients(
             else:
                 reached.add(name)
                 # add() overwrites its argument, and autograd may hand out one tensor for two parameters: hence the copy.
-                sums[name].add(gradient.clone()[None])
+                sums[name].add(dense(gradient).to(sums[name].dtype, copy=True)[None])
     return {name: sums[name] for name in parameters if name in reached}

@@ -9,9 +9,12 @@ from craik.agreement.rules.base import Consuming as Consuming
 from craik.agreement.rules.base import Rule as Rule
 from craik.agreement.rules.base import Statistics as Statistics
 from craik.agreement.rules.base import agreement_mask as agreement_mask
+from craik.agreement.rules.base import check_needs as check_needs
+from craik.agreement.rules.base import check_rule as check_rule
 from craik.agreement.rules.base import count_survivors as count_survivors
 from craik.agreement.rules.base import required_count as required_count
 from craik.agreement.rules.base import rescaled as rescaled
+from craik.agreement.rules.base import survival as survival
 from craik.agreement.rules.geometric_mean import GeometricMean as GeometricMean
 from craik.agreement.rules.mean import Mean as Mean
 from craik.agreement.rules.median_sign import MedianSign as MedianSign

@@ -106,8 +106,8 @@ def check_needs(rule: Rule, held: Collection[str]) -> None:
     if lacking:
         raise ValueError(
             f"A rule should combine environments that were collected for what it reads. Found {rule!r}, which reads sums of "
-            f"{' and '.join(lacking)}, and environments collected without. Set the rule before the first of a step's environments "
-            "is accumulated, or discard() them and begin again."
+            f"{' and '.join(lacking)}, and environments collected without. Set the rule before the first of a step's "
+            "environments is accumulated, or discard() them and begin again."
         )
 
 
@@ -248,8 +248,8 @@ def needed(value: Tensor | None, name: str) -> Tensor:
     """
     if value is None:
         raise ValueError(
-            f"The rule reads statistics.{name}. Found None: they were collected for another rule, or this one's `needs` does not "
-            f"list {name!r}. Collect them for this rule."
+            f"The rule reads statistics.{name}. Found None: they were collected for another rule, or this one's `needs` does "
+            f"not list {name!r}. Collect them for this rule."
         )
     return value
 
