@@ -302,7 +302,7 @@ class Case:
 
         def network(h: Tensor) -> Tensor:
             for name in self.kinds:
-                h = (APART | MOVES)[name](scene, h, self.model[name])
+                h = (APART | MOVES)[name](scene, h, self.model[name]).to(self.dtype)  # autocast returns other types
             return self.model["head"](h)
 
         with torch.random.fork_rng(), torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.kernels.library import BuildError
 from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
-from craik.agreement.onepass.combining import combine_sums
+from craik.agreement.onepass.combining import combine_small, combine_sums, waits
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
@@ -120,13 +120,16 @@ class Agreement:
         check_rule(self.rule)
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
+        waiting: dict[str, RunningSums] = {}
         kept: dict[str, Statistics] = {}
 
         def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
             if name in self._keep:
                 kept[name] = sums.statistics().clone()
-            gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
-            shares[name] = survivors
+            if waits(self.rule, sums):
+                waiting[name] = sums
+            else:
+                gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
@@ -139,6 +142,8 @@ class Agreement:
             found, self._accumulated = self._accumulated, None
             for name, sums in found.sums.items():
                 finish(name, sums)
+        for name, gradient, survivors in combine_small(self.rule, waiting, self.refuse_nonfinite):
+            gradients[name], shares[name] = gradient, survivors
         # Only now, when nothing can fail any more, is a gradient touched.
         for name in found.paths:
             deliver(found.parameters[name], gradients[name])
