@@ -58,8 +58,8 @@ class Agreement:
 
     Raises:
         TypeError: no module, no rule, or a rule's class.
-        ValueError: names that are no trainable parameter's, a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
-            kernel or of rows.
+        ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
+            kernel or of rows, names that are no trainable parameter's.
 
     Example:
         >>> import torch
@@ -230,7 +230,8 @@ def _checked_names(model: nn.Module, keep: Sequence[str]) -> frozenset[str]:
     unknown = [name for name in ([keep] if isinstance(keep, str) else keep) if name not in known]
     if isinstance(keep, str) or unknown:
         raise ValueError(
-            f"`keep` should be a list of trainable parameters' names, such as {min(known)!r}. Found {keep!r}. See named_parameters()."
+            f"`keep` should be a list of trainable parameters' names, such as {min(known)!r}. Found {keep!r}. "
+            "model.named_parameters() has them."
         )
     return frozenset(keep)
 

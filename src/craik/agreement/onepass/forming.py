@@ -1,4 +1,4 @@
-"""From losses to every parameter's running sums: in one backward pass where that is proved to be right, else by the definition."""
+"""From losses to every parameter's running sums: in one backward pass where that is proved right, else by the definition."""
 
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -202,9 +202,9 @@ class OnePass:
         self._warned = True
         total = len(plan.reasons) + len(plan.reads)
         warnings.warn(
-            f"{len(plan.reasons)} of {total} parameters take one backward pass for each environment, here {environments}, which "
-            f"is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; statistics='pooled' says that "
-            "environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
+            f"{len(plan.reasons)} of {total} parameters take one backward pass for each environment, here {environments}, "
+            f"which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; statistics='pooled' says "
+            "that environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
             stacklevel=5,
         )
 

@@ -98,7 +98,7 @@ def cat(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape
 
 
 def _start_of_part(node: Node, slot: int, dim: int, whole: int) -> int | None:
-    """Return where a part begins; None where neither all parts before it nor all after it need a gradient and so have a size."""
+    """Return where a part begins; None where parts before it and after it need no gradient, and so have no size here."""
     parts = [None if child is None else child._input_metadata[k].shape[dim] for child, k in node.next_functions]  # pyright: ignore
     before, rest = parts[:slot], parts[slot:]
     if None not in before:
