@@ -3,8 +3,8 @@
     python tests/soak/soak.py [cases] [first]
 
 A component may differ only where an environment's gradient is rounding noise: below 1e-6 of its parameter's largest in float32,
-1e-12 in float64, and 5e-2 under bfloat16's autocast. These are counted apart, and so are parameters whose gradients are all that small
-beside the network's largest: in theory they are 0.
+1e-12 in float64, and 5e-2 under bfloat16's autocast. These are counted apart, and so are parameters whose gradients are
+all that small beside the network's largest: in theory they are 0.
 """
 
 import sys

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -89,11 +89,11 @@ class OnePass:
         self._keep = keep
         self._warned = False
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         """Return what a copy is made of: kernels are loaded again where it is used."""
         return self.__dict__ | {"_compiled": self._compiled is not None}
 
-    def __setstate__(self, state: dict[str, object]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._compiled = load() if state["_compiled"] else None
 

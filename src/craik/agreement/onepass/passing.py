@@ -1,6 +1,6 @@
 """The one backward pass: every read's incoming gradient is used up where it arrives, and no weight gradient is formed."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -169,7 +169,7 @@ def _of_one_kind(reads: list[Read]) -> Iterable[list[Read]]:
 
 
 @contextmanager
-def silent(leaves: Iterable[Tensor]) -> Iterator[None]:
+def silent(leaves: Iterable[Tensor]) -> Generator[None]:
     """Keep the users' hooks on leaves from running in the passes within: they run once, when the gradient is delivered."""
     hooks = [found for leaf in leaves if (found := leaf._backward_hooks)]
     if not hooks:

@@ -19,8 +19,8 @@ def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -
         raise ValueError(
             "BatchNorm in train mode normalises with the statistics of the whole batch, which couples the environments. "
             "Found it in the graph of `losses`. Pass statistics='pooled' to differentiate through them (exact, one "
-            "backward pass for each environment) or 'per-environment' (one accumulate call for each), put the layer in eval mode, or use "
-            "GroupNorm."
+            "backward pass for each environment) or 'per-environment' (one accumulate call for each), put the layer in eval "
+            "mode, or use GroupNorm."
         )
     if statistics == "per-environment" and environments > 1:
         raise ValueError(

@@ -58,15 +58,33 @@ REDUCTIONS = names(
 """The saved dimensions are reduced; all others are treated index by index."""
 
 KEEP_BUT_LAST = {
-    "AdaptiveAvgPool2D": 2, "AdaptiveAvgPool3D": 3, "AdaptiveMaxPool2D": 2, "AdaptiveMaxPool3D": 3, "AvgPool2D": 2, "AvgPool3D": 3,
-    "MaxPool2DWithIndices": 2, "MaxPool3DWithIndices": 3, "MkldnnMaxPool2D": 2, "MkldnnAdaptiveAvgPool2D": 2, "MaxUnpool2D": 2,
-    "FractionalMaxPool2D": 2, "FractionalMaxPool3D": 3, "ReflectionPad1D": 1, "ReflectionPad2D": 2, "ReflectionPad3D": 3,
-    "ReplicationPad1D": 1, "ReplicationPad2D": 2, "ReplicationPad3D": 3, "UpsampleLinear1D": 1, "UpsampleNearest1D": 1,
-    "UpsampleNearestExact1D": 1, "UpsampleBilinear2D": 2, "UpsampleBicubic2D": 2, "UpsampleNearest2D": 2, "UpsampleBilinear2DAa": 2,
-    "UpsampleBicubic2DAa": 2, "UpsampleNearestExact2D": 2, "UpsampleTrilinear3D": 3, "UpsampleNearest3D": 3,
-    "UpsampleNearestExact3D": 3, "PixelShuffle": 3, "PixelUnshuffle": 3, "LinalgCholeskyEx": 2, "LinalgInvEx": 2,
-    "LinalgMatrixExp": 2,
-}  # fmt: skip
+    **dict.fromkeys(
+        names(
+            """ReflectionPad1D ReplicationPad1D UpsampleLinear1D UpsampleNearest1D UpsampleNearestExact1D"""
+        ),
+        1,
+    ),
+    **dict.fromkeys(
+        names(
+            """
+            AdaptiveAvgPool2D AdaptiveMaxPool2D AvgPool2D FractionalMaxPool2D LinalgCholeskyEx LinalgInvEx LinalgMatrixExp
+            MaxPool2DWithIndices MaxUnpool2D MkldnnAdaptiveAvgPool2D MkldnnMaxPool2D ReflectionPad2D ReplicationPad2D
+            UpsampleBicubic2D UpsampleBicubic2DAa UpsampleBilinear2D UpsampleBilinear2DAa UpsampleNearest2D
+            UpsampleNearestExact2D
+            """
+        ),
+        2,
+    ),
+    **dict.fromkeys(
+        names(
+            """
+            AdaptiveAvgPool3D AdaptiveMaxPool3D AvgPool3D FractionalMaxPool3D MaxPool3DWithIndices PixelShuffle PixelUnshuffle
+            ReflectionPad3D ReplicationPad3D UpsampleNearest3D UpsampleNearestExact3D UpsampleTrilinear3D
+            """
+        ),
+        3,
+    ),
+}
 """How many of the last dimensions meet; those before are treated index by index."""
 
 FIRST_ONLY = {
