@@ -10,32 +10,25 @@ from craik.agreement.onepass.proof.owners import Batch, Known, Own, Shape, proje
 from craik.agreement.onepass.proof.saved import dimensions
 
 UNARY = frozenset(
-    """Abs Acos Acosh AddScalar Alias Asin Asinh Atan Atanh Bernoulli Ceil Celu Clone Cos Cosh Deg2Rad Detach Digamma Elu Erf Erfc
-    Erfinv Exp Exp2 Expm1 Floor Frac Gelu Hardshrink Hardsigmoid Hardswish Hardtanh I0 LeakyRelu Lgamma Log Log10 Log1P Log2
-    LogSigmoid Logit Mish NanToNum NativeDropout FusedDropout Neg Rad2Deg Reciprocal Relu Relu6 Round Rrelu RreluWithNoise Rsqrt
-    Sgn Sigmoid Sign Silu Sin Sinc Sinh Softplus Softshrink SpecialEntr SpecialErfcx SpecialNdtri Sqrt Tan Tanh Threshold ToCopy
-    Tril Triu Trunc Real Imag ViewAsRealCopy Conj ConjPhysical LiftFresh Lift""".split()
+    ["Abs", "Acos", "Acosh", "AddScalar", "Alias", "Asin", "Asinh", "Atan", "Atanh", "Bernoulli", "Ceil", "Celu", "Clone", "Cos", "Cosh", "Deg2Rad", "Detach", "Digamma", "Elu", "Erf", "Erfc", "Erfinv", "Exp", "Exp2", "Expm1", "Floor", "Frac", "Gelu", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "I0", "LeakyRelu", "Lgamma", "Log", "Log10", "Log1P", "Log2", "LogSigmoid", "Logit", "Mish", "NanToNum", "NativeDropout", "FusedDropout", "Neg", "Rad2Deg", "Reciprocal", "Relu", "Relu6", "Round", "Rrelu", "RreluWithNoise", "Rsqrt", "Sgn", "Sigmoid", "Sign", "Silu", "Sin", "Sinc", "Sinh", "Softplus", "Softshrink", "SpecialEntr", "SpecialErfcx", "SpecialNdtri", "Sqrt", "Tan", "Tanh", "Threshold", "ToCopy", "Tril", "Triu", "Trunc", "Real", "Imag", "ViewAsRealCopy", "Conj", "ConjPhysical", "LiftFresh", "Lift"]
 )
 """One input of the output's shape, element by element."""
 
 BROADCASTING = frozenset(
-    """Add Addcdiv Addcmul Atan2 Clamp ClampMax ClampMin Copysign Div Expand FloorDivide Fmax Fmin Fmod Hypot Lerp Logaddexp
-    Logaddexp2 MaskedFill Maximum Max2 Minimum Mul Mvlgamma Pow PreluKernel Remainder Rsub SpecialXlog1Py Sub Where Xlogy
-    Fill Zero IndexFill Polar Complex Ldexp""".split()
+    ["Add", "Addcdiv", "Addcmul", "Atan2", "Clamp", "ClampMax", "ClampMin", "Copysign", "Div", "Expand", "FloorDivide", "Fmax", "Fmin", "Fmod", "Hypot", "Lerp", "Logaddexp", "Logaddexp2", "MaskedFill", "Maximum", "Max2", "Minimum", "Mul", "Mvlgamma", "Pow", "PreluKernel", "Remainder", "Rsub", "SpecialXlog1Py", "Sub", "Where", "Xlogy", "Fill", "Zero", "IndexFill", "Polar", "Complex", "Ldexp"]
 )
 """Any number of inputs that broadcast to the output's shape, element by element."""
 
 LOSSES = frozenset(
-    """BinaryCrossEntropy BinaryCrossEntropyWithLogits HuberLoss KlDiv L1Loss MseLoss SmoothL1Loss SoftMarginLoss""".split()
+    ["BinaryCrossEntropy", "BinaryCrossEntropyWithLogits", "HuberLoss", "KlDiv", "L1Loss", "MseLoss", "SmoothL1Loss", "SoftMarginLoss"]
 )
 """Element by element, unless they reduce to one number, which then is one environment's or no one's."""
 
-MIXING_ALONG = frozenset("""Cumsum Cumprod Logcumsumexp LogSoftmax SafeSoftmax Softmax Glu FftC2C FftR2C FftC2R""".split())
+MIXING_ALONG = frozenset(["Cumsum", "Cumprod", "Logcumsumexp", "LogSoftmax", "SafeSoftmax", "Softmax", "Glu", "FftC2C", "FftR2C", "FftC2R"])
 """All dimensions but the saved ones are treated index by index; along those, elements meet."""
 
 REDUCTIONS = frozenset(
-    """Amax Amin All Any LinalgVectorNorm Logsumexp Mean Median Max Min Nanmean Nansum Norm Prod Std StdMean Sum Var VarMean
-    Cummax Cummin""".split()
+    ["Amax", "Amin", "All", "Any", "LinalgVectorNorm", "Logsumexp", "Mean", "Median", "Max", "Min", "Nanmean", "Nansum", "Norm", "Prod", "Std", "StdMean", "Sum", "Var", "VarMean", "Cummax", "Cummin"]
 )
 """The saved dimensions are reduced; all others are treated index by index."""
 
