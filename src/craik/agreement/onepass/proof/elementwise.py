@@ -59,9 +59,7 @@ REDUCTIONS = names(
 
 KEEP_BUT_LAST = {
     **dict.fromkeys(
-        names(
-            """ReflectionPad1D ReplicationPad1D UpsampleLinear1D UpsampleNearest1D UpsampleNearestExact1D"""
-        ),
+        names("""ReflectionPad1D ReplicationPad1D UpsampleLinear1D UpsampleNearest1D UpsampleNearestExact1D"""),
         1,
     ),
     **dict.fromkeys(

@@ -34,13 +34,13 @@ INPUT, WEIGHT, BIAS = range(3)
 def take(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
     """Return the terms of a convolution's weight and bias."""
     terms: list[Term] = []
-    deltas, dim = layout.along(delta)
+    layout = layout.by_first(len(delta))
     for slot in slots:
         if slot == BIAS:
-            terms.append(Stacked(layout.sums(deltas.sum(tuple(range(2, deltas.dim()))), 0)))
+            terms.append(Stacked(layout.sums(delta.flatten(2).sum(2))))
             continue
         inputs = layout.grouped(saved(node, "input").to(delta.dtype))
-        terms.append(Convolved(inputs, layout.grouped(deltas, dim), layout.sizes, _shape(node)))
+        terms.append(Convolved(inputs, layout.grouped(delta), layout.sizes, _shape(node)))
     return terms
 
 

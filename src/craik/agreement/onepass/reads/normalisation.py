@@ -70,8 +70,8 @@ def _by_channel(found: tuple[Tensor | None, ...], slots: Sequence[int], channels
         gradients = found[slot]
         if gradients is None:
             raise RuntimeError(f"A normalisation's kernel should return slot {slot}. Found nothing.")
-        rows, dim = layout.along(gradients.view(-1, channels))
-        terms.append(Stacked(layout.sums(rows if layout.rows.dim != WHOLE else rows.sum(1), dim)))
+        rows = gradients.view(-1, channels)
+        terms.append(Stacked(layout.by_first(len(rows)).sums(rows)))
     return terms
 
 
