@@ -30,8 +30,8 @@ class Tally:
     Attributes:
         cases: networks so far.
         calls: steps.
-        components: masks' components that were compared.
-        apart: of these, those that differ where an environment's gradient is rounding noise beside its parameter's largest.
+        components: masks' components that were compared, by precision.
+        apart: of these, by precision, those that differ where an environment's gradient is rounding noise beside its parameter's largest.
         vanishing: those that differ where all of a parameter's gradients are rounding noise beside the network's largest: they
             are 0 in theory, as a bias's before a normalisation.
         mismatches: (case, call, parameter, components) that differ elsewhere.
@@ -42,8 +42,8 @@ class Tally:
 
     cases: int = 0
     calls: int = 0
-    components: int = 0
-    apart: int = 0
+    components: Counter[str] = field(default_factory=Counter)
+    apart: Counter[str] = field(default_factory=Counter)
     vanishing: int = 0
     mismatches: list[tuple[object, ...]] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -54,8 +54,8 @@ class Tally:
         """Return it in words."""
         share = sum(self.refusals.values()) / max(1, self.calls)
         lines = [
-            f"{self.cases} cases, {self.calls} calls, {self.components} components: {len(self.mismatches)} mismatches, "
-            f"{self.apart} apart, {self.vanishing} of gradients that vanish in theory, refused {share:.2%}",
+            f"{self.cases} cases, {self.calls} calls, {dict(self.components)} components: {len(self.mismatches)} mismatches, "
+            f"{dict(self.apart)} apart, {self.vanishing} of gradients that vanish in theory, refused {share:.2%}",
             f"paths: {dict(self.paths)}",
             *(f"refused {count}: {what}" for what, count in self.refusals.most_common()),
             *(f"definition {count}: {what}" for what, count in self.reasons.most_common(25)),
@@ -108,16 +108,17 @@ def compare(tally: Tally, what: tuple[object, ...], found: Tensor, stack: Tensor
     mask = stack.sign().sum(0).abs() >= THRESHOLD * count - 1e-9
     expected = torch.where(mask, stack.sum(0) / count, 0)
     scale = float(stack.abs().max()) if stack.numel() else 0.0
-    clear = ((stack == 0) | (stack.abs() > noise * scale)).all(0)
+    clear = (stack.abs() > noise * scale).all(0)
     close = torch.isclose(found, expected, rtol=max(1e-9, 100 * noise), atol=max(100 * noise, 1e-11) * scale)
     masked = (found != 0) == (expected != 0)
     # A mean may cancel to rounding noise where every environment's gradient is clear.
     off = ~close | (~masked & (expected.abs() > 10 * noise * scale))
-    tally.components += found.numel()
+    kind = f"noise below {noise:g}"
+    tally.components[kind] += found.numel()
     if scale <= floor:
         tally.vanishing += int(off.sum())
         return
-    tally.apart += int((off & ~clear).sum())
+    tally.apart[kind] += int((off & ~clear).sum())
     if bool((off & clear).any()):
         tally.mismatches.append((*what, int((off & clear).sum())))
 
