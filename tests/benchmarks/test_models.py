@@ -16,7 +16,7 @@ def test_every_model_has_formulas_and_the_definition_s_masks(name):
         for e in range(problem.count)
     ]
     record = Agreement(problem.model, AndMask(problem.threshold)).backward(losses, problem.environments)
-    for number, (key, parameter) in enumerate(named.items()):
+    for number, parameter in enumerate(named.values()):
         stack = torch.stack([one[number] for one in gradients])
         expected = combine(AndMask(problem.threshold), stack).gradient
         # Gradients that are 0 in theory (a key's bias before a softmax) are rounding noise of either sign.
