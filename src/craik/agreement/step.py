@@ -1,6 +1,7 @@
 """`Agreement`: one backward pass whose gradient is what the environments agree on."""
 
 import warnings
+from collections.abc import Collection, Sequence
 from types import TracebackType
 
 import torch
@@ -9,16 +10,16 @@ from torch import Tensor, nn
 
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.kernels.library import BuildError
-from craik.agreement.onepass.collected import Collected, Record
+from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
 from craik.agreement.onepass.combining import combine_sums
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Rule, Statistics
-from craik.arguments import check_one_of
-from craik.environments import EnvironmentIds
+from craik.agreement.rules import Rule, Statistics, check_rule
+from craik.arguments import check_flag, check_one_of
+from craik.environments import EnvironmentIds, Ids, named
 
 
 class Agreement:
@@ -53,9 +54,10 @@ class Agreement:
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
+        keep: names of parameters whose sums over environments the `Record` shall hold, for `craik.agreement.inputs.by_input`.
 
     Raises:
-        TypeError: no rule, or a rule's class.
+        TypeError: no model, complex parameters, no rule, or a rule's class.
         ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
             kernel or of rows.
 
@@ -80,10 +82,11 @@ class Agreement:
         refuse_nonfinite: bool = True,
         kernel: str = "torch",
         rows: str | None = None,
+        keep: Sequence[str] = (),
     ) -> None:
         check_model(model)
-        if isinstance(rule, type) or not callable(rule) or not hasattr(rule, "needs"):
-            raise TypeError(f"`rule` should be a rule such as AndMask(). Found {rule!r}. Pass an instance of one.")
+        check_rule(rule)
+        check_flag("refuse_nonfinite", refuse_nonfinite)
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
         check_one_of("rows", rows, (None, "independent"))
@@ -91,7 +94,8 @@ class Agreement:
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
-        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None)
+        self._keep = _kept(model, keep)
+        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep)
         self._accumulated: Collected | None = None
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
@@ -101,13 +105,13 @@ class Agreement:
 
         Args:
             losses: (B,) one unreduced loss for each example, made by the model's latest forward pass.
-            environments: B integers, the environment of each example; any integers, environments of any sizes.
+            environments: B ids, the environment of each example: integers, strings or anything hashable; of any sizes.
 
         Returns:
             Each environment's loss, and the share of every parameter's components that survived.
 
         Raises:
-            TypeError: environment ids that are not integers.
+            TypeError: losses or ids of another type.
             ValueError: losses that are reduced, not differentiable, NaN or infinite (the message says in which environment),
                 ids that do not fit, examples that are coupled without ``statistics``. No gradient is touched then.
             FloatingPointError: the environments' gradients add up to NaN or infinity. No gradient is touched then.
@@ -115,17 +119,23 @@ class Agreement:
         """
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
+        kept: dict[str, Statistics] = {}
 
         def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
+            if name in self._keep:
+                kept[name] = sums.statistics().clone()
             gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
-            shares[name] = survivors / gradients[name].numel()
+            # Of a parameter without components none is masked.
+            shares[name] = survivors / gradients[name].numel() if gradients[name].numel() else torch.ones_like(survivors)
 
+        check_rule(self.rule)
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
             found = self._onepass.form(losses, environments, self.rule.needs, finish)
             _warn_if_single(found.ids, len(losses))
         else:
             self.accumulate(losses, environments)
+            self._accumulated.check(self.rule)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
             found, self._accumulated = self._accumulated, None
             for name, sums in found.sums.items():
@@ -136,21 +146,27 @@ class Agreement:
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
         survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
-        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths, found.proved)
+        shared = dict(zip(found.paths, survivors, strict=True))
+        return Record(found.ids, found.losses, shared, found.paths, found.proved, kept or None)
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
 
-        Every environment must be complete within one call, since its sign is taken there: ids need to be distinct within
-        a call only, and an id that comes back counts as another environment. Holds running sums of the parameters' size.
+        An environment's sign is that of its whole gradient. So its examples come within one call, or in calls in a row that
+        hold it alone: those join, weighted by numbers of examples, and nothing else may. Holds running sums of the parameters'
+        size, and the gradient of an environment that came alone.
 
         Args:
             losses: as for `backward`.
             environments: as for `backward`.
 
         Raises:
-            TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
+            TypeError, ValueError, RuntimeError: as `backward`, an id that comes back otherwise, or a rule that reads more than
+                was accumulated; what was accumulated before is kept.
         """
+        check_rule(self.rule)
+        if self._accumulated is not None:
+            self._accumulated.check(self.rule)
         sums: dict[str, RunningSums] = {}
         found = self._onepass.form(losses, environments, self.rule.needs, sums.__setitem__)
         found.sums = sums
@@ -159,13 +175,13 @@ class Agreement:
         else:
             self._accumulated.join(found)
 
-    def collect(self) -> dict[str, Statistics]:
+    def collect(self) -> OfEnvironments:
         """Return what was accumulated, by parameter name, and forget it: to combine it elsewhere, as across ranks.
 
         What reaches tensors outside the model is dropped.
         """
         found, self._accumulated = self._accumulated, None
-        return {} if found is None else {name: sums.statistics() for name, sums in found.sums.items()}
+        return OfEnvironments() if found is None else found.statistics()
 
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
@@ -195,6 +211,17 @@ class Agreement:
         self.close()
 
 
+def _kept(model: nn.Module, keep: object) -> frozenset[str]:
+    """Check the names of the parameters whose sums are to be kept."""
+    if isinstance(keep, str) or not isinstance(keep, Collection):
+        raise TypeError(f"`keep` should be a list of parameters' names. Found {keep!r}. Pass ['0.weight'], for example.")
+    known = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+    unknown = [name for name in keep if name not in known]
+    if unknown:
+        raise ValueError(f"`keep` should name parameters of the model that are trained, {known}. Found {unknown}. Correct it.")
+    return frozenset(keep)
+
+
 def _compiled_or_warn() -> Compiled | None:
     try:
         return load()
@@ -207,10 +234,10 @@ def _compiled_or_warn() -> Compiled | None:
         return None
 
 
-def _warn_if_single(ids: Tensor, examples: int) -> None:
+def _warn_if_single(ids: Ids, examples: int) -> None:
     if len(ids) == 1:
         warnings.warn(
-            f"All {examples} losses belong to environment {int(ids[0])}. With a single environment there is nothing to agree "
+            f"All {examples} losses belong to environment {named(ids, 0)}. With a single environment there is nothing to agree "
             "on: give each site, camera or simulator an id of its own.",
             stacklevel=3,
         )

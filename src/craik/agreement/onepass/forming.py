@@ -1,6 +1,5 @@
 """From losses to every parameter's running sums: in one backward pass where that is proved to be right, else by the definition."""
 
-import functools
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.collected import Collected, Path
@@ -16,7 +16,7 @@ from craik.agreement.onepass.passing import LayerPass, silent
 from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
 from craik.agreement.onepass.refusals import check_batch_norm, check_graph, check_reached
 from craik.agreement.onepass.rows import Read
-from craik.agreement.onepass.streaming import stream_environment_gradients
+from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import (
     EnvironmentIds,
@@ -73,12 +73,20 @@ class OnePass:
         statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
         compiled: kernels to use for what they take, or None for torch's operators.
         vouched: take for granted that operations that are not known keep rows apart and first.
+        keep: names of parameters whose sums shall hold what `craik.agreement.inputs` reads, whatever the rule.
     """
 
     def __init__(
-        self, model: nn.Module, statistics: str | None = None, compiled: Compiled | None = None, *, vouched: bool = False
+        self,
+        model: nn.Module,
+        statistics: str | None = None,
+        compiled: Compiled | None = None,
+        *,
+        vouched: bool = False,
+        keep: frozenset[str] = frozenset(),
     ) -> None:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
+        self._keep = keep
         self._warned = False
 
     def __getstate__(self) -> dict[str, object]:
@@ -104,10 +112,10 @@ class OnePass:
         with _graph_used_up(), torch.no_grad():
             asked = self._ask(losses, environments)
             groups = asked.groups
-            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters)
+            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters, groups.sizes)
             check_finite_losses(found.losses, groups)
             with silent(asked.graph.leaves.values()):
-                if not needs or groups.count == 1:
+                if not (needs or self._keep) or groups.count == 1:
                     if needs:
                         check_batch_norm(asked.graph, self._statistics, groups.count)
                     found.paths, gradients = _plain(asked, self._blank(needs), complete)
@@ -179,7 +187,8 @@ class OnePass:
         return paths, gradients
 
     def _blank(self, needs: frozenset[str]) -> Callable[[Tensor], RunningSums]:
-        return functools.partial(RunningSums, needs=needs, compiled=self._compiled)
+        kept = {id(parameter) for name, parameter in self._model.named_parameters() if name in self._keep} if self._keep else ()
+        return lambda like: RunningSums(like, needs | READS if id(like) in kept else needs, self._compiled)
 
     def _warn(self, plan: Plan, environments: int) -> None:
         """Say once what costs a backward pass an environment, and why; pooled statistics have asked for it."""
@@ -246,7 +255,7 @@ def _plain(
         if gradient is not None:
             sums = blank(parameters[name])
             # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
-            own = gradient.clone(memory_format=torch.contiguous_format)
+            own = dense(gradient).clone(memory_format=torch.contiguous_format)
             if asked.groups.count == 1:
                 sums.add(own[None])
             else:

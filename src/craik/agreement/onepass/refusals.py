@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
+from craik.environments import check_trainable
 
 
 def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:
@@ -53,11 +54,7 @@ def check_graph(graph: Survey) -> None:
 
 def check_model(model: nn.Module) -> None:
     """Refuse a model that has nothing to train, or whose graph cannot be read."""
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        raise ValueError(
-            "`model` should have at least one parameter that requires a gradient. Found none. "
-            "Unfreeze what is to be trained, for example with model.requires_grad_()."
-        )
+    check_trainable(model)
     for name, module in model.named_modules():
         # What torch.compile(model) and model.compile() leave behind: both fuse the graph into a single node.
         if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
