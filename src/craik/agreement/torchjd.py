@@ -96,8 +96,8 @@ def aggregate(
     components = sum(parameter.numel() for parameter in parameters)
     if groups.count * components > limit:
         raise ValueError(
-            f"An aggregator stacks every environment's gradient, at most `limit` = {limit} elements. Found {groups.count} "
-            f"environments x {components} components. Use a rule with Agreement, which streams, or raise the limit."
+            f"An aggregator should stack every environment's gradient, at most `limit` = {limit} elements. Found "
+            f"{groups.count} environments x {components} components. Use a rule with Agreement, which streams, or raise the limit."
         )
     rows = [
         torch.cat(
