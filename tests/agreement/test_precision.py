@@ -61,3 +61,29 @@ def test_seventy_thousand_examples_of_one_environment_in_float16():
     assert abs(model.weight.grad.double() - expected) / expected < 0.01  # 1 / 70,000 has seven bits in float16
     means = torch.stack([model(x[:-2]).double().mean(), model(x[-2:]).double().mean()])
     torch.testing.assert_close(record.losses.double(), means.detach(), rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_squares_of_small_gradients_do_not_vanish(each):
+    """Of gradients around 1e-25 float32 has no squares: everything passed the mask."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(12, 6, generator=generator) + 0.5
+    small, large = nn.Linear(6, 3), nn.Linear(6, 3)
+    ids = torch.arange(12) // each
+    found = Agreement(small, SignalToNoiseMask(0.5)).backward((small(x) * 1e-25).sum(1), ids)
+    expected = Agreement(large, SignalToNoiseMask(0.5)).backward(large(x).sum(1), ids)
+    assert found.survivors == expected.survivors
+    assert 0 < found.survivors["weight"] < 1
+    assert torch.equal(small.weight.grad != 0, large.weight.grad != 0)
+
+
+@pytest.mark.parametrize("kind", ["linear", "embedding"])
+def test_magnitudes_where_no_gradient_is_formed(kind):
+    """An example an environment, and rows of a table: products and looked-up rows stand for gradients."""
+    generator = torch.Generator().manual_seed(0)
+    model = nn.Linear(5, 4, dtype=torch.float64) if kind == "linear" else nn.Embedding(5, 4, dtype=torch.float64)
+    x = torch.randn(7, 5, dtype=torch.float64, generator=generator)
+    x = x if kind == "linear" else torch.randint(0, 5, (7, 2), generator=generator)
+    each = [torch.autograd.grad(model(x[k : k + 1]).sin().sum(), model.weight)[0].abs() for k in range(7)]
+    record = Agreement(model, AndMask(), keep=["weight"]).backward(model(x).sin().flatten(1).sum(1), range(7))
+    torch.testing.assert_close(record.statistics["weight"].magnitude, torch.stack(each).sum(0), rtol=1e-12, atol=1e-14)

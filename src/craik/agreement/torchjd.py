@@ -97,7 +97,8 @@ def aggregate(
     if groups.count * components > limit:
         raise ValueError(
             f"An aggregator should stack every environment's gradient, at most `limit` = {limit} elements. Found "
-            f"{groups.count} environments x {components} components. Use a rule with Agreement, which streams, or raise the limit."
+            f"{groups.count} environments x {components} components. Use a rule with Agreement, which streams, or raise "
+            "the limit."
         )
     rows = [
         torch.cat(

@@ -172,11 +172,19 @@ class RunningSums:
             log_magnitude: of the logarithms of their magnitudes.
             square: of their squares, formed in float64.
             magnitude: of their magnitudes.
+
+        Raises:
+            ValueError: one that is read is missing: it would be that of the other environments only.
         """
+        more = {"sign": sign, "log_magnitude": log_magnitude, "square": square, "magnitude": magnitude}
+        found = {name: tensor for name, tensor in more.items() if tensor is not None and name in self.needs}
+        if len(found) < len(self.needs):
+            raise ValueError(
+                f"Sums should come for all of {sorted(self.needs)}. Found {sorted(found)}. Form the others as well."
+            )
         self._widen(environments)
         self.gradient = _plus(self.gradient, gradient, self.dtype)
-        more = {"sign": sign, "log_magnitude": log_magnitude, "square": square, "magnitude": magnitude}
-        self._add_held({name: tensor for name, tensor in more.items() if tensor is not None})
+        self._add_held(found)
         self.environments += environments
 
     def _add_held(self, more: dict[str, Tensor]) -> None:
