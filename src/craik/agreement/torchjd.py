@@ -106,7 +106,7 @@ def aggregate(
         )
         for found in environment_gradients(losses, groups, parameters)
     ]
-    combined = aggregator(torch.stack(rows))
+    combined: object = aggregator(torch.stack(rows))
     if not isinstance(combined, Tensor) or combined.shape != (components,):
         found = f"shape {tuple(combined.shape)}" if isinstance(combined, Tensor) else type(combined).__name__
         raise ValueError(
