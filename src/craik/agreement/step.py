@@ -1,7 +1,7 @@
 """`Agreement`: one backward pass whose gradient is what the environments agree on."""
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 import torch
@@ -11,14 +11,14 @@ from torch import Tensor, nn
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.kernels.library import BuildError
 from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
-from craik.agreement.onepass.combining import combine_sums
+from craik.agreement.onepass.combining import combine_small, combine_sums, waits
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Rule, Statistics, check_rule
-from craik.arguments import check_flag, check_one_of
+from craik.arguments import check_one_of
 from craik.environments import EnvironmentIds, Ids, named
 
 
@@ -54,11 +54,11 @@ class Agreement:
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
-        keep: names of parameters whose sums over environments the `Record` shall hold, for `craik.agreement.inputs.by_input`.
+        keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`.
 
     Raises:
-        TypeError: no model, complex parameters, no rule, or a rule's class.
-        ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
+        TypeError: no module, no rule, or a rule's class.
+        ValueError: names that are no trainable parameter's, a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
             kernel or of rows.
 
     Example:
@@ -86,7 +86,6 @@ class Agreement:
     ) -> None:
         check_model(model)
         check_rule(rule)
-        check_flag("refuse_nonfinite", refuse_nonfinite)
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
         check_one_of("rows", rows, (None, "independent"))
@@ -94,7 +93,7 @@ class Agreement:
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
-        self._keep = _kept(model, keep)
+        self._keep = _checked_names(model, keep)
         self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep)
         self._accumulated: Collected | None = None
 
@@ -104,8 +103,8 @@ class Agreement:
         Environments accumulated before (`accumulate`) are combined with these; if combining fails they are discarded.
 
         Args:
-            losses: (B,) one unreduced loss for each example, made by the model's latest forward pass.
-            environments: B ids, the environment of each example: integers, strings or anything hashable; of any sizes.
+            losses: (B,) one unreduced loss for each example.
+            environments: B ids, the environment of each example: integers, strings or whatever can be a key of a dict.
 
         Returns:
             Each environment's loss, and the share of every parameter's components that survived.
@@ -113,56 +112,58 @@ class Agreement:
         Raises:
             TypeError: losses or ids of another type.
             ValueError: losses that are reduced, not differentiable, NaN or infinite (the message says in which environment),
-                ids that do not fit, examples that are coupled without ``statistics``. No gradient is touched then.
+                ids that do not fit, BatchNorm in train mode without ``statistics``, a reentrant checkpoint. No gradient is
+                touched then.
             FloatingPointError: the environments' gradients add up to NaN or infinity. No gradient is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.
         """
+        check_rule(self.rule)
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
+        waiting: dict[str, RunningSums] = {}
         kept: dict[str, Statistics] = {}
 
         def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
             if name in self._keep:
                 kept[name] = sums.statistics().clone()
-            gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
-            # Of a parameter without components none is masked.
-            shares[name] = survivors / gradients[name].numel() if gradients[name].numel() else torch.ones_like(survivors)
+            if waits(self.rule, sums):
+                waiting[name] = sums
+            else:
+                gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
 
-        check_rule(self.rule)
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
             found = self._onepass.form(losses, environments, self.rule.needs, finish)
             _warn_if_single(found.ids, len(losses))
         else:
-            self.accumulate(losses, environments)
             self._accumulated.check(self.rule)
+            self.accumulate(losses, environments)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
             found, self._accumulated = self._accumulated, None
             for name, sums in found.sums.items():
                 finish(name, sums)
+        for name, gradient, survivors in combine_small(self.rule, waiting, self.refuse_nonfinite):
+            gradients[name], shares[name] = gradient, survivors
         # Only now, when nothing can fail any more, is a gradient touched.
         for name in found.paths:
             deliver(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
-        survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
-        shared = dict(zip(found.paths, survivors, strict=True))
-        return Record(found.ids, found.losses, shared, found.paths, found.proved, kept or None)
+        survivors = _shares(gradients, shares)
+        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None)
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
 
-        An environment's sign is that of its whole gradient. So its examples come within one call, or in calls in a row that
-        hold it alone: those join, weighted by numbers of examples, and nothing else may. Holds running sums of the parameters'
-        size, and the gradient of an environment that came alone.
+        Every environment must be complete within one call, since its sign is taken there, or within calls in a row that hold
+        it alone; an id that comes back otherwise is refused. Holds running sums of the parameters' size.
 
         Args:
             losses: as for `backward`.
             environments: as for `backward`.
 
         Raises:
-            TypeError, ValueError, RuntimeError: as `backward`, an id that comes back otherwise, or a rule that reads more than
-                was accumulated; what was accumulated before is kept.
+            TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
         """
         check_rule(self.rule)
         if self._accumulated is not None:
@@ -211,17 +212,6 @@ class Agreement:
         self.close()
 
 
-def _kept(model: nn.Module, keep: object) -> frozenset[str]:
-    """Check the names of the parameters whose sums are to be kept."""
-    if isinstance(keep, str) or not isinstance(keep, Collection):
-        raise TypeError(f"`keep` should be a list of parameters' names. Found {keep!r}. Pass ['0.weight'], for example.")
-    known = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
-    unknown = [name for name in keep if name not in known]
-    if unknown:
-        raise ValueError(f"`keep` should name parameters of the model that are trained, {known}. Found {unknown}. Correct it.")
-    return frozenset(keep)
-
-
 def _compiled_or_warn() -> Compiled | None:
     try:
         return load()
@@ -232,6 +222,26 @@ def _compiled_or_warn() -> Compiled | None:
             stacklevel=3,
         )
         return None
+
+
+def _checked_names(model: nn.Module, keep: Sequence[str]) -> frozenset[str]:
+    """Refuse names of parameters that the model does not have, or does not train."""
+    known = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    unknown = [name for name in ([keep] if isinstance(keep, str) else keep) if name not in known]
+    if isinstance(keep, str) or unknown:
+        raise ValueError(
+            f"`keep` should be a list of trainable parameters' names, such as {min(known)!r}. Found {keep!r}. See named_parameters()."
+        )
+    return frozenset(keep)
+
+
+def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the share of components that survive; all of a parameter without any."""
+    if not survivors:
+        return {}
+    counts = torch.stack(list(survivors.values())).tolist()
+    sizes = (gradients[name].numel() for name in survivors)
+    return {name: count / size if size else 1.0 for name, count, size in zip(survivors, counts, sizes, strict=True)}
 
 
 def _warn_if_single(ids: Ids, examples: int) -> None:

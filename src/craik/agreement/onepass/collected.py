@@ -24,7 +24,7 @@ class Record(NamedTuple):
         survivors: for each parameter that received a gradient, the share of its components that the rule let through.
         paths: for each of these parameters, how its environment gradients were formed: "layer" (inside one backward
             pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
-            rule asks for their sum alone.
+            rule asks for their sum alone, or where there is one environment.
         proved: False where ``rows="independent"`` stands for a part of the proof; else what is reported is exact.
         statistics: for the parameters that were to be kept, what their environments' gradients add up to; None where none was.
     """

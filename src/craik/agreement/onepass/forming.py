@@ -73,7 +73,7 @@ class OnePass:
         statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
         compiled: kernels to use for what they take, or None for torch's operators.
         vouched: take for granted that operations that are not known keep rows apart and first.
-        keep: names of parameters whose sums shall hold what `craik.agreement.inputs` reads, whatever the rule.
+        keep: names of parameters for which `craik.agreement.by_input` is to have what it reads.
     """
 
     def __init__(
@@ -115,10 +115,10 @@ class OnePass:
             found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters, groups.sizes)
             check_finite_losses(found.losses, groups)
             with silent(asked.graph.leaves.values()):
-                if not (needs or self._keep) or groups.count == 1:
+                if groups.count == 1 or not (needs or self._keep):
                     if needs:
                         check_batch_norm(asked.graph, self._statistics, groups.count)
-                    found.paths, gradients = _plain(asked, self._blank(needs), complete)
+                    found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
                 else:
                     plan = self.plan(asked)
                     found.proved = plan.proved
@@ -169,7 +169,7 @@ class OnePass:
         self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take what is proved in one pass and the rest environment by environment."""
-        blank = self._blank(needs)
+        blank = self._blank(needs, asked)
         rest = {name: asked.parameters[name] for name in plan.reasons}
         sums = {name: blank(asked.parameters[name]) for name in plan.reads}
 
@@ -186,9 +186,14 @@ class OnePass:
             complete(name, streamed.pop(name))
         return paths, gradients
 
-    def _blank(self, needs: frozenset[str]) -> Callable[[Tensor], RunningSums]:
-        kept = {id(parameter) for name, parameter in self._model.named_parameters() if name in self._keep} if self._keep else ()
-        return lambda like: RunningSums(like, needs | READS if id(like) in kept else needs, self._compiled)
+    def _blank(self, needs: frozenset[str], asked: Asked) -> Callable[[Tensor], RunningSums]:
+        """Return what makes empty sums for a parameter."""
+        kept = {id(asked.parameters[name]) for name in self._keep if name in asked.parameters}
+
+        def blank(parameter: Tensor) -> RunningSums:
+            return RunningSums(parameter, needs | READS if id(parameter) in kept else needs, self._compiled)
+
+        return blank
 
     def _warn(self, plan: Plan, environments: int) -> None:
         """Say once what costs a backward pass an environment, and why; pooled statistics have asked for it."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from torch import Tensor, nn
+from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.tables import kind_of
@@ -29,7 +30,7 @@ def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -
         )
 
 
-def _mixes(node: object) -> bool:
+def _mixes(node: Node) -> bool:
     # InstanceNorm calls the same operation with (1, b * channels, ...), and mixes no examples.
     return uses_batch_statistics(node) and node._input_metadata[0].shape[0] > 1  # pyright: ignore
 
