@@ -121,7 +121,7 @@ def main() -> None:
     torch.set_num_threads(1)
     for number in range(first, first + cases):
         run(number, tally)
-        if tally.cases % 1000 == 0:
+        if tally.cases % 250 == 0:
             print(f"{time.time() - start:.0f} s\n{tally.report()}", flush=True)
     print(f"{time.time() - start:.0f} s, cases {first} to {first + cases - 1}\n{tally.report()}")
     sys.exit(bool(tally.mismatches))

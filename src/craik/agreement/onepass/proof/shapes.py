@@ -1,9 +1,12 @@
 """Operations that move elements: views, selections of fixed places, joins."""
 
+import math
+
 import numpy as np
+import torch
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Known, Own, Rows, Shape, collapse, project, reshape
+from craik.agreement.onepass.proof.owners import Array, Batch, Known, Lost, Own, Rows, Shape, collapse, project, reshape
 from craik.agreement.onepass.proof.saved import dimension, dimensions, saved, signed
 
 
@@ -192,6 +195,20 @@ def unbind(batch: Batch, node: Node, owns: dict[int, Known], into: Shape) -> Own
         return Rows(found.dim + (found.dim >= dim), found.outer, found.inner)
     parts: dict[int, Known] = {k: np.expand_dims(batch.array(own, len(into) - 1), dim) for k, own in owns.items()}
     return _join(batch, parts, [1] * into[dim], dim, into)
+
+
+def as_strided(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
+    """Pass ownership through a new look at the same memory if it moves nothing, as where pools keep the memory's order.
+
+    What moves is found by trying: its backward pass scatters, so that 1..n come back as 1..n only where each stays in place.
+    """
+    count = math.prod(out)
+    if out == into:
+        numbers = torch.arange(1.0, count + 1, dtype=torch.float64, device=node._input_metadata[0].device).view(out)  # pyright: ignore
+        found = node(numbers)  # pyright: ignore
+        if torch.equal(found, numbers):
+            return own
+    return Lost("AsStridedBackward0 looks at memory in another order")
 
 
 def _join(batch: Batch, owns: dict[int, Known], sizes: list[int], dim: int, into: Shape) -> Own:

@@ -27,6 +27,7 @@ _RULES: dict[str, Rule] = {
     **{name: elementwise.first(count) for name, count in elementwise.FIRST_ONLY.items()},
     **dict.fromkeys(("View", "UnsafeView", "ReshapeAlias", "Unsqueeze", "Squeeze", "Flatten"), shapes.view),
     **dict.fromkeys(("T", "Numpy_T"), shapes.matrix_transpose),
+    "AsStrided": shapes.as_strided,
     "Transpose": shapes.transpose,
     "Permute": shapes.permute,
     "Select": shapes.select,

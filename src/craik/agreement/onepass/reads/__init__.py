@@ -89,6 +89,12 @@ def add(uses: Sequence[Use], sums: RunningSums) -> None:
 
 def _use(term: Term, read: Read) -> Use:
     """Return a use, its matrix in the shape in which it is a sum of products and turned as the parameter lies in memory."""
+    chain = read.chain
+    if type(term) is Products:
+        if len(chain) == 1 and chain[0].name() == "TBackward0":  # a linear layer's weight: no need to look any closer
+            return Use(term.swapped(), WHOLE_PLACE)
+    elif not chain:
+        return Use(term, WHOLE_PLACE)
     parameter = _parameter_shape(read)
     place = place_of(read, parameter)
     if place.pull is None and isinstance(term, Products) and len(place.size) != 2:
