@@ -29,7 +29,10 @@ class RunningSums:
         needs: the optional statistics that are known of all environments so far.
         gradient: the sum of gradients, or None before the first.
         held: the optional sums, by their names in `craik.agreement.Statistics`.
+        in_whole: gradients should come by `add`, each as a whole, and not as sums or in parts.
     """
+
+    in_whole = False
 
     def __init__(self, like: Tensor, needs: frozenset[str], compiled: Compiled | None = None) -> None:
         self.shape, self.device = like.shape, like.device
