@@ -35,7 +35,9 @@ def norms(gradients: Mapping[str, Float[Tensor, "e *p"]], by: By) -> dict[str, F
 
 def lengths(gradients: Float[Tensor, "e *p"]) -> Float[Tensor, " e"]:
     """Return the Euclidean norm of each row, in float64."""
-    rows = gradients.detach().unsqueeze(-1).flatten(1).double()
+    rows = gradients.detach().unsqueeze(-1).flatten(1)
+    if rows.dtype != torch.float64:  # whose numbers have squares in float64, taken while they are read
+        return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64)
     # Over its largest component, so that no square leaves the range of its type.
     largest = rows.abs().amax(1) if rows.shape[1] else rows.new_zeros(len(rows))
     return (rows / or_one(largest)[:, None]).norm(dim=1) * largest
