@@ -17,6 +17,12 @@ demo: $(STAMP)
 test: lint
 	$(BIN)/pytest -n $(CORES) --dist loadgroup --durations 20
 
+# Networks put together at random against one backward pass an environment; about an hour for 10,000. `make test` has a minute of it.
+CASES ?= 10000
+FIRST ?= 0
+soak: $(STAMP)
+	$(BIN)/python tests/soak/soak.py $(CASES) $(FIRST)
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

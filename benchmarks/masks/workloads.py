@@ -1,9 +1,10 @@
-"""The four workloads, each at its full size and at a size for tests. A name's function is its row in `WORKLOADS`."""
+"""The workloads, each at its full size and at a size for tests. A name's function is its row in `WORKLOADS`."""
 
 from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
+from craik_benchmarks.masks.models import MODELS
 from craik_benchmarks.masks.networks import fastresnet, initialise, relu_mlp, resnet
 from craik_benchmarks.masks.problem import Problem, single_examples
 from torch import Generator, Tensor, nn
@@ -48,6 +49,7 @@ WORKLOADS: dict[str, Callable[[bool, int], Problem]] = {
     "mlp-3072": mlp_3072,
     "resnet20": resnet20,
     "fastresnet": fast,
+    **{name: MODELS[name] for name in ("rms-lm", "encoder", "llama", "vit-tiny", "gru")},
 }
 """From a workload's name to the function (quick, seed) -> problem."""
 

@@ -1,21 +1,25 @@
 """`Agreement`: one backward pass whose gradient is what the environments agree on."""
 
 import warnings
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.kernels.compiled import BuildError, Compiled, load
-from craik.agreement.onepass.capture import check_model
-from craik.agreement.onepass.collected import Collected, Record
-from craik.agreement.onepass.combining import combine_sums
+from craik.agreement.kernels.compiled import Compiled, load
+from craik.agreement.kernels.library import BuildError
+from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
+from craik.agreement.onepass.combining import combine_small, combine_sums, waits
+from craik.agreement.onepass.delivery import deliver
+from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
+from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Rule, Statistics
-from craik.arguments import check_one_of
-from craik.environments import EnvironmentIds
+from craik.agreement.rules import Rule, Statistics, check_rule
+from craik.arguments import check_flag, check_one_of
+from craik.environments import EnvironmentIds, Ids, named
 
 
 class Agreement:
@@ -23,12 +27,11 @@ class Agreement:
 
     Use it where ``loss.backward()`` stood, with one unreduced loss for each example and its environment's id.
 
-    Layers with formulas (`craik.agreement.onepass.layers`) take the layer-by-layer path inside one backward pass. Whatever has
-    none, or reads a parameter outside its layer's call, takes one backward pass an environment; `Record.paths` says which.
-    The first call on a model checks the layer path against autograd, and so do the first on a graph of another kind and ever
-    rarer ones after that (calls 11, 101, ... on a graph of one kind). A check takes two further backward passes and about
-    the memory of an ordinary step. Run the model as a whole: the captures of layers that are called by themselves are
-    kept until the next `backward`.
+    Every call walks the autograd graph of its losses and proves for each parameter where examples of different environments
+    stay apart (`craik.agreement.onepass.proof`). Where they do, and each operation that reads the parameter has a formula
+    (`craik.agreement.onepass.reads`), one backward pass serves all environments. The rest takes the definition: one backward
+    pass an environment, which is exact for every graph. `Record.paths` says which, `explain` why, and one warning what it
+    costs. Nothing is kept from call to call, and nothing is put on the model.
 
     As with ``loss.backward()``, gradients are added to what ``.grad`` holds, and a parameter that the losses do not
     reach is left alone. Tensors outside the model receive the plain mean gradient. A scaled loss
@@ -36,8 +39,7 @@ class Agreement:
     this call and so after the mask.
 
     Args:
-        model: any module with trainable parameters. It is neither wrapped nor changed; forward hooks note layer
-            inputs until `close` (or the end of a ``with`` block).
+        model: any module with trainable parameters. It is neither wrapped nor changed.
         rule: how to combine, for example `AndMask`.
         statistics: for models that couple the examples of a batch, as BatchNorm in train mode does. None refuses them.
             "pooled" differentiates each environment's loss through the statistics of the whole batch, as the papers'
@@ -49,20 +51,28 @@ class Agreement:
             and keeps them in the user's cache directory (`craik.agreement.kernels.compiled`); they take sign sums of float32
             on a CPU. Masks are the same bit for bit, gradients to rounding. It is no default as a library that starts
             compilers unasked surprises; where no compiler works a warning says so and torch's operators serve.
+        rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
+            each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
+            takes the definition's path below such operations.
+        keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`.
+        normalise: divide each environment's gradient by its norm before the rule, so that each weighs the same however large
+            its loss: "tensor" by the norm of each parameter's own, "model" by that over all parameters, which takes a second
+            pass; names of parameters, to divide these alone by their own, as the published linear unit tests do with the
+            weight (`craik.agreement.normalised`). Masks of signs stay what they are.
 
     Raises:
-        TypeError: no rule, or a rule's class.
-        ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics or
-            of kernel.
+        TypeError: no module, no rule, or a rule's class.
+        ValueError: names that are no trainable parameter's, a model without trainable parameters or compiled by
+            `torch.compile`, an unknown choice of statistics, of kernel, of rows or of a norm.
 
     Example:
         >>> import torch
         >>> from craik.agreement import Agreement, AndMask
         >>> model = torch.nn.Linear(2, 1, bias=False)
         >>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0]])  # the second feature disagrees
-        >>> with Agreement(model, AndMask(threshold=1.0)) as agreement:
-        ...     losses = (model(x)[:, 0] - 10.0) ** 2
-        ...     record = agreement.backward(losses, environments=[0, 1])
+        >>> agreement = Agreement(model, AndMask(threshold=1.0))
+        >>> losses = (model(x)[:, 0] - 10.0) ** 2
+        >>> record = agreement.backward(losses, environments=[0, 1])
         >>> (model.weight.grad != 0).tolist(), record.survivors, record.paths
         ([[True, False]], {'weight': 0.5}, {'weight': 'layer'})
     """
@@ -75,16 +85,23 @@ class Agreement:
         statistics: str | None = None,
         refuse_nonfinite: bool = True,
         kernel: str = "torch",
+        rows: str | None = None,
+        keep: Sequence[str] = (),
+        normalise: str | Sequence[str] | None = None,
     ) -> None:
         check_model(model)
-        if isinstance(rule, type) or not callable(rule) or not hasattr(rule, "needs"):
-            raise TypeError(f"`rule` should be a rule such as AndMask(). Found {rule!r}. Pass an instance of one.")
+        check_rule(rule)
+        check_flag("refuse_nonfinite", refuse_nonfinite)
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
+        check_one_of("rows", rows, (None, "independent"))
         self.model = model
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
-        self._onepass = OnePass(model, statistics, _compiled_or_warn() if kernel == "compiled" else None)
+        compiled = _compiled_or_warn() if kernel == "compiled" else None
+        self._keep = _checked_names(model, keep)
+        divided = _checked_norm(model, normalise)
+        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep, normalise=divided)
         self._accumulated: Collected | None = None
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
@@ -93,49 +110,60 @@ class Agreement:
         Environments accumulated before (`accumulate`) are combined with these; if combining fails they are discarded.
 
         Args:
-            losses: (B,) one unreduced loss for each example, made by the model's latest forward pass.
-            environments: B integers, the environment of each example; any integers, environments of any sizes.
+            losses: (B,) one unreduced loss for each example.
+            environments: B ids, the environment of each example: integers, strings or whatever can be a key of a dict.
 
         Returns:
             Each environment's loss, and the share of every parameter's components that survived.
 
         Raises:
-            TypeError: environment ids that are not integers.
+            TypeError: losses or ids of another type.
             ValueError: losses that are reduced, not differentiable, NaN or infinite (the message says in which environment),
-                ids that do not fit, examples that are coupled without ``statistics``. No gradient is touched then.
+                ids that do not fit, BatchNorm in train mode without ``statistics``, a reentrant checkpoint. No gradient is
+                touched then.
             FloatingPointError: the environments' gradients add up to NaN or infinity. No gradient is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.
         """
+        check_rule(self.rule)
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
+        waiting: dict[str, RunningSums] = {}
+        kept: dict[str, Statistics] = {}
 
         def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
-            gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
-            shares[name] = survivors / gradients[name].numel()
+            if name in self._keep:
+                kept[name] = sums.statistics().clone()
+            if waits(self.rule, sums):
+                waiting[name] = sums
+            else:
+                gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
             found = self._onepass.form(losses, environments, self.rule.needs, finish)
             _warn_if_single(found.ids, len(losses))
         else:
+            self._accumulated.check(self.rule)
             self.accumulate(losses, environments)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
             found, self._accumulated = self._accumulated, None
             for name, sums in found.sums.items():
                 finish(name, sums)
+        for name, gradient, survivors in combine_small(self.rule, waiting, self.refuse_nonfinite):
+            gradients[name], shares[name] = gradient, survivors
         # Only now, when nothing can fail any more, is a gradient touched.
         for name in found.paths:
-            _accumulate_gradient(found.parameters[name], gradients[name])
+            deliver(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
-            _accumulate_gradient(leaf, gradient / len(found.ids))
-        survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
-        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths)
+            deliver(leaf, gradient / len(found.ids))
+        survivors = _shares(gradients, shares)
+        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None)
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
 
-        Every environment must be complete within one call, since its sign is taken there: ids need to be distinct within
-        a call only, and an id that comes back counts as another environment. Holds running sums of the parameters' size.
+        Every environment must be complete within one call, since its sign is taken there, or within calls in a row that hold
+        it alone; an id that comes back otherwise is refused. Holds running sums of the parameters' size.
 
         Args:
             losses: as for `backward`.
@@ -144,6 +172,9 @@ class Agreement:
         Raises:
             TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
         """
+        check_rule(self.rule)
+        if self._accumulated is not None:
+            self._accumulated.check(self.rule)
         sums: dict[str, RunningSums] = {}
         found = self._onepass.form(losses, environments, self.rule.needs, sums.__setitem__)
         found.sums = sums
@@ -152,21 +183,34 @@ class Agreement:
         else:
             self._accumulated.join(found)
 
-    def collect(self) -> dict[str, Statistics]:
+    def collect(self) -> OfEnvironments:
         """Return what was accumulated, by parameter name, and forget it: to combine it elsewhere, as across ranks.
 
         What reaches tensors outside the model is dropped.
         """
         found, self._accumulated = self._accumulated, None
-        return {} if found is None else {name: sums.statistics() for name, sums in found.sums.items()}
+        return OfEnvironments() if found is None else found.statistics()
 
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
         self._accumulated = None
 
+    def explain(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> list[Explanation]:
+        """Return for each parameter how `backward` would form its environment gradients, why, and what that costs.
+
+        Nothing is computed, freed or changed; ``print(table(explanations))`` of `craik.agreement.explaining` shows it.
+
+        Args:
+            losses: as for `backward`.
+            environments: as for `backward`.
+
+        Raises:
+            TypeError, ValueError: as `backward`.
+        """
+        return explained(self._onepass, losses, environments, self.rule.needs)
+
     def close(self) -> None:
-        """Remove the forward hooks; the model is as it was before."""
-        self._onepass.recorder.close()
+        """Do nothing: there is nothing to remove. Kept so that ``with`` blocks may say how long an agreement is used."""
 
     def __enter__(self) -> "Agreement":
         return self
@@ -187,15 +231,38 @@ def _compiled_or_warn() -> Compiled | None:
         return None
 
 
-def _warn_if_single(ids: Tensor, examples: int) -> None:
+def _checked_norm(model: nn.Module, normalise: object) -> str | frozenset[str] | None:
+    if isinstance(normalise, list | tuple | set | frozenset):
+        return _checked_names(model, normalise, "normalise")
+    check_one_of("normalise", normalise, (None, "tensor", "model"), way_out="Or pass a list of parameters' names.")
+    return normalise if isinstance(normalise, str) else None
+
+
+def _checked_names(model: nn.Module, keep: object, argument: str = "keep") -> frozenset[str]:
+    """Refuse names of parameters that the model does not have, or does not train."""
+    known = sorted(name for name, parameter in model.named_parameters() if parameter.requires_grad)
+    names = keep if isinstance(keep, list | tuple | set | frozenset) else None
+    if names is None or any(name not in known for name in names):
+        raise ValueError(
+            f"`{argument}` should be a list of trainable parameters' names, such as {known[0]!r}. Found {keep!r}. See "
+            "named_parameters()."
+        )
+    return frozenset(names)
+
+
+def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the share of components that survive; all of a parameter without any."""
+    if not survivors:
+        return {}
+    counts = torch.stack(list(survivors.values())).tolist()
+    sizes = (gradients[name].numel() for name in survivors)
+    return {name: count / size if size else 1.0 for name, count, size in zip(survivors, counts, sizes, strict=True)}
+
+
+def _warn_if_single(ids: Ids, examples: int) -> None:
     if len(ids) == 1:
         warnings.warn(
-            f"All {examples} losses belong to environment {int(ids[0])}. With a single environment there is nothing to agree "
+            f"All {examples} losses belong to environment {named(ids, 0)}. With a single environment there is nothing to agree "
             "on: give each site, camera or simulator an id of its own.",
             stacklevel=3,
         )
-
-
-def _accumulate_gradient(leaf: Tensor, gradient: Tensor) -> None:
-    gradient = gradient.detach().to(leaf.dtype)
-    leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient

@@ -10,73 +10,13 @@ The rules are the files beside this one; here is what they share.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.arguments import check_share
-
-
-class Statistics(NamedTuple):
-    """What a stream of environment gradients of one parameter adds up to; every tensor has the parameter's shape.
-
-    Attributes:
-        environments: E, the number of environments in the step.
-        gradient: sum over e of g_e.
-        sign: sum over e of sign(g_e), integers in [-E, E] held in whatever type represents them exactly, bytes or floats;
-            sign(0) is 0, so a zero gradient is a disagreement. None unless the rule needs it.
-        log_magnitude: sum over e of log abs(g_e), -inf where any g_e is 0. None unless the rule needs it.
-        square: sum over e of g_e^2. None unless the rule needs it.
-    """
-
-    environments: int
-    gradient: Float[Tensor, "*p"]
-    sign: Shaped[Tensor, "*p"] | None = None
-    log_magnitude: Float[Tensor, "*p"] | None = None
-    square: Float[Tensor, "*p"] | None = None
-
-    def clone(self) -> "Statistics":
-        """Return a copy that may be overwritten."""
-        optional = (None if tensor is None else tensor.clone() for tensor in self[2:])
-        return Statistics(self.environments, self.gradient.clone(), *optional)
-
-
-class Combined(NamedTuple):
-    """The result of a rule for one parameter.
-
-    Attributes:
-        gradient: the combined gradient.
-        survives: 1 or True where the rule lets a component through, else 0 or False.
-    """
-
-    gradient: Float[Tensor, "*p"]
-    survives: Shaped[Tensor, "*p"]
-
-
-@runtime_checkable
-class Rule(Protocol):
-    """A pure function from `Statistics` to `Combined`.
-
-    Source: the logical AND between gradients, thesis section 3.2.3 and paper section 2.3; each rule names its own equation.
-
-    Attributes:
-        needs: names of the optional fields of `Statistics` that the rule reads, so that nothing else is computed.
-    """
-
-    needs: ClassVar[frozenset[str]]
-
-    def __call__(self, statistics: Statistics) -> Combined:
-        """Combine the environment gradients of one parameter.
-
-        Args:
-            statistics: what they add up to, with the fields of `needs` not None.
-
-        Returns:
-            The combined gradient and which components survive, both of the parameter's shape.
-        """
-        ...
+from craik.agreement.rules.statistics import Combined, Statistics, needed
+from craik.arguments import check_flag, check_share, check_whole
 
 
 def required_count(threshold: float, environments: int) -> int:
@@ -88,7 +28,15 @@ def required_count(threshold: float, environments: int) -> int:
 
     >>> required_count(0.2, 80), required_count(1.0, 32), required_count(0.0, 5), required_count(0.5, 3)
     (16, 32, 0, 2)
+
+    Raises:
+        TypeError: no numbers.
+        ValueError: a threshold outside [0, 1], or no environments.
     """
+    # The checks of what is right are as short as can be: this is asked for every parameter of every step.
+    if not (type(threshold) is float and 0 <= threshold <= 1 and type(environments) is int and environments > 0):
+        check_threshold(threshold)
+        check_whole("environments", environments, least=1)
     count = round(threshold * environments)
     while count / environments < threshold:
         count += 1
@@ -124,6 +72,13 @@ def count_survivors(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
     return rows.sum(dtype=torch.float64)
 
 
+def survival(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
+    """Return the share of components that survive; 1 of a parameter without components, of which none is masked."""
+    if survives.numel() == 0:
+        return torch.ones((), dtype=torch.float64, device=survives.device)
+    return count_survivors(survives) / survives.numel()
+
+
 def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"]) -> Float[Tensor, "*p"]:
     """Multiply what survived by numel / survivors; a tensor without survivors stays 0.
 
@@ -139,7 +94,17 @@ class Consuming(ABC):
     """A rule that can also work in the memory of its statistics, which saves a large model a copy of each."""
 
     def __call__(self, statistics: Statistics) -> Combined:
-        """Combine the environment gradients of one parameter; the statistics stay as they are."""
+        """Combine the environment gradients of one parameter; the statistics stay as they are.
+
+        Raises:
+            TypeError: no statistics.
+            ValueError: statistics that lack what the rule reads.
+        """
+        if not isinstance(statistics, Statistics):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
+            raise TypeError(
+                f"A rule should be given `Statistics`. Found {type(statistics).__name__}. For gradients side by side there is "
+                "craik.agreement.combine(rule, gradients)."
+            )
         return self.consume(statistics.clone())
 
     @abstractmethod
@@ -156,6 +121,7 @@ class Thresholded(Consuming):
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
+        check_flag("rescale", self.rescale)
 
 
 def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
@@ -180,17 +146,6 @@ def masked(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescal
     for some, mask in slices(gradient, survives):
         some.mul_(mask.to(some.dtype))
     return Combined(rescaled(gradient, survives) if rescale else gradient, survives)
-
-
-def needed(value: Tensor | None, name: str) -> Tensor:
-    """Return an optional statistic.
-
-    Raises:
-        ValueError: it was not computed, as the rule's ``needs`` does not list it.
-    """
-    if value is None:
-        raise ValueError(f"The rule reads statistics.{name}. Found None. List {name!r} in the rule's `needs`.")
-    return value
 
 
 def check_threshold(threshold: float) -> None:
