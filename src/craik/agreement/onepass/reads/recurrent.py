@@ -39,12 +39,11 @@ class Incoming(NamedTuple):
 def take(node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], layout: Layout) -> list[Term]:
     """Return the terms of a fused LSTM layer's weights and biases."""
     backwards = bool(saved(node, "reverse"))
-    turned = (lambda t: t.flip(0)) if backwards else (lambda t: t)
-    inputs, states = turned(saved(node, "input")), turned(saved(node, "result0"))
+    inputs, states = (_turned(saved(node, name), backwards) for name in ("input", "result0"))
     first = saved(node, "hx_").reshape(1, *states.shape[1:])
     before = torch.cat([first, states[:-1]])
     of_states, of_hidden, of_cell = delta
-    arriving = Incoming(None if of_states is None else turned(of_states), of_hidden, of_cell)
+    arriving = Incoming(None if of_states is None else _turned(of_states, backwards), of_hidden, of_cell)
     gates = _deltas(node, inputs, before, arriving)
     terms: list[Term] = []
     for slot in slots:
@@ -55,6 +54,11 @@ def take(node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], lay
         else:
             terms.append(Stacked(layout.sums(gates.sum(0), 0)))
     return terms
+
+
+def _turned(steps: Tensor, backwards: bool) -> Tensor:
+    """Return steps in the order in which the layer takes them."""
+    return steps.flip(0) if backwards else steps
 
 
 def why_not(read: Read) -> str | None:
