@@ -17,12 +17,6 @@ demo: $(STAMP)
 test: lint
 	$(BIN)/pytest -n $(CORES) --dist loadgroup --durations 20
 
-# Networks put together at random against one backward pass an environment; about an hour for 10,000. `make test` has a minute of it.
-CASES ?= 10000
-FIRST ?= 0
-soak: $(STAMP)
-	$(BIN)/python tests/soak/soak.py $(CASES) $(FIRST)
-
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -51,8 +45,12 @@ wheel: $(STAMP)
 verify: $(STAMP)
 	$(BIN)/craik verify results --minutes 20
 
-# What takes too long for `make test`.
+# What takes too long for `make test`: networks put together at random against one backward pass an environment (about an hour
+# for 10,000; `make test` has a minute of it), and a thousand processes killed.
+CASES ?= 10000
+FIRST ?= 0
 soak: $(STAMP)
+	$(BIN)/python tests/soak/soak.py $(CASES) $(FIRST)
 	CRAIK_KILLS=1000 $(BIN)/pytest tests/lab/running/test_kills.py -k random -s
 
 clean:
