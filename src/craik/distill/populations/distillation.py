@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import torch
@@ -155,12 +156,15 @@ class PopulationDistillation:
         Args:
             count: how many each.
 
-        If it fails, the place in the data has not changed; students who went first have taken their steps.
+        If it fails, nothing has changed: neither students nor optimisers, nor the place in the data.
         """
         if self._alone is not None:
             return self._alone.student_steps(count)
         arguments.check_whole("count", count, 1)
-        with undone_on_failure(self.generator, (self._student_rows,)):
+        with ExitStack() as undone:
+            undone.enter_context(undone_on_failure(self.generator, (self._student_rows,)))
+            for module, optimizer in self._members.moved():
+                undone.enter_context(undone_on_failure(self.generator, (), module, optimizer))
             return self._members.student_steps(self.examples.rows(self._student_rows.take(count)))
 
     def _renew(self, losses: Tensor) -> Tensor:

@@ -80,6 +80,10 @@ class OneByOne:
         start_anew(self.lessons[p].student, fresh)
         self.optimizers[p].state.clear()
 
+    def moved(self) -> list[tuple[nn.Module, torch.optim.Optimizer]]:
+        """Return what ordinary steps move."""
+        return [(lesson.student, optimizer) for lesson, optimizer in zip(self.lessons, self.optimizers, strict=True)]
+
     def parts(self) -> dict[str, Any]:
         """Return what a state holds."""
         students = {f"students.{p}": lesson.student for p, lesson in enumerate(self.lessons)}
@@ -171,6 +175,10 @@ class Stacked:
             for value in cast("dict[str, Tensor | None]", state).values():
                 if value is not None:
                     value[p] = 0
+
+    def moved(self) -> list[tuple[nn.Module, torch.optim.Optimizer]]:
+        """Return what ordinary steps move."""
+        return [(self.stack, self.optimizer)]
 
     def parts(self) -> dict[str, Any]:
         """Return what a state holds."""
