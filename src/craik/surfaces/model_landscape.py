@@ -1,6 +1,6 @@
 """The landscape of a model's parameters over the environments of some data."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -102,12 +102,13 @@ def _check_model(model: nn.Module, trainable: Mapping[str, Tensor]) -> None:
         )
 
 
-def _sizes(batches: Batches) -> dict[int, int]:
+def _sizes(batches: Batches) -> dict[Hashable, int]:
     """Count each environment's examples."""
-    sizes = dict[int, int]()
+    sizes = dict[Hashable, int]()
     for _, targets, found in batches:
         groups = partition(found, len(targets), torch.device("cpu"))
-        for name, size in zip(groups.ids.tolist(), groups.sizes, strict=True):
+        names = groups.ids.tolist() if isinstance(groups.ids, torch.Tensor) else groups.ids
+        for name, size in zip(names, groups.sizes, strict=True):
             sizes[name] = sizes.get(name, 0) + size
     if not sizes:
         raise ValueError("`batches` should yield (inputs, targets, environments). Found none. Pass at least one batch.")
