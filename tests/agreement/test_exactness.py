@@ -12,6 +12,7 @@ from craik.agreement import Agreement, AndMask, Mean
 from definition_oracles import assert_definition, stacks_of
 from one_layer import PAIRED, SPREAD, TWINS, B, linear, noise
 
+RULE = AndMask(0.6)
 MEANT = "ignore:.*one backward pass for each environment"
 
 
@@ -111,7 +112,7 @@ class TestNoToleranceHidesCoupling:
         with torch.autocast("cpu", torch.bfloat16):
             h = model(noise(B, 6).float())
             losses = h.square().sum(1) + 0.1 * (h * h[TWINS]).sum(1)
-        with pytest.warns(UserWarning, match="rows of different environments meet"):
+        with pytest.warns(UserWarning, match=r"rows of different environments meet"):
             record = agreement.backward(losses.float(), SPREAD)
         assert paths(record) == {"per-environment"}
 
@@ -182,7 +183,7 @@ class TestWhatIsNotProved:
         losses.sum().backward()  # the graph is still there
 
     def test_unknown_rows(self):
-        with pytest.raises(ValueError, match="`rows` should be None or .independent."):
+        with pytest.raises(ValueError, match=r"`rows` should be None or .independent."):
             Agreement(self.model, AndMask(), rows="apart")
 
 
@@ -195,8 +196,8 @@ class TestBatchNorm:
             self.model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).double()
         self.x = noise(B, 6)
 
-    def refused(self, losses, rule=AndMask(0.6)):
-        with pytest.raises(ValueError, match="BatchNorm in train mode .* Found it in the graph"):
+    def refused(self, losses, rule=RULE):
+        with pytest.raises(ValueError, match=r"BatchNorm in train mode .* Found it in the graph"):
             Agreement(self.model, rule).backward(losses, PAIRED)
         assert all(p.grad is None for p in self.model.parameters())
 
@@ -262,7 +263,7 @@ class TestGraphsOfAllKinds:
     def test_reentrant_checkpoints_are_refused_with_the_way_out(self):
         model = linear()
         losses = checkpoint(model, noise(B, 6).requires_grad_(), use_reentrant=True).square().sum(1)
-        with pytest.raises(ValueError, match="Found a reentrant one.*use_reentrant=False"):
+        with pytest.raises(ValueError, match=r"Found a reentrant one.*use_reentrant=False"):
             Agreement(model, AndMask()).backward(losses, SPREAD)
 
     def test_a_validation_pass_in_between_a_model_called_twice_and_one_made_before(self):

@@ -27,14 +27,25 @@ def norms(gradients: Mapping[str, Float[Tensor, "e *p"]], by: By) -> dict[str, F
         (E,) for each parameter, in float64; with "model" the same for all.
     """
     check_one_of("by", by, ("tensor", "model"))
+    found = {name: lengths(gradient) for name, gradient in gradients.items()}
+    if by == "tensor":
+        return {name: or_one(own) for name, own in found.items()}
+    return dict.fromkeys(found, or_one(lengths(torch.stack(list(found.values()), dim=1))))
+
+
+def lengths(gradients: Float[Tensor, "e *p"]) -> Float[Tensor, " e"]:
+    """Return the Euclidean norm of each row, in float64."""
+    rows = gradients.detach().unsqueeze(-1).flatten(1)
+    if rows.dtype != torch.float64:  # whose numbers have squares in float64, taken while they are read
+        return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64)
     # Over its largest component, so that no square leaves the range of its type.
-    rows = {name: gradient.detach().unsqueeze(-1).flatten(1).double() for name, gradient in gradients.items()}
-    largest = {name: row.abs().amax(1) if row.shape[1] else row.new_zeros(len(row)) for name, row in rows.items()}
-    if by == "model":
-        shared = _or_one(torch.stack(list(largest.values())).amax(0))
-        total = torch.stack([(row / shared[:, None]).square().sum(1) for row in rows.values()]).sum(0).sqrt()
-        return dict.fromkeys(rows, _or_one(total * shared))
-    return {name: _or_one((row / _or_one(largest[name])[:, None]).norm(dim=1) * largest[name]) for name, row in rows.items()}
+    largest = rows.abs().amax(1) if rows.shape[1] else rows.new_zeros(len(rows))
+    return (rows / or_one(largest)[:, None]).norm(dim=1) * largest
+
+
+def or_one(norms: Float[Tensor, " e"]) -> Float[Tensor, " e"]:
+    """Return what to divide by: a gradient that is all zeros stays so."""
+    return norms.where(norms > 0, 1.0)
 
 
 def normalised(
@@ -69,16 +80,12 @@ def normalised(
             f"`gradients` should have one row for each environment, the same for all parameters. Found {sorted(counts)} rows. "
             "Give an environment that does not reach a parameter a row of zeros there."
         )
-    lengths = norms({name: gradients[name] for name in gradients if name in chosen}, by)
-    return {name: _divided(gradient, lengths.get(name)) for name, gradient in gradients.items()}
+    divisors = norms({name: gradients[name] for name in gradients if name in chosen}, by)
+    return {name: _divided(gradient, divisors.get(name)) for name, gradient in gradients.items()}
 
 
-def _divided(gradient: Tensor, lengths: Tensor | None) -> Tensor:
-    if lengths is None:
+def _divided(gradient: Tensor, divisors: Tensor | None) -> Tensor:
+    if divisors is None:
         return gradient
     # In float64, as a norm may be larger than what its components' type holds.
-    return (gradient.double() / lengths.view(-1, *[1] * (gradient.dim() - 1))).to(gradient.dtype)
-
-
-def _or_one(lengths: Tensor) -> Tensor:
-    return lengths.where(lengths > 0, 1.0)
+    return (gradient.double() / divisors.view(-1, *[1] * (gradient.dim() - 1))).to(gradient.dtype)

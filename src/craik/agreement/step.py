@@ -18,7 +18,7 @@ from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Rule, Statistics, check_rule
-from craik.arguments import check_one_of
+from craik.arguments import check_flag, check_one_of
 from craik.environments import EnvironmentIds, Ids, named
 
 
@@ -55,11 +55,15 @@ class Agreement:
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
         keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`.
+        normalise: divide each environment's gradient by its norm before the rule, so that each weighs the same however large
+            its loss: "tensor" by the norm of each parameter's own, "model" by that over all parameters, which takes a second
+            pass; names of parameters, to divide these alone by their own, as the published linear unit tests do with the
+            weight (`craik.agreement.normalised`). Masks of signs stay what they are.
 
     Raises:
         TypeError: no module, no rule, or a rule's class.
-        ValueError: names that are no trainable parameter's, a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
-            kernel or of rows.
+        ValueError: names that are no trainable parameter's, a model without trainable parameters or compiled by
+            `torch.compile`, an unknown choice of statistics, of kernel, of rows or of a norm.
 
     Example:
         >>> import torch
@@ -83,9 +87,11 @@ class Agreement:
         kernel: str = "torch",
         rows: str | None = None,
         keep: Sequence[str] = (),
+        normalise: str | Sequence[str] | None = None,
     ) -> None:
         check_model(model)
         check_rule(rule)
+        check_flag("refuse_nonfinite", refuse_nonfinite)
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
         check_one_of("rows", rows, (None, "independent"))
@@ -94,7 +100,8 @@ class Agreement:
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
         self._keep = _checked_names(model, keep)
-        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep)
+        divided = _checked_norm(model, normalise)
+        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep, normalise=divided)
         self._accumulated: Collected | None = None
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
@@ -224,15 +231,23 @@ def _compiled_or_warn() -> Compiled | None:
         return None
 
 
-def _checked_names(model: nn.Module, keep: Sequence[str]) -> frozenset[str]:
+def _checked_norm(model: nn.Module, normalise: object) -> str | frozenset[str] | None:
+    if isinstance(normalise, list | tuple | set | frozenset):
+        return _checked_names(model, normalise, "normalise")
+    check_one_of("normalise", normalise, (None, "tensor", "model"), way_out="Or pass a list of parameters' names.")
+    return normalise if isinstance(normalise, str) else None
+
+
+def _checked_names(model: nn.Module, keep: object, argument: str = "keep") -> frozenset[str]:
     """Refuse names of parameters that the model does not have, or does not train."""
-    known = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
-    unknown = [name for name in ([keep] if isinstance(keep, str) else keep) if name not in known]
-    if isinstance(keep, str) or unknown:
+    known = sorted(name for name, parameter in model.named_parameters() if parameter.requires_grad)
+    names = keep if isinstance(keep, list | tuple | set | frozenset) else None
+    if names is None or any(name not in known for name in names):
         raise ValueError(
-            f"`keep` should be a list of trainable parameters' names, such as {min(known)!r}. Found {keep!r}. See named_parameters()."
+            f"`{argument}` should be a list of trainable parameters' names, such as {known[0]!r}. Found {keep!r}. See "
+            "named_parameters()."
         )
-    return frozenset(keep)
+    return frozenset(names)
 
 
 def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor]) -> dict[str, float]:

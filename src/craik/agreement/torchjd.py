@@ -96,8 +96,9 @@ def aggregate(
     components = sum(parameter.numel() for parameter in parameters)
     if groups.count * components > limit:
         raise ValueError(
-            f"An aggregator stacks every environment's gradient, at most `limit` = {limit} elements. Found {groups.count} "
-            f"environments x {components} components. Use a rule with Agreement, which streams, or raise the limit."
+            f"An aggregator should stack every environment's gradient, at most `limit` = {limit} elements. Found "
+            f"{groups.count} environments x {components} components. Use a rule with Agreement, which streams, or raise "
+            "the limit."
         )
     rows = [
         torch.cat(
@@ -105,14 +106,18 @@ def aggregate(
         )
         for found in environment_gradients(losses, groups, parameters)
     ]
-    combined = aggregator(torch.stack(rows))
-    if not isinstance(combined, Tensor) or combined.shape != (components,):
-        found = f"shape {tuple(combined.shape)}" if isinstance(combined, Tensor) else type(combined).__name__
-        raise ValueError(
-            f"`aggregator` should return one number for each of {components} components. Found {found}. Return a tensor of "
-            "shape "
-            f"({components},)."
-        )
+    combined = _checked(aggregator(torch.stack(rows)), components)
     for parameter, piece in zip(parameters, combined.detach().split([p.numel() for p in parameters]), strict=True):
         gradient = piece.view(parameter.shape)
         parameter.grad = gradient.clone() if parameter.grad is None else parameter.grad + gradient
+
+
+def _checked(combined: object, components: int) -> Tensor:
+    """Return what an aggregator has returned, or refuse it."""
+    if isinstance(combined, Tensor) and combined.shape == (components,):
+        return combined
+    found = f"shape {tuple(combined.shape)}" if isinstance(combined, Tensor) else type(combined).__name__
+    raise ValueError(
+        f"`aggregator` should return one number for each of {components} components. Found {found}. Return a tensor of shape "
+        f"({components},)."
+    )

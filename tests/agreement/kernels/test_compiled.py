@@ -1,5 +1,7 @@
 """The compiled kernels against literal sums, and how they are done without."""
 
+import copy
+import pickle
 import shutil
 import warnings
 
@@ -9,6 +11,7 @@ from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask, XorMask
+from craik.agreement.kernels import compiled
 from craik.agreement.kernels.compiled import load
 from small_models import batch, make, squared
 
@@ -164,6 +167,20 @@ def test_a_gradient_that_is_not_finite_is_refused():
         assert torch.equal(parameter.grad, before)
 
 
+@needs_compiler
+def test_what_holds_kernels_can_be_copied_and_pickled(kernels):
+    assert copy.deepcopy(kernels) is pickle.loads(pickle.dumps(kernels)) is load()
+    model = make("mlp", 0, torch.float32)
+    x, y, ids = batch(0, [0, 0, 1, 1], torch.float32)
+    agreement = Agreement(model, AndMask(0.6), kernel="compiled")
+    agreement.accumulate(squared(model(x), y), ids)
+    other = copy.deepcopy(agreement)
+    other.backward(squared(other.model(x), y), ids + 2)
+    agreement.backward(squared(model(x), y), ids + 2)
+    for a, b in zip(model.parameters(), other.model.parameters(), strict=True):
+        assert torch.equal(a.grad, b.grad)
+
+
 class TestWithoutACompiler:
     @pytest.fixture(autouse=True)
     def cache(self, tmp_path, monkeypatch):
@@ -181,6 +198,12 @@ class TestWithoutACompiler:
         stacks = oracles.stacked_gradients(model, squared, x, y, ids)
         gradient, _ = oracles.combine("and-mask", stacks["head.weight"], "0.6")
         torch.testing.assert_close(model.head.weight.grad, gradient)
+
+    def test_a_copy_without_a_compiler_warns(self, monkeypatch):
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+        load.cache_clear()
+        with pytest.warns(UserWarning, match="A copy should find a C compiler"):
+            assert compiled.again() is None
 
     def test_nothing_is_built_unasked(self):
         with warnings.catch_warnings():

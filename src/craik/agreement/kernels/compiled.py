@@ -7,12 +7,14 @@ other machine's code is ever run, and a digest of the file itself, which is comp
 
 import ctypes
 import functools
+import warnings
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
-from craik.agreement.kernels.library import loaded
+from craik.agreement.kernels.library import BuildError, loaded
 
 
 class Compiled:
@@ -24,6 +26,10 @@ class Compiled:
     Attributes:
         library: its functions, those of `temporal.c` too, which `craik.agreement.kernels.steps` calls.
     """
+
+    def __reduce__(self) -> tuple[Callable[[], "Compiled | None"], tuple[()]]:
+        # Code is not copied: where a copy is used the kernels are loaded again, or done without.
+        return again, ()
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
@@ -76,6 +82,20 @@ def load() -> Compiled:
         BuildError: there is no compiler, or it fails; the message is one sentence.
     """
     return Compiled(loaded())
+
+
+def again() -> Compiled | None:
+    """Return the kernels for a copy of what used them, None with a warning where they cannot be built."""
+    try:
+        return load()
+    except BuildError as reason:
+        warnings.warn(
+            f"A copy should find a C compiler, as what it was made of had one. Found {reason}. torch's operators are used, "
+            "with the "
+            "same masks.",
+            stacklevel=2,
+        )
+        return None
 
 
 def IMPLEMENTATION() -> str:  # noqa: N802  # the name by which the lab asks every module for the way that it took

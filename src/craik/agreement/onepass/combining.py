@@ -60,7 +60,9 @@ def waits(rule: Rule, sums: RunningSums) -> bool:
     return sums.shape.numel() < SMALL and type(rule) in _BY_COMPONENT and not getattr(rule, "rescale", False)
 
 
-def combine_small(rule: Rule, waiting: Mapping[str, RunningSums], refuse_nonfinite: bool) -> Iterator[tuple[str, Tensor, Tensor]]:
+def combine_small(
+    rule: Rule, waiting: Mapping[str, RunningSums], refuse_nonfinite: bool
+) -> Iterator[tuple[str, Tensor, Tensor]]:
     """Apply a rule that treats every component by itself to several parameters at once, as `combine_sums` would to each.
 
     Yields:
@@ -88,8 +90,9 @@ def combine_small(rule: Rule, waiting: Mapping[str, RunningSums], refuse_nonfini
 def _joint(sums: Sequence[RunningSums]) -> Statistics:
     """Put several parameters' sums end to end."""
     every = [one.statistics() for one in sums]
-    fields = (None if field[0] is None else torch.cat([one.reshape(-1) for one in field]) for field in zip(*(s[1:] for s in every), strict=True))
-    return Statistics(every[0].environments, *fields)
+    held = {name: torch.cat([one.held[name].reshape(-1) for one in sums]) for name in sums[0].held}
+    gradient = torch.cat([one.gradient.reshape(-1) for one in every])
+    return Statistics(every[0].environments, gradient, **held)
 
 
 def _combined(rule: Rule, statistics: Statistics, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:

@@ -1,9 +1,9 @@
-"""From losses to every parameter's running sums: in one backward pass where that is proved to be right, else by the definition."""
+"""From losses to every parameter's running sums: in one backward pass where that is proved right, else by the definition."""
 
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ from craik.agreement.onepass.refusals import check_batch_norm, check_graph, chec
 from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.onepass.units import Lengths, UnitSums, of_model
 from craik.environments import (
     EnvironmentIds,
     Environments,
@@ -74,6 +75,8 @@ class OnePass:
         compiled: kernels to use for what they take, or None for torch's operators.
         vouched: take for granted that operations that are not known keep rows apart and first.
         keep: names of parameters for which `craik.agreement.by_input` is to have what it reads.
+        normalise: divide each environment's gradient by its norm over the "model", or by those of its "tensor"s; or names of the
+            parameters whose gradients are divided by their own.
     """
 
     def __init__(
@@ -84,16 +87,17 @@ class OnePass:
         *,
         vouched: bool = False,
         keep: frozenset[str] = frozenset(),
+        normalise: str | frozenset[str] | None = None,
     ) -> None:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
-        self._keep = keep
+        self._keep, self._normalise = keep, normalise
         self._warned = False
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         """Return what a copy is made of: kernels are loaded again where it is used."""
         return self.__dict__ | {"_compiled": self._compiled is not None}
 
-    def __setstate__(self, state: dict[str, object]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._compiled = load() if state["_compiled"] else None
 
@@ -112,10 +116,12 @@ class OnePass:
         with _graph_used_up(), torch.no_grad():
             asked = self._ask(losses, environments)
             groups = asked.groups
-            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters, groups.sizes)
+            found = Collected(
+                groups.ids, groups.means(losses.detach()), asked.parameters, () if self._normalise else groups.sizes
+            )
             check_finite_losses(found.losses, groups)
             with silent(asked.graph.leaves.values()):
-                if groups.count == 1 or not (needs or self._keep):
+                if not self._normalise and (groups.count == 1 or not (needs or self._keep)):
                     if needs:
                         check_batch_norm(asked.graph, self._statistics, groups.count)
                     found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
@@ -176,22 +182,44 @@ class OnePass:
         def done(name: str) -> None:
             complete(name, sums.pop(name))
 
+        norms, outside = self._norms(asked, plan) if self._normalise == "model" else (None, None)
+        weights = asked.weights if norms is None else asked.weights / norms.to(asked.weights.dtype)[asked.groups.index]
         run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done).run
-        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=bool(rest))
-        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank)
+        gradients = run(asked.losses, weights, asked.outside if outside is None else (), retain_graph=bool(rest))
+        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
         paths: dict[str, Path] = {
             n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in plan.reads or n in streamed
         }
         for name in list(streamed):
             complete(name, streamed.pop(name))
-        return paths, gradients
+        return paths, gradients if outside is None else outside
+
+    def _norms(self, asked: Asked, plan: Plan) -> tuple[Tensor, Sequence[Tensor | None]]:
+        """Return the norm of each environment's gradient over the model, and the gradients of leaves outside, which keep theirs.
+
+        Gradients are linear in the losses: a second pass of losses that are divided by the norms forms them divided.
+        """
+        found = {name: Lengths(parameter) for name, parameter in asked.parameters.items()}
+        sums: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
+        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, lambda _: None).run
+        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=True)
+        rest = {name: asked.parameters[name] for name in plan.reasons}
+        by_parameter = {id(parameter): found[name] for name, parameter in rest.items()}
+        stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: by_parameter[id(parameter)])
+        return of_model(list(found.values())), gradients
 
     def _blank(self, needs: frozenset[str], asked: Asked) -> Callable[[Tensor], RunningSums]:
         """Return what makes empty sums for a parameter."""
         kept = {id(asked.parameters[name]) for name in self._keep if name in asked.parameters}
 
+        unit = set[int]()
+        if self._normalise not in (None, "model"):
+            names = asked.parameters if self._normalise == "tensor" else self._normalise or ()
+            unit = {id(asked.parameters[name]) for name in names if name in asked.parameters}
+
         def blank(parameter: Tensor) -> RunningSums:
-            return RunningSums(parameter, needs | READS if id(parameter) in kept else needs, self._compiled)
+            kind = UnitSums if id(parameter) in unit else RunningSums
+            return kind(parameter, needs | READS if id(parameter) in kept else needs, self._compiled)
 
         return blank
 
@@ -202,9 +230,9 @@ class OnePass:
         self._warned = True
         total = len(plan.reasons) + len(plan.reads)
         warnings.warn(
-            f"{len(plan.reasons)} of {total} parameters take one backward pass for each environment, here {environments}, which "
-            f"is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; statistics='pooled' says that "
-            "environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
+            f"{len(plan.reasons)} of {total} parameters take one backward pass for each environment, here {environments}, "
+            f"which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; statistics='pooled' says "
+            "that environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
             stacklevel=5,
         )
 

@@ -18,9 +18,9 @@ def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -
     if statistics is None:
         raise ValueError(
             "BatchNorm in train mode normalises with the statistics of the whole batch, which couples the environments. "
-            "Found it in the graph of `losses`. Pass statistics='pooled' to differentiate through them (exact, one backward pass "
-            "for each environment) or 'per-environment' (one accumulate call for each), put the layer in eval mode, or use "
-            "GroupNorm."
+            "Found it in the graph of `losses`. Pass statistics='pooled' to differentiate through them (exact, one "
+            "backward pass for each environment) or 'per-environment' (one accumulate call for each), put the layer in eval "
+            "mode, or use GroupNorm."
         )
     if statistics == "per-environment" and environments > 1:
         raise ValueError(
@@ -48,8 +48,8 @@ def check_graph(graph: Survey) -> None:
     """Refuse what no backward pass but a plain one can go through."""
     if any(node.name() == "CheckpointFunctionBackward" for node in graph.slots):
         raise ValueError(
-            "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass of "
-            "its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."
+            "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass "
+            "of its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."
         )
 
 
@@ -61,6 +61,6 @@ def check_model(model: nn.Module) -> None:
         if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
             where = f"Found the submodule {name!r} compiled." if name else "Found it compiled."
             raise ValueError(
-                f"`model` should not be compiled by torch.compile, which makes one operation of all that reads parameters. {where} "
+                f"`model` should not be compiled by torch.compile, which fuses all that reads parameters. {where} "
                 "Pass the model as it was before; functions that hold no parameters, such as the loss, may be compiled."
             )

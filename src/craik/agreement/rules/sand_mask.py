@@ -5,15 +5,8 @@ from typing import ClassVar
 
 import torch
 
-from craik.agreement.rules.base import (
-    Combined,
-    Consuming,
-    Statistics,
-    check_threshold,
-    mean_,
-    needed,
-    required_count,
-)
+from craik.agreement.rules.base import Consuming, check_threshold, mean_, required_count
+from craik.agreement.rules.statistics import Combined, Statistics, needed
 from craik.arguments import check_flag, check_positive
 
 

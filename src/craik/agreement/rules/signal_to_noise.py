@@ -7,7 +7,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
+from craik.agreement.rules.base import Consuming, masked, mean_
+from craik.agreement.rules.statistics import Combined, Statistics, needed
 from craik.arguments import check_flag, check_not_negative
 
 

@@ -1,7 +1,7 @@
 """Ownership of a gradient: which environment's loss each of its slices depends on, and how that passes through shapes.
 
-Three forms. By example (`Rows` without a tensor): one dimension, in the batch's order; costs nothing. By environment: an array of
-integers that broadcasts to the gradient, a position among the environments or -1 where no loss arrives (the gradient is 0
+Three forms. By example (`Rows` without a tensor): one dimension, in the batch's order; costs nothing. By environment: an array
+of integers that broadcasts to the gradient, a position among the environments or -1 where no loss arrives (the gradient is 0
 there, so any label is true of it). `Lost`: some slice may depend on several environments.
 """
 

@@ -147,8 +147,12 @@ class Walk:
         lost = next((own for own in arrived.values() if isinstance(own, Lost)), None)
         if lost is not None:
             return self._send_all(slots, lost, kind)
+        if kind.alike and (len(arrived) > 1 or 0 not in arrived):
+            arrived = {0: self._merged(node, arrived)}
         if kind.rule is not None and len(arrived) == 1 and 0 in arrived:
-            own = cast("Known", arrived[0])
+            own = arrived[0]
+            if isinstance(own, Lost):
+                return self._send_all(slots, own, kind)
             for slot, (child, number) in enumerate(slots):
                 if child is not None:
                     self._pass_to(node, kind, slot, child, number, own, len(slots))
@@ -158,6 +162,14 @@ class Walk:
         if self._vouch:
             return self._trust(node, kind, slots, arrived)
         return self._send_all(slots, Lost(f"{kind.name} is not known to keep rows apart"), kind)
+
+    def _merged(self, node: Node, arrived: dict[int, Own]) -> Own:
+        """Return the ownership of all outputs of a node whose outputs are of one shape."""
+        first, *rest = arrived.items()
+        own = first[1]
+        for number, other in rest:
+            own = merge(self._batch, own, other, len(self._shape(node, number)), node.name())
+        return own
 
     def _note_batch_norm(self, node: Node, arrived: dict[int, Own]) -> None:
         own, shape = arrived.get(0), self._shape(node, 0)

@@ -114,10 +114,11 @@ def _parameter_shape(read: Read) -> torch.Size:
 
 def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> None:
     if len(terms) == 1 and places[0].whole:
-        terms[0].add(sums)
+        # What knows only whole gradients is given them one after the other; no term's short cut is taken.
+        Term.add(terms[0], sums) if sums.in_whole else terms[0].add(sums)
         return
     environments = terms[0].environments
-    parts = sums.parts(environments, [place.view for place in places])
+    parts = None if sums.in_whole else sums.parts(environments, [place.view for place in places])
     if parts is not None:
         for term, part in zip(terms, parts, strict=True):
             term.add(part)

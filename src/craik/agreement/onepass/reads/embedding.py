@@ -69,12 +69,16 @@ class LookedUp(Term):
             log_magnitude[missing > 0] = -torch.inf
         square = None
         if "square" in sums.needs:
-            square = gradients.new_zeros(sums.shape).index_add_(0, looked_up, gradients.square())
+            squares = gradients.double().square()
+            square = squares.new_zeros(sums.shape).index_add_(0, looked_up, squares)
+        magnitude = None
+        if "magnitude" in sums.needs:
+            magnitude = gradients.new_zeros(sums.shape).index_add_(0, looked_up, gradients.abs())
         sign = None
         if "sign" in sums.needs:
             signs = gradients.sign_().to(sums.sign_dtype)
             sign = signs.new_zeros(sums.shape).index_add_(0, looked_up, signs)
-        sums.add_sums(self.environments, total, sign, log_magnitude, square)
+        sums.add_sums(self.environments, total, sign, log_magnitude, square, magnitude)
 
 
 def take(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:

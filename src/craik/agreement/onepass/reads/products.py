@@ -82,9 +82,10 @@ class Products(Term):
             _add_products(sums, self)
             return
         sign = sign_products(self.left, self.right, sums.compiled) if "sign" in sums.needs else None
-        # (left right^T)^2 = left^2 (right^2)^T, element by element.
-        square = self.left.square().T @ self.right.square() if "square" in sums.needs else None
-        sums.add_sums(self.environments, self.left.T @ self.right, sign, square=square)
+        # (left right^T)^2 = left^2 (right^2)^T, element by element, and so for magnitudes.
+        square = self.left.double().square().T @ self.right.double().square() if "square" in sums.needs else None
+        magnitude = self.left.abs().T @ self.right.abs() if "magnitude" in sums.needs else None
+        sums.add_sums(self.environments, self.left.T @ self.right, sign, square=square, magnitude=magnitude)
 
 
 class StackedProducts(Term):
