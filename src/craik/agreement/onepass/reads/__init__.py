@@ -63,10 +63,9 @@ def take(reads: Sequence[Read], delta: Tensor | tuple[Tensor | None, ...], group
     first = reads[0]
     slots = list(dict.fromkeys(read.slot for read in reads))
     formula = FORMULAS[first.node.name()]
-    if isinstance(delta, tuple) and not formula.of_all:
-        delta = delta[0]
+    seen = delta[0] if isinstance(delta, tuple) and not formula.of_all else delta
     with torch.no_grad():
-        terms = formula.take(first.node, slots, delta, Layout(first.rows, groups))
+        terms = formula.take(first.node, slots, seen, Layout(first.rows, groups))
     found = dict(zip(slots, terms, strict=True))
     return [_use(found[read.slot], read) for read in reads]
 
@@ -126,7 +125,7 @@ def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> N
         return
     longest = min(chunk_length(sums.shape.numel(), CHUNK_ELEMENTS), *(term.longest for term in terms))
     for span in spans(environments, longest):
-        total = torch.zeros(span.count, *sums.shape, dtype=sums.dtype, device=sums.device)
+        total = torch.zeros(span.length, *sums.shape, dtype=sums.dtype, device=sums.device)
         for term, place in zip(terms, places, strict=True):
             for one, gradient in zip(total, term.gradients(span), strict=True):
                 seen = place.view(one)

@@ -55,8 +55,8 @@ class Products(Term):
             some = slice(self.starts[span.first], self.starts[span.first + 1])
             return torch.mm(self.left[some].T, self.right[some])[None]
         size = self.sizes[0]
-        some = slice(span.first * size, (span.first + span.count) * size)
-        left, right = (t[some].unflatten(0, (span.count, size)) for t in (self.left, self.right))
+        some = slice(span.first * size, (span.first + span.length) * size)
+        left, right = (t[some].unflatten(0, (span.length, size)) for t in (self.left, self.right))
         return torch.bmm(left.transpose(1, 2), right)
 
     def joined(self, others: Sequence[Term]) -> Term:
@@ -110,9 +110,9 @@ class StackedProducts(Term):
 
     def gradients(self, span: Span) -> Float[Tensor, "c s o i"]:
         """Return left^T right of each parameter in the stack, for each environment of the span."""
-        some = slice(self.starts[span.first], self.starts[span.first + span.count])
-        left, right = (t[some].unflatten(0, (span.count, -1)).transpose(1, 2).flatten(0, 1) for t in (self.left, self.right))
-        return torch.bmm(left.transpose(1, 2), right).unflatten(0, (span.count, -1))
+        some = slice(self.starts[span.first], self.starts[span.first + span.length])
+        left, right = (t[some].unflatten(0, (span.length, -1)).transpose(1, 2).flatten(0, 1) for t in (self.left, self.right))
+        return torch.bmm(left.transpose(1, 2), right).unflatten(0, (span.length, -1))
 
 
 def products(left: Tensor, right: Tensor, layout: Layout, dim: int) -> Products:
@@ -153,8 +153,9 @@ def _add_products(sums: RunningSums, term: Products) -> None:
     if columns < min(outputs, NARROW):
         across = RunningSums(term.right.new_empty(columns, outputs, dtype=sums.dtype), sums.needs, sums.compiled)
         _add_products(across, term.swapped())
-        count, *tensors = across.statistics()
-        sums.add_sums(count, *(None if tensor is None else tensor.T.contiguous() for tensor in tensors))
+        count, gradient, *others = across.statistics()
+        turned = (None if tensor is None else tensor.T.contiguous() for tensor in others)
+        sums.add_sums(count, gradient.T.contiguous(), *turned)
     elif term.equal and sums.shape.numel() < (LONG if term.right.device.type == "cpu" else CHUNK_ELEMENTS):
         for span in spans(term.environments, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS)):
             sums.add(term.gradients(span).to(sums.dtype))
