@@ -6,7 +6,7 @@ from torch import nn
 
 from craik.agreement import Agreement, AndMask, Mean, SignalToNoiseMask
 
-ENVIRONMENTS = 1024
+ENVIRONMENTS = 600
 
 
 class Scaled(nn.Module):
@@ -26,13 +26,13 @@ class Scaled(nn.Module):
 def test_gradients_of_one_sign_add_up(rule, each):
     """In bfloat16 a sum of 256 stays where it is when 1 is added: 75 % were lost at 2048 environments."""
     generator = torch.Generator().manual_seed(0)
-    x = (0.5 + torch.rand(ENVIRONMENTS * each, 6, generator=generator)).bfloat16()
-    model = nn.Linear(6, 3).bfloat16()
+    x = (0.5 + torch.rand(ENVIRONMENTS * each, 260, generator=generator)).bfloat16()
+    model = nn.Linear(260, 130).bfloat16()  # so large that environments are added one by one
     Agreement(model, rule).backward(model(x).sum(1), torch.arange(len(x)) // each)
-    expected = x.double().mean(0).expand(3, 6)
+    expected = x.double().mean(0).expand(130, 260)
     assert model.weight.grad.dtype == torch.bfloat16
-    assert ((model.weight.grad.double() - expected).abs() / expected).max() < 0.005  # half a unit of bfloat16 is .004
-    assert torch.equal(model.bias.grad, torch.ones(3, dtype=torch.bfloat16))
+    assert ((model.weight.grad.double() - expected).abs() / expected).max() < 0.008  # two roundings
+    assert (model.bias.grad - 1).abs().max() < 0.008
 
 
 @pytest.mark.filterwarnings("ignore:.*backward pass for each environment.*:UserWarning")
