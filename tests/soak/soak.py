@@ -31,8 +31,8 @@ class Tally:
         cases: networks so far.
         calls: steps.
         components: masks' components that were compared, by precision.
-        apart: of these, by precision, those that differ where an environment's gradient is rounding noise beside its parameter's
-            largest.
+        apart: of these, by precision, those that differ where an environment's gradient is rounding noise beside the
+            parameter's largest.
         vanishing: those that differ where all of a parameter's gradients are rounding noise beside the network's largest: they
             are 0 in theory, as a bias's before a normalisation.
         mismatches: (case, call, parameter, components) that differ elsewhere.

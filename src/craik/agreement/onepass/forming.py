@@ -75,7 +75,7 @@ class OnePass:
         compiled: kernels to use for what they take, or None for torch's operators.
         vouched: take for granted that operations that are not known keep rows apart and first.
         keep: names of parameters for which `craik.agreement.by_input` is to have what it reads.
-        normalise: divide each environment's gradient by its norm over the "model", or by those of its "tensor"s; or names of the
+        normalise: divide each environment's gradient by its norm over the "model", or by those of its "tensor"s; or names of
             parameters whose gradients are divided by their own.
     """
 
@@ -195,7 +195,7 @@ class OnePass:
         return paths, gradients if outside is None else outside
 
     def _norms(self, asked: Asked, plan: Plan) -> tuple[Tensor, Sequence[Tensor | None]]:
-        """Return the norm of each environment's gradient over the model, and the gradients of leaves outside, which keep theirs.
+        """Return the norm of each environment's gradient over the model, and the gradients of leaves outside.
 
         Gradients are linear in the losses: a second pass of losses that are divided by the norms forms them divided.
         """
