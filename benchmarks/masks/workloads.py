@@ -45,7 +45,7 @@ def fast(quick: bool, seed: int) -> Problem:
 
 
 def table(widths: tuple[int, ...], environments: int, examples: int) -> Callable[[bool, int], Problem]:
-    """Return a small network on a table's rows, where what a call costs of itself counts: square loss, so many examples each."""
+    """Return a small network on a table's rows, where what a call costs of itself counts: square loss."""
 
     def problem(quick: bool, seed: int) -> Problem:
         each = 4 if quick else examples

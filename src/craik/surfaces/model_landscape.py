@@ -43,7 +43,7 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
             "Pass the loader itself, or a list of batches."
         )
     sizes = _sizes(batches)
-    ids = tuple(sorted(sizes))
+    ids = _in_order(sizes)
     names, start = dict[str, slice](), 0
     for name, parameter in trainable.items():
         names[name] = slice(start, start + parameter.numel())
@@ -100,6 +100,14 @@ def _check_model(model: nn.Module, trainable: Mapping[str, Tensor]) -> None:
             "A loss should be a function of the parameters alone, the same at every call. Found BatchNorm or dropout in train "
             f"mode: {noisy[0]!r}. Call model.eval() first."
         )
+
+
+def _in_order(ids: Iterable[Any]) -> tuple[Hashable, ...]:
+    """Return ids ascending, or in the order of their first batch where they have none."""
+    try:
+        return tuple(sorted(ids))
+    except TypeError:
+        return tuple(ids)
 
 
 def _sizes(batches: Batches) -> dict[Hashable, int]:
