@@ -1,6 +1,6 @@
 """The landscape of a model's parameters over the environments of some data."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -34,6 +34,7 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
     Raises:
         ValueError: a model without trainable parameters, with parameters of several types, or with BatchNorm or dropout in
             train mode; an iterator that would be used up by the first pass; no data.
+        TypeError: environments that are no integers.
     """
     trainable = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     _check_model(model, trainable)
@@ -43,7 +44,7 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
             "Pass the loader itself, or a list of batches."
         )
     sizes = _sizes(batches)
-    ids = _in_order(sizes)
+    ids = tuple(sorted(sizes))
     names, start = dict[str, slice](), 0
     for name, parameter in trainable.items():
         names[name] = slice(start, start + parameter.numel())
@@ -102,21 +103,16 @@ def _check_model(model: nn.Module, trainable: Mapping[str, Tensor]) -> None:
         )
 
 
-def _in_order(ids: Iterable[Any]) -> tuple[Hashable, ...]:
-    """Return ids ascending, or in the order of their first batch where they have none."""
-    try:
-        return tuple(sorted(ids))
-    except TypeError:
-        return tuple(ids)
-
-
-def _sizes(batches: Batches) -> dict[Hashable, int]:
+def _sizes(batches: Batches) -> dict[int, int]:
     """Count each environment's examples."""
-    sizes = dict[Hashable, int]()
+    sizes = dict[int, int]()
     for _, targets, found in batches:
         groups = partition(found, len(targets), torch.device("cpu"))
-        names = groups.ids.tolist() if isinstance(groups.ids, torch.Tensor) else groups.ids
-        for name, size in zip(names, groups.sizes, strict=True):
+        if not isinstance(groups.ids, Tensor):
+            raise TypeError(
+                f"A landscape's environments should be integers. Found {groups.named(0)!r}. Number them, and keep the names beside."
+            )
+        for name, size in zip(groups.ids.tolist(), groups.sizes, strict=True):
             sizes[name] = sizes.get(name, 0) + size
     if not sizes:
         raise ValueError("`batches` should yield (inputs, targets, environments). Found none. Pass at least one batch.")
