@@ -65,7 +65,10 @@ class Products(Term):
         rest = [other for other in others if not isinstance(other, Products)]
         if len(alike) == 1:
             return super().joined(rest)
-        left, right = (_interleaved([getattr(term, side) for term in alike], alike) for side in ("left", "right"))
+        left = _interleaved([term.left for term in alike], alike)
+        for term in alike:
+            term.left = left[:0]  # what came in is needed no more: many steps' worth of it
+        right = _interleaved([term.right for term in alike], alike)
         sizes = [sum(sizes) for sizes in zip(*(term.sizes for term in alike), strict=True)]
         return Products(left, right, sizes).joined(rest)
 
