@@ -110,7 +110,8 @@ def _sizes(batches: Batches) -> dict[int, int]:
         groups = partition(found, len(targets), torch.device("cpu"))
         if not isinstance(groups.ids, Tensor):
             raise TypeError(
-                f"A landscape's environments should be integers. Found {groups.named(0)!r}. Number them, and keep the names beside."
+                f"A landscape's environments should be integers. Found {groups.named(0)!r}. "
+                "Number them, and keep the names beside."
             )
         for name, size in zip(groups.ids.tolist(), groups.sizes, strict=True):
             sizes[name] = sizes.get(name, 0) + size
