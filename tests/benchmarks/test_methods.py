@@ -5,6 +5,7 @@ import pytest
 import torch
 from craik_benchmarks.masks.methods import PLAIN, methods, require_memory
 from craik_benchmarks.masks.methods.authors_loop import float_and_mask
+from craik_benchmarks.masks.models import MODELS
 from craik_benchmarks.masks.rule import and_mask
 from craik_benchmarks.masks.workloads import WORKLOADS
 from craik_benchmarks.measuring.peers import NotRunError
@@ -19,15 +20,23 @@ MASKING = [name for name in methods() if name != PLAIN]
 
 @functools.cache  # Fractions are slow
 def literal(workload):
+    """Each parameter's masked mean, and where it is clear: not the signs of rounding noise, as of a key's bias, which is 0."""
     problem = WORKLOADS[workload](True, 1).double()
     stacks = oracles.stacked_gradients(problem.model, problem.loss, problem.x, problem.y, problem.environments)
-    return {name: oracles.and_mask(g, str(problem.threshold)) * oracles.mean(g) for name, g in stacks.items()}
+    largest = max(float(g.abs().max()) for g in stacks.values())
+    masked = {name: oracles.and_mask(g, str(problem.threshold)) * oracles.mean(g) for name, g in stacks.items()}
+    return masked, {name: ((g.abs() > 1e-12 * largest) | (g == 0)).all(0) for name, g in stacks.items()}
+
+
+UNVMAPPED = "torch.func has no batching rule for fused attention on a CPU, nor for what a fused or a looked-up layer does in place"
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("name", MASKING)
 def test_every_method_fills_grad_with_the_literal_masked_mean(name, workload):
-    problem, expected = WORKLOADS[workload](True, 1).double(), literal(workload)
+    problem, (expected, clear) = WORKLOADS[workload](True, 1).double(), literal(workload)
+    if name == "vmap_grad" and workload in MODELS:
+        pytest.skip(UNVMAPPED)
     if name in PEERS:
         pytest.importorskip(PEERS[name])
     if name == "backpack" and "resnet" in workload:
@@ -40,14 +49,15 @@ def test_every_method_fills_grad_with_the_literal_masked_mean(name, workload):
         for _ in range(2):  # what a step leaves behind must not reach the next
             step()
             for (parameter, wanted), found in zip(expected.items(), mine.parameters, strict=True):
-                assert torch.equal(found.grad != 0, wanted != 0), parameter
-                torch.testing.assert_close(found.grad, wanted, rtol=1e-9, atol=1e-14)
+                where = clear[parameter]
+                assert torch.equal((found.grad != 0)[where], (wanted != 0)[where]), parameter
+                torch.testing.assert_close(found.grad[where], wanted[where], rtol=1e-9, atol=1e-14)
             mine.clean()
 
 
 def test_the_masks_are_neither_empty_nor_full():
     for workload in WORKLOADS:
-        shares = torch.cat([(wanted != 0).flatten() for wanted in literal(workload).values()]).double().mean()
+        shares = torch.cat([(wanted != 0).flatten() for wanted in literal(workload)[0].values()]).double().mean()
         assert 0.02 < shares < 0.98
 
 
