@@ -53,7 +53,7 @@ def table(widths: tuple[int, ...], environments: int, examples: int) -> Callable
         x = torch.randn(environments * each, widths[0], generator=generator)
         y = torch.randn(len(x), generator=generator)
         model = initialise(relu_mlp(widths), generator)
-        return Problem(model, _square, x, y, torch.arange(environments).repeat_interleave(each), 1.0)
+        return Problem(model, _square, x, y, torch.arange(environments).repeat_interleave(each), 0.6)
 
     return problem
 

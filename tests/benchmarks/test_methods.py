@@ -28,7 +28,9 @@ def literal(workload):
     return masked, {name: ((g.abs() > 1e-12 * largest) | (g == 0)).all(0) for name, g in stacks.items()}
 
 
-UNVMAPPED = "torch.func has no batching rule for fused attention on a CPU, nor for what a fused or a looked-up layer does in place"
+UNVMAPPED = (
+    "torch.func has no batching rule for fused attention on a CPU, nor for what a fused or a looked-up layer does in place"
+)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)

@@ -20,7 +20,7 @@ def prepare(problem: Problem, chunk: int) -> Step:
             gradients = torch.autograd.grad(problem.loss(problem.model(x), y).mean(), parameters)
             for t, s, gradient in zip(total, sign, gradients, strict=True):
                 t.add_(gradient)
-                s.add_(gradient.sign_())
+                s.add_(gradient.sign())  # not in place: autograd may hand out one tensor for two parameters
         for parameter, t, s in zip(parameters, total, sign, strict=True):
             parameter.grad = masked(t.div_(problem.count), s, problem.count, problem.threshold)
 
