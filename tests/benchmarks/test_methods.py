@@ -58,7 +58,7 @@ def test_every_method_fills_grad_with_the_literal_masked_mean(name, workload):
 
 
 def test_the_masks_are_neither_empty_nor_full():
-    for workload in WORKLOADS:
+    for workload in [name for name in WORKLOADS if name not in MODELS]:  # those are compared in test_models.py
         shares = torch.cat([(wanted != 0).flatten() for wanted in literal(workload)[0].values()]).double().mean()
         assert 0.02 < shares < 0.98
 
