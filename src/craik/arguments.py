@@ -45,6 +45,12 @@ def check_whole(name: str, value: object, least: int = 0, *, why: str = "", way_
         raise ValueError(_sentence(name, f"be at least {least}{_because(why)}", repr(value), way_out))
 
 
+def check_flag(name: str, value: object, *, way_out: str = "") -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise TypeError(_sentence(name, "be True or False", _typed(value), way_out))
+
+
 def check_one_of(name: str, value: object, options: Sequence[str | None], *, way_out: str = "") -> None:
     """Refuse what is none of some words.
 

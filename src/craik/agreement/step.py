@@ -8,10 +8,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from craik.agreement.kernels.compiled import BuildError, Compiled, load
-from craik.agreement.onepass.capture import check_model
 from craik.agreement.onepass.collected import Collected, Record
 from craik.agreement.onepass.combining import combine_sums
+from craik.agreement.onepass.delivery import deliver
+from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
+from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Rule, Statistics
 from craik.arguments import check_one_of
@@ -23,12 +25,11 @@ class Agreement:
 
     Use it where ``loss.backward()`` stood, with one unreduced loss for each example and its environment's id.
 
-    Layers with formulas (`craik.agreement.onepass.layers`) take the layer-by-layer path inside one backward pass. Whatever has
-    none, or reads a parameter outside its layer's call, takes one backward pass an environment; `Record.paths` says which.
-    The first call on a model checks the layer path against autograd, and so do the first on a graph of another kind and ever
-    rarer ones after that (calls 11, 101, ... on a graph of one kind). A check takes two further backward passes and about
-    the memory of an ordinary step. Run the model as a whole: the captures of layers that are called by themselves are
-    kept until the next `backward`.
+    Every call walks the autograd graph of its losses and proves for each parameter where examples of different environments
+    stay apart (`craik.agreement.onepass.proof`). Where they do, and each operation that reads the parameter has a formula
+    (`craik.agreement.onepass.reads`), one backward pass serves all environments. The rest takes the definition: one backward
+    pass an environment, which is exact for every graph. `Record.paths` says which, `explain` why, and one warning what it
+    costs. Nothing is kept from call to call, and nothing is put on the model.
 
     As with ``loss.backward()``, gradients are added to what ``.grad`` holds, and a parameter that the losses do not
     reach is left alone. Tensors outside the model receive the plain mean gradient. A scaled loss
@@ -36,8 +37,7 @@ class Agreement:
     this call and so after the mask.
 
     Args:
-        model: any module with trainable parameters. It is neither wrapped nor changed; forward hooks note layer
-            inputs until `close` (or the end of a ``with`` block).
+        model: any module with trainable parameters. It is neither wrapped nor changed.
         rule: how to combine, for example `AndMask`.
         statistics: for models that couple the examples of a batch, as BatchNorm in train mode does. None refuses them.
             "pooled" differentiates each environment's loss through the statistics of the whole batch, as the papers'
@@ -49,20 +49,23 @@ class Agreement:
             and keeps them in the user's cache directory (`craik.agreement.kernels.compiled`); they take sign sums of float32
             on a CPU. Masks are the same bit for bit, gradients to rounding. It is no default as a library that starts
             compilers unasked surprises; where no compiler works a warning says so and torch's operators serve.
+        rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
+            each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
+            takes the definition's path below such operations.
 
     Raises:
         TypeError: no rule, or a rule's class.
-        ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics or
-            of kernel.
+        ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
+            kernel or of rows.
 
     Example:
         >>> import torch
         >>> from craik.agreement import Agreement, AndMask
         >>> model = torch.nn.Linear(2, 1, bias=False)
         >>> x = torch.tensor([[1.0, 1.0], [1.0, -1.0]])  # the second feature disagrees
-        >>> with Agreement(model, AndMask(threshold=1.0)) as agreement:
-        ...     losses = (model(x)[:, 0] - 10.0) ** 2
-        ...     record = agreement.backward(losses, environments=[0, 1])
+        >>> agreement = Agreement(model, AndMask(threshold=1.0))
+        >>> losses = (model(x)[:, 0] - 10.0) ** 2
+        >>> record = agreement.backward(losses, environments=[0, 1])
         >>> (model.weight.grad != 0).tolist(), record.survivors, record.paths
         ([[True, False]], {'weight': 0.5}, {'weight': 'layer'})
     """
@@ -75,16 +78,19 @@ class Agreement:
         statistics: str | None = None,
         refuse_nonfinite: bool = True,
         kernel: str = "torch",
+        rows: str | None = None,
     ) -> None:
         check_model(model)
         if isinstance(rule, type) or not callable(rule) or not hasattr(rule, "needs"):
             raise TypeError(f"`rule` should be a rule such as AndMask(). Found {rule!r}. Pass an instance of one.")
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
+        check_one_of("rows", rows, (None, "independent"))
         self.model = model
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
-        self._onepass = OnePass(model, statistics, _compiled_or_warn() if kernel == "compiled" else None)
+        compiled = _compiled_or_warn() if kernel == "compiled" else None
+        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None)
         self._accumulated: Collected | None = None
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
@@ -125,11 +131,11 @@ class Agreement:
                 finish(name, sums)
         # Only now, when nothing can fail any more, is a gradient touched.
         for name in found.paths:
-            _accumulate_gradient(found.parameters[name], gradients[name])
+            deliver(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
-            _accumulate_gradient(leaf, gradient / len(found.ids))
+            deliver(leaf, gradient / len(found.ids))
         survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
-        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths)
+        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths, found.proved)
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
@@ -164,9 +170,22 @@ class Agreement:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
         self._accumulated = None
 
+    def explain(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> list[Explanation]:
+        """Return for each parameter how `backward` would form its environment gradients, why, and what that costs.
+
+        Nothing is computed, freed or changed; ``print(table(explanations))`` of `craik.agreement.explaining` shows it.
+
+        Args:
+            losses: as for `backward`.
+            environments: as for `backward`.
+
+        Raises:
+            TypeError, ValueError: as `backward`.
+        """
+        return explained(self._onepass, losses, environments, self.rule.needs)
+
     def close(self) -> None:
-        """Remove the forward hooks; the model is as it was before."""
-        self._onepass.recorder.close()
+        """Do nothing: there is nothing to remove. Kept so that ``with`` blocks may say how long an agreement is used."""
 
     def __enter__(self) -> "Agreement":
         return self
@@ -194,8 +213,3 @@ def _warn_if_single(ids: Tensor, examples: int) -> None:
             "on: give each site, camera or simulator an id of its own.",
             stacklevel=3,
         )
-
-
-def _accumulate_gradient(leaf: Tensor, gradient: Tensor) -> None:
-    gradient = gradient.detach().to(leaf.dtype)
-    leaf.grad = gradient if leaf.grad is None else leaf.grad + gradient

@@ -78,3 +78,71 @@ def test_an_empty_stack_is_refused_before_anything_is_held():
         sums.add(torch.ones(0, 2))
     assert sums.gradient is None
     assert sums.environments == 0
+
+
+class TestLowPrecision:
+    """Sums of two-byte gradients are those of the same numbers in float32."""
+
+    @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+    @pytest.mark.parametrize("chunk", [1, 64])
+    @pytest.mark.parametrize("shape", [(7,), (40_000,)])
+    def test_many_gradients_of_one_sign(self, dtype, chunk, shape):
+        generator = torch.Generator().manual_seed(0)
+        stack = (0.5 + torch.rand(512 if shape == (7,) else 300, *shape, generator=generator)).to(dtype)
+        sums = RunningSums(stack[0], frozenset({"sign", "magnitude"}))
+        for gradients in stack.split(chunk):
+            sums.add(gradients.clone())
+        found = sums.statistics()
+        exact = stack.double().sum(0)
+        assert found.gradient.dtype == found.sign.dtype == torch.float32
+        assert ((found.gradient - exact).abs() / exact).max() < 1e-5
+        assert torch.equal(found.sign, torch.full_like(found.gradient, len(stack)))
+        assert torch.equal(found.magnitude, found.gradient)
+
+    def test_sums_that_were_formed_elsewhere(self):
+        sums = RunningSums(torch.ones(2, dtype=torch.bfloat16), frozenset())
+        for _ in range(2048):
+            sums.add_sums(1, torch.ones(2, dtype=torch.bfloat16))
+        assert sums.statistics().gradient.tolist() == [2048, 2048]
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e25])
+def test_squares_neither_vanish_nor_overflow(scale):
+    stack = (draw(5, 9) * scale).float()
+    sums = RunningSums(stack[0], frozenset({"square"}))
+    sums.add(stack.clone())
+    torch.testing.assert_close(sums.statistics().square, stack.double().square().sum(0))
+
+
+@pytest.mark.parametrize("shape", [(4,), (40_000,)])
+def test_sums_of_magnitudes(shape):
+    stack = draw(5, *shape)
+    sums = RunningSums(stack[0], frozenset({"magnitude", "sign"}))
+    for gradients in stack.split(2):
+        sums.add(gradients.clone())
+    sums.add_silent(3)
+    assert torch.equal(sums.statistics().magnitude, stack.abs().sum(0))
+    assert_sums(sums, torch.cat([stack, torch.zeros(3, *shape)]))
+
+
+def test_joined_sums_know_what_both_know():
+    stack = draw(4, 3)
+    first, second = RunningSums(stack[0], frozenset({"sign"})), RunningSums(stack[0], frozenset({"sign", "square"}))
+    first.add(stack[:2].clone())
+    second.add(stack[2:].clone())
+    second.join(first)
+    assert second.needs == {"sign"}
+    assert second.statistics().square is None
+    assert_sums(second, stack)
+
+
+def test_parts_share_the_memory_of_the_whole():
+    stack = draw(4, 6, 3)
+    sums = RunningSums(stack[0], ALL)
+    assert sums.parts(4, [lambda t: t[:2], lambda t: t[1:3]]) is None  # they have a row in common
+    upper, lower = sums.parts(4, [lambda t: t[:2].T, lambda t: t[2:]])
+    upper.add(stack[:, :2].transpose(1, 2).clone())
+    lower.add(stack[:, 2:].clone())
+    assert_sums(sums, stack)
+    assert sums.parts(4, [lambda t: t[:1]])[0].environments == 4  # the rest has gradient 0 in four further environments
+    assert torch.isinf(sums.statistics().log_magnitude[1:]).all()

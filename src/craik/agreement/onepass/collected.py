@@ -21,13 +21,15 @@ class Record(NamedTuple):
         survivors: for each parameter that received a gradient, the share of its components that the rule let through.
         paths: for each of these parameters, how its environment gradients were formed: "layer" (inside one backward
             pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
-            rule asks for their sum alone.
+            rule asks for their sum alone, or where there is one environment.
+        proved: False where ``rows="independent"`` stands for a part of the proof; else what is reported is exact.
     """
 
     environments: Int[Tensor, " e"]
     losses: Float[Tensor, " e"]
     survivors: dict[str, float]
     paths: dict[str, Path]
+    proved: bool = True
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Collected:
         parameters: the model's parameters that the losses reach, by name.
         paths: how the environment gradients of each were formed.
         outside: the summed gradients of leaves outside the model.
+        proved: False where the user's word stands for a part of the proof.
         sums: of each parameter; empty where they were combined as soon as they were complete.
     """
 
@@ -48,6 +51,7 @@ class Collected:
     parameters: dict[str, nn.Parameter] = field(default_factory=dict[str, nn.Parameter])
     paths: dict[str, Path] = field(default_factory=dict[str, Path])
     outside: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
+    proved: bool = True
     sums: dict[str, RunningSums] = field(default_factory=dict[str, RunningSums])
 
     def join(self, other: "Collected") -> None:
@@ -64,4 +68,5 @@ class Collected:
             self.outside[leaf] = self.outside[leaf] + gradient if leaf in self.outside else gradient
         self.parameters |= other.parameters
         self.paths |= other.paths
+        self.proved = self.proved and other.proved
         self.ids, self.losses = torch.cat([self.ids, other.ids]), torch.cat([self.losses, other.losses])

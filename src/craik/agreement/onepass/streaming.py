@@ -23,10 +23,10 @@ def environment_gradients(
         environments: the partition of the batch.
         parameters: what to differentiate with respect to.
     """
-    grouped = environments.grouped(losses)
-    for rows in environments.slices():
-        loss = grouped[rows].mean()
-        yield list(torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True))
+    weights = environments.mean_weights(losses)
+    for e in range(environments.count):
+        own = torch.where(environments.index == e, weights, 0)
+        yield list(torch.autograd.grad(losses, parameters, own, retain_graph=True, allow_unused=True))
 
 
 def stream_environment_gradients(

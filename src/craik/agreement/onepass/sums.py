@@ -1,6 +1,6 @@
 """Running sums of one parameter's environment gradients, instead of E stacked ones."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from jaxtyping import Float, Shaped
@@ -16,49 +16,67 @@ class RunningSums:
     Holds one tensor of the parameter's size for each statistic and no environment's gradient. The tensors come into being
     with the first environments.
 
+    Sums are held in float32 or wider: in bfloat16 a sum of 256 ones stays where it is when a further one is added. For a
+    parameter of two bytes a component, a rule that reads signs so holds 8 bytes a component (5 with compiled kernels) beside
+    the 2 of its gradient. Squares are held in float64.
+
     Args:
         like: the parameter.
         needs: the optional statistics that the rule reads.
         compiled: kernels to use for what they take, or None for torch's operators.
+
+    Attributes:
+        needs: the optional statistics that are known of all environments so far.
+        gradient: the sum of gradients, or None before the first.
+        held: the optional sums, by their names in `craik.agreement.Statistics`.
     """
 
     def __init__(self, like: Tensor, needs: frozenset[str], compiled: Compiled | None = None) -> None:
-        self.shape, self.dtype, self.device = like.shape, like.dtype, like.device
-        self.needs = needs
+        self.shape, self.device = like.shape, like.device
+        self.dtype = torch.promote_types(like.dtype, torch.float32)
+        self.needs = frozenset(needs)
         self.compiled = compiled
         self.environments = 0
         self.gradient: Tensor | None = None
-        self.sign: Tensor | None = None
-        self.log_magnitude: Tensor | None = None
-        self.square: Tensor | None = None
+        self.held: dict[str, Tensor] = {}
+
+    @property
+    def sign(self) -> Tensor | None:
+        """The sum of signs: integers of at most E.
+
+        They are exact in float32 up to 2**24 environments, and floats are several times faster to add and compare than
+        integers that must be converted; bytes, where they serve, are faster still.
+        """
+        return self.held.get("sign")
 
     @property
     def sign_dtype(self) -> torch.dtype:
-        """What sign sums are held in where bytes do not serve.
-
-        They are integers of at most E, exact in float32 up to 2**24 environments, and floats are several times faster to add
-        and compare than integers that must be converted.
-        """
-        return torch.promote_types(self.dtype, torch.float32)
+        """What sums of signs are held in where bytes do not serve."""
+        return self.dtype
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Add the gradients of c further environments. Their memory is scratch to this method and is overwritten."""
+        gradients = gradients.to(self.dtype)
         self._widen(len(gradients))
         if self._add_compiled(gradients):
             return
-        log_magnitude = gradients.abs().log_().sum(0) if "log_magnitude" in self.needs else None
-        square = gradients.square().sum(0) if "square" in self.needs else None
+        more: dict[str, Tensor] = {}
+        if "log_magnitude" in self.needs:
+            more["log_magnitude"] = gradients.abs().log_().sum(0)
+        if "square" in self.needs:
+            more["square"] = gradients.to(self._dtype_of("square")).square().sum(0)
+        if "magnitude" in self.needs:
+            more["magnitude"] = gradients.abs().sum(0)
         if len(gradients) > 1 and self.shape.numel() < LONG:
             total = gradients.sum(0)
             sign = gradients.sign_().sum(0) if "sign" in self.needs else None
-            self.add_sums(len(gradients), total, sign, log_magnitude, square)
+            self.add_sums(len(gradients), total, sign, **more)
             return
         self.gradient = _plus_each(self.gradient, gradients)
         if "sign" in self.needs:
-            held = self.sign_dtype if self.sign is None else self.sign.dtype
-            self.sign = _plus_each(self.sign, gradients.sign_().to(held))
-        self.log_magnitude = _plus(self.log_magnitude, log_magnitude, self.dtype)
-        self.square = _plus(self.square, square, self.dtype)
+            dtype = self.held["sign"].dtype if "sign" in self.held else self.dtype
+            self.held["sign"] = _plus_each(self.held.get("sign"), gradients.sign_().to(dtype))
+        self._add_held(more)
         self.environments += len(gradients)
 
     def _add_compiled(self, gradients: Float[Tensor, "c *p"]) -> bool:
@@ -86,17 +104,39 @@ class RunningSums:
             The rows, and their sums.
         """
         self._begin(environments)
-        if self.gradient is None:
-            return
         for first in range(0, self.shape[0], rows):
             some = slice(first, first + rows)
-            part = RunningSums(self.gradient[some], self.needs, self.compiled)
-            part.gradient, part.environments = self.gradient[some], self.environments
-            part.sign = None if self.sign is None else self.sign[some]
-            part.log_magnitude = None if self.log_magnitude is None else self.log_magnitude[some]
-            part.square = None if self.square is None else self.square[some]
-            yield some, part
+            yield some, self._part(lambda tensor, some=some: tensor[some])
         self.environments += environments
+
+    def parts(self, environments: int, views: Sequence[Callable[[Tensor], Tensor]]) -> list["RunningSums"] | None:
+        """Return the sums of parts of the parameter, which share this object's memory.
+
+        Args:
+            environments: how many will be added to every part, the same ones; outside all parts their gradient is 0.
+            views: from a tensor of the parameter's shape to a part of it, each.
+
+        Returns:
+            The sums of each part, None where two parts have a component in common; nothing has changed then.
+        """
+        taken = torch.zeros(self.shape, dtype=torch.bool, device=self.device)
+        for view in views:
+            if bool(view(taken).any()):
+                return None
+            view(taken).fill_(True)
+        self._begin(environments)
+        found = [self._part(view) for view in views]
+        if "log_magnitude" in self.held:
+            self.held["log_magnitude"][~taken] = -torch.inf
+        self.environments += environments
+        return found
+
+    def _part(self, view: Callable[[Tensor], Tensor]) -> "RunningSums":
+        assert self.gradient is not None  # _begin has made it
+        part = RunningSums(view(self.gradient), self.needs, self.compiled)
+        part.gradient, part.environments = view(self.gradient), self.environments
+        part.held = {name: view(tensor) for name, tensor in self.held.items()}
+        return part
 
     def _begin(self, environments: int) -> None:
         """Hold sums, of 0 if there are none yet, in types that have room for so many further environments."""
@@ -105,46 +145,63 @@ class RunningSums:
             return
         bytes_do = self.compiled is not None and self.needs == _SIGN_ALONE and environments <= MOST_IN_BYTES
         self.gradient = torch.zeros(self.shape, dtype=self.dtype, device=self.device)
-        if "sign" in self.needs:
-            self.sign = torch.zeros_like(self.gradient, dtype=torch.int8 if bytes_do else self.sign_dtype)
-        self.log_magnitude = torch.zeros_like(self.gradient) if "log_magnitude" in self.needs else None
-        self.square = torch.zeros_like(self.gradient) if "square" in self.needs else None
+        for name in self.needs:
+            dtype = torch.int8 if name == "sign" and bytes_do else self._dtype_of(name)
+            self.held[name] = torch.zeros_like(self.gradient, dtype=dtype)
 
     def _widen(self, environments: int) -> None:
         """Move sign sums out of bytes if those of so many further environments may not fit."""
         if self.sign is not None and self.sign.dtype == torch.int8 and self.environments + environments > MOST_IN_BYTES:
-            self.sign = self.sign.to(self.sign_dtype)
+            self.held["sign"] = self.sign.to(self.dtype)
 
     def add_sums(
         self,
         environments: int,
-        gradient: Float[Tensor, "*p"] | None,
+        gradient: Float[Tensor, "*p"],
         sign: Shaped[Tensor, "*p"] | None = None,
         log_magnitude: Float[Tensor, "*p"] | None = None,
         square: Float[Tensor, "*p"] | None = None,
+        magnitude: Float[Tensor, "*p"] | None = None,
     ) -> None:
-        """Add what the gradients of further environments add up to; the first tensors given are kept and added to."""
+        """Add what the gradients of further environments add up to; the first tensors given are kept and added to.
+
+        Args:
+            environments: how many.
+            gradient: the sum of their gradients.
+            sign: of their signs, in bytes or floats.
+            log_magnitude: of the logarithms of their magnitudes.
+            square: of their squares, formed in float64.
+            magnitude: of their magnitudes.
+        """
         self._widen(environments)
         self.gradient = _plus(self.gradient, gradient, self.dtype)
-        held = self.sign if self.sign is not None else sign
-        self.sign = _plus(self.sign, sign, torch.int8 if held is not None and held.dtype == torch.int8 else self.sign_dtype)
-        self.log_magnitude = _plus(self.log_magnitude, log_magnitude, self.dtype)
-        self.square = _plus(self.square, square, self.dtype)
+        more = {"sign": sign, "log_magnitude": log_magnitude, "square": square, "magnitude": magnitude}
+        self._add_held({name: tensor for name, tensor in more.items() if tensor is not None})
         self.environments += environments
+
+    def _add_held(self, more: dict[str, Tensor]) -> None:
+        for name, tensor in more.items():
+            in_bytes = name == "sign" and self.held.get(name, tensor).dtype == torch.int8
+            self.held[name] = _plus(self.held.get(name), tensor, torch.int8 if in_bytes else self._dtype_of(name))
+
+    def _dtype_of(self, name: str) -> torch.dtype:
+        # The square of what float32 holds is within float64's range; Apple's devices have no float64.
+        return torch.float64 if name == "square" and self.device.type != "mps" else self.dtype
 
     def add_silent(self, environments: int) -> None:
         """Add environments whose losses do not reach the parameter: their gradient is 0, and so is its sign."""
         if environments:
             zero = torch.zeros(self.shape, dtype=self.dtype, device=self.device)
-            sign = torch.zeros_like(zero, dtype=self.sign_dtype) if "sign" in self.needs else None
-            log_magnitude = torch.full_like(zero, -torch.inf) if "log_magnitude" in self.needs else None
-            square = torch.zeros_like(zero) if "square" in self.needs else None
-            self.add_sums(environments, zero, sign, log_magnitude, square)
+            of_zero = {"log_magnitude": -torch.inf}
+            more = {name: torch.full_like(zero, of_zero.get(name, 0), dtype=self._dtype_of(name)) for name in self.needs}
+            self.add_sums(environments, zero, **more)
 
     def join(self, other: "RunningSums") -> None:
-        """Add the sums of further environments."""
+        """Add the sums of further environments; what only one of the two holds is known of neither any more."""
         if other.gradient is not None:
-            self.add_sums(other.environments, other.gradient, other.sign, other.log_magnitude, other.square)
+            self.needs &= other.needs
+            self.held = {name: tensor for name, tensor in self.held.items() if name in self.needs}
+            self.add_sums(other.environments, other.gradient, **{name: other.held[name] for name in self.needs})
 
     def statistics(self) -> Statistics:
         """Return the sums so far.
@@ -154,7 +211,7 @@ class RunningSums:
         """
         if self.gradient is None:
             raise RuntimeError("Statistics need at least one environment. Found none added; call add first.")
-        return Statistics(self.environments, self.gradient, self.sign, self.log_magnitude, self.square)
+        return Statistics(self.environments, self.gradient, **self.held)
 
 
 _SIGN_ALONE = frozenset({"sign"})
@@ -175,8 +232,6 @@ def _plus_each(total: Tensor | None, gradients: Tensor) -> Tensor:
     return total
 
 
-def _plus(total: Tensor | None, more: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    if more is None:
-        return total
+def _plus(total: Tensor | None, more: Tensor, dtype: torch.dtype) -> Tensor:
     # Floats take bytes as they are; bytes take floats that are integers they have room for.
     return more.to(dtype) if total is None else total.add_(more if total.is_floating_point() else more.to(total.dtype))

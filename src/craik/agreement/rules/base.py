@@ -8,7 +8,7 @@ The rules are the files beside this one; here is what they share.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.arguments import check_share
+from craik.arguments import check_flag, check_share, check_whole
 
 
 class Statistics(NamedTuple):
@@ -28,7 +28,9 @@ class Statistics(NamedTuple):
         sign: sum over e of sign(g_e), integers in [-E, E] held in whatever type represents them exactly, bytes or floats;
             sign(0) is 0, so a zero gradient is a disagreement. None unless the rule needs it.
         log_magnitude: sum over e of log abs(g_e), -inf where any g_e is 0. None unless the rule needs it.
-        square: sum over e of g_e^2. None unless the rule needs it.
+        square: sum over e of g_e^2, in float64, as the squares of float32 below 1e-19 are 0 in float32. None unless the rule
+            needs it.
+        magnitude: sum over e of abs(g_e). None unless the rule needs it.
     """
 
     environments: int
@@ -36,6 +38,7 @@ class Statistics(NamedTuple):
     sign: Shaped[Tensor, "*p"] | None = None
     log_magnitude: Float[Tensor, "*p"] | None = None
     square: Float[Tensor, "*p"] | None = None
+    magnitude: Float[Tensor, "*p"] | None = None
 
     def clone(self) -> "Statistics":
         """Return a copy that may be overwritten."""
@@ -79,6 +82,35 @@ class Rule(Protocol):
         ...
 
 
+def check_rule(rule: object) -> None:
+    """Refuse what is no rule.
+
+    Raises:
+        TypeError: says so; a class is none, an instance of it is.
+    """
+    if isinstance(rule, type) or not callable(rule) or not isinstance(getattr(rule, "needs", None), frozenset | set):
+        raise TypeError(f"`rule` should be a rule such as AndMask(). Found {rule!r}. Pass an instance of one.")
+
+
+def check_needs(rule: Rule, held: Collection[str]) -> None:
+    """Refuse sums that lack what a rule reads: of an environment whose sums are taken, nothing else can be known any more.
+
+    Args:
+        rule: that is to combine.
+        held: the optional statistics that there are.
+
+    Raises:
+        ValueError: says what is missing.
+    """
+    lacking = sorted(set(rule.needs) - set(held))
+    if lacking:
+        raise ValueError(
+            f"A rule should combine environments that were collected for what it reads. Found {rule!r}, which reads sums of "
+            f"{' and '.join(lacking)}, and environments collected without. Set the rule before the first of a step's environments "
+            "is accumulated, or discard() them and begin again."
+        )
+
+
 def required_count(threshold: float, environments: int) -> int:
     """Return the smallest integer k with k / E >= threshold.
 
@@ -88,7 +120,15 @@ def required_count(threshold: float, environments: int) -> int:
 
     >>> required_count(0.2, 80), required_count(1.0, 32), required_count(0.0, 5), required_count(0.5, 3)
     (16, 32, 0, 2)
+
+    Raises:
+        TypeError: no numbers.
+        ValueError: a threshold outside [0, 1], or no environments.
     """
+    # The checks of what is right are as short as can be: this is asked for every parameter of every step.
+    if not (type(threshold) is float and 0 <= threshold <= 1 and type(environments) is int and environments > 0):
+        check_threshold(threshold)
+        check_whole("environments", environments, least=1)
     count = round(threshold * environments)
     while count / environments < threshold:
         count += 1
@@ -124,6 +164,13 @@ def count_survivors(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
     return rows.sum(dtype=torch.float64)
 
 
+def survival(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
+    """Return the share of components that survive; 1 of a parameter without components, of which none is masked."""
+    if survives.numel() == 0:
+        return torch.ones((), dtype=torch.float64, device=survives.device)
+    return count_survivors(survives) / survives.numel()
+
+
 def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"]) -> Float[Tensor, "*p"]:
     """Multiply what survived by numel / survivors; a tensor without survivors stays 0.
 
@@ -139,7 +186,17 @@ class Consuming(ABC):
     """A rule that can also work in the memory of its statistics, which saves a large model a copy of each."""
 
     def __call__(self, statistics: Statistics) -> Combined:
-        """Combine the environment gradients of one parameter; the statistics stay as they are."""
+        """Combine the environment gradients of one parameter; the statistics stay as they are.
+
+        Raises:
+            TypeError: no statistics.
+            ValueError: statistics that lack what the rule reads.
+        """
+        if not isinstance(statistics, Statistics):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
+            raise TypeError(
+                f"A rule should be given `Statistics`. Found {type(statistics).__name__}. For gradients side by side there is "
+                "craik.agreement.combine(rule, gradients)."
+            )
         return self.consume(statistics.clone())
 
     @abstractmethod
@@ -156,6 +213,7 @@ class Thresholded(Consuming):
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
+        check_flag("rescale", self.rescale)
 
 
 def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
@@ -189,7 +247,10 @@ def needed(value: Tensor | None, name: str) -> Tensor:
         ValueError: it was not computed, as the rule's ``needs`` does not list it.
     """
     if value is None:
-        raise ValueError(f"The rule reads statistics.{name}. Found None. List {name!r} in the rule's `needs`.")
+        raise ValueError(
+            f"The rule reads statistics.{name}. Found None: they were collected for another rule, or this one's `needs` does not "
+            f"list {name!r}. Collect them for this rule."
+        )
     return value
 
 

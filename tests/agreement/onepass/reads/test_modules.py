@@ -11,7 +11,7 @@ from torch import nn
 import oracles
 import rules_oracles
 from craik.agreement import Agreement, AndMask, Combined, GeometricMean
-from craik.agreement.onepass.layers import linear
+from craik.agreement.onepass.reads import products
 
 
 class MeanSquare:
@@ -72,13 +72,13 @@ def build(seed, make):
 @pytest.mark.parametrize("environments", [1, 2, 126, 127, 300])
 @pytest.mark.parametrize("lacking", [False, True])
 def test_sign_products_equal_the_sum_of_signs(environments, lacking, monkeypatch):
-    monkeypatch.setattr(linear, "BYTE_TILE_ELEMENTS", 64)  # several tiles, the last one partial
+    monkeypatch.setattr(products, "BYTE_TILE_ELEMENTS", 64)  # several tiles, the last one partial
     if lacking:
-        monkeypatch.setattr(linear, "_BYTE_PRODUCT", None)
+        monkeypatch.setattr(products, "_BYTE_PRODUCT", None)
     generator = torch.Generator().manual_seed(0)
     deltas, inputs = (torch.randn(environments, n, generator=generator).relu() for n in (13, 10))
     deltas[:, 0], inputs[:, 0] = 1, -1  # a component on which all agree: the largest sum there can be
-    found = linear.sign_products(deltas, inputs)
+    found = products.sign_products(deltas, inputs)
     expected = (deltas[:, :, None] * inputs[:, None]).sign().sum(0)
     assert torch.equal(found.float(), expected)
     assert int(found[0, 0]) == -environments
@@ -90,7 +90,7 @@ def test_sign_products_of_every_small_shape_and_layout():
         deltas, inputs = (torch.randint(-1, 2, (e, n), generator=generator).float() for n in (o, i))
         expected = deltas.T @ inputs
         for d, a in itertools.product((deltas, deltas.T.contiguous().T), (inputs, inputs.T.contiguous().T)):
-            assert torch.equal(linear.sign_products(d, a).float(), expected), (e, o, i)
+            assert torch.equal(products.sign_products(d, a).float(), expected), (e, o, i)
 
 
 @pytest.mark.parametrize("ids", [list(range(7)), [0, 0, 1, 1]])
@@ -102,11 +102,11 @@ def test_linear_layers(ids, rule):
 @pytest.mark.parametrize("ids", [[0, 0, 1, 1, 2, 2], [2, 0, 1, 0, 2], [0, 1, 2]], ids=["equal", "unequal", "single"])
 @pytest.mark.parametrize("shape", [(7,), (3, 7), (2, 2, 7)], ids=["vectors", "sequences", "two dimensions of positions"])
 @pytest.mark.parametrize("outputs", [5, 9, 66], ids=["wide", "narrow", "narrow, several tiles"])
-@pytest.mark.parametrize("long", [1, linear.LONG], ids=["one by one", "many at a time"])
+@pytest.mark.parametrize("long", [1, products.LONG], ids=["one by one", "many at a time"])
 @pytest.mark.parametrize("rule", RULES)
 def test_ways_to_form_a_linear_weight(ids, shape, outputs, long, rule, monkeypatch):
-    monkeypatch.setattr(linear, "LONG", long)
-    monkeypatch.setattr("craik.agreement.onepass.layers.formula.CHUNK_ELEMENTS", 16)  # several tiles, the last one partial
+    monkeypatch.setattr(products, "LONG", long)
+    monkeypatch.setattr("craik.agreement.onepass.reads.products.CHUNK_ELEMENTS", 16)  # several tiles, the last one partial
     assert_exact(build(0, lambda: nn.Linear(7, outputs)), draw_input(0, ids, *shape), ids, rule)
 
 
@@ -156,21 +156,21 @@ def test_convolutions(dimensions, data, seed, ids, rule, groups, bias):
 @pytest.mark.parametrize("ids", [[0, 1, 2, 3], [0, 0, 1, 1], [2, 0, 1, 0, 2]])
 @pytest.mark.parametrize("rule", RULES)
 def test_wide_convolution_takes_tiles(ids, rule, monkeypatch):
-    monkeypatch.setattr("craik.agreement.onepass.layers.convolution.UNFOLD_ELEMENTS", 1)
-    monkeypatch.setattr("craik.agreement.onepass.layers.formula.CHUNK_ELEMENTS", 64)  # several tiles, the last one partial
+    monkeypatch.setattr("craik.agreement.onepass.reads.convolution.UNFOLD_ELEMENTS", 1)
+    monkeypatch.setattr("craik.agreement.onepass.reads.products.CHUNK_ELEMENTS", 64)  # several tiles, the last one partial
     model = build(0, lambda: nn.Conv2d(3, 5, 3, stride=2, padding=(1, 2), dilation=(1, 2)))
     assert_exact(model, draw_input(0, ids, 3, 8, 9), ids, rule)
 
 
-def test_padding_that_no_formula_covers_takes_the_exact_path():
+def test_padding_that_is_not_the_convolution_s_own():
     ids = [0, 0, 1, 2]
     circular = build(0, lambda: nn.Conv1d(2, 3, 3, padding=1, padding_mode="circular"))
-    assert_exact(circular, draw_input(0, ids, 2, 6), ids, slow={"weight", "bias"})
+    assert_exact(circular, draw_input(0, ids, 2, 6), ids)
 
 
-def test_transposed_convolution_takes_the_exact_path():
+def test_transposed_convolution():
     ids = [0, 0, 1, 2]
-    assert_exact(build(0, lambda: nn.ConvTranspose2d(2, 3, 3)), draw_input(0, ids, 2, 4, 4), ids, slow={"weight", "bias"})
+    assert_exact(build(0, lambda: nn.ConvTranspose2d(2, 3, 3)), draw_input(0, ids, 2, 4, 4), ids)
 
 
 class Sentence(nn.Module):
@@ -252,7 +252,7 @@ def test_residual_network(rule, seed, ids):
 
 
 @pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
-def test_recurrent_layers_take_the_exact_path_and_the_rest_stays_fast(kind):
+def test_recurrent_layers(kind):
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
@@ -262,17 +262,14 @@ def test_recurrent_layers_take_the_exact_path_and_the_rest_stays_fast(kind):
             return self.head(self.rnn(self.embed(x))[0][:, -1])
 
     ids = [0, 1, 1, 2, 0]
-    slow = {"rnn.weight_ih_l0", "rnn.weight_hh_l0", "rnn.bias_ih_l0", "rnn.bias_hh_l0"}
-    assert_exact(build(0, Model), draw_input(0, ids, 6, 3), ids, slow=slow)
+    assert_exact(build(0, Model), draw_input(0, ids, 6, 3), ids)
 
 
 def test_attention_projections():
     ids = [0, 1, 1, 2, 0]
     layer = nn.TransformerEncoderLayer(8, 2, 12, dropout=0.0, batch_first=True)
     model = build(0, lambda: layer)
-    # Its own projections are read functionally, outside any layer's call.
-    slow = {"self_attn.in_proj_weight", "self_attn.in_proj_bias", "self_attn.out_proj.weight", "self_attn.out_proj.bias"}
-    assert_exact(model, draw_input(0, ids, 6, 8), ids, slow=slow)
+    assert_exact(model, draw_input(0, ids, 6, 8), ids)
 
 
 def test_dropout_uses_one_forward_pass():

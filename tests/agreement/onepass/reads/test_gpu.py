@@ -12,15 +12,15 @@ from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask, GeometricMean
-from craik.agreement.onepass.layers import gpu
+from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.sums import RunningSums
 
-HERE = Path(__file__).parent
+KERNELS = Path(__file__).parents[2] / "kernels"
 needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
 
 
 def test_importing_craik_imports_no_triton():
-    program = "import sys, craik.agreement, craik.agreement.onepass.layers.gpu; assert 'triton' not in sys.modules"
+    program = "import sys, craik.agreement, craik.agreement.onepass.reads.gpu; assert 'triton' not in sys.modules"
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
 
 
@@ -31,10 +31,10 @@ def test_tensors_on_a_cpu_stay_with_torch(needs):
 
 @needs_triton
 def test_arithmetic_in_the_interpreter():
-    path = os.pathsep.join([str(HERE.parents[1]), *filter(None, sys.path)])
+    path = os.pathsep.join([*filter(None, sys.path)])
     environment = os.environ | {"PYTHONPATH": path, "TRITON_INTERPRET": "1"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(HERE / "in_interpreter.py")],
+        [sys.executable, "-W", "ignore", str(KERNELS / "in_interpreter.py")],
         env=environment,
         capture_output=True,
         text=True,

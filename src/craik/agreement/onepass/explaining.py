@@ -1,0 +1,49 @@
+"""What a call would do with each parameter, and why: for reading, before a long run."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from craik.agreement.onepass.collected import Path
+from craik.agreement.onepass.forming import OnePass
+from craik.environments import EnvironmentIds
+
+
+class Explanation(NamedTuple):
+    """How one parameter's environment gradients are formed.
+
+    Attributes:
+        parameter: its name.
+        path: as in `craik.agreement.Record`.
+        reason: why it takes that path.
+        cost: in words.
+    """
+
+    parameter: str
+    path: Path
+    reason: str
+    cost: str
+
+
+def explained(onepass: OnePass, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str]) -> list[Explanation]:
+    """Return the explanation of every parameter that the losses reach."""
+    plan, groups = onepass.look(losses, environments)
+    found: list[Explanation] = []
+    for name in (*plan.reads, *plan.reasons):
+        if not needs or groups.count == 1:
+            why = "the rule reads sums alone" if not needs else "there is one environment"
+            found.append(Explanation(name, "plain", why, "one plain backward pass"))
+        elif name in plan.reads:
+            kinds = sorted({read.node.name().removesuffix("Backward0") for read in plan.reads[name]})
+            found.append(Explanation(name, "layer", f"read by {', '.join(kinds)}", "inside one backward pass"))
+        else:
+            cost = f"{groups.count} backward passes, shared by all such parameters"
+            found.append(Explanation(name, "per-environment", plan.reasons[name], cost))
+    return found
+
+
+def table(explanations: list[Explanation]) -> str:
+    """Return explanations as lines of text, one a parameter."""
+    rows = [Explanation._fields, *explanations]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)

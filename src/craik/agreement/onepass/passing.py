@@ -1,0 +1,183 @@
+"""The one backward pass: every read's incoming gradient is used up where it arrives, and no weight gradient is formed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import GradientEdge, Node
+from torch.utils.hooks import RemovableHandle
+
+from craik.agreement.onepass import reads as formulas
+from craik.agreement.onepass.proof.tables import kind_of
+from craik.agreement.onepass.proof.walk import Survey
+from craik.agreement.onepass.recomputed import Recomputed, checkpoint_of, recompute
+from craik.agreement.onepass.rows import Read
+from craik.agreement.onepass.sums import RunningSums
+from craik.environments import Environments
+
+Taken = dict[str, list[formulas.Use]]
+
+
+class LayerPass:
+    """One backward pass of the sum of the environments' mean losses, which fills the sums of the covered parameters.
+
+    Autograd is asked for the incoming gradients of the reads that lie deepest, and never for a weight's: what lies above is
+    executed, and hooks on its nodes see what comes in.
+
+    Args:
+        graph: of the losses.
+        reads: of the parameters to treat, complete, by name.
+        groups: the partition of the batch.
+        sums: where to add, by parameter name.
+        complete: told a parameter's name as soon as its sums are complete.
+    """
+
+    def __init__(
+        self,
+        graph: Survey,
+        reads: Mapping[str, Sequence[Read]],
+        groups: Environments,
+        sums: Mapping[str, RunningSums],
+        complete: Callable[[str], None],
+    ) -> None:
+        self._graph, self._groups, self._sums, self._complete = graph, groups, sums, complete
+        self._missing = {name: len(found) for name, found in reads.items()}
+        self._taken: Taken = {name: [] for name in reads}
+        self._at: dict[Node, list[Read]] = {}
+        self._done: set[Node] = set()
+        self._recomputed: dict[Node, Recomputed] = {}
+        for found in reads.values():
+            for read in found:
+                self._at.setdefault(read.node, []).append(read)
+
+    def run(self, losses: Tensor, weights: Tensor, others: Sequence[Tensor] = (), *, retain_graph: bool) -> list[Tensor | None]:
+        """Run the pass.
+
+        Args:
+            losses: (B,) unreduced.
+            weights: (B,) what each is multiplied by.
+            others: leaves whose ordinary gradients are wanted.
+            retain_graph: keep the graph for another pass.
+
+        Returns:
+            The gradients of ``others``, None for those that are not reached.
+        """
+        executed = self._executed(others)
+        deepest = [node for node in self._at if node not in executed]
+        edges = [GradientEdge(node, number) for node in deepest for number in range(_outputs(node))]
+        inputs = cast("Sequence[Tensor]", [*edges, *others])  # the stub knows all tensors or all edges; mixtures work
+        if not inputs:
+            return []
+        handles: list[RemovableHandle] = []
+        try:
+            for node in self._at:
+                if node in executed:
+                    handles.append(node.register_prehook(self._hook(node)))
+            found = torch.autograd.grad(losses, inputs, weights, retain_graph=retain_graph, allow_unused=True)
+        finally:
+            for handle in handles:
+                handle.remove()
+        deltas = iter(found)
+        for node in deepest:
+            self._receive(node, tuple(next(deltas) for _ in range(_outputs(node))))
+        self._finish()
+        return list(deltas)
+
+    def _executed(self, others: Sequence[Tensor]) -> set[Node]:
+        """Return the nodes above a read or above another leaf that is asked for: those that the engine executes."""
+        wanted = {id(leaf) for leaf in others}
+        needed: set[Node] = set()
+        executed: set[Node] = set()
+        slots = self._graph.slots
+        for node in reversed(self._graph.order):
+            below = slots[node]
+            if not below:
+                if wanted and id(getattr(node, "variable", None)) in wanted:
+                    needed.add(node)
+                continue
+            for child, _ in below:
+                if child in needed:
+                    needed.add(node)
+                    executed.add(node)
+                    break
+            else:
+                if node in self._at:
+                    needed.add(node)
+        return executed
+
+    def _hook(self, node: Node) -> Callable[[tuple[Tensor | None, ...]], None]:
+        def hook(deltas: tuple[Tensor | None, ...]) -> None:
+            self._receive(node, deltas)
+
+        return hook
+
+    def _receive(self, node: Node, deltas: tuple[Tensor | None, ...]) -> None:
+        """Take what the reads of one node add; a parameter whose reads are all taken is added up."""
+        reads = self._at[node]
+        self._done.add(node)
+        if any(delta is not None for delta in deltas):
+            delta: Any = deltas if kind_of(node.name()).joining else deltas[0]
+            node_seen = self._seen(node)
+            for some in _of_one_kind(reads):
+                some = some if node_seen is node else [read._replace(node=cast("Node", node_seen)) for read in some]
+                for read, use in zip(some, formulas.take(some, delta, self._groups), strict=True):
+                    self._taken[read.name].append(use)
+        for read in reads:
+            self._missing[read.name] -= 1
+            if not self._missing[read.name]:
+                self._add(read.name)
+
+    def _seen(self, node: Node) -> Node | Recomputed:
+        """Return a node whose saved tensors may be read: itself, unless it lies in a checkpoint."""
+        if node in self._recomputed:
+            return self._recomputed.pop(node)
+        hook = checkpoint_of(node)
+        if hook is None:
+            return node
+        self._recomputed = recompute([other for other in self._at if (other is node or other not in self._done) and checkpoint_of(other) is hook])
+        return self._recomputed.pop(node)
+
+    def _add(self, name: str) -> None:
+        uses = self._taken.pop(name)
+        if uses:
+            formulas.add(uses, self._sums[name])
+        else:
+            self._sums[name].add_silent(self._groups.count)
+        self._complete(name)
+
+    def _finish(self) -> None:
+        """Add up what some reads of which no gradient reached."""
+        for name in list(self._taken):
+            self._add(name)
+
+
+def _outputs(node: Node) -> int:
+    """Return how many outputs of a node have a gradient of use: those of normalisations beyond the first have none."""
+    return len(node._input_metadata) if kind_of(node.name()).joining else 1  # pyright: ignore
+
+
+def _of_one_kind(reads: list[Read]) -> Iterable[list[Read]]:
+    """Group reads of one node by whose rows are whose: the same for all slots, but for a parameter that is read elsewise."""
+    first = reads[0].rows
+    if all(read.rows is first or (read.rows.owners is None and read.rows == first) for read in reads):
+        return (reads,)
+    return ([read] for read in reads)
+
+
+@contextmanager
+def silent(leaves: Iterable[Tensor]) -> Iterator[None]:
+    """Keep the users' hooks on leaves from running in the passes within: they run once, when the gradient is delivered."""
+    hooks = [found for leaf in leaves if (found := leaf._backward_hooks)]
+    if not hooks:
+        yield
+        return
+    kept = [dict(found) for found in hooks]
+    try:
+        for found in hooks:
+            found.clear()
+        yield
+    finally:
+        for found, before in zip(hooks, kept, strict=True):
+            found.update(before)

@@ -1,0 +1,106 @@
+"""Operations that treat elements, rows or matrices alike one by one: tables of names, and what each keeps apart.
+
+Names are those of torch's autograd nodes without "Backward" and a number. A name that is in no table is unknown, and nothing is
+said about what lies below it.
+"""
+
+from torch.autograd.graph import Node
+
+from craik.agreement.onepass.proof.owners import Batch, Conflict, Own, Rows, Shape, project
+from craik.agreement.onepass.proof.saved import dimensions
+
+UNARY = frozenset(
+    """Abs Acos Acosh AddScalar Alias Asin Asinh Atan Atanh Bernoulli Ceil Celu Clone Cos Cosh Deg2Rad Detach Digamma Elu Erf Erfc
+    Erfinv Exp Exp2 Expm1 Floor Frac Gelu Hardshrink Hardsigmoid Hardswish Hardtanh I0 LeakyRelu Lgamma Log Log10 Log1P Log2
+    LogSigmoid Logit Mish NanToNum NativeDropout FusedDropout Neg Rad2Deg Reciprocal Relu Relu6 Round Rrelu RreluWithNoise Rsqrt
+    Sgn Sigmoid Sign Silu Sin Sinc Sinh Softplus Softshrink SpecialEntr SpecialErfcx SpecialNdtri Sqrt Tan Tanh Threshold ToCopy
+    Tril Triu Trunc Real Imag ViewAsRealCopy Conj ConjPhysical LiftFresh Lift""".split()
+)
+"""One input of the output's shape, element by element."""
+
+BROADCASTING = frozenset(
+    """Add Addcdiv Addcmul Atan2 Clamp ClampMax ClampMin Copysign Div Expand FloorDivide Fmax Fmin Fmod Hypot Lerp Logaddexp
+    Logaddexp2 MaskedFill Maximum Max2 Minimum Mul Mvlgamma Pow PreluKernel Remainder Rsub SpecialXlog1Py Sub Where Xlogy
+    Fill Zero IndexFill Polar Complex Ldexp""".split()
+)
+"""Any number of inputs that broadcast to the output's shape, element by element."""
+
+LOSSES = frozenset(
+    """BinaryCrossEntropy BinaryCrossEntropyWithLogits HuberLoss KlDiv L1Loss MseLoss SmoothL1Loss SoftMarginLoss""".split()
+)
+"""Element by element, unless they reduce to one number, which then is one environment's or no one's."""
+
+MIXING_ALONG = frozenset("""Cumsum Cumprod Logcumsumexp LogSoftmax SafeSoftmax Softmax Glu FftC2C FftR2C FftC2R""".split())
+"""All dimensions but the saved ones are treated index by index; along those, elements meet."""
+
+REDUCTIONS = frozenset(
+    """Amax Amin All Any LinalgVectorNorm Logsumexp Mean Median Max Min Nanmean Nansum Norm Prod Std StdMean Sum Var VarMean
+    Cummax Cummin""".split()
+)
+"""The saved dimensions are reduced; all others are treated index by index."""
+
+KEEP_BUT_LAST = {
+    "AdaptiveAvgPool2D": 2, "AdaptiveAvgPool3D": 3, "AdaptiveMaxPool2D": 2, "AdaptiveMaxPool3D": 3, "AvgPool2D": 2, "AvgPool3D": 3,
+    "MaxPool2DWithIndices": 2, "MaxPool3DWithIndices": 3, "MkldnnMaxPool2D": 2, "MkldnnAdaptiveAvgPool2D": 2, "MaxUnpool2D": 2,
+    "FractionalMaxPool2D": 2, "FractionalMaxPool3D": 3, "ReflectionPad1D": 1, "ReflectionPad2D": 2, "ReflectionPad3D": 3,
+    "ReplicationPad1D": 1, "ReplicationPad2D": 2, "ReplicationPad3D": 3, "UpsampleLinear1D": 1, "UpsampleNearest1D": 1,
+    "UpsampleNearestExact1D": 1, "UpsampleBilinear2D": 2, "UpsampleBicubic2D": 2, "UpsampleNearest2D": 2, "UpsampleBilinear2DAa": 2,
+    "UpsampleBicubic2DAa": 2, "UpsampleNearestExact2D": 2, "UpsampleTrilinear3D": 3, "UpsampleNearest3D": 3,
+    "UpsampleNearestExact3D": 3, "PixelShuffle": 3, "PixelUnshuffle": 3, "LinalgCholeskyEx": 2, "LinalgInvEx": 2,
+    "LinalgMatrixExp": 2,
+}  # fmt: skip
+"""How many of the last dimensions meet; those before are treated index by index."""
+
+FIRST_ONLY = {
+    "Convolution": 1, "MkldnnConvolution": 1, "CudnnConvolution": 1, "MiopenConvolution": 1, "SlowConv2D": 1, "Im2Col": 1,
+    "Col2Im": 1, "GridSampler2D": 2, "GridSampler3D": 2, "AffineGridGenerator": 1, "NativeGroupNorm": 1, "MultiMarginLoss": 1,
+    "MultilabelMarginLoss": 1, "LinalgDet": 1, "LinalgSlogdet": 1, "NllLoss": 1,
+}  # fmt: skip
+"""How many of the inputs have the batch first, as the output has; all else meets."""
+
+
+def broadcast(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+    """Pass ownership through an elementwise operation to an input that was broadcast, or to one that a loss had reduced."""
+    if out == into:
+        return own
+    shift = len(into) - len(out)
+    return project(batch, own, [(o, o + shift) for o in range(len(out)) if o + shift >= 0], out, into)
+
+
+def loss(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+    """Pass ownership through a loss that is one element's, or a sum or mean over all of them."""
+    return own if out == into else project(batch, own, (), out, into)
+
+
+def mixing(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+    """Pass ownership through an operation along saved dimensions."""
+    along = dimensions(node, len(into))
+    return project(batch, own, [(d, d) for d in range(len(into)) if d not in along], out, into)
+
+
+def reduction(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+    """Pass ownership through a reduction, whether the reduced dimensions were kept or not."""
+    gone = dimensions(node, len(into)) if hasattr(node, "_saved_dim") else frozenset(range(len(into)))
+    stay = [d for d in range(len(into)) if d not in gone]
+    pairs = [(d, d) for d in stay] if len(out) == len(into) else list(enumerate(stay))
+    return project(batch, own, pairs, out, into)
+
+
+def leading(count: int):  # noqa: ANN201  # a rule
+    """Return the rule of operations that mix the last ``count`` dimensions."""
+
+    def rule(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+        return project(batch, own, [(d, d) for d in range(min(len(out), len(into)) - count)], out, into)
+
+    return rule
+
+
+def first(count: int):  # noqa: ANN201  # a rule
+    """Return the rule of operations on a batch of anything whose first ``count`` inputs have the batch first, too."""
+
+    def rule(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+        if slot >= count:
+            raise Conflict
+        return project(batch, own, ((0, 0),) if out else (), out, into)
+
+    return rule

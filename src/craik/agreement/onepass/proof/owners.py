@@ -1,0 +1,227 @@
+"""Ownership of a gradient: which environment's loss each of its slices depends on, and how that passes through shapes.
+
+Three forms. By example (`Rows` without a tensor): one dimension, in the batch's order; costs nothing. By environment: an array of
+integers that broadcasts to the gradient, a position among the environments or -1 where no loss arrives (the gradient is 0
+there, so any label is true of it). `Lost`: some slice may depend on several environments.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from craik.agreement.onepass.rows import WHOLE, Rows
+
+Shape = tuple[int, ...]
+Array = np.ndarray
+
+
+class Lost(NamedTuple):
+    """Ownership that could not be followed.
+
+    Attributes:
+        reason: in words, why.
+    """
+
+    reason: str
+
+
+Own = Rows | Array | Lost
+
+_ABSENT = -1
+_LARGE = 2**62
+
+
+class Conflict(Exception):  # noqa: N818  # no error: it never leaves the walk
+    """Slices of different environments meet."""
+
+
+class Batch:
+    """The partition of a batch, as the walk needs it.
+
+    Args:
+        index: (B,) the position of each example's environment, at least two.
+        precise: label nothing that no loss reaches: slower, and finds out more.
+    """
+
+    def __init__(self, index: Array, precise: bool = False) -> None:
+        self.index, self.size, self.precise = index, len(index), precise
+        self._repeated: dict[tuple[int, int], Array] = {}
+
+    def along(self, outer: int, inner: int) -> Array:
+        """Return the environments along a dimension of size outer * B * inner."""
+        found = self._repeated.get((outer, inner))
+        if found is None:
+            found = self._repeated[outer, inner] = np.tile(np.repeat(self.index, inner), outer)
+        return found
+
+    def array(self, own: Rows | Array, dims: int) -> Array:
+        """Return an ownership by environment, for a gradient of so many dimensions."""
+        if not isinstance(own, Rows):
+            return own
+        shape = [1] * dims
+        shape[own.dim] = own.outer * self.size * own.inner
+        return self.along(own.outer, own.inner).reshape(shape)
+
+    def tidy(self, own: Array) -> Rows | Array:
+        """Return the cheapest true form of an ownership: by example where possible, small where constant."""
+        if self.precise:
+            return own
+        return self.relaxed(own)
+
+    def relaxed(self, own: Array) -> Rows | Array:
+        """Do so also where labels of slices that no loss reaches must be made up."""
+        for axis in reversed(range(own.ndim)):
+            if own.shape[axis] > 1:
+                try:
+                    own = collapse(own, (axis,))
+                except Conflict:
+                    continue
+        wide = [axis for axis in range(own.ndim) if own.shape[axis] > 1]
+        if len(wide) != 1:
+            return own
+        (axis,), flat = wide, own.reshape(-1)
+        times, over = divmod(len(flat), self.size)
+        if over == 0:
+            for outer, inner in ((1, times), (times, 1)) if times > 1 else ((1, 1),):
+                if ((flat == self.along(outer, inner)) | (flat == _ABSENT)).all():
+                    return Rows(axis, outer, inner)
+        return own
+
+    def rows(self, own: Rows | Array) -> Rows | None:
+        """Return an ownership as formulas take it; None where no single dimension tells environments apart."""
+        if isinstance(own, Rows):
+            return own
+        own = self.relaxed(own)
+        if isinstance(own, Rows):
+            return own
+        wide = [axis for axis in range(own.ndim) if own.shape[axis] > 1]
+        if len(wide) > 1:
+            return None
+        return Rows(wide[0] if wide else WHOLE, owners=torch.from_numpy(own.reshape(-1).copy()))
+
+
+def collapse(own: Array, axes: tuple[int, ...]) -> Array:
+    """Return the one environment of all slices along axes, which are kept with size 1.
+
+    Raises:
+        Conflict: there are several.
+    """
+    if not axes:
+        return own
+    highest = own.max(axis=axes, keepdims=True)
+    lowest = np.where(own == _ABSENT, _LARGE, own).min(axis=axes, keepdims=True)
+    if not ((lowest == highest) | (highest == _ABSENT)).all():
+        raise Conflict
+    return highest
+
+
+def project(batch: Batch, own: Rows | Array, pairs: Sequence[tuple[int, int]], out: Shape, into: Shape) -> Rows | Array:
+    """Pass ownership through an operation that treats some dimensions index by index and mixes all others.
+
+    Args:
+        batch: the partition.
+        own: of the incoming gradient.
+        pairs: (dimension of the incoming gradient, dimension of the outgoing one), treated alike index by index.
+        out: the incoming gradient's shape (that of the operation's output).
+        into: the outgoing gradient's shape (that of the operation's input).
+
+    Raises:
+        Conflict: environments meet.
+    """
+    if isinstance(own, Rows):
+        for o, i in pairs:
+            if o == own.dim and out[o] == into[i]:
+                return own if i == o else Rows(i, own.outer, own.inner)
+        if all(o != own.dim for o, _ in pairs):
+            raise Conflict  # all examples meet, and there are several environments
+        own = batch.array(own, len(out))
+    kept = [(o, i) for o, i in pairs if own.shape[o] > 1 and out[o] == into[i]]
+    stay = {o for o, _ in kept}
+    own = collapse(own, tuple(o for o in range(own.ndim) if own.shape[o] > 1 and o not in stay))
+    shape = [1] * len(into)
+    for o, i in kept:
+        shape[i] = own.shape[o]
+    # Kept axes in the order that the result has them in.
+    order = [o for o, _ in sorted(kept, key=lambda pair: pair[1])]
+    rest = [o for o in range(own.ndim) if o not in stay]
+    return own.transpose([*rest, *order]).reshape(shape)
+
+
+def merge(batch: Batch, one: Own, other: Own, dims: int, name: str) -> Own:
+    """Return the ownership of a sum of two gradients."""
+    if isinstance(one, Lost):
+        return one
+    if isinstance(other, Lost):
+        return other
+    if one is other or (isinstance(one, Rows) and isinstance(other, Rows) and one == other):
+        return one
+    a, b = batch.array(one, dims), batch.array(other, dims)
+    if ((a != b) & (a != _ABSENT) & (b != _ABSENT)).any():
+        return Lost(f"rows of different environments meet at the output of {name}")
+    return batch.tidy(np.maximum(a, b))
+
+
+def reshape(batch: Batch, own: Rows | Array, out: Shape, into: Shape) -> Rows | Array:
+    """Pass ownership through a view of the same elements in the same order."""
+    if isinstance(own, Rows):
+        before = math.prod(out[: own.dim]) * own.outer
+        after = math.prod(out[own.dim + 1 :]) * own.inner
+        left = 1
+        for dim, size in enumerate(into):
+            right = math.prod(into[dim + 1 :])
+            if (
+                left
+                and right
+                and before % left == 0
+                and after % right == 0
+                and size == before // left * batch.size * (after // right)
+            ):
+                return Rows(dim, before // left, after // right)
+            left *= size
+        own = batch.array(own, len(out))
+    if math.prod(out) == 0:
+        return np.full((1,) * len(into), _ABSENT)
+    return batch.tidy(_reshape_array(own, out, into))
+
+
+def _reshape_array(own: Array, out: Shape, into: Shape) -> Array:
+    """Split both shapes into runs of dimensions of equal size, and write out those in which owners vary."""
+    wide, target, spread = list[int](), list[int](), list[int]()
+    i = 0
+    for o, size in _runs(out, into):
+        block, sizes = out[o : o + size[0]], into[i : i + size[1]]
+        varies = any(own.shape[axis] > 1 for axis in range(o, o + size[0]))
+        wide += block if varies else [1] * len(block)
+        target += sizes if varies else [1] * len(sizes)
+        if varies and block != sizes:
+            spread += range(i, i + len(sizes))
+        i += size[1]
+    own = np.broadcast_to(own, wide).reshape(target)
+    for axis in spread:
+        first = own.take([0], axis)
+        own = first if (own == first).all() else own
+    return own
+
+
+def _runs(out: Shape, into: Shape) -> list[tuple[int, tuple[int, int]]]:
+    """Return (first dimension of ``out``, (how many of out, how many of into)) of runs whose sizes have one product."""
+    runs = list[tuple[int, tuple[int, int]]]()
+    o = i = 0
+    while o < len(out) or i < len(into):
+        a, b = o, i
+        left = right = 1
+        while True:
+            if left <= right and a < len(out) and (left < right or a == o):
+                left *= out[a]
+                a += 1
+            elif b < len(into) and (right < left or b == i):
+                right *= into[b]
+                b += 1
+            else:
+                break
+        runs.append((o, (a - o, b - i)))
+        o, i = a, b
+    return runs

@@ -1,0 +1,137 @@
+"""From the name of an autograd node to the rule by which ownership passes through it."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from torch.autograd.graph import Node
+
+from craik.agreement.onepass.proof import elementwise, indexing, products, shapes
+from craik.agreement.onepass.proof.owners import Batch, Own, Rows, Shape
+
+Rule = Callable[[Batch, Node, int, Rows, Shape, Shape], Own]
+"""From the batch, a node, one of its inputs, and the ownership and shape of its incoming gradient, to that input's ownership.
+
+May raise `Conflict` where environments meet."""
+
+JoiningRule = Callable[[Batch, Node, dict[int, Own], Shape], Own]
+"""The same for a node with several outputs and one input that holds rows: ownerships by output."""
+
+_BATCH_NORMS = ("NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm")
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(elementwise.UNARY | elementwise.BROADCASTING, elementwise.broadcast),
+    **dict.fromkeys(elementwise.LOSSES, elementwise.loss),
+    **dict.fromkeys(elementwise.MIXING_ALONG, elementwise.mixing),
+    **dict.fromkeys(elementwise.REDUCTIONS, elementwise.reduction),
+    **{name: elementwise.leading(count) for name, count in elementwise.KEEP_BUT_LAST.items()},
+    **{name: elementwise.first(count) for name, count in elementwise.FIRST_ONLY.items()},
+    **dict.fromkeys(("View", "UnsafeView", "ReshapeAlias", "Unsqueeze", "Squeeze", "Flatten"), shapes.view),
+    **dict.fromkeys(("T", "Numpy_T"), shapes.matrix_transpose),
+    "Transpose": shapes.transpose,
+    "Permute": shapes.permute,
+    "Select": shapes.select,
+    "Slice": shapes.cut,
+    "ConstantPadNd": shapes.pad,
+    "Cat": shapes.cat,
+    "Stack": shapes.stack,
+    "Repeat": shapes.repeat,
+    "Flip": shapes.flip,
+    "Roll": shapes.roll,
+    "Diagonal": shapes.diagonal,
+    "Unfold": shapes.unfold,
+    "ChannelShuffle": products.channel_shuffle,
+    **dict.fromkeys(("ViewAsComplex", "ViewAsReal"), products.complex_view),
+    "Index": indexing.index,
+    "IndexPut": indexing.index_put,
+    "IndexSelect": indexing.index_select,
+    **dict.fromkeys(("Gather", "Sort", "Topk", "Kthvalue"), indexing.gather),
+    **dict.fromkeys(("Scatter", "ScatterAdd", "ScatterReduce"), indexing.scatter),
+    **dict.fromkeys(("IndexAdd", "IndexCopy", "IndexReduce"), indexing.index_add),
+    "MaskedSelect": indexing.masked_select,
+    "MaskedScatter": indexing.masked_scatter,
+    "Take": indexing.take,
+    "SegmentReduce": indexing.segment_reduce,
+    "Mm": products.mm,
+    "Addmm": products.addmm,
+    "Bmm": products.bmm,
+    "Baddbmm": products.baddbmm,
+    "Mv": products.mv,
+    "Addmv": products.addmv,
+    **dict.fromkeys(("Dot", "Vdot"), products.dot),
+    "Addr": products.addr,
+    **dict.fromkeys(("Linear", "MkldnnLinear"), products.linear),
+    "Cdist": products.cdist,
+    "Trilinear": products.trilinear,
+    **dict.fromkeys(
+        (
+            "ScaledDotProductFlashAttentionForCpu",
+            "ScaledDotProductFlashAttention",
+            "ScaledDotProductEfficientAttention",
+            "ScaledDotProductCudnnAttention",
+        ),
+        products.attention,
+    ),
+    **dict.fromkeys(("NativeLayerNorm", "FusedRmsNorm"), products.layer_norm),
+    **dict.fromkeys(_BATCH_NORMS, products.batch_norm),
+    **dict.fromkeys(("Embedding", "EmbeddingBag"), products.look_up),
+    "NllLoss2D": products.nll_2d,
+    "CtcLoss": products.ctc,
+}
+
+_JOINING: dict[str, JoiningRule] = {
+    **dict.fromkeys(("Split", "UnsafeSplit", "SplitWithSizes", "UnsafeSplitWithSizes"), shapes.split),
+    "Unbind": shapes.unbind,
+    "MkldnnRnnLayer": products.recurrent,
+}
+
+_CHAIN = frozenset(
+    """Alias AsStrided Clone Detach Expand Index Mul1 Permute Repeat ReshapeAlias Select Slice Split SplitWithSizes Squeeze T ToCopy
+    Transpose Unbind UnsafeSplit UnsafeView Unsqueeze View""".split()
+)
+"""Linear operations on one tensor, by which a parameter may pass before it is read."""
+
+_NAME = re.compile(r"(\w+)Backward(\d+)")
+
+
+class Kind:
+    """What is known of the nodes of one name.
+
+    Attributes:
+        batch_norm: True for BatchNorm, and InstanceNorm which calls it.
+        name: the node's.
+        rule: how ownership passes to each input, or None.
+        looks_up: True where rows of a table are read by indices.
+        joining: the same for several outputs.
+        same: True where ownership passes to a single input of the same shape as it is.
+        chain: True where a parameter may pass through before it is read.
+    """
+
+    __slots__ = ("batch_norm", "chain", "joining", "looks_up", "name", "rule", "same")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        # A custom autograd.Function's node has no number, whatever the function is called.
+        match = _NAME.fullmatch(name)
+        base, number = (match[1], match[2]) if match else ("", "")
+        self.rule = _RULES.get(base) if name != "torch::autograd::CopyBackwards" else elementwise.broadcast
+        self.joining = _JOINING.get(base)
+        self.batch_norm = base in _BATCH_NORMS
+        self.looks_up = base in ("Embedding", "EmbeddingBag", "Gather", "Index", "IndexSelect")
+        self.same = base in elementwise.UNARY or f"{base}{number}" in ("Add1", "Sub1", "Mul1", "Div1", "Rsub1", "Pow0", "Pow2")
+        self.chain = base in _CHAIN or base + number in _CHAIN or name == "torch::autograd::CopyBackwards"
+
+
+_KINDS: dict[str, Kind] = {}
+
+
+def kind_of(name: str) -> Kind:
+    """Return what is known of nodes of a name."""
+    kind = _KINDS.get(name)
+    if kind is None:
+        kind = _KINDS[name] = Kind(name)
+    return kind
+
+
+def known() -> Mapping[str, str]:
+    """Return the names in the tables, without "Backward" and number, and what the rule of each says."""
+    return {name: (rule.__doc__ or "").partition("\n")[0] for name, rule in {**_RULES, **_JOINING}.items()}

@@ -1,0 +1,268 @@
+"""The walk: from the losses down, ownership to every node; where it ends at a parameter, a read.
+
+Backward is linear in the incoming gradients once the forward pass is done: every node's map is fixed by what it saved. So if a
+node treats slices apart, and its incoming gradient's slices each depend on one environment's loss, the same is true of what it
+sends on. Where gradients meet they are added, and must agree on whose each slice is.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from torch import Tensor
+from torch.autograd.graph import Node
+
+from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Lost, Own, Rows, Shape, merge, project
+from craik.agreement.onepass.proof.products import uses_batch_statistics
+from craik.agreement.onepass.proof.tables import Kind, kind_of
+from craik.agreement.onepass.rows import Read
+
+_Slots = tuple[tuple[Node | None, int], ...]
+
+
+class Survey(NamedTuple):
+    """The graph of a call's losses.
+
+    Attributes:
+        root: the node of the losses.
+        number: which of its outputs they are.
+        slots: of every node, what it reads: (node, number of its output), None where no gradient is needed.
+        readers: of every node, how many slots read it.
+        leaves: the tensors that gradients end at, by identity.
+        order: all nodes, every node before what it reads; filled by a walk.
+    """
+
+    root: Node
+    number: int
+    slots: dict[Node, _Slots]
+    readers: dict[Node, int]
+    leaves: dict[int, Tensor]
+    order: list[Node]
+
+
+def survey(losses: Tensor) -> Survey:
+    """Visit every node below the losses once."""
+    root = losses.grad_fn
+    assert root is not None  # the door has asked
+    slots: dict[Node, _Slots] = {root: root.next_functions}
+    readers: dict[Node, int] = {root: 0}
+    leaves: dict[int, Tensor] = {}
+    stack = [root]
+    while stack:
+        for child, _ in slots[stack.pop()]:
+            if child is None:
+                continue
+            if child in readers:
+                readers[child] += 1
+                continue
+            readers[child] = 1
+            below = slots[child] = child.next_functions
+            if below:
+                stack.append(child)
+            elif (leaf := getattr(child, "variable", None)) is not None:
+                leaves[id(leaf)] = leaf
+    return Survey(root, losses.output_nr, slots, readers, leaves, [])
+
+
+@dataclass
+class Proof:
+    """What the walk found.
+
+    Attributes:
+        reads: of each parameter, by name; complete where the parameter is not in ``lost``.
+        lost: the names of parameters for which ownership was lost on the way, and why.
+        vouched: nodes whose rows the user vouched for, by name.
+        batch_norm: True where a BatchNorm used statistics of rows of several environments.
+    """
+
+    reads: dict[str, list[Read]] = field(default_factory=dict[str, list[Read]])
+    lost: dict[str, str] = field(default_factory=dict[str, str])
+    vouched: set[str] = field(default_factory=set[str])
+    batch_norm: bool = False
+
+
+class Walk:
+    """One walk over a surveyed graph.
+
+    Args:
+        graph: from `survey`.
+        names: of the model's parameters, by identity.
+        batch: the partition.
+        vouch: take for granted that unknown nodes keep rows apart and first.
+    """
+
+    def __init__(self, graph: Survey, names: dict[int, str], batch: Batch, vouch: bool = False) -> None:
+        self._graph, self._names, self._batch, self._vouch = graph, names, batch, vouch
+        self._shapes: dict[tuple[Node, int], Shape] = {}
+        self._chains: dict[Node, tuple[str, tuple[Node, ...]] | None] = {}
+        self._owns: dict[Node, dict[int, Own]] = {}
+        self.found = Proof()
+
+    def run(self) -> Proof:
+        """Walk from the losses, whose slices along dimension 0 are the examples."""
+        graph, owns = self._graph, self._owns
+        readers = dict(graph.readers)
+        owns[graph.root] = {graph.number: Rows(0)}
+        ready = [graph.root]
+        order = graph.order
+        order.clear()
+        while ready:
+            node = ready.pop()
+            order.append(node)
+            slots = graph.slots[node]
+            arrived = owns.pop(node, None)
+            if not slots:
+                self._arrive(node, arrived)
+                continue
+            if arrived is not None:
+                self._pass_on(node, slots, arrived)
+            for child, _ in slots:
+                if child is not None:
+                    readers[child] -= 1
+                    if not readers[child]:
+                        ready.append(child)
+        return self.found
+
+    def _arrive(self, node: Node, arrived: dict[int, Own] | None) -> None:
+        """Ownership of a leaf's gradient as a whole: no formula is for that."""
+        name = self._names.get(id(getattr(node, "variable", None)))
+        if name is not None and arrived is not None:
+            own = arrived[0]
+            self.found.lost.setdefault(name, own.reason if isinstance(own, Lost) else "its own slices belong to examples")
+
+    def _pass_on(self, node: Node, slots: _Slots, arrived: dict[int, Own]) -> None:
+        kind = kind_of(node.name())
+        if kind.batch_norm and uses_batch_statistics(node):
+            self._note_batch_norm(node, arrived)
+        lost = next((own for own in arrived.values() if isinstance(own, Lost)), None)
+        if lost is not None:
+            return self._send_all(slots, lost, kind)
+        if kind.rule is not None and len(arrived) == 1 and 0 in arrived:
+            own = cast("Rows", arrived[0])
+            for slot, (child, number) in enumerate(slots):
+                if child is not None:
+                    self._pass_to(node, kind, slot, child, number, own, len(slots))
+            return None
+        if kind.joining is not None:
+            return self._join(node, kind, slots, arrived)
+        if self._vouch:
+            return self._trust(node, kind, slots, arrived)
+        return self._send_all(slots, Lost(f"{kind.name} is not known to keep rows apart"), kind)
+
+    def _note_batch_norm(self, node: Node, arrived: dict[int, Own]) -> None:
+        own, shape = arrived.get(0), self._shape(node, 0)
+        if isinstance(own, Lost):  # (1, b * channels, ...) is how InstanceNorm calls it, which mixes nothing
+            self.found.batch_norm = self.found.batch_norm or shape[0] > 1
+        elif own is not None:
+            try:
+                project(self._batch, own, ((1, 1),), shape, shape)
+            except Conflict:
+                self.found.batch_norm = True
+
+    def _pass_to(self, node: Node, kind: Kind, slot: int, child: Node, number: int, own: Rows, width: int) -> None:
+        """Pass ownership to one input; where that cannot be, and a parameter is all there is below, note a read."""
+        if kind.same and width == 1:
+            self._send(child, number, own, kind)
+            return
+        chain = self._chain(child)
+        into: Own
+        try:
+            assert kind.rule is not None
+            if chain is not None and (kind.looks_up or (not isinstance(own, Rows) and own.size == 1)):  # pyright: ignore
+                raise Conflict  # a table's rows, or all is one environment's: the nearest place to read
+            into = kind.rule(self._batch, node, slot, own, self._shape(node, 0), self._shape(child, number))
+        except Conflict:
+            if chain is not None:
+                self._read(node, slot, own, *chain)
+                return
+            into = Lost(f"examples of different environments meet at {kind.name}")
+        self._send(child, number, into, kind)
+
+    def _read(self, node: Node, slot: int, own: Rows, name: str, chain: tuple[Node, ...]) -> None:
+        rows = self._batch.rows(own)
+        if rows is None:
+            self.found.lost.setdefault(name, f"owners at {node.name()} vary along several dimensions")
+        else:
+            self.found.reads.setdefault(name, []).append(Read(name, node, slot, rows, chain))
+
+    def _join(self, node: Node, kind: Kind, slots: _Slots, arrived: dict[int, Own]) -> None:
+        (first, number), *rest = slots
+        assert kind.joining is not None
+        if first is not None:
+            try:
+                into = kind.joining(self._batch, node, arrived, self._shape(first, number))
+            except Conflict:
+                into = Lost(f"examples of different environments meet at {kind.name}")
+            self._send(first, number, into, kind)
+        if not any(child is not None for child, _ in rest):
+            return
+        # A recurrent layer: parameters, and initial states.
+        for slot, (child, number) in enumerate(rest, 1):
+            if child is None:
+                continue
+            chain = self._chain(child)
+            if chain is not None and 0 in arrived:
+                self._read(node, slot, cast("Rows", arrived[0]), *chain)
+            elif chain is not None:
+                self.found.lost.setdefault(chain[0], f"only the last state of {kind.name} is used")
+            else:
+                try:
+                    into = kind.joining(self._batch, node, arrived, self._shape(child, number))
+                except Conflict:
+                    into = Lost(f"examples of different environments meet at {kind.name}")
+                self._send(child, number, into, kind)
+
+    def _trust(self, node: Node, kind: Kind, slots: _Slots, arrived: dict[int, Own]) -> None:
+        """Take an unknown node's rows to stay where they are, first."""
+        own = next(iter(arrived.values()))
+        self.found.vouched.add(kind.name)
+        for child, number in slots:
+            if child is not None:
+                shape = self._shape(child, number)
+                kept = isinstance(own, Rows) and own.dim == 0 and shape and shape[0] == own.outer * own.inner * self._batch.size
+                self._send(child, number, own if kept else Lost(f"{kind.name} is not known to keep rows apart"), kind)
+
+    def _send_all(self, slots: _Slots, own: Lost, kind: Kind) -> None:
+        for child, number in slots:
+            if child is not None:
+                self._send(child, number, own, kind)
+
+    def _send(self, child: Node, number: int, own: Own, kind: Kind) -> None:
+        held = self._owns.get(child)
+        if held is None:
+            self._owns[child] = {number: own}
+        elif number not in held:
+            held[number] = own
+        else:
+            held[number] = merge(self._batch, held[number], own, len(self._shape(child, number)), child.name())
+
+    def _shape(self, node: Node, number: int) -> Shape:
+        key = (node, number)
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = tuple(node._input_metadata[number].shape)  # pyright: ignore
+        return shape
+
+    def _chain(self, node: Node) -> tuple[str, tuple[Node, ...]] | None:
+        """Return the parameter that is all there is below a node, and the linear operations on the way to it."""
+        if node in self._chains:
+            return self._chains[node]
+        slots = self._graph.slots[node]
+        found: tuple[str, tuple[Node, ...]] | None = None
+        if not slots:
+            name = self._names.get(id(getattr(node, "variable", None)))
+            found = None if name is None else (name, ())
+        elif kind_of(node.name()).chain:
+            below = [child for child, _ in slots if child is not None]
+            deeper = self._chain(below[0]) if len(below) == 1 else None
+            found = None if deeper is None else (deeper[0], (node, *deeper[1]))
+        self._chains[node] = found
+        return found
+
+
+def prove(graph: Survey, names: dict[int, str], index: Array, vouch: bool = False) -> Proof:
+    """Walk the graph; where ownership was lost, walk again with labels of nothing but what losses reach."""
+    found = Walk(graph, names, Batch(index), vouch).run()
+    if not found.lost:
+        return found
+    precise = Walk(graph, names, Batch(index, precise=True), vouch).run()
+    return precise if len(precise.lost) < len(found.lost) else found

@@ -1,0 +1,130 @@
+"""Every environment's gradient of a parameter, from the places where a graph reads it: one file a kind of node.
+
+`covers` says whether a read has a formula. `take` is called when a node's incoming gradient arrives, while what the node saved
+is there, and returns what that read adds; `add` forms, signs and sums once all reads of a parameter are known.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from craik.agreement.onepass.reads.chain import Place, leaf_below, place_by_pull, place_of
+from craik.agreement.onepass.reads.layout import Layout
+from craik.agreement.onepass.reads.products import Products, StackedProducts
+from craik.agreement.onepass.reads.saved import slot_shape
+from craik.agreement.onepass.reads.table import FORMULAS
+from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Each, Span, Stacked, Sum, Term, chunk_length, spans
+from craik.agreement.onepass.rows import Read
+from craik.agreement.onepass.sums import RunningSums
+from craik.environments import Environments
+
+WHOLE_PLACE = Place()
+"""The parameter itself, whatever its size."""
+
+
+class Use(NamedTuple):
+    """What one read adds to the environments' gradients of its parameter.
+
+    Attributes:
+        term: the gradients of what is read.
+        place: where in the parameter that is.
+    """
+
+    term: Term
+    place: Place
+
+
+def covers(read: Read) -> str | None:
+    """Return None where a read has a formula, else the reason why not, in words that follow "the parameter"."""
+    formula = FORMULAS.get(read.node.name())
+    if formula is None:
+        return f"is read by {read.node.name().removesuffix('Backward0')}, for which there is no formula"
+    reason = formula.why_not(read)
+    if reason is None and place_of_no_view(read):
+        return "is changed on its way to where it is read, together with another parameter"
+    return reason
+
+
+def place_of_no_view(read: Read) -> bool:
+    """Tell whether a read's chain is neither a view nor one that leads to a single leaf."""
+    return bool(read.chain) and leaf_below(read.chain) is None
+
+
+def take(reads: Sequence[Read], delta: Tensor | tuple[Tensor | None, ...], groups: Environments) -> list[Use]:
+    """Return what the reads of one node add, in their order. Call it while what the node saved is there.
+
+    Args:
+        reads: covered ones, all of one node and with the same rows.
+        delta: the node's incoming gradient; for a node with several outputs a tuple, None where there is none.
+        groups: the partition of the batch.
+    """
+    first = reads[0]
+    slots = list(dict.fromkeys(read.slot for read in reads))
+    formula = FORMULAS[first.node.name()]
+    if isinstance(delta, tuple) and not formula.of_all:
+        delta = delta[0]
+    with torch.no_grad():
+        terms = formula.take(first.node, slots, delta, Layout(first.rows, groups))
+    found = dict(zip(slots, terms, strict=True))
+    return [_use(found[read.slot], read) for read in reads]
+
+
+def add(uses: Sequence[Use], sums: RunningSums) -> None:
+    """Add every environment's gradient of a parameter: the sum over its reads first, and only then its sign.
+
+    Args:
+        uses: of all reads of the parameter.
+        sums: where to add.
+    """
+    with torch.no_grad():
+        by_place: dict[Place, list[Use]] = {}
+        for use in uses:
+            by_place.setdefault(WHOLE_PLACE if use.place.whole else use.place, []).append(use)
+        places = [used[0].place for used in by_place.values()]
+        terms = [used[0].term.joined([use.term for use in used[1:]]) for used in by_place.values()]
+        _add(terms, places, sums)
+
+
+def _use(term: Term, read: Read) -> Use:
+    """Return a use, its matrix in the shape in which it is a sum of products and turned as the parameter lies in memory."""
+    parameter = _parameter_shape(read)
+    place = place_of(read, parameter)
+    if place.pull is None and isinstance(term, Products) and len(place.size) != 2:
+        shape = (term.left.shape[1], term.right.shape[1])
+        place = place.viewed(shape) or place_by_pull(read)
+    if place.pull is not None:
+        pull = place.pull
+        return Use(Each(term.environments, lambda e: pull(term.gradients(Span(e, 1))[0])), Place())
+    if isinstance(term, Products | StackedProducts) and place.transposed:
+        return Use(term.swapped(), place.turned(parameter))
+    return Use(term, place)
+
+
+def _parameter_shape(read: Read) -> torch.Size:
+    leaf = leaf_below(read.chain) if read.chain else None
+    return slot_shape(read.node, read.slot) if leaf is None else leaf.shape
+
+
+def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> None:
+    if len(terms) == 1 and places[0].whole:
+        terms[0].add(sums)
+        return
+    environments = terms[0].environments
+    parts = sums.parts(environments, [place.view for place in places])
+    if parts is not None:
+        for term, part in zip(terms, parts, strict=True):
+            term.add(part)
+        return
+    longest = min(chunk_length(sums.shape.numel(), CHUNK_ELEMENTS), *(term.longest for term in terms))
+    for span in spans(environments, longest):
+        total = torch.zeros(span.count, *sums.shape, dtype=sums.dtype, device=sums.device)
+        for term, place in zip(terms, places, strict=True):
+            for one, gradient in zip(total, term.gradients(span), strict=True):
+                seen = place.view(one)
+                seen += gradient.view(seen.shape)
+        sums.add(total)
+
+
+__all__ = ["Stacked", "Sum", "Use", "add", "covers", "take"]

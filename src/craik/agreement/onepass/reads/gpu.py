@@ -1,0 +1,96 @@
+"""Which tensors go to the Triton kernel, and how they are handed over."""
+
+import functools
+import importlib.util
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.agreement.onepass.sums import RunningSums
+
+_DTYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+
+@functools.cache
+def _installed() -> bool:
+    return importlib.util.find_spec("triton") is not None
+
+
+def usable(sums: RunningSums, deltas: Tensor) -> bool:
+    """Tell whether to use the kernel: float32 or less on a CUDA device, signs and nothing else, and Triton at hand."""
+    return deltas.is_cuda and deltas.dtype in _DTYPES and sums.needs == frozenset({"sign"}) and _installed()
+
+
+def add_products(sums: RunningSums, left: Float[Tensor, "r o"], right: Float[Tensor, "r i"], sizes: Sequence[int]) -> None:
+    """Add every environment's product, the gradient of a linear layer's weight.
+
+    Args:
+        sums: where to add.
+        left: each environment's rows adjacent.
+        right: in the same order.
+        sizes: how many rows each environment has.
+    """
+    from craik.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
+
+    # Features are channels of an image of one position.
+    deltas, inputs = (t[:, :, None, None] for t in (left, right))
+    total, sign = weight_sums(deltas, inputs, tuple(sizes), Geometry())
+    sums.add_sums(len(sizes), total.view(sums.shape), sign.view(sums.shape))
+
+
+def add_convolution(
+    sums: RunningSums,
+    shape: "Shape",
+    deltas: Float[Tensor, "b o *out"],
+    inputs: Float[Tensor, "b c *space"],
+    sizes: Sequence[int],
+) -> None:
+    """Add every environment's gradient of a convolution's weight, in one dimension or two.
+
+    Args:
+        sums: where to add.
+        shape: of the convolution.
+        deltas: each environment's examples adjacent.
+        inputs: in the same order.
+        sizes: how many examples each environment has.
+    """
+    from craik.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
+
+    if deltas.dim() == 3:  # a line is an image of height 1
+        deltas, inputs = deltas[:, :, None], inputs[:, :, None]
+    geometry = Geometry(
+        _both(shape.kernel, 1), _both(shape.stride, 1), _both(shape.padding, 0), _both(shape.dilation, 1), shape.groups
+    )
+    total, sign = weight_sums(deltas, inputs, tuple(sizes), geometry)
+    sums.add_sums(len(sizes), total.view(sums.shape), sign.view(sums.shape))
+
+
+class Shape(NamedTuple):
+    """What decides how a convolution meets its input, one number a dimension each; see `torch.nn.Conv2d`.
+
+    Attributes:
+        weight: the weight's whole shape, of which the kernel is the end.
+        stride, padding, dilation, groups, output_padding: as of the layer.
+        transposed: whether it is a transposed one.
+    """
+
+    weight: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int
+    transposed: bool
+    output_padding: tuple[int, ...]
+
+    @property
+    def kernel(self) -> tuple[int, ...]:
+        """The size of the kernel."""
+        return self.weight[2:]
+
+
+def _both(sizes: Sequence[int], neutral: int) -> tuple[int, int]:
+    """Return the sizes of two dimensions, where there is one that of a height which changes nothing before it."""
+    return (neutral, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])

@@ -1,0 +1,89 @@
+"""Normalisations: autograd's own kernels for scale and shift, on one environment's rows after another.
+
+The sums over rows that these kernels form are the environment's where only its rows are given to them. What is normalised by,
+the saved means and inverse deviations, is as the forward pass found it.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.autograd.graph import Node
+
+from craik.agreement.onepass.reads.layout import Layout
+from craik.agreement.onepass.reads.saved import saved
+from craik.agreement.onepass.reads.terms import Stacked, Term
+from craik.agreement.onepass.rows import WHOLE, Read
+
+INPUT, WEIGHT, BIAS = range(3)
+"""What every normalisation's node reads."""
+
+
+def layer(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
+    """Return the terms of a layer norm's scale and shift."""
+    shape = list(saved(node, "normalized_shape"))
+    mask = [False, WEIGHT in slots, BIAS in slots]
+    inputs, mean, deviation = (layout.along(saved(node, name))[0] for name in ("input", "result1", "result2"))
+    deltas, dim = layout.along(delta)
+    rows = [layout.grouped(t, dim) for t in (deltas, inputs, mean, deviation)]
+    weight, bias = saved(node, "weight"), saved(node, "bias")
+
+    def form(some: slice) -> tuple[Tensor | None, ...]:
+        one, x, mean, deviation = (t[some] for t in rows)
+        return torch.ops.aten.native_layer_norm_backward(one, x, shape, mean, deviation, weight, bias, mask)
+
+    return _stacked(form, slots, layout)
+
+
+def group(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
+    """Return the terms of a group norm's scale and shift."""
+    mask = [False, WEIGHT in slots, BIAS in slots]
+    rows = [layout.grouped(t, 0) for t in (delta.contiguous(), *(saved(node, n) for n in ("input", "result1", "result2")))]
+    weight, sizes = saved(node, "weight"), [int(saved(node, name)) for name in ("C", "HxW", "group")]
+
+    def form(some: slice) -> tuple[Tensor | None, ...]:
+        one, x, mean, deviation = (t[some] for t in rows)
+        x = x.contiguous()
+        return torch.ops.aten.native_group_norm_backward(one, x, mean, deviation, weight, len(x), *sizes, mask)
+
+    return _stacked(form, slots, layout)
+
+
+def batch(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
+    """Return the terms of a batch norm's scale and shift, normalised by stored statistics or by those of the call."""
+    mask = [False, WEIGHT in slots, BIAS in slots]
+    rows = [layout.grouped(t, 0) for t in (delta, saved(node, "input"))]
+    names = ("weight", "running_mean", "running_var", "result1", "result2")
+    constants = [saved(node, name) for name in names]  # of the scale the sums are; by which statistics, the last two say
+    flags = bool(saved(node, "training")), float(saved(node, "eps")), mask
+
+    def form(some: slice) -> tuple[Tensor | None, ...]:
+        one, x = (t[some] for t in rows)
+        return torch.ops.aten.native_batch_norm_backward(one, x, *constants, *flags)
+
+    return _stacked(form, slots, layout)
+
+
+def why_not(read: Read) -> str | None:
+    """Say why a normalisation has no formula: it normalises across examples, as far as its examples are known."""
+    return None if read.rows.dim in (WHOLE, 0) else "is a scale or shift with components of its own for each example"
+
+
+def why_no_layer(read: Read) -> str | None:
+    """Say why a layer norm has no formula."""
+    ahead = len(saved(read.node, "input").shape) - len(saved(read.node, "normalized_shape"))
+    return None if read.rows.dim < ahead else "is a scale or shift with components of its own for each example"
+
+
+def _stacked(form: Callable[[slice], tuple[Tensor | None, ...]], slots: Sequence[int], layout: Layout) -> list[Term]:
+    """Call a kernel on each environment's rows and stack what it returns for each slot."""
+    whole = layout.rows.dim == WHOLE
+    pairs = zip(layout.slices(), layout.sizes, strict=True)
+    found = [form(slice(None) if whole else some) if size else None for some, size in pairs]
+    return [Stacked(_stack([None if gradients is None else gradients[slot] for gradients in found])) for slot in slots]
+
+
+def _stack(gradients: Sequence[Tensor | None]) -> Tensor:
+    """Stack gradients, 0 where there is none."""
+    zero = next(torch.zeros_like(gradient) for gradient in gradients if gradient is not None)
+    return torch.stack([zero if gradient is None else gradient for gradient in gradients])

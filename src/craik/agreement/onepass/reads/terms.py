@@ -1,0 +1,132 @@
+"""What one read adds to the environments' gradients of a parameter, in a form that is cheap to hold until all reads are known.
+
+One backward pass of the sum of the environments' mean losses brings a read its delta, already divided by n_e; what remains is
+to form each environment's gradient, summed over the parameter's reads, take its sign, add both up, and let it go.
+
+Index conventions: e an environment of E, c a chunk of environments, p the part of a parameter that a read sees.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.agreement.onepass.sums import RunningSums
+
+CHUNK_ELEMENTS = 2**18
+"""Elements of environment gradients formed at a time: 1 MiB of float32, which stays in a core's second-level cache. Smaller
+tiles of large weights would leave room for the sums too, but are slower products (measured on a CPU)."""
+
+
+class Span(NamedTuple):
+    """Adjacent environments."""
+
+    first: int
+    count: int
+
+
+def chunk_length(numel: int, budget: int) -> int:
+    """Return how many stacked gradients of ``numel`` elements fit a budget of elements, at least one."""
+    return max(1, math.floor(budget / max(1, numel)))
+
+
+def spans(environments: int, longest: int) -> Iterator[Span]:
+    """Cut the environments into spans of at most ``longest``."""
+    for first in range(0, environments, longest):
+        yield Span(first, min(longest, environments - first))
+
+
+class Term(ABC):
+    """The environments' gradients at one read."""
+
+    environments: int
+    """E."""
+
+    longest: int = 2**30
+    """At most this many environments at a time."""
+
+    sparse: bool = False
+    """True where adding to a gradient that is there costs less than forming one."""
+
+    @abstractmethod
+    def gradients(self, span: Span) -> Float[Tensor, "c *p"]:
+        """Return the gradients of a span's environments, in memory that may be overwritten."""
+
+    def onto(self, total: Float[Tensor, "c *p"], span: Span) -> None:
+        """Add the gradients of a span's environments to ``total``."""
+        total += self.gradients(span)
+
+    def add(self, sums: RunningSums) -> None:
+        """Add every environment's gradient, a chunk at a time."""
+        longest = min(self.longest, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS))
+        for span in spans(self.environments, longest):
+            sums.add(self.gradients(span).to(sums.dtype))
+
+    def joined(self, others: Sequence["Term"]) -> "Term":
+        """Return the sum of this and other terms of one shape."""
+        return Sum([self, *others]) if others else self
+
+
+class Stacked(Term):
+    """Gradients side by side, where they are no larger than the delta they come from: biases, scales, raw parameters.
+
+    Args:
+        stack: (E, *p).
+    """
+
+    def __init__(self, stack: Float[Tensor, "e *p"]) -> None:
+        self.stack = stack
+        self.environments = len(stack)
+
+    def gradients(self, span: Span) -> Float[Tensor, "c *p"]:
+        """Return a part of the stack."""
+        return self.stack[span.first : span.first + span.count]
+
+    def joined(self, others: Sequence[Term]) -> Term:
+        """Add other stacks to this one, in its own memory."""
+        for other in others:
+            if isinstance(other, Stacked):
+                self.stack = self.stack + other.stack
+        return super().joined([other for other in others if not isinstance(other, Stacked)])
+
+
+class Each(Term):
+    """Gradients formed one by one by a function.
+
+    Args:
+        environments: E.
+        form: from an environment's position to its gradient, in memory that may be overwritten.
+    """
+
+    def __init__(self, environments: int, form: Callable[[int], Float[Tensor, "*p"]]) -> None:
+        self.environments, self.form = environments, form
+
+    def gradients(self, span: Span) -> Float[Tensor, "c *p"]:
+        """Form them."""
+        formed = [self.form(e) for e in range(span.first, span.first + span.count)]
+        return formed[0][None] if len(formed) == 1 else torch.stack(formed)
+
+
+class Sum(Term):
+    """The sum of several terms, of which no two can be added before their gradients are formed.
+
+    Args:
+        terms: of one shape, at least one.
+    """
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self.terms = sorted(terms, key=lambda term: term.sparse)
+        self.environments = terms[0].environments
+        self.longest = min(term.longest for term in terms)
+
+    def gradients(self, span: Span) -> Float[Tensor, "c *p"]:
+        """Return their sum."""
+        first, *rest = self.terms
+        total = first.gradients(span)
+        for term in rest:
+            term.onto(total, span)
+        return total

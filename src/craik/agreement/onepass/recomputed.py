@@ -1,0 +1,73 @@
+"""What a checkpoint's nodes saved: it is computed again, once a backward pass, and may be looked at once in each.
+
+`torch.utils.checkpoint` without reentrance hands every saved tensor out once to a pass, and the pass itself needs it. So what
+formulas read is read in a small pass of its own, for all reads of a checkpoint at a time: it is computed once more.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx
+from torch.autograd.graph import Node
+
+_RAW = "_raw_saved_"
+
+
+class Recomputed:
+    """A node whose saved tensors are at hand; all else is the node's."""
+
+    def __init__(self, node: Node, tensors: Mapping[str, Any]) -> None:
+        self._node, self._tensors = node, tensors
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the node has
+        tensors = self.__dict__["_tensors"]
+        return tensors[name] if name in tensors else getattr(self.__dict__["_node"], name)
+
+
+_NAMES: dict[str, tuple[str, ...]] = {}
+"""By a node's name, what it saves of tensors."""
+
+
+def checkpoint_of(node: Node) -> Callable[..., Any] | None:
+    """Return what computes a node's saved tensors again, one and the same for all nodes of a checkpoint; None for others."""
+    name = node.name()
+    names = _NAMES.get(name)
+    if names is None:
+        found = (attribute.removeprefix(_RAW) for attribute in dir(node) if attribute.startswith(_RAW))
+        names = _NAMES[name] = tuple(found)
+    for saved in names:
+        hook = getattr(getattr(node, _RAW + saved), "unpack_hook", None)
+        if hook is not None:
+            return hook if "checkpoint" in getattr(hook, "__qualname__", "") else None
+    return None
+
+
+def recompute(nodes: Sequence[Node]) -> dict[Node, Recomputed]:
+    """Read what the nodes of one checkpoint saved, computing it once."""
+    found: dict[Node, Recomputed] = {}
+
+    def look() -> None:
+        for node in nodes:
+            tensors = {f"_saved_{name}": getattr(node, f"_saved_{name}") for name in _NAMES[node.name()]}
+            found[node] = Recomputed(node, tensors)
+
+    with torch.enable_grad():
+        start = torch.zeros((), requires_grad=True)
+        torch.autograd.grad(_Look.apply(start, look), start)  # pyright: ignore
+    return found
+
+
+class _Look(torch.autograd.Function):
+    """Calls a function in a backward pass of its own."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, start: Tensor, look: Callable[[], None]) -> Tensor:
+        ctx.look = look  # pyright: ignore
+        return start.clone()
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *gradients: Tensor) -> tuple[Tensor, None]:  # pyright: ignore
+        ctx.look()  # pyright: ignore
+        return gradients[0], None

@@ -1,0 +1,68 @@
+"""What a graph is refused for, in sentences: BatchNorm without a choice, another model's losses, reentrant checkpoints."""
+
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+from craik.agreement.onepass.proof.products import uses_batch_statistics
+from craik.agreement.onepass.proof.tables import kind_of
+from craik.agreement.onepass.proof.walk import Survey
+
+
+def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:
+    """Refuse batch statistics of the graph unless the choice of statistics fits the call."""
+    if not any(kind_of(node.name()).batch_norm and _mixes(node) for node in graph.slots):
+        return
+    if statistics is None:
+        raise ValueError(
+            "BatchNorm in train mode normalises with the statistics of the whole batch, which couples the environments. "
+            "Found it in the graph of `losses`. Pass statistics='pooled' to differentiate through them (exact, one backward pass "
+            "for each environment) or 'per-environment' (one accumulate call for each), put the layer in eval mode, or use "
+            "GroupNorm."
+        )
+    if statistics == "per-environment" and environments > 1:
+        raise ValueError(
+            "With statistics='per-environment' each call should hold one environment, so that BatchNorm's statistics are its "
+            f"own. Found {environments} environments in one batch. Run the model and `accumulate` for one environment at a "
+            "time, and `backward` for the last."
+        )
+
+
+def _mixes(node: object) -> bool:
+    # InstanceNorm calls the same operation with (1, b * channels, ...), and mixes no examples.
+    return uses_batch_statistics(node) and node._input_metadata[0].shape[0] > 1  # pyright: ignore
+
+
+def check_reached(parameters: Mapping[str, Tensor]) -> None:
+    """Refuse losses that none of the model's parameters has a part in, such as another model's."""
+    if not parameters:
+        raise ValueError(
+            "`losses` should depend on a parameter of the model that `Agreement` was made for. Found none in their graph. "
+            "Make an Agreement for the model that computed them; a copy of a model is another model."
+        )
+
+
+def check_graph(graph: Survey) -> None:
+    """Refuse what no backward pass but a plain one can go through."""
+    if any(node.name() == "CheckpointFunctionBackward" for node in graph.slots):
+        raise ValueError(
+            "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass of "
+            "its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."
+        )
+
+
+def check_model(model: nn.Module) -> None:
+    """Refuse a model that has nothing to train, or whose graph cannot be read."""
+    if not any(parameter.requires_grad for parameter in model.parameters()):
+        raise ValueError(
+            "`model` should have at least one parameter that requires a gradient. Found none. "
+            "Unfreeze what is to be trained, for example with model.requires_grad_()."
+        )
+    for name, module in model.named_modules():
+        # What torch.compile(model) and model.compile() leave behind: both fuse the graph into a single node.
+        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
+            where = f"Found the submodule {name!r} compiled." if name else "Found it compiled."
+            raise ValueError(
+                f"`model` should not be compiled by torch.compile, which makes one operation of all that reads parameters. {where} "
+                "Pass the model as it was before; functions that hold no parameters, such as the loss, may be compiled."
+            )

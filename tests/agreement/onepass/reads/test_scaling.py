@@ -1,0 +1,93 @@
+"""Reads by broadcasting against the oracle: biases, scales, tokens, positions, slopes."""
+
+import pytest
+import torch
+from torch import nn
+
+from craik.agreement.onepass import reads
+from craik.agreement.onepass.reads import scaling
+from craik.agreement.onepass.rows import Rows
+from reads_oracles import IDS, assert_exact, leaf, losses_of, parameter
+
+FORMS = {
+    "shift": (lambda x, p: x + p, (7,)),
+    "shift of another rank": (lambda x, p: torch.add(x, p, alpha=0.3), (1, 5, 7)),
+    "less": (lambda x, p: torch.sub(x, p, alpha=2), (5, 1)),
+    "scale": (lambda x, p: torch.tanh(x) * p, (7,)),
+    "scale in front": (lambda x, p: p * torch.tanh(x), (5, 7)),
+    "a number": (lambda x, p: p * torch.tanh(x), ()),
+    "one number in a tensor": (lambda x, p: torch.tanh(x) * p, (1, 1, 1)),
+    "divided by": (lambda x, p: torch.tanh(x) / p, (7,)),
+    "over": (lambda x, p: p / (2 + torch.tanh(x)), (5, 1)),
+    "class token": (lambda x, p: torch.cat([p.expand(len(x), -1, -1), x], 1), (1, 1, 7)),
+    "class token, repeated": (lambda x, p: torch.cat([p.repeat(len(x), 2, 1), x], 1), (1, 1, 7)),
+    "positions": (lambda x, p: x + p[:, :5], (1, 8, 7)),
+    "positions by index": (lambda x, p: x + p[torch.tensor([4, 0, 2, 2, 1])], (6, 7)),
+    "mask token": (lambda x, p: torch.where(x > 0.3, p, x), (7,)),
+    "mask token, other side": (lambda x, p: torch.where(x > 0.3, x, p), (5, 7)),
+    "twice": (lambda x, p: torch.tanh(x * p) * p + p, (7,)),
+    "through a constant": (lambda x, p: x * (p * torch.arange(7) / 7).exp(), (7,)),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+@pytest.mark.parametrize("form", FORMS)
+def test_broadcasting(form, ids, dtype):
+    apply, shape = FORMS[form]
+    x, p = leaf(6, 5, 7, dtype=dtype), parameter(*shape, dtype=dtype)
+    at = {"class token": ["ExpandBackward0"], "class token, repeated": ["RepeatBackward0"]}.get(form, [])
+    found = assert_exact(losses_of(apply(x, p)), ids, {"p": p}, [x], Rows(0), at)
+    assert len(found) == (3 if form == "twice" else 1)
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_examples_on_a_later_dimension(ids):
+    x, p = leaf(6, 5, 7), parameter(5, 1, 7)
+    y = x.transpose(0, 1) * p
+    assert_exact(losses_of(y.transpose(0, 1)), ids, {"p": p}, [x], Rows(1))
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_positions_folded_around_examples(ids):
+    x, p = leaf(6, 5, 7), parameter(7)
+    y = x.unflatten(1, (5, 1)).permute(1, 0, 2, 3).reshape(30, 7).tanh() * p
+    assert_exact(losses_of(y.view(5, 6, 7).transpose(0, 1)), ids, {"p": p}, [x], Rows(0, 5, 1))
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_products_stay_in_cache(ids, monkeypatch):
+    monkeypatch.setattr(scaling, "CHUNK_ELEMENTS", 1)
+    x, p = leaf(6, 5, 7), parameter(7)
+    assert_exact(losses_of(torch.tanh(x) * p), ids, {"p": p}, [x], Rows(0))
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_prelu(ids, channels):
+    x, p = leaf(6, 3, 4), parameter(channels)
+    assert_exact(losses_of(nn.functional.prelu(x, p)), ids, {"p": p}, [x], Rows(0))
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_rows_of_every_owner(ids):
+    x, p = leaf(6, 7), parameter(7)
+    picked = torch.tensor([3, 1, 5, 0, 2, 4])
+    y = x[picked].tanh() * p
+    owners = torch.unique(torch.tensor(ids), return_inverse=True)[1][picked]
+    assert_exact(losses_of(y[torch.argsort(picked)]), ids, {"p": p}, [x], Rows(0, owners=owners))
+
+
+def test_a_component_for_each_example_has_no_formula():
+    x, p = leaf(6, 7), parameter(6, 1)
+    from reads_oracles import reads_of
+
+    (read,) = reads_of(losses_of(x.tanh() * p), {"p": p}, [x], Rows(0))
+    assert "for each example" in reads.covers(read)
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_rms_norm(ids):
+    x, model = leaf(6, 5, 7), nn.RMSNorm(7).double()
+    nn.init.normal_(model.weight, generator=torch.Generator().manual_seed(0))
+    assert_exact(losses_of(model(x)), ids, {"weight": model.weight}, [x], Rows(0))

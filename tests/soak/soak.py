@@ -1,0 +1,131 @@
+"""Networks put together at random against the definition: one `torch.autograd.grad` an environment, on the same graph.
+
+    python tests/soak/soak.py [cases] [first]
+
+A component may differ only where an environment's gradient is rounding noise: below 1e-6 of its parameter's largest in float32,
+1e-12 in float64, and 5e-2 under bfloat16's autocast. These are counted apart.
+"""
+
+import sys
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+
+import torch
+from networks import Case
+from torch import Tensor
+
+from craik.agreement import Agreement, AndMask
+
+CALLS = 3
+THRESHOLD = 0.6
+
+
+@dataclass
+class Tally:
+    """What a run found.
+
+    Attributes:
+        cases: networks so far.
+        calls: steps.
+        components: masks' components that were compared.
+        apart: of these, those that differ where a gradient is rounding noise.
+        mismatches: (case, call, parameter, components) that differ elsewhere.
+        refusals: by what was said.
+        paths: parameters by path.
+        reasons: parameters on the definition's path, by why.
+    """
+
+    cases: int = 0
+    calls: int = 0
+    components: int = 0
+    apart: int = 0
+    mismatches: list[tuple[object, ...]] = field(default_factory=list)
+    refusals: Counter[str] = field(default_factory=Counter)
+    paths: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def report(self) -> str:
+        """Return it in words."""
+        share = sum(self.refusals.values()) / max(1, self.calls)
+        lines = [
+            f"{self.cases} cases, {self.calls} calls, {self.components} components: {len(self.mismatches)} mismatches, "
+            f"{self.apart} apart, refused {share:.2%}",
+            f"paths: {dict(self.paths)}",
+            *(f"refused {count}: {what}" for what, count in self.refusals.most_common()),
+            *(f"definition {count}: {what}" for what, count in self.reasons.most_common(25)),
+            *(f"MISMATCH {what}" for what in self.mismatches[:20]),
+        ]
+        return "\n".join(lines)
+
+
+def definition(losses: Tensor, ids: Tensor, parameters: list[Tensor]) -> list[Tensor]:
+    """(E, *p) for each parameter: one backward pass for each environment's mean loss."""
+    rows: list[list[Tensor]] = []
+    for e in ids.unique():
+        found = torch.autograd.grad(losses[ids == e].mean(), parameters, retain_graph=True, allow_unused=True)
+        rows.append([torch.zeros_like(p) if g is None else g for p, g in zip(parameters, found, strict=True)])
+    return [torch.stack(column) for column in zip(*rows, strict=True)]
+
+
+def run(number: int, tally: Tally) -> None:
+    """Try one case: three calls of one Agreement, environments grouped anew each time."""
+    case = Case(number)
+    agreement = Agreement(case.model, AndMask(THRESHOLD))
+    noise = 5e-2 if case.autocast else 1e-6 if case.dtype == torch.float32 else 1e-12
+    tally.cases += 1
+    for call in range(CALLS):
+        losses, ids = case.call()
+        parameters = dict(case.model.named_parameters())
+        stacks = definition(losses, ids, list(parameters.values()))
+        case.model.zero_grad()
+        tally.calls += 1
+        try:
+            tally.reasons.update(row.reason for row in agreement.explain(losses, ids) if row.path == "per-environment")
+            record = agreement.backward(losses, ids)
+        except (ValueError, TypeError) as refusal:
+            tally.refusals[str(refusal)[:80]] += 1
+            continue
+        tally.paths.update(record.paths.values())
+        for (name, parameter), stack in zip(parameters.items(), stacks, strict=True):
+            if parameter.grad is None:
+                if stack.any():
+                    tally.mismatches.append((number, call, name, "no gradient", case.kinds, case.loss))
+                continue
+            compare(tally, (number, call, name, record.paths[name], case.kinds, case.loss), parameter.grad, stack, noise)
+
+
+def compare(tally: Tally, what: tuple[object, ...], found: Tensor, stack: Tensor, noise: float) -> None:
+    """Compare one parameter's combined gradient with the AND-mask of the environments' gradients."""
+    count = len(stack)
+    mask = stack.sign().sum(0).abs() >= THRESHOLD * count - 1e-9
+    expected = torch.where(mask, stack.sum(0) / count, 0)
+    scale = float(stack.abs().max()) if stack.numel() else 0.0
+    clear = ((stack == 0) | (stack.abs() > noise * scale)).all(0)
+    close = torch.isclose(found, expected, rtol=max(1e-9, 100 * noise), atol=max(100 * noise, 1e-11) * scale)
+    masked = (found != 0) == (expected != 0)
+    # A mean may cancel to rounding noise where every environment's gradient is clear.
+    off = ~close | (~masked & (expected.abs() > 10 * noise * scale))
+    tally.components += found.numel()
+    tally.apart += int((off & ~clear).sum())
+    if bool((off & clear).any()):
+        tally.mismatches.append((*what, int((off & clear).sum())))
+
+
+def main() -> None:
+    """Run so many cases, and say what was found; exit with 1 for a mismatch."""
+    cases, first = (int(word) for word in [*sys.argv[1:], *("10000", "0")[len(sys.argv) - 1 :]])
+    tally, start = Tally(), time.time()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    for number in range(first, first + cases):
+        run(number, tally)
+        if tally.cases % 1000 == 0:
+            print(f"{time.time() - start:.0f} s\n{tally.report()}", flush=True)
+    print(f"{time.time() - start:.0f} s, cases {first} to {first + cases - 1}\n{tally.report()}")
+    sys.exit(bool(tally.mismatches))
+
+
+if __name__ == "__main__":
+    main()
