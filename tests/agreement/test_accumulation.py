@@ -73,7 +73,7 @@ class TestAccumulation:
         for rows in groups[:-1]:
             agreement.accumulate(squared(model(x[rows]), y[rows]), self.ids[rows])
         record = agreement.backward(squared(model(x[groups[-1]]), y[groups[-1]]), self.ids[groups[-1]])
-        assert set(record.paths.values()) == {"layer"}
+        assert set(record.paths.values()) == {"plain"}
         for parameter, *gradients in zip(model.parameters(), *stacks, strict=True):
             gradient, _ = oracles.combine("and-mask", torch.stack(gradients), "0.6")
             torch.testing.assert_close(parameter.grad, gradient, rtol=1e-12, atol=1e-15)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.kernels.compiled import Compiled
+from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.collected import Collected, Path
 from craik.agreement.onepass.passing import LayerPass, silent
@@ -80,6 +80,14 @@ class OnePass:
     ) -> None:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
         self._warned = False
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what a copy is made of: kernels are loaded again where it is used."""
+        return self.__dict__ | {"_compiled": self._compiled is not None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self._compiled = load() if state["_compiled"] else None
 
     def form(self, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str], complete: Complete) -> Collected:
         """Form every reached parameter's running sums and hand them over one by one.

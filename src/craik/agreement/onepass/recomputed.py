@@ -15,11 +15,44 @@ from torch.autograd.graph import Node
 _RAW = "_raw_saved_"
 
 
-class Recomputed:
+class Recomputed(Node):
     """A node whose saved tensors are at hand; all else is the node's."""
 
     def __init__(self, node: Node, tensors: Mapping[str, Any]) -> None:
         self._node, self._tensors = node, tensors
+
+    def name(self) -> str:
+        """Return the node's name."""
+        return self._node.name()
+
+    @property
+    def next_functions(self) -> Any:  # noqa: ANN401  # as torch annotates it
+        """What the node reads."""
+        return self._node.next_functions
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the node's metadata."""
+        return self._node.metadata()
+
+    @property
+    def _input_metadata(self) -> Any:  # noqa: ANN401
+        return self._node._input_metadata  # pyright: ignore
+
+    @property
+    def _sequence_nr(self) -> Any:  # noqa: ANN401
+        return self._node._sequence_nr  # pyright: ignore
+
+    @property
+    def _register_hook_dict(self) -> Any:  # noqa: ANN401
+        return self._node._register_hook_dict  # pyright: ignore
+
+    def register_hook(self, fn: Callable[..., Any]) -> Any:  # noqa: ANN401
+        """Hook the node."""
+        return self._node.register_hook(fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> Any:  # noqa: ANN401
+        """Hook the node."""
+        return self._node.register_prehook(fn)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the node has
         tensors = self.__dict__["_tensors"]

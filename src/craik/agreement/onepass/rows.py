@@ -40,9 +40,9 @@ class Read(NamedTuple):
         node: the node that reads it; its incoming gradient is the delta that a formula is given.
         slot: the index in ``node.next_functions`` through which it is read.
         rows: whose the slices of the node's incoming gradient are.
-        chain: what lies between ``node`` and the parameter's leaf, nearest to ``node`` first: nodes that move or copy
-            components of the parameter without an example in them (T, transpose, view, select, slice, expand, ...), each of
-            which reads through its ``next_functions[0]``. Empty where the leaf itself is read.
+        chain: what lies between ``node`` and the parameter's leaf, nearest to ``node`` first: operations of one input without
+            an example in them (T, transpose, view, select, slice, expand, a cast, exp, a lookup, ...), each of which reads
+            through the one entry of its ``next_functions`` that is not None. Empty where the leaf itself is read.
     """
 
     name: str

@@ -6,7 +6,7 @@ said about what lies below it.
 
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Batch, Conflict, Own, Rows, Shape, project
+from craik.agreement.onepass.proof.owners import Batch, Known, Own, Shape, project, read_here
 from craik.agreement.onepass.proof.saved import dimensions
 
 UNARY = frozenset(
@@ -59,7 +59,7 @@ FIRST_ONLY = {
 """How many of the inputs have the batch first, as the output has; all else meets."""
 
 
-def broadcast(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def broadcast(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Pass ownership through an elementwise operation to an input that was broadcast, or to one that a loss had reduced."""
     if out == into:
         return own
@@ -67,18 +67,18 @@ def broadcast(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: 
     return project(batch, own, [(o, o + shift) for o in range(len(out)) if o + shift >= 0], out, into)
 
 
-def loss(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def loss(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Pass ownership through a loss that is one element's, or a sum or mean over all of them."""
     return own if out == into else project(batch, own, (), out, into)
 
 
-def mixing(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def mixing(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Pass ownership through an operation along saved dimensions."""
     along = dimensions(node, len(into))
     return project(batch, own, [(d, d) for d in range(len(into)) if d not in along], out, into)
 
 
-def reduction(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def reduction(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Pass ownership through a reduction, whether the reduced dimensions were kept or not."""
     gone = dimensions(node, len(into)) if hasattr(node, "_saved_dim") else frozenset(range(len(into)))
     stay = [d for d in range(len(into)) if d not in gone]
@@ -89,7 +89,7 @@ def reduction(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: 
 def leading(count: int):  # noqa: ANN201  # a rule
     """Return the rule of operations that mix the last ``count`` dimensions."""
 
-    def rule(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+    def rule(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
         return project(batch, own, [(d, d) for d in range(min(len(out), len(into)) - count)], out, into)
 
     return rule
@@ -98,9 +98,9 @@ def leading(count: int):  # noqa: ANN201  # a rule
 def first(count: int):  # noqa: ANN201  # a rule
     """Return the rule of operations on a batch of anything whose first ``count`` inputs have the batch first, too."""
 
-    def rule(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+    def rule(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
         if slot >= count:
-            raise Conflict
+            return read_here(own, out, range(1, len(out)))
         return project(batch, own, ((0, 0),) if out else (), out, into)
 
     return rule

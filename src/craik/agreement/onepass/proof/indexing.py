@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Own, Rows, Shape, collapse
+from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Known, Own, Rows, Shape, collapse
 from craik.agreement.onepass.proof.saved import dimension, numpy, saved
 
 
-def index(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def index(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x[i, :, j]: scatter to the places looked up."""
     keys = _keys(node, len(into))
     array = batch.array(own, len(out))
@@ -23,7 +23,7 @@ def index(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shap
     return batch.tidy(_scatter(array, places, looked_up))
 
 
-def index_put(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def index_put(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x[i, :, j] = values: the old values' gradient stays in place, the new ones' is looked up."""
     if slot == 0:
         return own
@@ -44,7 +44,7 @@ def _settle(batch: Batch, array: Array, keys: list[Array | None], whole: Shape, 
     return batch.tidy(collapse(found, summed))
 
 
-def index_select(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def index_select(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x.index_select(dim, i): scatter along one dimension."""
     dim = dimension(node, len(into))
     if isinstance(own, Rows) and own.dim != dim:
@@ -58,7 +58,7 @@ def index_select(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, int
     return batch.tidy(_scatter(array, places, looked_up))
 
 
-def gather(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def gather(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x.gather(dim, i) and what sorts or picks along a dimension: scatter to the saved indices."""
     if not into:
         return own
@@ -85,7 +85,7 @@ def _gathered(array: Array, indices: Array, dim: int, into: Shape) -> Array:
     return _scatter(owners, np.broadcast_to(places, indices.shape), into)
 
 
-def scatter(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def scatter(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x.scatter(dim, i, src) and its kin: x's gradient stays in place, src's is gathered."""
     if slot == 0:
         return own
@@ -102,7 +102,7 @@ def scatter(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Sh
     return batch.tidy(placed)
 
 
-def index_add(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def index_add(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x.index_add(dim, i, source), index_copy: x's gradient stays in place, source's is looked up."""
     if slot == 0:
         return own
@@ -113,7 +113,7 @@ def index_add(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: 
     return own if array.shape[dim] == 1 else batch.tidy(array.take(numpy(saved(node, "index")).reshape(-1), dim))
 
 
-def masked_select(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def masked_select(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x.masked_select(mask): the chosen elements in order go back to where they were."""
     array = np.broadcast_to(batch.array(own, 1), out)
     mask = np.broadcast_to(numpy(saved(node, "mask")), into)
@@ -122,7 +122,7 @@ def masked_select(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, in
     return batch.tidy(placed)
 
 
-def masked_scatter(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def masked_scatter(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x.masked_scatter(mask, source): x's gradient stays in place, source's first elements are what the mask chose."""
     if slot == 0:
         return own
@@ -132,14 +132,14 @@ def masked_scatter(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, i
     return batch.tidy(placed.reshape(into))
 
 
-def take(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def take(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """x.take(i): scatter to the places looked up, counted through all dimensions."""
     places = numpy(saved(node, "index")).reshape(-1)
     owners = np.broadcast_to(batch.array(own, len(out)), out).reshape(-1)
     return batch.tidy(_scatter(owners, places % max(1, math.prod(into)), into))
 
 
-def segment_reduce(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def segment_reduce(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Reductions over runs of rows: each row goes where its run went."""
     lengths, axis = saved(node, "lengths"), dimension(node, len(into), "axis")
     if slot != 0 or axis != 0 or lengths is None or lengths.dim() != 1:

@@ -28,7 +28,8 @@ class Lost(NamedTuple):
     reason: str
 
 
-Own = Rows | Array | Lost
+Known = Rows | Array
+Own = Known | Lost
 
 _ABSENT = -1
 _LARGE = 2**62
@@ -57,7 +58,7 @@ class Batch:
             found = self._repeated[outer, inner] = np.tile(np.repeat(self.index, inner), outer)
         return found
 
-    def array(self, own: Rows | Array, dims: int) -> Array:
+    def array(self, own: Known, dims: int) -> Array:
         """Return an ownership by environment, for a gradient of so many dimensions."""
         if not isinstance(own, Rows):
             return own
@@ -65,13 +66,13 @@ class Batch:
         shape[own.dim] = own.outer * self.size * own.inner
         return self.along(own.outer, own.inner).reshape(shape)
 
-    def tidy(self, own: Array) -> Rows | Array:
+    def tidy(self, own: Array) -> Known:
         """Return the cheapest true form of an ownership: by example where possible, small where constant."""
         if self.precise:
             return own
         return self.relaxed(own)
 
-    def relaxed(self, own: Array) -> Rows | Array:
+    def relaxed(self, own: Array) -> Known:
         """Do so also where labels of slices that no loss reaches must be made up."""
         for axis in reversed(range(own.ndim)):
             if own.shape[axis] > 1:
@@ -90,7 +91,7 @@ class Batch:
                     return Rows(axis, outer, inner)
         return own
 
-    def rows(self, own: Rows | Array) -> Rows | None:
+    def rows(self, own: Known) -> Rows | None:
         """Return an ownership as formulas take it; None where no single dimension tells environments apart."""
         if isinstance(own, Rows):
             return own
@@ -118,7 +119,7 @@ def collapse(own: Array, axes: tuple[int, ...]) -> Array:
     return highest
 
 
-def project(batch: Batch, own: Rows | Array, pairs: Sequence[tuple[int, int]], out: Shape, into: Shape) -> Rows | Array:
+def project(batch: Batch, own: Known, pairs: Sequence[tuple[int, int]], out: Shape, into: Shape) -> Known:
     """Pass ownership through an operation that treats some dimensions index by index and mixes all others.
 
     Args:
@@ -150,6 +151,23 @@ def project(batch: Batch, own: Rows | Array, pairs: Sequence[tuple[int, int]], o
     return own.transpose([*rest, *order]).reshape(shape)
 
 
+def read_here(own: Known, out: Shape, parameters: Sequence[int] = ()) -> Own:
+    """Say that rows end here, at an input that no example is in; lost where owners vary along dimensions that it has, too.
+
+    Args:
+        own: of the incoming gradient.
+        out: its shape.
+        parameters: the dimensions that the input has as well.
+
+    Raises:
+        Conflict: the input's gradient is a sum over all rows.
+    """
+    varies = [own.dim] if isinstance(own, Rows) else [d for d in range(len(out)) if own.shape[d] > 1]
+    if any(d in parameters for d in varies):
+        return Lost("rows of different environments lie along a dimension of a parameter")
+    raise Conflict
+
+
 def merge(batch: Batch, one: Own, other: Own, dims: int, name: str) -> Own:
     """Return the ownership of a sum of two gradients."""
     if isinstance(one, Lost):
@@ -164,7 +182,7 @@ def merge(batch: Batch, one: Own, other: Own, dims: int, name: str) -> Own:
     return batch.tidy(np.maximum(a, b))
 
 
-def reshape(batch: Batch, own: Rows | Array, out: Shape, into: Shape) -> Rows | Array:
+def reshape(batch: Batch, own: Known, out: Shape, into: Shape) -> Known:
     """Pass ownership through a view of the same elements in the same order."""
     if isinstance(own, Rows):
         before = math.prod(out[: own.dim]) * own.outer

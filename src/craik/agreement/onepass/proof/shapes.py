@@ -3,16 +3,16 @@
 import numpy as np
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Own, Rows, Shape, collapse, project, reshape
+from craik.agreement.onepass.proof.owners import Array, Batch, Known, Own, Rows, Shape, collapse, project, reshape
 from craik.agreement.onepass.proof.saved import dimension, dimensions, saved, signed
 
 
-def view(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def view(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Pass ownership through a view, flatten, squeeze or unsqueeze."""
     return own if out == into else reshape(batch, own, out, into)
 
 
-def transpose(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def transpose(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Swap two dimensions."""
     dims = len(out)
     a, b = (dimension(node, dims, name) for name in ("dim0", "dim1"))
@@ -20,19 +20,19 @@ def transpose(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: 
     return project(batch, own, [(d, swapped.get(d, d)) for d in range(dims)], out, into)
 
 
-def matrix_transpose(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def matrix_transpose(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Swap the dimensions of a matrix, or leave a vector alone."""
     return project(batch, own, ((0, 1), (1, 0)), out, into) if len(out) == 2 else own
 
 
-def permute(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def permute(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Reorder dimensions."""
     dims = len(out)
     order = [signed(d) % dims for d in saved(node, "dims")]
     return project(batch, own, list(enumerate(order)), out, into)
 
 
-def select(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def select(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Put a gradient at one index of a dimension; elsewhere it is 0."""
     dim = dimension(node, len(into))
     if isinstance(own, Rows) and not batch.precise:
@@ -42,7 +42,7 @@ def select(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Sha
     return batch.tidy(_place(placed, dim, into[dim], slice(index, index + 1 or None)))
 
 
-def cut(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def cut(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Put a gradient at the indices of a slice; elsewhere it is 0."""
     if out == into:
         return own
@@ -62,7 +62,7 @@ def _place(own: Array, dim: int, size: int, where: slice) -> Array:
     return placed
 
 
-def pad(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def pad(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Take the part of a gradient that was not padding."""
     if isinstance(own, Rows) and out[own.dim] == into[own.dim]:
         return own
@@ -79,7 +79,7 @@ def pad(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape)
     return batch.tidy(array)
 
 
-def cat(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def cat(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Take one part of a concatenation's gradient."""
     dim = dimension(node, len(out))
     if isinstance(own, Rows) and own.dim != dim:
@@ -102,17 +102,17 @@ def _start_of_part(node: Node, slot: int, dim: int, whole: int) -> int | None:
     return None if None in rest else whole - sum(rest)  # pyright: ignore
 
 
-def stack(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def stack(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Take one part of a stack's gradient."""
     dim = dimension(node, len(out))
     if isinstance(own, Rows) and own.dim != dim:
         return Rows(own.dim - (own.dim > dim), own.outer, own.inner)
     array = batch.array(own, len(out))
     index = slot if array.shape[dim] > 1 else 0
-    return batch.tidy(array.take(index, dim))
+    return batch.tidy(np.asarray(array.take(index, dim)))
 
 
-def repeat(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def repeat(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Add up a gradient over repetitions."""
     shift = len(out) - len(into)
     if isinstance(own, Rows):
@@ -131,7 +131,7 @@ def repeat(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Sha
     return batch.tidy(array)
 
 
-def flip(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def flip(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Reverse dimensions."""
     dims = dimensions(node, len(out), "dims")
     if isinstance(own, Rows) and own.dim not in dims:
@@ -139,7 +139,7 @@ def flip(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape
     return batch.tidy(np.flip(batch.array(own, len(out)), tuple(dims)))
 
 
-def roll(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def roll(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Shift along dimensions."""
     dims, shifts = [signed(d) for d in saved(node, "dims")], [signed(s) for s in saved(node, "shifts")]
     if isinstance(own, Rows) and dims and own.dim not in {d % len(out) for d in dims}:
@@ -151,7 +151,7 @@ def roll(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape
     return batch.tidy(np.roll(full.reshape(-1), -shifts[0]).reshape(out))
 
 
-def diagonal(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def diagonal(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Put a gradient on a diagonal; elsewhere it is 0."""
     one, two = dimension(node, len(into), "dim1"), dimension(node, len(into), "dim2")
     rest = [d for d in range(len(into)) if d not in (one, two)]
@@ -168,13 +168,13 @@ def diagonal(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: S
     return batch.tidy(placed)
 
 
-def unfold(batch: Batch, node: Node, slot: int, own: Rows, out: Shape, into: Shape) -> Own:
+def unfold(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
     """Put windows of one dimension back, where they overlap."""
     dim = dimension(node, len(into), "dimension")
     return project(batch, own, [(d, d) for d in range(len(into)) if d != dim], out, into)
 
 
-def split(batch: Batch, node: Node, owns: dict[int, Own], into: Shape) -> Own:
+def split(batch: Batch, node: Node, owns: dict[int, Known], into: Shape) -> Own:
     """Join the gradients of a split's parts; a part that nothing read has none. Parts are as large as the split says."""
     dim = dimension(node, len(into))
     size = getattr(node, "_saved_split_size", None)
@@ -184,25 +184,22 @@ def split(batch: Batch, node: Node, owns: dict[int, Own], into: Shape) -> Own:
     return _join(batch, owns, [signed(s) for s in sizes], dim, into)
 
 
-def unbind(batch: Batch, node: Node, owns: dict[int, Own], into: Shape) -> Own:
+def unbind(batch: Batch, node: Node, owns: dict[int, Known], into: Shape) -> Own:
     """Join the gradients of an unbound tensor's parts."""
     dim = dimension(node, len(into))
     found = next(iter(owns.values()))
     if isinstance(found, Rows) and not batch.precise and all(isinstance(own, Rows) and own == found for own in owns.values()):
         return Rows(found.dim + (found.dim >= dim), found.outer, found.inner)
-    parts: dict[int, Own] = {}
-    for k, own in owns.items():
-        assert not isinstance(own, tuple) or isinstance(own, Rows)
-        parts[k] = np.expand_dims(batch.array(own, len(into) - 1), dim)  # pyright: ignore
+    parts: dict[int, Known] = {k: np.expand_dims(batch.array(own, len(into) - 1), dim) for k, own in owns.items()}
     return _join(batch, parts, [1] * into[dim], dim, into)
 
 
-def _join(batch: Batch, owns: dict[int, Own], sizes: list[int], dim: int, into: Shape) -> Own:
+def _join(batch: Batch, owns: dict[int, Known], sizes: list[int], dim: int, into: Shape) -> Own:
     found = next(iter(owns.values()))
     alike = isinstance(found, Rows) and all(isinstance(own, Rows) and own == found for own in owns.values())
     if isinstance(found, Rows) and alike and found.dim != dim and not batch.precise:
         return found
-    arrays = {k: batch.array(own, len(into)) for k, own in owns.items()}  # pyright: ignore
+    arrays = {k: batch.array(own, len(into)) for k, own in owns.items()}
     common = [max(array.shape[d] for array in arrays.values()) for d in range(len(into))]
     parts: list[Array] = []
     for k, size in enumerate(sizes):

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof import elementwise, indexing, products, shapes
-from craik.agreement.onepass.proof.owners import Batch, Own, Rows, Shape
+from craik.agreement.onepass.proof.owners import Batch, Known, Own, Shape
 
-Rule = Callable[[Batch, Node, int, Rows, Shape, Shape], Own]
+Rule = Callable[[Batch, Node, int, Known, Shape, Shape], Own]
 """From the batch, a node, one of its inputs, and the ownership and shape of its incoming gradient, to that input's ownership.
 
 May raise `Conflict` where environments meet."""
 
-JoiningRule = Callable[[Batch, Node, dict[int, Own], Shape], Own]
+JoiningRule = Callable[[Batch, Node, dict[int, Known], Shape], Own]
 """The same for a node with several outputs and one input that holds rows: ownerships by output."""
 
 _BATCH_NORMS = ("NativeBatchNorm", "CudnnBatchNorm", "MiopenBatchNorm")
@@ -84,12 +84,6 @@ _JOINING: dict[str, JoiningRule] = {
     "MkldnnRnnLayer": products.recurrent,
 }
 
-_CHAIN = frozenset(
-    """Alias AsStrided Clone Detach Expand Index Mul1 Permute Repeat ReshapeAlias Select Slice Split SplitWithSizes Squeeze T ToCopy
-    Transpose Unbind UnsafeSplit UnsafeView Unsqueeze View""".split()
-)
-"""Linear operations on one tensor, by which a parameter may pass before it is read."""
-
 _NAME = re.compile(r"(\w+)Backward(\d+)")
 
 
@@ -103,7 +97,8 @@ class Kind:
         looks_up: True where rows of a table are read by indices.
         joining: the same for several outputs.
         same: True where ownership passes to a single input of the same shape as it is.
-        chain: True where a parameter may pass through before it is read.
+        chain: True for torch's own operations, through which a parameter may pass before it is read: their backward is a
+            linear map, which each environment's gradient can be taken through by itself.
     """
 
     __slots__ = ("batch_norm", "chain", "joining", "looks_up", "name", "rule", "same")
@@ -118,7 +113,7 @@ class Kind:
         self.batch_norm = base in _BATCH_NORMS
         self.looks_up = base in ("Embedding", "EmbeddingBag", "Gather", "Index", "IndexSelect")
         self.same = base in elementwise.UNARY or f"{base}{number}" in ("Add1", "Sub1", "Mul1", "Div1", "Rsub1", "Pow0", "Pow2")
-        self.chain = base in _CHAIN or base + number in _CHAIN or name == "torch::autograd::CopyBackwards"
+        self.chain = match is not None or name == "torch::autograd::CopyBackwards"
 
 
 _KINDS: dict[str, Kind] = {}

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 from torch import Tensor
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Lost, Own, Rows, Shape, merge, project
+from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project
 from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.tables import Kind, kind_of
 from craik.agreement.onepass.rows import Read
@@ -137,13 +137,13 @@ class Walk:
         if lost is not None:
             return self._send_all(slots, lost, kind)
         if kind.rule is not None and len(arrived) == 1 and 0 in arrived:
-            own = cast("Rows", arrived[0])
+            own = cast("Known", arrived[0])
             for slot, (child, number) in enumerate(slots):
                 if child is not None:
                     self._pass_to(node, kind, slot, child, number, own, len(slots))
             return None
         if kind.joining is not None:
-            return self._join(node, kind, slots, arrived)
+            return self._join(node, kind, slots, cast("dict[int, Known]", arrived))
         if self._vouch:
             return self._trust(node, kind, slots, arrived)
         return self._send_all(slots, Lost(f"{kind.name} is not known to keep rows apart"), kind)
@@ -158,7 +158,7 @@ class Walk:
             except Conflict:
                 self.found.batch_norm = True
 
-    def _pass_to(self, node: Node, kind: Kind, slot: int, child: Node, number: int, own: Rows, width: int) -> None:
+    def _pass_to(self, node: Node, kind: Kind, slot: int, child: Node, number: int, own: Known, width: int) -> None:
         """Pass ownership to one input; where that cannot be, and a parameter is all there is below, note a read."""
         if kind.same and width == 1:
             self._send(child, number, own, kind)
@@ -177,14 +177,14 @@ class Walk:
             into = Lost(f"examples of different environments meet at {kind.name}")
         self._send(child, number, into, kind)
 
-    def _read(self, node: Node, slot: int, own: Rows, name: str, chain: tuple[Node, ...]) -> None:
+    def _read(self, node: Node, slot: int, own: Known, name: str, chain: tuple[Node, ...]) -> None:
         rows = self._batch.rows(own)
         if rows is None:
             self.found.lost.setdefault(name, f"owners at {node.name()} vary along several dimensions")
         else:
             self.found.reads.setdefault(name, []).append(Read(name, node, slot, rows, chain))
 
-    def _join(self, node: Node, kind: Kind, slots: _Slots, arrived: dict[int, Own]) -> None:
+    def _join(self, node: Node, kind: Kind, slots: _Slots, arrived: dict[int, Known]) -> None:
         (first, number), *rest = slots
         assert kind.joining is not None
         if first is not None:
@@ -201,7 +201,7 @@ class Walk:
                 continue
             chain = self._chain(child)
             if chain is not None and 0 in arrived:
-                self._read(node, slot, cast("Rows", arrived[0]), *chain)
+                self._read(node, slot, cast("Known", arrived[0]), *chain)
             elif chain is not None:
                 self.found.lost.setdefault(chain[0], f"only the last state of {kind.name} is used")
             else:
@@ -243,7 +243,7 @@ class Walk:
         return shape
 
     def _chain(self, node: Node) -> tuple[str, tuple[Node, ...]] | None:
-        """Return the parameter that is all there is below a node, and the linear operations on the way to it."""
+        """Return the parameter that is all there is below a node, and the operations on the way to it, of one input each."""
         if node in self._chains:
             return self._chains[node]
         slots = self._graph.slots[node]
