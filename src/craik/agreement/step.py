@@ -9,13 +9,14 @@ from torch import Tensor, nn
 
 from craik.agreement.kernels.compiled import BuildError, Compiled, load
 from craik.agreement.onepass.collected import Collected, Record
-from craik.agreement.onepass.combining import combine_sums
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
+from craik.agreement.onepass.masks import Masks
 from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Rule, Statistics
+from craik.agreement.standard_errors import StandardErrors
 from craik.arguments import check_one_of
 from craik.environments import EnvironmentIds
 
@@ -52,6 +53,8 @@ class Agreement:
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
+        errors: how standard errors are taken, for rules that test for conflict (`Qualitative`, `Homogeneous`, `Heterogeneous`).
+        masks: keep in `Record.masks` which components the rule let through, a byte a component, as `decay_masked` wants them.
 
     Raises:
         TypeError: no rule, or a rule's class.
@@ -79,6 +82,8 @@ class Agreement:
         refuse_nonfinite: bool = True,
         kernel: str = "torch",
         rows: str | None = None,
+        errors: StandardErrors = StandardErrors(),  # noqa: B008  # frozen
+        masks: bool = False,
     ) -> None:
         check_model(model)
         if isinstance(rule, type) or not callable(rule) or not hasattr(rule, "needs"):
@@ -90,8 +95,9 @@ class Agreement:
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
-        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None)
+        self._onepass = OnePass(model, statistics, compiled, errors, vouched=rows is not None)
         self._accumulated: Collected | None = None
+        self._masks = Masks(errors.every, keep=masks)
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
         """Add the combined gradient of the environments' mean losses to ``.grad`` and free the losses' graph.
@@ -114,14 +120,15 @@ class Agreement:
         """
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
+        masks = self._masks.of_step(self.rule)
 
-        def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
-            gradients[name], survivors = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
+        def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; the rule is applied here
+            gradients[name], survivors = masks.apply(name, sums, self.refuse_nonfinite)
             shares[name] = survivors / gradients[name].numel()
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
-            found = self._onepass.form(losses, environments, self.rule.needs, finish)
+            found = self._onepass.form(losses, environments, masks.needs, finish)
             _warn_if_single(found.ids, len(losses))
         else:
             self.accumulate(losses, environments)
@@ -130,12 +137,13 @@ class Agreement:
             for name, sums in found.sums.items():
                 finish(name, sums)
         # Only now, when nothing can fail any more, is a gradient touched.
+        kept = self._masks.close()
         for name in found.paths:
             deliver(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
         survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
-        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths, found.proved)
+        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths, found.proved, kept)
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
@@ -151,7 +159,8 @@ class Agreement:
             TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
         """
         sums: dict[str, RunningSums] = {}
-        found = self._onepass.form(losses, environments, self.rule.needs, sums.__setitem__)
+        needs = self._masks.of_step(self.rule).needs
+        found = self._onepass.form(losses, environments, needs, sums.__setitem__)
         found.sums = sums
         if self._accumulated is None:
             self._accumulated = found

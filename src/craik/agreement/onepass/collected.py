@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from craik.agreement.onepass.sums import RunningSums
@@ -23,6 +23,7 @@ class Record(NamedTuple):
             pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
             rule asks for their sum alone, or where there is one environment.
         proved: False where ``rows="independent"`` stands for a part of the proof; else what is reported is exact.
+        masks: for each of these parameters, which components the rule let through; None unless the agreement keeps them.
     """
 
     environments: Int[Tensor, " e"]
@@ -30,6 +31,7 @@ class Record(NamedTuple):
     survivors: dict[str, float]
     paths: dict[str, Path]
     proved: bool = True
+    masks: dict[str, Bool[Tensor, "*p"]] | None = None
 
 
 @dataclass

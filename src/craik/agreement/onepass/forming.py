@@ -12,12 +12,17 @@ from torch import Tensor, nn
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.collected import Collected, Path
+from craik.agreement.onepass.evidence.clusters import Clusters
+from craik.agreement.onepass.evidence.gathering import Gathering
+from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
 from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
 from craik.agreement.onepass.refusals import check_batch_norm, check_graph, check_reached
 from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.streaming import stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.rules import STANDARD_ERRORS
+from craik.agreement.standard_errors import StandardErrors
 from craik.environments import (
     EnvironmentIds,
     Environments,
@@ -26,6 +31,8 @@ from craik.environments import (
     check_unreduced,
     partition,
 )
+
+_PLAIN_ERRORS = StandardErrors()
 
 Complete = Callable[[str, RunningSums], None]
 """Told a parameter's name and sums as soon as they are complete."""
@@ -72,13 +79,21 @@ class OnePass:
         model: any module.
         statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
         compiled: kernels to use for what they take, or None for torch's operators.
+        errors: how standard errors are taken, for rules that read them.
         vouched: take for granted that operations that are not known keep rows apart and first.
     """
 
     def __init__(
-        self, model: nn.Module, statistics: str | None = None, compiled: Compiled | None = None, *, vouched: bool = False
+        self,
+        model: nn.Module,
+        statistics: str | None = None,
+        compiled: Compiled | None = None,
+        errors: StandardErrors = _PLAIN_ERRORS,
+        *,
+        vouched: bool = False,
     ) -> None:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
+        self._gathering = Gathering(errors)
         self._warned = False
 
     def __getstate__(self) -> dict[str, object]:
@@ -107,11 +122,16 @@ class OnePass:
             found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters)
             check_finite_losses(found.losses, groups)
             with silent(asked.graph.leaves.values()):
-                if not needs or groups.count == 1:
+                testing = bool(needs & STANDARD_ERRORS)
+                if not needs or (groups.count == 1 and not testing):
                     if needs:
                         check_batch_norm(asked.graph, self._statistics, groups.count)
-                    found.paths, gradients = _plain(asked, self._blank(needs), complete)
+                    found.paths, gradients = _plain(
+                        asked, functools.partial(RunningSums, needs=needs, compiled=self._compiled), complete
+                    )
                 else:
+                    if testing:
+                        asked = asked._replace(groups=self._gathering.clusters(groups))
                     plan = self.plan(asked)
                     found.proved = plan.proved
                     self._warn(plan, groups.count)
@@ -161,25 +181,28 @@ class OnePass:
         self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take what is proved in one pass and the rest environment by environment."""
-        blank = self._blank(needs)
         rest = {name: asked.parameters[name] for name in plan.reasons}
-        sums = {name: blank(asked.parameters[name]) for name in plan.reads}
+        partitions = self._gathering.partitions(asked.parameters, plan.reads, asked.groups)
+        sums = {name: self._blank(name, p, needs, partitions.get(name)) for name, p in asked.parameters.items()}
+        of_rest = {id(parameter): sums.pop(name) for name, parameter in rest.items()}
 
         def done(name: str) -> None:
-            complete(name, sums.pop(name))
+            complete(name, settled(sums.pop(name)))
 
-        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done).run
+        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions).run
         gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=bool(rest))
-        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank)
+        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: of_rest[id(parameter)])
         paths: dict[str, Path] = {
             n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in plan.reads or n in streamed
         }
         for name in list(streamed):
-            complete(name, streamed.pop(name))
+            complete(name, settled(streamed.pop(name)))
         return paths, gradients
 
-    def _blank(self, needs: frozenset[str]) -> Callable[[Tensor], RunningSums]:
-        return functools.partial(RunningSums, needs=needs, compiled=self._compiled)
+    def _blank(self, name: str, parameter: Tensor, needs: frozenset[str], clusters: Environments | None) -> RunningSums:
+        if isinstance(clusters, Clusters):
+            return self._gathering.sums(name, parameter, needs, clusters)
+        return RunningSums(parameter, needs, self._compiled)
 
     def _warn(self, plan: Plan, environments: int) -> None:
         """Say once what costs a backward pass an environment, and why; pooled statistics have asked for it."""

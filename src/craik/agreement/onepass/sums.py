@@ -133,10 +133,15 @@ class RunningSums:
 
     def _part(self, view: Callable[[Tensor], Tensor]) -> "RunningSums":
         assert self.gradient is not None  # _begin has made it
-        part = RunningSums(view(self.gradient), self.needs, self.compiled)
+        part = self._part_like(view(self.gradient), view)
         part.gradient, part.environments = view(self.gradient), self.environments
         part.held = {name: view(tensor) for name, tensor in self.held.items()}
         return part
+
+    def _part_like(self, like: Tensor, view: Callable[[Tensor], Tensor]) -> "RunningSums":
+        """Return empty sums for a part of the parameter."""
+        del view
+        return RunningSums(like, self.needs, self.compiled)
 
     def _begin(self, environments: int) -> None:
         """Hold sums, of 0 if there are none yet, in types that have room for so many further environments."""
@@ -173,10 +178,13 @@ class RunningSums:
             square: of their squares, formed in float64.
             magnitude: of their magnitudes.
         """
+        more = {"sign": sign, "log_magnitude": log_magnitude, "square": square, "magnitude": magnitude}
+        self._add_all(environments, gradient, {name: tensor for name, tensor in more.items() if tensor is not None})
+
+    def _add_all(self, environments: int, gradient: Tensor, more: dict[str, Tensor]) -> None:
         self._widen(environments)
         self.gradient = _plus(self.gradient, gradient, self.dtype)
-        more = {"sign": sign, "log_magnitude": log_magnitude, "square": square, "magnitude": magnitude}
-        self._add_held({name: tensor for name, tensor in more.items() if tensor is not None})
+        self._add_held(more)
         self.environments += environments
 
     def _add_held(self, more: dict[str, Tensor]) -> None:
@@ -186,7 +194,7 @@ class RunningSums:
 
     def _dtype_of(self, name: str) -> torch.dtype:
         # The square of what float32 holds is within float64's range; Apple's devices have no float64.
-        return torch.float64 if name == "square" and self.device.type != "mps" else self.dtype
+        return torch.float64 if name in _WIDE and self.device.type != "mps" else self.dtype
 
     def add_silent(self, environments: int) -> None:
         """Add environments whose losses do not reach the parameter: their gradient is 0, and so is its sign."""
@@ -194,14 +202,14 @@ class RunningSums:
             zero = torch.zeros(self.shape, dtype=self.dtype, device=self.device)
             of_zero = {"log_magnitude": -torch.inf}
             more = {name: torch.full_like(zero, of_zero.get(name, 0), dtype=self._dtype_of(name)) for name in self.needs}
-            self.add_sums(environments, zero, **more)
+            self._add_all(environments, zero, more)
 
     def join(self, other: "RunningSums") -> None:
         """Add the sums of further environments; what only one of the two holds is known of neither any more."""
         if other.gradient is not None:
             self.needs &= other.needs
             self.held = {name: tensor for name, tensor in self.held.items() if name in self.needs}
-            self.add_sums(other.environments, other.gradient, **{name: other.held[name] for name in self.needs})
+            self._add_all(other.environments, other.gradient, {name: other.held[name] for name in self.needs})
 
     def statistics(self) -> Statistics:
         """Return the sums so far.
@@ -213,6 +221,9 @@ class RunningSums:
             raise RuntimeError("Statistics need at least one environment. Found none added; call add first.")
         return Statistics(self.environments, self.gradient, **self.held)
 
+
+_WIDE = frozenset({"square", "precision", "weighted", "weighted_square", "variance"})
+"""Sums of squares of gradients, or of their inverses."""
 
 _SIGN_ALONE = frozenset({"sign"})
 

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
 from craik.agreement.kernels.compiled import Compiled
+from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.reads.layout import Layout, slices_of, starts_of
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Span, Term, chunk_length, spans
@@ -75,6 +76,15 @@ class Products(Term):
         There sign(left right^T) = sign(left) sign(right)^T, so the sum of signs is one more matrix product.
         """
         alone = max(self.sizes) == 1 and self.equal
+        if isinstance(sums, EvidenceSums):
+            if alone:
+                sums.add_products(self.left, self.right)
+            elif self.equal and sums.shape.numel() < LONG:
+                super().add(sums)
+            else:
+                left, right = ([t[some] for some in slices_of(self.sizes)] for t in (self.left, self.right))
+                add_tiles(sums, [t.T for t in left], right)
+            return
         if not alone and gpu.usable(sums, self.left):
             gpu.add_products(sums, self.left, self.right, self.sizes)
             return
@@ -152,8 +162,11 @@ def _add_products(sums: RunningSums, term: Products) -> None:
     if columns < min(outputs, NARROW):
         across = RunningSums(term.right.new_empty(columns, outputs, dtype=sums.dtype), sums.needs, sums.compiled)
         _add_products(across, term.swapped())
-        count, *tensors = across.statistics()
-        sums.add_sums(count, *(None if tensor is None else tensor.T.contiguous() for tensor in tensors))
+        total, held = (
+            across.statistics().gradient.T.contiguous(),
+            {name: tensor.T.contiguous() for name, tensor in across.held.items()},
+        )
+        sums.add_sums(across.environments, total, **held)
     elif term.equal and sums.shape.numel() < (LONG if term.right.device.type == "cpu" else CHUNK_ELEMENTS):
         for span in spans(term.environments, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS)):
             sums.add(term.gradients(span).to(sums.dtype))
