@@ -69,11 +69,7 @@ def experts(model, x, call):
 
 def graph_network(model, x, call):
     """One node a graph first, then several."""
-    owner = (
-        torch.arange(B)
-        if call == 0
-        else torch.cat([torch.arange(B), torch.randint(0, B, (5,), generator=torch.Generator().manual_seed(call))])
-    )
+    owner = torch.arange(B) if call == 0 else torch.cat([torch.arange(B), torch.randint(0, B, (5,), generator=torch.Generator().manual_seed(call))])
     nodes = model(noise(len(owner), 6, seed=call))
     return torch.zeros(B, 6, dtype=x.dtype).index_add(0, owner, nodes.tanh()).square().sum(1)
 
@@ -150,12 +146,7 @@ class TestWhatIsNotProved:
         match = r"2 of 4 parameters .* here 4, .*'0.weight', '0.bias' \(DoubledBackward is not known to keep rows apart\)"
         with pytest.warns(UserWarning, match=match):
             record = assert_definition(agreement, self.losses(), PAIRED)
-        assert record.paths == {
-            "0.weight": "per-environment",
-            "0.bias": "per-environment",
-            "2.weight": "layer",
-            "2.bias": "layer",
-        }
+        assert record.paths == {"0.weight": "per-environment", "0.bias": "per-environment", "2.weight": "layer", "2.bias": "layer"}
         assert record.proved
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -202,9 +193,7 @@ class TestBatchNorm:
 
     def test_called_by_another_method_than_forward(self):
         norm = self.model[1]
-        h = functional.batch_norm(
-            self.model[0](self.x), norm.running_mean, norm.running_var, norm.weight, norm.bias, training=True
-        )
+        h = functional.batch_norm(self.model[0](self.x), norm.running_mean, norm.running_var, norm.weight, norm.bias, training=True)
         self.refused(self.model[2](h).square().sum(1))
 
     def test_an_eval_pass_in_between(self):
@@ -315,12 +304,7 @@ class TestGraphsOfAllKinds:
         h = model[1](model[0](noise(B, 6)))
         losses = model[2](h + strength * h.flip(0)).square().sum(1)
         record = assert_definition(Agreement(model, AndMask(0.6)), losses, PAIRED)
-        assert record.paths == {
-            "0.weight": "per-environment",
-            "0.bias": "per-environment",
-            "2.weight": "layer",
-            "2.bias": "layer",
-        }
+        assert record.paths == {"0.weight": "per-environment", "0.bias": "per-environment", "2.weight": "layer", "2.bias": "layer"}
 
     @pytest.mark.filterwarnings(MEANT)
     def test_two_environments_that_meet_in_one_row_alone(self):
