@@ -43,7 +43,8 @@ def decay_masked(model: nn.Module, record: Record, lr: int | float, factor: int 
     check_not_negative("factor", factor, way_out="5 or 10 have served.")
     if lr * factor > 1:
         raise ValueError(
-            f"`lr` times `factor` should be at most 1, else weights change their sign. Found {lr} times {factor}. Lower the factor."
+            f"`lr` times `factor` should be at most 1, else weights change their sign. Found {lr} times {factor}. Lower the "
+            "factor."
         )
     if record.masks is None:
         raise ValueError("`record` should hold the step's masks. Found a record without. Build the agreement with masks=True.")

@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from craik.arguments import check_one_of, check_whole
-
-Parts = Literal["auto", "examples", "halves"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class StandardErrors:
         TypeError, ValueError: an unknown choice of parts, a memory outside [0, 1), or numbers below 1.
     """
 
-    parts: Parts = "auto"
+    parts: str = "auto"
     memory: float = 0.0
     every: int = 1
     rows: Mapping[object, int] | None = None
@@ -40,8 +37,8 @@ class StandardErrors:
         check_one_of("parts", self.parts, ("auto", "examples", "halves"))
         if isinstance(self.memory, bool) or not isinstance(self.memory, int | float) or not 0 <= self.memory < 1:
             raise ValueError(
-                f"`memory` should be a number in [0, 1): the weight of what was before. Found {self.memory!r}. 0 has no memory, "
-                "0.75 remembers some four steps."
+                f"`memory` should be a number in [0, 1): the weight of what was before. Found {self.memory!r}. 0 has no "
+                "memory, 0.75 remembers some four steps."
             )
         check_whole("every", self.every, least=1)
         check_whole("seed", self.seed)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -10,8 +10,6 @@ from torch import Tensor
 
 from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
 from craik.arguments import check_flag, check_not_negative, check_one_of
-
-Pooled = Literal["component", "unit", "input"]
 
 
 @dataclass(frozen=True)
@@ -24,8 +22,8 @@ class Heterogeneous(Consuming):
         B / W > 1 + significance * sqrt(2 / (E - 1))   and   T > ratio * S.
 
     T > S says that at a new environment the sign differs from the mean's with a probability above 16 %: the random effects of
-    meta-analysis (DerSimonian and Laird 1986; Hedges 1983 for the unweighted estimate; Higgins and Thompson 2002 for H^2 = B / W)
-    as a mask of gradients, which is ours. A component that differs a little with great significance is kept.
+    meta-analysis (DerSimonian and Laird 1986; Hedges 1983 for the unweighted estimate; Higgins and Thompson 2002 for
+    H^2 = B / W) as a mask of gradients, which is ours. A component that differs a little with great significance is kept.
 
     Args:
         by: "component" decides each by itself; "unit" sums T, S, B and W over the weights of a unit (all dimensions but the
@@ -40,7 +38,7 @@ class Heterogeneous(Consuming):
         TypeError, ValueError: an unknown choice of ``by``, or a negative number.
     """
 
-    by: Pooled = "component"
+    by: str = "component"
     significance: float = 1.64
     ratio: float = 1.0
     rescale: bool = False
@@ -74,7 +72,7 @@ class Heterogeneous(Consuming):
 
 
 def effects(statistics: Statistics) -> tuple[Tensor, Tensor, Tensor]:
-    """Return B, W and S of every component, in float64: the variance between environments, that within, and what is in common."""
+    """Return B, W and S of every component, in float64: variance between environments and within, and what is in common."""
     count = statistics.environments
     mean = statistics.gradient.double() / count
     square = needed(statistics.square, "square").double()

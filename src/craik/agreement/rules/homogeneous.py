@@ -52,7 +52,10 @@ class Homogeneous(Consuming):
 
 
 def cochran(statistics: Statistics) -> Float[Tensor, "*p"]:
-    """Return Cochran's Q of every component, in float64: sum_e w_e g_e^2 - (sum_e w_e g_e)^2 / sum_e w_e with w_e = 1 / s_e^2."""
+    """Return Cochran's Q of every component, in float64.
+
+    It is sum_e w_e g_e^2 - (sum_e w_e g_e)^2 / sum_e w_e with w_e = 1 / s_e^2.
+    """
     precision, weighted = needed(statistics.precision, "precision"), needed(statistics.weighted, "weighted")
     explained = torch.where(precision > 0, weighted.square() / precision, 0)
     return needed(statistics.weighted_square, "weighted_square").sub(explained).clamp_(min=0)

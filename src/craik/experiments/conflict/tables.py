@@ -1,7 +1,7 @@
 """Noisy digits at several sites, with or without a code of the site's own, and a small network trained on them.
 
-A site writes the label as a code of its own into the corner pixels: easy to read where it is known, worth nothing at a site with
-another code. Without codes the sites are random parts of one population: rows are exchangeable and no rule can gain.
+A site writes the label as a code of its own into the corner pixels: easy to read where it is known, worth nothing at a site
+with another code. Without codes the sites are random parts of one population: rows are exchangeable and no rule can gain.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,11 @@
 """Linear unit tests for out-of-distribution methods: a linear model is enough, and pooled training takes the shortcut.
 
-Three problems of Aubin, Slowik, Arjovsky, Bottou and Lopez-Paz 2021 ([arXiv:2102.10867](https://arxiv.org/abs/2102.10867)), with
-five invariant and five spurious inputs each, from their description. Example 1 is a regression in which causes come before and
-effects after the target, with another variance in each environment. Example 2 has cows and camels on grass and sand: the animal
-is drawn a hundred times smaller than the background, which goes with it in 95 to 99 % of the examples. Example 3 has a small
-margin that all environments share and a large one that each has of its own.
+Three problems of Aubin, Slowik, Arjovsky, Bottou and Lopez-Paz 2021
+([arXiv:2102.10867](https://arxiv.org/abs/2102.10867)), with five invariant and five spurious inputs each, from their
+description. Example 1 is a regression in which causes come before and effects after the target, with another variance in each
+environment. Example 2 has cows and camels on grass and sand: the animal is drawn a hundred times smaller than the background,
+which goes with it in 95 to 99 % of the examples. Example 3 has a small margin that all environments share and a large one that
+each has of its own.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Parts of environments, between which their gradients are seen to vary: single examples or random halves.
 
-A partition into clusters is one into environments, so that whatever forms environments' gradients forms theirs; only the losses'
-weights stay those of the environments.
+A partition into clusters is one into environments, so that whatever forms environments' gradients forms theirs; only the
+losses' weights stay those of the environments.
 """
 
 from dataclasses import dataclass

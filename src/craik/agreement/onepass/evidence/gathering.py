@@ -85,12 +85,12 @@ class Gathering:
 
 
 def _cheap(parameter: Tensor, reads: Sequence[Read]) -> bool:
-    """Tell whether every example's gradient can be had cheaply: its one read tells examples apart, and is a product or small."""
+    """Tell whether every example's gradient is cheap: its one read tells examples apart, and is a product or small."""
     read = reads[0]
     kind, rows = read.node.name(), read.rows
     if len(reads) > 1 or rows.owners is not None or rows.dim == WHOLE:
         return False
-    if kind in _PRODUCTS and parameter.dim() == 2 and rows.outer * rows.inner == 1:  # noqa: PLR2004  # a matrix
+    if kind in _PRODUCTS and parameter.dim() == 2 and rows.outer * rows.inner == 1:
         return True
     dear = kind in _DEAR and not (kind == "ConvolutionBackward0" and read.slot == BIAS)
     return parameter.numel() <= SMALL and not dear

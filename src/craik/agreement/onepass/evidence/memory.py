@@ -77,7 +77,7 @@ def sizes_of(ids: Sequence[object], rows: Mapping[object, int] | None, examples:
     for name, drawn in zip(ids, examples, strict=True):
         if rows[name] < drawn:
             raise ValueError(
-                f"`rows` should be at least what a step draws. Found {rows[name]} of environment {name!r}, of which this step has "
-                f"{drawn}. Count the rows that it has in all."
+                f"`rows` should be at least what a step draws. Found {rows[name]} of environment {name!r}, of which this step "
+                f"has {drawn}. Count the rows that it has in all."
             )
     return [float(rows[name]) for name in ids]

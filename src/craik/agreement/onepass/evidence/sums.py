@@ -136,7 +136,7 @@ class EvidenceSums(RunningSums):
         return EvidenceSums(like, self.needs, self.clusters, memory)
 
     def add_silent(self, environments: int) -> None:
-        """Add so many clusters whose losses do not reach the parameter; all of them at once are environments without evidence."""
+        """Add so many clusters whose losses do not reach the parameter: all of them are environments without evidence."""
         if environments == self.clusters.count and self._next == 0:
             if self.memory is not None:
                 zero = torch.zeros(1, *self.shape, dtype=self.dtype, device=self.device)
@@ -231,10 +231,10 @@ def _add_evidence(gradients: Tensor, squares: Tensor, degrees: int | float, into
 
 
 def _deviates(share: Tensor, degrees: int | float) -> tuple[Tensor, float]:
-    """Return squared normal deviates of so many degrees of freedom's t from g^2 / M = t^2 / (t^2 + v), but for a factor and sign.
+    """Return squared normal deviates of Student's t from g^2 / M = t^2 / (t^2 + v), but for a factor and sign.
 
-    The tail of t has a closed form for one and two degrees, which are what halves have; from three on Wallace's approximation is
-    within 1.5 % of z.
+    The tail of t has a closed form for one and two degrees of freedom, of which halves have one; from three on Wallace's
+    approximation is within 1.5 % of z.
     """
     if degrees in (1, 2):
         root = share.sqrt_()

@@ -12,7 +12,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
     ends = rows.where(kind="final")
     counts = sorted(ends.by("sites"))
     figure, axes = panels(
-        len(counts), 1, caption="Accuracy at a site with another code, less averaging's, by rows of each site; mean over seeds.",
+        len(counts), 1, caption="Accuracy at a site with another code less averaging's, by rows of each site; mean over seeds.",
         height=3.2,
     )  # fmt: skip
     for axis, count in zip(axes, counts, strict=True):

@@ -33,7 +33,10 @@ class Config:
         check_limits(self)
 
 
-PRESETS = {"quick": Preset(Config(), seeds=20), "paper": Preset(Config(sites=(2, 3, 4, 8), rows=(8, 16, 32, 64, 128)), seeds=20)}
+PRESETS = {
+    "quick": Preset(Config(), seeds=20),
+    "paper": Preset(Config(sites=(2, 3, 4, 8), rows=(8, 16, 32, 64, 128)), seeds=20),
+}
 
 
 def run(config: Config) -> Iterator[Row]:

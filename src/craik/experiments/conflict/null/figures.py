@@ -10,8 +10,8 @@ from craik.lab import COLOURS, Rows, colour, panels
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the shares by environments and rows, and every seed's difference of accuracy from averaging."""
     figure, axes = panels(
-        2, 1, caption="Left: share of noise that Gail-Simon's rule masks over its level 0.2, by environments and rows (examples as "
-        "parts); 1 is what it may at most. Right: accuracy less averaging's on exchangeable sites, a point a seed.", height=3.2,
+        2, 1, caption="Left: share of noise that Gail-Simon's rule masks over its level 0.2, by environments and rows "
+        "(examples as parts); 1 is what it may at most. Right: accuracy less averaging's on exchangeable sites, a point a seed.", height=3.2,
     )  # fmt: skip
     noise = rows.where(kind="noise", method="qualitative", parts="examples", level=0.2)
     for index, (count, group) in enumerate(sorted(noise.by("rows").items())):

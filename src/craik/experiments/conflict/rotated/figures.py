@@ -9,8 +9,8 @@ from craik.lab import COLOURS, Rows, panels
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw every seed's accuracy, a line of points a method."""
     figure, axes = panels(
-        len(BOARDS), 1, caption="Test accuracy with rotated inputs, a point a seed. Left: as many shortcuts as environments, which "
-        "nobody can win. Right: four.", height=3.2,
+        len(BOARDS), 1, caption="Test accuracy with rotated inputs, a point a seed. Left: as many shortcuts as environments, "
+        "which nobody can win. Right: four.", height=3.2,
     )  # fmt: skip
     methods = (*COMPARED, "subspace, first", "subspace, all")
     for axis, board in zip(axes, BOARDS, strict=True):

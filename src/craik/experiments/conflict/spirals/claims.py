@@ -52,7 +52,7 @@ CLAIMS = (
         measure=_accuracy("and-mask-no-l2"),
         condition=at_most(0.6, of="test accuracy without L2, median over seeds,"),
         kind="ours",
-        tried="On the small board and in half the steps the AND-mask fails with L2 too (seed 1000); see `spirals` for where it wins.",
+        tried="On the small board and in half the steps the AND-mask fails with L2 too (seed 1000); see `spirals`.",
     ),
     Claim(
         id="conflict-spirals.differs",

@@ -15,7 +15,8 @@ from craik.lab import Preset, Row, check_limits
 BOARDS = {"shortcuts": Board(), "none": Board(shortcuts=0)}
 
 PLANTED = (
-    "mean", "and-mask", "and-mask-no-l2", "qualitative", "qualitative-decay", "random-decay", "homogeneous-decay", "input-decay",
+    "mean", "and-mask", "and-mask-no-l2", "qualitative", "qualitative-decay", "random-decay", "homogeneous-decay",
+    "input-decay",
 )  # fmt: skip
 """What is trained on the board with shortcuts."""
 

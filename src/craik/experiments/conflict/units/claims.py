@@ -7,9 +7,9 @@ from craik.lab import Claim, Measurement, Rows, above, bootstrap, high_at_most
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _RULE = "homogeneous-decay"
 _TRIED = (
-    "On seeds 1000 to 1003, by formulas of their own: Gail-Simon's rule, random effects and tests that differences exceed 0.1, 0.3 "
-    "or 0.5 of the mean fail on cows; Cochran's rule without decay fails on either in most draws, since weights that are masked "
-    "where they were drawn keep the environments different, and then everything differs; with decay 2, 5 or 20 and levels 0.05 "
+    "On seeds 1000 to 1003, by formulas of their own: Gail-Simon's rule, random effects and tests that differences exceed 0.1, "
+    "0.3 or 0.5 of the mean fail on cows; Cochran's rule without decay fails on either in most draws, since weights that are "
+    "masked where they were drawn keep the environments different, and then everything differs; with decay 2, 5 or 20 and levels 0.05 "
     "or 0.001 it solved cows and margins in every draw."
 )
 
@@ -69,6 +69,6 @@ CLAIMS = (
         measure=over_causes,
         condition=high_at_most(0.95, of="test error over pooled training's, 3 environments, median over seeds,"),
         kind="ours",
-        tried="Plain pooled training in such units does as well (seeds 1000 to 1003), and with 8 environments the rule masks all.",
+        tried="Plain pooled training in such units does as well (seeds 1000 to 1003); with 8 environments the rule masks all.",
     ),
 )

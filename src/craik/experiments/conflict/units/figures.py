@@ -11,8 +11,8 @@ from craik.tasks.boards.unit_tests import EXAMPLES
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw every seed's error, a line of points a method; filled with three environments, hollow with eight."""
     figure, axes = panels(
-        len(EXAMPLES), 1, caption="Test error on the linear unit tests, spurious inputs shuffled; a point a seed, filled with three "
-        "environments and hollow with eight.", height=3.2,
+        len(EXAMPLES), 1, caption="Test error on the linear unit tests, spurious inputs shuffled; a point a seed, filled with "
+        "three environments and hollow with eight.", height=3.2,
     )  # fmt: skip
     for axis, example in zip(axes, EXAMPLES, strict=True):
         for place, method in enumerate(COMPARED):
