@@ -65,7 +65,7 @@ def test_bad_input():
     record = Agreement(model, AndMask(1.0)).backward(losses, [0, 1, 2, 3])
     with pytest.raises(ValueError, match="Build the agreement with masks=True"):
         decay_masked(model, record, lr=0.1)
-    with pytest.raises(ValueError, match="at most 1, else weights change their sign. Found 0.5 times 5"):
+    with pytest.raises(ValueError, match=r"at most 1, else weights change their sign\. Found 0\.5 times 5"):
         decay_masked(model, record, lr=0.5, factor=5.0)
     with pytest.raises(ValueError, match="`factor` should"):
         decay_masked(model, record, lr=0.5, factor=-1.0)

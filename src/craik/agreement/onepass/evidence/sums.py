@@ -35,6 +35,7 @@ class EvidenceSums(RunningSums):
         self._environment = 0
         self._in_it = 0
         self._pending: tuple[Tensor, Tensor] | None = None
+        self._into: dict[str, Tensor] | None = None
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Add what c further clusters contribute to their environments' gradients; their memory is overwritten."""
@@ -52,14 +53,14 @@ class EvidenceSums(RunningSums):
             weights = [total / size for size in sizes[self._next : self._next + each]]
             squares = _squares(some, weights)
             self._advance(whole * each)
-            self.add_moments(some.sum(1), squares, range(self._environment, self._environment + whole))
+            self.add_moments(_summed(some), squares, range(self._environment, self._environment + whole))
             self._environment += whole
             return whole * each
         left = counts[self._environment] - self._in_it
         some = gradients[:left]
         total = self.clusters.environments.sizes[self._environment]
         weights = [total / size for size in sizes[self._next : self._next + len(some)]]
-        squares, gradient = _squares(some[None], weights)[0], some.sum(0)
+        squares, gradient = _squares(some[None], weights)[0], _summed(some[None])[0]
         if self._pending is not None:
             gradient, squares = self._pending[0].add_(gradient), self._pending[1].add_(squares)
         self._pending = gradient, squares
@@ -99,10 +100,11 @@ class EvidenceSums(RunningSums):
             environments: their positions.
         """
         degrees = self.clusters.counts[environments[0]] - 1
-        for name in self.needs & _OWN:
-            if name not in self.held:
+        if self._into is None:
+            for name in self.needs & _OWN - self.held.keys():
                 self.held[name] = torch.zeros(self.shape, dtype=self._dtype_of(name), device=self.device)
-        into = {name: self.held[name] for name in self.needs & _OWN}
+            self._into = {name: self.held[name] for name in self.needs & _OWN}
+        into = self._into
         if self.memory is None:
             _add_evidence(gradients, squares, degrees, into)
         else:
@@ -176,17 +178,71 @@ class EvidenceSums(RunningSums):
         columns = right.shape[1]
         height = min(self.shape[0], max(1, TILE // columns)) if right.device.type == "cpu" else self.shape[0]
         tile, other = (right.new_empty(height, columns) for _ in range(2))
+        logarithmic = min(sizes) > 3  # fewer degrees of freedom than three have a form of their own
+        alone = logarithmic and self.memory is None and self.needs <= _SIDES and right.dtype == self.dtype
         for some, part in self.in_parts(len(rows), height):
             assert isinstance(part, EvidenceSums)  # _part_like makes them
+            gradient, squares = tile[: part.shape[0]], other[: part.shape[0]]
+            sides = Sides(part) if alone else None
             for e in range(len(rows)):
-                gradient, squares = tile[: part.shape[0]], other[: part.shape[0]]
                 torch.mm(lefts[e][some], rights[e], out=gradient)
                 torch.mm(squared[e][0][some], squared[e][1], out=squares)
-                part.add_moments(gradient.to(self.dtype)[None], squares.to(self.dtype)[None], [e])
+                if sides is not None:
+                    sides.add(gradient, squares, sizes[e] - 1)
+                else:
+                    part.add_moments(gradient.to(self.dtype)[None], squares.to(self.dtype)[None], [e])
+            if sides is not None:
+                sides.finish()
+
+
+class Sides:
+    """Q+ and Q- of one tile of a parameter, while its environments come one by one.
+
+    A sum of logarithms is one of a product: of several environments with the same degrees of freedom one logarithm is taken.
+    As 1 - g^2 / M is at least 8 units in the last place, a product of six of them is within float32's range, and of twenty
+    within float64's.
+
+    Args:
+        part: where to add; its sums are there.
+    """
+
+    def __init__(self, part: EvidenceSums) -> None:
+        assert part.gradient is not None  # in_parts has made it
+        self._total, self._sides = part.gradient, [part.held.get("positive"), part.held.get("negative")]
+        limits = torch.finfo(part.dtype)
+        self._tiny, self._top = limits.tiny, 1 - 8 * limits.eps
+        self._most = 6 if part.dtype == torch.float32 else 20
+        self._products = [torch.ones_like(part.gradient, memory_format=torch.contiguous_format) for _ in self._sides]
+        self._share, self._half = (torch.empty_like(product) for product in self._products)
+        self._degrees, self._count = 0, 0
+
+    def add(self, gradient: Tensor, squares: Tensor, degrees: int) -> None:
+        """Add an environment's gradient and evidence; ``squares`` is overwritten."""
+        self._total.add_(gradient)
+        if degrees != self._degrees or self._count == self._most:
+            self.finish()
+            self._degrees = degrees
+        share, half, (up, down) = self._share, self._half, self._products
+        torch.abs(gradient, out=share).mul_(gradient).div_(squares.clamp_(min=self._tiny))
+        torch.clamp(share, 0, self._top, out=half)
+        up.addcmul_(up, half, value=-1)
+        torch.clamp(share, -self._top, 0, out=half)
+        down.addcmul_(down, half)
+        self._count += 1
+
+    def finish(self) -> None:
+        """Take the logarithms of what there is."""
+        if self._count:
+            for product, held in zip(self._products, self._sides, strict=True):
+                if held is not None:
+                    held.add_(product.log_(), alpha=-_wallace(self._degrees))
+                product.fill_(1)
+        self._count = 0
 
 
 _WIDE = frozenset({"precision", "weighted", "weighted_square", "variance"})
-_OWN = frozenset({"positive", "negative"}) | _WIDE
+_SIDES = frozenset({"positive", "negative"})
+_OWN = _SIDES | _WIDE
 
 
 def settled(sums: RunningSums) -> RunningSums:
@@ -198,12 +254,25 @@ def settled(sums: RunningSums) -> RunningSums:
     return plain
 
 
+def _summed(contributions: Float[Tensor, "e k *p"], weights: Sequence[float] | None = None) -> Float[Tensor, "e *p"]:
+    """Return sum_k w_k h_k, as a product of matrices: a sum over a dimension in the middle is several times slower."""
+    count, clusters = contributions.shape[:2]
+    if clusters < FEW or contributions.numel() == 0:
+        total = contributions[:, 0] * (1.0 if weights is None else weights[0])
+        for k in range(1, clusters):
+            total.add_(contributions[:, k], alpha=1.0 if weights is None else weights[k])
+        return total
+    row = contributions.new_ones(clusters) if weights is None else contributions.new_tensor(weights)
+    return torch.bmm(row.expand(count, 1, -1), contributions.flatten(2)).view(count, *contributions.shape[2:])
+
+
 def _squares(contributions: Float[Tensor, "e k *p"], weights: Sequence[float]) -> Float[Tensor, "e *p"]:
     """Return sum_k w_k h_k^2."""
-    if len(set(weights)) == 1:
-        return contributions.square().sum(1).mul_(weights[0])
-    factors = torch.tensor(weights, dtype=contributions.dtype, device=contributions.device)
-    return (contributions.square() * factors.view(-1, *[1] * (contributions.dim() - 2))).sum(1)
+    return _summed(contributions.square(), weights)
+
+
+FEW = 4
+"""Fewer clusters than this are added one by one."""
 
 
 def _variance(gradients: Tensor, squares: Tensor, degrees: int | float) -> Tensor:
@@ -240,7 +309,11 @@ def _deviates(share: Tensor, degrees: int | float) -> tuple[Tensor, float]:
         root = share.sqrt_()
         inner = root.asin_().mul_(2 / math.pi) if degrees == 1 else root
         return inner.clamp_(max=1 - torch.finfo(share.dtype).eps).erfinv_().square_(), 2.0
-    return share.neg_().log1p_(), degrees * ((8 * degrees + 1) / (8 * degrees + 3)) ** 2
+    return share.neg_().log1p_(), _wallace(degrees)
+
+
+def _wallace(degrees: int | float) -> float:
+    return degrees * ((8 * degrees + 1) / (8 * degrees + 3)) ** 2
 
 
 def _add_weights(gradients: Tensor, squares: Tensor, degrees: int | float, into: dict[str, Tensor]) -> None:
