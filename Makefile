@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 CORES  ?= 2
 
-.PHONY: demo test lint docs pages wheel verify clean
+.PHONY: demo test soak lint docs pages wheel verify clean
 
 demo: $(STAMP)
 	$(BIN)/craik run spirals --preset quick --seeds 5 --out runs
@@ -16,6 +16,12 @@ demo: $(STAMP)
 # Tests that start processes of their own share one worker (`loadgroup`), so that they do not starve each other.
 test: lint
 	$(BIN)/pytest -n $(CORES) --dist loadgroup --durations 20
+
+# Networks put together at random against one backward pass an environment; about an hour for 10,000. `make test` has a minute of it.
+CASES ?= 10000
+FIRST ?= 0
+soak: $(STAMP)
+	$(BIN)/python tests/soak/soak.py $(CASES) $(FIRST)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -38,7 +38,7 @@ class Config:
     """Settings of the benchmark."""
 
     workloads: tuple[str, ...] = tuple(WORKLOADS)
-    """Which workloads to run: mlp-34, mlp-3072, resnet20, fastresnet."""
+    """Which workloads to run, see benchmarks/masks/workloads.py."""
     methods: tuple[str, ...] = ()
     """Which methods to run beside plain backpropagation: names of files in benchmarks/masks/methods/; empty for all."""
     repeats: int = 7

@@ -38,8 +38,8 @@ class Problem:
 
     @property
     def parameters(self) -> list[nn.Parameter]:
-        """The model's parameters."""
-        return list(self.model.parameters())
+        """The model's trainable parameters."""
+        return [p for p in self.model.parameters() if p.requires_grad]
 
     def losses(self) -> Tensor:
         """Return (B,) losses of one forward pass over the whole batch."""
@@ -59,8 +59,8 @@ class Problem:
 
     def double(self) -> "Problem":
         """Return a copy in float64."""
-        y = self.y.double() if self.y.is_floating_point() else self.y
-        return replace(self, model=copy.deepcopy(self.model).double(), x=self.x.double(), y=y)
+        x, y = (t.double() if t.is_floating_point() else t for t in (self.x, self.y))  # tokens and labels are integers
+        return replace(self, model=copy.deepcopy(self.model).double(), x=x, y=y)
 
     def clean(self) -> None:
         """Drop the gradients, as an optimiser's zero_grad does."""

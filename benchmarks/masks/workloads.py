@@ -1,9 +1,10 @@
-"""The four workloads, each at its full size and at a size for tests. A name's function is its row in `WORKLOADS`."""
+"""The workloads, each at its full size and at a size for tests. A name's function is its row in `WORKLOADS`."""
 
 from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
+from craik_benchmarks.masks.models import MODELS
 from craik_benchmarks.masks.networks import fastresnet, initialise, relu_mlp, resnet
 from craik_benchmarks.masks.problem import Problem, single_examples
 from torch import Generator, Tensor, nn
@@ -43,13 +44,36 @@ def fast(quick: bool, seed: int) -> Problem:
     return _classes(fastresnet(), (3, 32, 32), 80, seed)
 
 
+def table(widths: tuple[int, ...], environments: int, examples: int) -> Callable[[bool, int], Problem]:
+    """Return a small network on a table's rows, where what a call costs of itself counts: square loss, so many examples each."""
+
+    def problem(quick: bool, seed: int) -> Problem:
+        each = 4 if quick else examples
+        generator = Generator().manual_seed(seed)
+        x = torch.randn(environments * each, widths[0], generator=generator)
+        y = torch.randn(len(x), generator=generator)
+        model = initialise(relu_mlp(widths), generator)
+        return Problem(model, _square, x, y, torch.arange(environments).repeat_interleave(each), THRESHOLD)
+
+    return problem
+
+
 WORKLOADS: dict[str, Callable[[bool, int], Problem]] = {
     "mlp-34": mlp_34,
     "mlp-3072": mlp_3072,
     "resnet20": resnet20,
     "fastresnet": fast,
+    "linear-10 3x30": table((10, 1), 3, 30),
+    "linear-10 3x10000": table((10, 1), 3, 10_000),
+    "mlp-17 9x32": table((17, 64, 64, 1), 9, 32),
+    "mlp-17 9x256": table((17, 64, 64, 1), 9, 256),
+    **{name: MODELS[name] for name in ("rms-lm", "encoder", "llama", "vit-tiny", "gru")},
 }
 """From a workload's name to the function (quick, seed) -> problem."""
+
+
+def _square(output: Tensor, target: Tensor) -> Tensor:
+    return (output[:, 0] - target).square()
 
 
 def _classes(model: nn.Module, shape: tuple[int, ...], examples: int, seed: int) -> Problem:

@@ -1,11 +1,14 @@
 """Micro-batches of environments."""
 
+import inspect
+
 import pytest
 import torch
 from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, XorMask
+from craik.agreement.onepass.forming import OnePass
 from small_models import batch, make, squared
 
 RULES = {
@@ -88,8 +91,75 @@ def test_a_failure_while_combining_discards_what_was_accumulated():
     agreement.accumulate(squared(model(x), y), ids)
     output = model(x)
     with pytest.raises(FloatingPointError):
-        agreement.backward((output - output.detach()).abs().sqrt().mean(1), ids)  # loss 0, gradient infinite
+        agreement.backward((output - output.detach()).abs().sqrt().mean(1), ids + 2)  # loss 0, gradient infinite
     agreement.backward(squared(model(x), y), ids)
     stacks = oracles.stacked_gradients(model, squared, x, y, ids)
     gradient, _ = oracles.combine("and-mask", stacks["head.weight"], "0.6")
     torch.testing.assert_close(model.head.weight.grad, gradient, rtol=1e-12, atol=1e-15)
+
+
+KEEPS_OPEN = "sizes" in inspect.getsource(OnePass.form)
+"""Whether a call tells how many examples each environment has."""
+
+
+@pytest.mark.skipif(not KEEPS_OPEN, reason="no environment stays open here")
+@pytest.mark.parametrize("rule", RULES)
+def test_micro_batches_of_one_environment_are_one_environment(rule):
+    """Signs are taken of the whole environment, not of its parts."""
+    model, twin = make("mlp", 1), make("mlp", 1)
+    x, y, ids = batch(1, [3, 3, 3, 3, 8, 8, 8, 5])
+    expected = Agreement(twin, RULES[rule]).backward(squared(twin(x), y), torch.tensor([3, 3, 3, 3, 8, 8, 8, 9]))
+    agreement = Agreement(model, RULES[rule])
+    for first, last in ((0, 1), (1, 4), (4, 6)):
+        agreement.accumulate(squared(model(x[first:last]), y[first:last]), ids[first:last])
+    agreement.accumulate(squared(model(x[6:7]), y[6:7]), ids[6:7])
+    record = agreement.backward(squared(model(x[7:]), y[7:]), ids[7:])
+    assert record.environments.tolist() == [3, 8, 5]
+    torch.testing.assert_close(record.losses, expected.losses)
+    assert record.survivors == pytest.approx(expected.survivors)
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-12, atol=1e-15)
+
+
+def test_an_id_that_was_complete_is_refused_and_what_was_accumulated_kept():
+    model = make("mlp", 0)
+    x, y, ids = batch(0, [0, 0, 1, 1])
+    agreement = Agreement(model, AndMask())
+    agreement.accumulate(squared(model(x), y), ids)
+    with pytest.raises(ValueError, match="Found environment 1 in an earlier call"):
+        agreement.accumulate(squared(model(x[2:]), y[2:]), ids[2:])
+    assert agreement.backward(squared(model(x), y), ids + 2).environments.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("ids", [["Ulm", "Ulm", "Bonn", "Kiel"], [("Ulm", 1), ("Ulm", 1), ("Ulm", 2), ("Bonn", 1)]])
+def test_ids_of_any_kind_are_given_back(ids):
+    model, twin = make("mlp", 0), make("mlp", 0)
+    x, y, numbers = batch(0, [2, 2, 0, 1] if ids[0] == "Ulm" else [1, 1, 2, 0])
+    record = Agreement(model, AndMask(0.6)).backward(squared(model(x), y), ids)
+    Agreement(twin, AndMask(0.6)).backward(squared(twin(x), y), numbers)
+    assert record.environments == tuple(sorted(set(ids)))
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(a.grad, b.grad)
+
+
+def test_a_rule_that_reads_more_than_was_accumulated_is_refused():
+    model = make("mlp", 0)
+    x, y, ids = batch(0, [0, 0, 1, 1])
+    agreement = Agreement(model, AndMask())
+    agreement.accumulate(squared(model(x), y), ids)
+    agreement.rule = SandMask()
+    with pytest.raises(ValueError, match=r"Found SandMask\(.*reads sums of square.*Set the rule before"):
+        agreement.backward(squared(model(x), y), ids + 2)
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_a_rule_that_reads_less_is_taken():
+    model, twin = make("mlp", 0), make("mlp", 0)
+    x, y, ids = batch(0, [0, 0, 1, 2])
+    agreement = Agreement(model, SandMask())
+    agreement.accumulate(squared(model(x[:2]), y[:2]), ids[:2])
+    agreement.rule = AndMask(0.3)
+    agreement.backward(squared(model(x[2:]), y[2:]), ids[2:])
+    Agreement(twin, AndMask(0.3)).backward(squared(twin(x), y), ids)
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-12, atol=1e-15)

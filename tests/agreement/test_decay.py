@@ -9,7 +9,7 @@ def trained(optimizer, rows):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 1)).double()
     steps = optimizer(model.parameters())
-    agreement = Agreement(model, AndMask(1.0), masks=True)
+    agreement = Agreement(model, AndMask(1.0), keep="masks")
     generator = torch.Generator().manual_seed(1)
     for _ in range(4):
         x = torch.randn(12, 4, dtype=torch.float64, generator=generator)
@@ -49,7 +49,9 @@ def test_what_is_masked_shrinks_and_nothing_else_whatever_the_optimiser_or_the_b
 def test_no_decay_at_factor_zero():
     model = nn.Linear(3, 2)
     before = model.weight.detach().clone()
-    record = Agreement(model, AndMask(1.0), masks=True).backward(model(torch.randn(4, 3)).sum(1) * torch.randn(4), [0, 1, 2, 3])
+    record = Agreement(model, AndMask(1.0), keep="masks").backward(
+        model(torch.randn(4, 3)).sum(1) * torch.randn(4), [0, 1, 2, 3]
+    )
     decay_masked(model, record, lr=0.1, factor=0.0)
     assert torch.equal(model.weight, before)
 
@@ -63,12 +65,12 @@ def test_bad_input():
     model = nn.Linear(3, 2)
     losses = model(torch.randn(4, 3)).sum(1)
     record = Agreement(model, AndMask(1.0)).backward(losses, [0, 1, 2, 3])
-    with pytest.raises(ValueError, match="Build the agreement with masks=True"):
+    with pytest.raises(ValueError, match="Build the agreement with keep='masks'"):
         decay_masked(model, record, lr=0.1)
     with pytest.raises(ValueError, match=r"at most 1, else weights change their sign\. Found 0\.5 times 5"):
         decay_masked(model, record, lr=0.5, factor=5.0)
     with pytest.raises(ValueError, match="`factor` should"):
         decay_masked(model, record, lr=0.5, factor=-1.0)
-    strange = Record(record.environments, record.losses, {}, {}, True, {"weight": torch.ones(2, 2, dtype=torch.bool)})
+    strange = Record(record.environments, record.losses, {}, {}, True, None, {"weight": torch.ones(2, 2, dtype=torch.bool)})
     with pytest.raises(ValueError, match=r"Found a mask of shape \(2, 2\) for 'weight' and shape \(2, 3\)"):
         decay_masked(model, strange, lr=0.1)

@@ -7,6 +7,8 @@ from craik.agreement import Agreement, AndMask, Mean
 from craik.agreement.onepass.delivery import deliver
 from one_layer import PAIRED, SPREAD, TWINS, B, linear, noise
 
+RULE = AndMask(0.6)
+
 
 class TestInPlace:
     def test_views_of_a_flat_buffer_are_filled(self):
@@ -43,7 +45,7 @@ class TestHooks:
             agreement.backward(losses(noise(B, 6, seed=call)), ids)
             yield
 
-    def check(self, losses_of, rule=AndMask(0.6), ids=SPREAD):
+    def check(self, losses_of, rule=RULE, ids=SPREAD):
         model, twin = linear(), linear()
         seen, done = [], []
         model.weight.register_hook(lambda gradient: seen.append(gradient.clone()) or 2 * gradient)
@@ -72,7 +74,7 @@ class TestHooks:
     def test_of_a_leaf_outside_the_model(self):
         model, seen = linear(), []
         x = noise(B, 6).requires_grad_()
-        x.register_hook(lambda gradient: seen.append(gradient))
+        x.register_hook(seen.append)
         Agreement(model, AndMask()).backward(model(2 * x).square().sum(1), PAIRED)
         assert len(seen) == 1
         assert torch.equal(x.grad, seen[0])

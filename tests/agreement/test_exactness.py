@@ -12,6 +12,7 @@ from craik.agreement import Agreement, AndMask, Mean
 from definition_oracles import assert_definition, stacks_of
 from one_layer import PAIRED, SPREAD, TWINS, B, linear, noise
 
+RULE = AndMask(0.6)
 MEANT = "ignore:.*one backward pass for each environment"
 
 
@@ -69,7 +70,11 @@ def experts(model, x, call):
 
 def graph_network(model, x, call):
     """One node a graph first, then several."""
-    owner = torch.arange(B) if call == 0 else torch.cat([torch.arange(B), torch.randint(0, B, (5,), generator=torch.Generator().manual_seed(call))])
+    owner = (
+        torch.arange(B)
+        if call == 0
+        else torch.cat([torch.arange(B), torch.randint(0, B, (5,), generator=torch.Generator().manual_seed(call))])
+    )
     nodes = model(noise(len(owner), 6, seed=call))
     return torch.zeros(B, 6, dtype=x.dtype).index_add(0, owner, nodes.tanh()).square().sum(1)
 
@@ -107,7 +112,7 @@ class TestNoToleranceHidesCoupling:
         with torch.autocast("cpu", torch.bfloat16):
             h = model(noise(B, 6).float())
             losses = h.square().sum(1) + 0.1 * (h * h[TWINS]).sum(1)
-        with pytest.warns(UserWarning, match="rows of different environments meet"):
+        with pytest.warns(UserWarning, match=r"rows of different environments meet"):
             record = agreement.backward(losses.float(), SPREAD)
         assert paths(record) == {"per-environment"}
 
@@ -146,7 +151,12 @@ class TestWhatIsNotProved:
         match = r"2 of 4 parameters .* here 4, .*'0.weight', '0.bias' \(DoubledBackward is not known to keep rows apart\)"
         with pytest.warns(UserWarning, match=match):
             record = assert_definition(agreement, self.losses(), PAIRED)
-        assert record.paths == {"0.weight": "per-environment", "0.bias": "per-environment", "2.weight": "layer", "2.bias": "layer"}
+        assert record.paths == {
+            "0.weight": "per-environment",
+            "0.bias": "per-environment",
+            "2.weight": "layer",
+            "2.bias": "layer",
+        }
         assert record.proved
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -173,7 +183,7 @@ class TestWhatIsNotProved:
         losses.sum().backward()  # the graph is still there
 
     def test_unknown_rows(self):
-        with pytest.raises(ValueError, match="`rows` should be None or .independent."):
+        with pytest.raises(ValueError, match=r"`rows` should be None or .independent."):
             Agreement(self.model, AndMask(), rows="apart")
 
 
@@ -186,14 +196,16 @@ class TestBatchNorm:
             self.model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).double()
         self.x = noise(B, 6)
 
-    def refused(self, losses, rule=AndMask(0.6)):
-        with pytest.raises(ValueError, match="BatchNorm in train mode .* Found it in the graph"):
+    def refused(self, losses, rule=RULE):
+        with pytest.raises(ValueError, match=r"BatchNorm in train mode .* Found it in the graph"):
             Agreement(self.model, rule).backward(losses, PAIRED)
         assert all(p.grad is None for p in self.model.parameters())
 
     def test_called_by_another_method_than_forward(self):
         norm = self.model[1]
-        h = functional.batch_norm(self.model[0](self.x), norm.running_mean, norm.running_var, norm.weight, norm.bias, training=True)
+        h = functional.batch_norm(
+            self.model[0](self.x), norm.running_mean, norm.running_var, norm.weight, norm.bias, training=True
+        )
         self.refused(self.model[2](h).square().sum(1))
 
     def test_an_eval_pass_in_between(self):
@@ -251,7 +263,7 @@ class TestGraphsOfAllKinds:
     def test_reentrant_checkpoints_are_refused_with_the_way_out(self):
         model = linear()
         losses = checkpoint(model, noise(B, 6).requires_grad_(), use_reentrant=True).square().sum(1)
-        with pytest.raises(ValueError, match="Found a reentrant one.*use_reentrant=False"):
+        with pytest.raises(ValueError, match=r"Found a reentrant one.*use_reentrant=False"):
             Agreement(model, AndMask()).backward(losses, SPREAD)
 
     def test_a_validation_pass_in_between_a_model_called_twice_and_one_made_before(self):
@@ -304,7 +316,12 @@ class TestGraphsOfAllKinds:
         h = model[1](model[0](noise(B, 6)))
         losses = model[2](h + strength * h.flip(0)).square().sum(1)
         record = assert_definition(Agreement(model, AndMask(0.6)), losses, PAIRED)
-        assert record.paths == {"0.weight": "per-environment", "0.bias": "per-environment", "2.weight": "layer", "2.bias": "layer"}
+        assert record.paths == {
+            "0.weight": "per-environment",
+            "0.bias": "per-environment",
+            "2.weight": "layer",
+            "2.bias": "layer",
+        }
 
     @pytest.mark.filterwarnings(MEANT)
     def test_two_environments_that_meet_in_one_row_alone(self):

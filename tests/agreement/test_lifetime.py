@@ -12,8 +12,8 @@ from torch import nn
 
 from craik.agreement import Agreement, AndMask
 from definition_oracles import assert_definition
-from small_models import batch, make, squared
 from one_layer import SPREAD, B, linear, noise
+from small_models import batch, make, squared
 
 
 class TestTheModelStaysTheUsers:
@@ -88,7 +88,7 @@ def test_threads_share_an_agreement():
         try:
             for call in range(20):
                 records.append(agreement.backward(model(noise(B, 6, seed=seed + call)).square().sum(1), SPREAD))
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(100 * k,)) for k in range(4)]

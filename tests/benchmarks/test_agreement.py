@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from craik_benchmarks.masks.methods import Method, methods
+from craik_benchmarks.masks.workloads import WORKLOADS
 
 from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS, markdown, read_results
@@ -81,7 +82,7 @@ def test_bad_usage_is_one_sentence_and_status_2(craik, tmp_path, words, sentence
 
 def test_the_full_preset_has_the_four_workloads_on_one_thread():
     full = load("agreement", folder()).presets["full"]
-    assert full.workloads == ("mlp-34", "mlp-3072", "resnet20", "fastresnet")
+    assert full.workloads == tuple(WORKLOADS)
     assert (full.threads, full.small, full.memory) == (1, False, True)
 
 

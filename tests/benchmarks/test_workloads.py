@@ -10,6 +10,11 @@ from craik_benchmarks.masks.workloads import WORKLOADS
         ("mlp-3072", 2_103_818, (80, 3072), 80, 0.2),
         ("resnet20", 269_722, (80, 3, 32, 32), 80, 0.2),
         ("fastresnet", 6_573_120, (80, 3, 32, 32), 80, 0.2),
+        ("linear-10 3x30", 11, (90, 10), 3, 0.2),
+        ("mlp-17 9x256", 5_377, (2304, 17), 9, 0.2),
+        ("rms-lm", 3_668_224, (64, 32), 16, 0.2),
+        ("vit-tiny", 5_362_762, (64, 3, 32, 32), 64, 0.2),
+        ("gru", 299_018, (64, 64, 128), 16, 0.2),
     ],
 )
 def test_sizes(name, parameters, inputs, environments, threshold):

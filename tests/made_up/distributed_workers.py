@@ -12,7 +12,9 @@ from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, SandMask
-from craik.agreement.machines.ddp import HookState, agreement_hook, combine_across_ranks, of_one
+from craik.agreement.machines.ddp import HookState, agreement_hook, combine_across_ranks
+from craik.agreement.machines.summing import all_reduce_statistics, of_one
+from craik.agreement.onepass.collected import OfEnvironments
 from craik.agreement.rules import SignalToNoiseMask
 
 TIMEOUT = 60
@@ -121,7 +123,6 @@ def many_environments(rank, world):
     count = 200
     sign = torch.tensor([count, -count, count // 2, 0, 7 * (rank + 1)], dtype=torch.float32)
     from craik.agreement import Statistics
-    from craik.agreement.machines.ddp import all_reduce_statistics
 
     total = all_reduce_statistics(Statistics(count, parameter.detach() + rank, sign), count * world)
     return total.environments, total.sign, total.gradient
@@ -137,7 +138,7 @@ def silent(rank, world):
     head = model[2]
     out = hidden @ head.weight.T + (head.bias if rank == 0 else 0)
     with Agreement(model, AndMask(1.0)) as agreement:
-        agreement.accumulate(out.square().mean(1), [0, 1])
+        agreement.accumulate(out.square().mean(1), [2 * rank, 2 * rank + 1])
         shares = combine_across_ranks(model, AndMask(1.0), statistics=agreement.collect())
     return shares, grads(model)
 
@@ -179,13 +180,51 @@ def disagreements(rank, world):
         mixed["2.bias"] = mixed["2.bias"]._replace(environments=2)
     attempt("mixed", statistics=mixed)
     attempt("unknown", statistics={"other": mixed["2.bias"]})
+    attempt("another rule", rule=SandMask(), statistics={name: of_one(p, AndMask()) for name, p in make().named_parameters()})
+    attempt("double", statistics=of_environments([f"Ulm {rank}", "Bonn"]))
     return said
+
+
+def of_environments(ids):
+    """Two environments' statistics, with their ids."""
+    two = {name: of_one(p.detach(), AndMask())._replace(environments=2) for name, p in make().named_parameters()}
+    found = OfEnvironments(two)
+    found.ids = tuple(ids)
+    return found
+
+
+def numbered_alike(rank, world):
+    """Ids that two ranks have both, which are none of the other's where each numbers its own."""
+    found = {}
+    for ids, statistics in (("local", of_environments([0, 1])), ("global", of_environments([rank, world + rank]))):
+        found[ids] = combine_across_ranks(make(), AndMask(), statistics=statistics, environments=2 * world, ids=ids)
+    return found
+
+
+def two_bytes(rank, world):
+    """Gradients of bfloat16 whose sum it cannot hold: 256 + 1 = 256."""
+    model = nn.Linear(2, 1, dtype=torch.bfloat16)
+    for parameter in model.parameters():
+        parameter.grad = torch.full_like(parameter, 256.0 if rank == 0 else 1.0)
+    combine_across_ranks(model, MedianSign(1.0))
+    summed = all_reduce_statistics(of_one(torch.full((2,), 256.0 if rank == 0 else 1.0).bfloat16(), Mean()), world)
+    return grads(model), summed.gradient
 
 
 def together(rank, world):
     return {
         f.__name__: f(rank, world)
-        for f in (plain_function, collected, hooked, sharded, many_environments, silent, disagreements)
+        for f in (
+            plain_function,
+            collected,
+            hooked,
+            sharded,
+            many_environments,
+            silent,
+            disagreements,
+            numbered_alike,
+            two_bytes,
+        )
     }
 
 

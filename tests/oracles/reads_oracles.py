@@ -50,10 +50,15 @@ def free(node, inputs, known, at):
     return known[node]
 
 
+def rows_of(node, rows):
+    """`rows` is one for all nodes, or by their names, or by the nodes themselves."""
+    return rows if isinstance(rows, Rows) else rows[node if node in rows else node.name()]
+
+
 def reads_of(losses, parameters, inputs, rows, at=()):
     """Find the reads of parameters: slots of nodes that depend on inputs, below which no input lies.
 
-    `rows` is that of every read's node, by the node's name or one for all; `at` names further nodes that read.
+    `rows` is that of every read's node, see `rows_of`; `at` names further nodes that read.
     """
     names, data = {id(p): name for name, p in parameters.items()}, {id(x) for x in inputs}
     known, found, stack, seen = {}, [], [losses.grad_fn], set()
@@ -68,7 +73,7 @@ def reads_of(losses, parameters, inputs, rows, at=()):
                     chain.append(below)
                     below = below.next_functions[0][0]
                 name = names[id(below.variable)]
-                found.append(Read(name, node, slot, rows[node.name()] if isinstance(rows, dict) else rows, tuple(chain)))
+                found.append(Read(name, node, slot, rows_of(node, rows), tuple(chain)))
             elif child not in seen:
                 seen.add(child)
                 stack.append(child)

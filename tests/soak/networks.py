@@ -71,7 +71,9 @@ def made(rng: random.Random, name: str, d: int, t: int) -> nn.Module:
     """Return the parameters of a kind of block."""
     makers = {
         "linear": lambda: nn.Linear(d, d, bias=rng.random() < 0.8),
-        "mlp": lambda: nn.Sequential(nn.Linear(d, 2 * d), rng.choice([nn.ReLU, nn.GELU, nn.Tanh, nn.SiLU])(), nn.Linear(2 * d, d)),
+        "mlp": lambda: nn.Sequential(
+            nn.Linear(d, 2 * d), rng.choice([nn.ReLU, nn.GELU, nn.Tanh, nn.SiLU])(), nn.Linear(2 * d, d)
+        ),
         "layer norm": lambda: nn.LayerNorm(d),
         "rms norm": lambda: nn.RMSNorm(d),
         "group norm": lambda: nn.GroupNorm(2, d),
@@ -239,7 +241,9 @@ def _hinge(s: Scene, h: Tensor) -> Tensor:
 
 LOSSES: dict[str, Callable[[Scene, Tensor, Tensor], Tensor]] = {
     "square": lambda s, x, y: (x - y).square().mean((1, 2)),
-    "classes": lambda s, x, y: functional.cross_entropy(x.flatten(0, 1), y.argmax(-1).flatten(), reduction="none").view(len(x), -1).mean(1),
+    "classes": lambda s, x, y: (
+        functional.cross_entropy(x.flatten(0, 1), y.argmax(-1).flatten(), reduction="none").view(len(x), -1).mean(1)
+    ),
     "classes over time": lambda s, x, y: functional.cross_entropy(x.transpose(1, 2), y.argmax(-1), reduction="none").sum(1),
     "last": lambda s, x, y: functional.smooth_l1_loss(x[:, -1], y[:, -1], reduction="none").sum(1),
     "masked": lambda s, x, y: (functional.mse_loss(x, y, reduction="none") * (y > 0)).sum((1, 2)),
@@ -247,7 +251,9 @@ LOSSES: dict[str, Callable[[Scene, Tensor, Tensor], Tensor]] = {
     "any twins": lambda s, x, y: x.square().mean((1, 2)) + 0.1 * (x[:, 0] * x[s.permutation(len(x)), 0]).sum(1),
     "hinge": lambda s, x, y: (x - y).square().mean((1, 2)) + _hinge(s, x.mean(1)),
     "one by one": lambda s, x, y: torch.stack([(a - b).square().sum() for a, b in zip(x, y, strict=True)]),
-    "binary": lambda s, x, y: functional.binary_cross_entropy_with_logits(x, (y > 0).to(x.dtype), reduction="none").flatten(1).mean(1),
+    "binary": lambda s, x, y: (
+        functional.binary_cross_entropy_with_logits(x, (y > 0).to(x.dtype), reduction="none").flatten(1).mean(1)
+    ),
     "loud": lambda s, x, y: (x - y).square().mean((1, 2)) * torch.where(s.ids == s.ids[0], 1000.0, 1.0).to(x.dtype),
     "picked": lambda s, x, y: x.gather(2, y.argmax(-1)[..., None]).logsumexp((1, 2)),
 }
@@ -266,7 +272,10 @@ class Case:
         self.b, self.t, self.d = rng.randrange(4, 11), rng.randrange(2, 5), rng.choice([4, 6])
         kinds = [*rng.choices(list(APART), k=rng.randrange(1, 6)), *rng.choices(list(MOVES), k=rng.choice([0, 0, 0, 1, 1, 2]))]
         rng.shuffle(kinds)
-        self.kinds, self.loss = kinds, rng.choice(list(LOSSES) if rng.random() < 0.5 else ["square", "classes", "last", "binary"])
+        self.kinds, self.loss = (
+            kinds,
+            rng.choice(list(LOSSES) if rng.random() < 0.5 else ["square", "classes", "last", "binary"]),
+        )
         with torch.random.fork_rng():
             torch.manual_seed(number)
             self.model = nn.ModuleDict({name: made(rng, name, self.d, self.t) for name in dict.fromkeys(kinds)})
@@ -293,7 +302,7 @@ class Case:
 
         def network(h: Tensor) -> Tensor:
             for name in self.kinds:
-                h = (APART | MOVES)[name](scene, h, self.model[name])
+                h = (APART | MOVES)[name](scene, h, self.model[name]).to(self.dtype)  # autocast returns other types
             return self.model["head"](h)
 
         with torch.random.fork_rng(), torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):

@@ -3,7 +3,8 @@
     python tests/soak/soak.py [cases] [first]
 
 A component may differ only where an environment's gradient is rounding noise: below 1e-6 of its parameter's largest in float32,
-1e-12 in float64, and 5e-2 under bfloat16's autocast. These are counted apart.
+1e-12 in float64, and 5e-2 under bfloat16's autocast. These are counted apart, and so are parameters whose gradients are
+all that small beside the network's largest: in theory they are 0.
 """
 
 import sys
@@ -13,10 +14,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import torch
-from networks import Case
 from torch import Tensor
 
 from craik.agreement import Agreement, AndMask
+from networks import Case
 
 CALLS = 3
 THRESHOLD = 0.6
@@ -29,8 +30,11 @@ class Tally:
     Attributes:
         cases: networks so far.
         calls: steps.
-        components: masks' components that were compared.
-        apart: of these, those that differ where a gradient is rounding noise.
+        components: masks' components that were compared, by precision.
+        apart: of these, by precision, those that differ where an environment's gradient is rounding noise beside the
+            parameter's largest.
+        vanishing: those that differ where all of a parameter's gradients are rounding noise beside the network's largest: they
+            are 0 in theory, as a bias's before a normalisation.
         mismatches: (case, call, parameter, components) that differ elsewhere.
         refusals: by what was said.
         paths: parameters by path.
@@ -39,8 +43,9 @@ class Tally:
 
     cases: int = 0
     calls: int = 0
-    components: int = 0
-    apart: int = 0
+    components: Counter[str] = field(default_factory=Counter)
+    apart: Counter[str] = field(default_factory=Counter)
+    vanishing: int = 0
     mismatches: list[tuple[object, ...]] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)
     paths: Counter[str] = field(default_factory=Counter)
@@ -50,8 +55,8 @@ class Tally:
         """Return it in words."""
         share = sum(self.refusals.values()) / max(1, self.calls)
         lines = [
-            f"{self.cases} cases, {self.calls} calls, {self.components} components: {len(self.mismatches)} mismatches, "
-            f"{self.apart} apart, refused {share:.2%}",
+            f"{self.cases} cases, {self.calls} calls, {dict(self.components)} components: {len(self.mismatches)} mismatches, "
+            f"{dict(self.apart)} apart, {self.vanishing} of gradients that vanish in theory, refused {share:.2%}",
             f"paths: {dict(self.paths)}",
             *(f"refused {count}: {what}" for what, count in self.refusals.most_common()),
             *(f"definition {count}: {what}" for what, count in self.reasons.most_common(25)),
@@ -88,27 +93,33 @@ def run(number: int, tally: Tally) -> None:
             tally.refusals[str(refusal)[:80]] += 1
             continue
         tally.paths.update(record.paths.values())
+        largest = max(float(stack.abs().max()) for stack in stacks if stack.numel())
         for (name, parameter), stack in zip(parameters.items(), stacks, strict=True):
             if parameter.grad is None:
                 if stack.any():
                     tally.mismatches.append((number, call, name, "no gradient", case.kinds, case.loss))
                 continue
-            compare(tally, (number, call, name, record.paths[name], case.kinds, case.loss), parameter.grad, stack, noise)
+            what = (number, call, name, record.paths[name], case.kinds, case.loss)
+            compare(tally, what, parameter.grad, stack, (noise, noise * largest))
 
 
-def compare(tally: Tally, what: tuple[object, ...], found: Tensor, stack: Tensor, noise: float) -> None:
+def compare(tally: Tally, what: tuple[object, ...], found: Tensor, stack: Tensor, noises: tuple[float, float]) -> None:
     """Compare one parameter's combined gradient with the AND-mask of the environments' gradients."""
-    count = len(stack)
+    count, (noise, floor) = len(stack), noises
     mask = stack.sign().sum(0).abs() >= THRESHOLD * count - 1e-9
     expected = torch.where(mask, stack.sum(0) / count, 0)
     scale = float(stack.abs().max()) if stack.numel() else 0.0
-    clear = ((stack == 0) | (stack.abs() > noise * scale)).all(0)
+    clear = (stack.abs() > noise * scale).all(0)
     close = torch.isclose(found, expected, rtol=max(1e-9, 100 * noise), atol=max(100 * noise, 1e-11) * scale)
     masked = (found != 0) == (expected != 0)
     # A mean may cancel to rounding noise where every environment's gradient is clear.
     off = ~close | (~masked & (expected.abs() > 10 * noise * scale))
-    tally.components += found.numel()
-    tally.apart += int((off & ~clear).sum())
+    kind = f"noise below {noise:g}"
+    tally.components[kind] += found.numel()
+    if scale <= floor:
+        tally.vanishing += int(off.sum())
+        return
+    tally.apart[kind] += int((off & ~clear).sum())
     if bool((off & clear).any()):
         tally.mismatches.append((*what, int((off & clear).sum())))
 
@@ -121,7 +132,7 @@ def main() -> None:
     torch.set_num_threads(1)
     for number in range(first, first + cases):
         run(number, tally)
-        if tally.cases % 1000 == 0:
+        if tally.cases % 250 == 0:
             print(f"{time.time() - start:.0f} s\n{tally.report()}", flush=True)
     print(f"{time.time() - start:.0f} s, cases {first} to {first + cases - 1}\n{tally.report()}")
     sys.exit(bool(tally.mismatches))

@@ -45,7 +45,7 @@ class Broken:
         changed = {
             "shape": lambda: Combined(mean[None], ones),
             "type": lambda: Combined(mean.bfloat16(), ones),
-            "finite": lambda: Combined(mean / statistics.square, ones),
+            "finite": lambda: Combined((mean / statistics.square).to(mean.dtype), ones),
             "0 or 1": lambda: Combined(mean, 2 * ones),
             "not survive": lambda: Combined(mean, 0 * ones),
             "same statistics": lambda: Combined(mean * len(self.calls), ones),

@@ -1,6 +1,7 @@
 """Agreement: combine the gradients of several environments by what they agree on (thesis chapter 3)."""
 
 from craik.agreement.decay import decay_masked as decay_masked
+from craik.agreement.inputs import by_input as by_input
 from craik.agreement.rules import AndMask as AndMask
 from craik.agreement.rules import Combined as Combined
 from craik.agreement.rules import GeometricMean as GeometricMean

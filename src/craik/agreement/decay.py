@@ -18,7 +18,7 @@ def decay_masked(model: nn.Module, record: Record, lr: int | float, factor: int 
 
     Args:
         model: whose parameters decay in place.
-        record: of the step, by an `Agreement` with ``masks=True``.
+        record: of the step, by an `Agreement` with ``keep="masks"``.
         lr: the optimiser's present learning rate.
         factor: how fast beside it: 1 / (lr * factor) steps to a fall by e. 5 or 10 have served; 0 leaves all as it is.
 
@@ -31,7 +31,7 @@ def decay_masked(model: nn.Module, record: Record, lr: int | float, factor: int 
         >>> from craik.agreement import Agreement, Qualitative, decay_masked
         >>> model = torch.nn.Linear(2, 1, bias=False)
         >>> _ = torch.nn.init.ones_(model.weight)
-        >>> agreement = Agreement(model, Qualitative(alpha=0.2), masks=True)
+        >>> agreement = Agreement(model, Qualitative(alpha=0.2), keep="masks")
         >>> x = torch.tensor([[1.0, 1.0], [1.1, 1.0], [1.0, -1.0], [1.2, -1.0]])  # the second feature changes sides
         >>> losses = 10.0 * x[:, 0] - (3.0 - model(x)[:, 0]).abs() * torch.tensor([1.0, 1.1, 1.2, 1.0])
         >>> record = agreement.backward(losses, environments=[0, 0, 1, 1])
@@ -47,7 +47,9 @@ def decay_masked(model: nn.Module, record: Record, lr: int | float, factor: int 
             "factor."
         )
     if record.masks is None:
-        raise ValueError("`record` should hold the step's masks. Found a record without. Build the agreement with masks=True.")
+        raise ValueError(
+            "`record` should hold the step's masks. Found a record without. Build the agreement with keep='masks'."
+        )
     parameters = dict(model.named_parameters())
     _check_fits(parameters, record.masks)
     with torch.no_grad():

@@ -1,10 +1,11 @@
 """For problems small enough to hold every environment's gradient side by side."""
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Combined, Rule
+from craik.agreement.rules import Combined, Rule, check_rule
 
 
 def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
@@ -15,6 +16,7 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
         gradients: (E, *p) one environment's gradient a row.
 
     Raises:
+        TypeError: no rule, or gradients that are no tensor of real floats.
         ValueError: no environment's gradient.
 
     Example:
@@ -23,6 +25,13 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
         >>> combine(AndMask(1.0), torch.tensor([[1.0, 1.0], [3.0, -1.0]])).gradient  # the second component disagrees
         tensor([2., 0.])
     """
+    check_rule(rule)
+    if not isinstance(gradients, Tensor) or not gradients.is_floating_point() or gradients.layout != torch.strided:  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
+        found = f"{gradients.layout} of {gradients.dtype}" if isinstance(gradients, Tensor) else type(gradients).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"`gradients` should be a dense tensor of real floats, one environment's gradient a row. Found {found}. Stack them "
+            "with torch.stack."
+        )
     if gradients.dim() == 0 or len(gradients) == 0:
         raise ValueError(
             "`gradients` should hold at least one environment's gradient, a row each. Found shape "
@@ -30,4 +39,6 @@ def combine(rule: Rule, gradients: Float[Tensor, "e *p"]) -> Combined:
         )
     sums = RunningSums(gradients[0], rule.needs)
     sums.add(gradients.clone())  # add() overwrites what it is given
-    return rule(sums.statistics())
+    found = rule(sums.statistics())
+    # Sums of two-byte gradients are held in four.
+    return found if sums.dtype == gradients.dtype else found._replace(gradient=found.gradient.to(gradients.dtype))

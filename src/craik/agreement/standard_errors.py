@@ -47,3 +47,7 @@ class StandardErrors:
                 "`rows` should come with memory: in a single step examples are compared as they were drawn. Found rows and "
                 "memory=0. Leave `rows` out or remember steps."
             )
+
+
+PLAIN = StandardErrors()
+"""Each step by itself."""

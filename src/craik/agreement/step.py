@@ -1,24 +1,27 @@
 """`Agreement`: one backward pass whose gradient is what the environments agree on."""
 
 import warnings
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.kernels.compiled import BuildError, Compiled, load
-from craik.agreement.onepass.collected import Collected, Record
+from craik.agreement.kernels.compiled import Compiled, load
+from craik.agreement.kernels.library import BuildError
+from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
+from craik.agreement.onepass.combining import combine_small, combine_sums, waits
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.masks import Masks
 from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import Rule, Statistics
-from craik.agreement.standard_errors import StandardErrors
-from craik.arguments import check_one_of
-from craik.environments import EnvironmentIds
+from craik.agreement.rules import Rule, Statistics, check_rule
+from craik.agreement.standard_errors import PLAIN, StandardErrors
+from craik.arguments import check_flag, check_one_of
+from craik.environments import EnvironmentIds, Ids, named
 
 
 class Agreement:
@@ -53,13 +56,17 @@ class Agreement:
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
-        errors: how standard errors are taken, for rules that test for conflict (`Qualitative`, `Homogeneous`, `Heterogeneous`).
-        masks: keep in `Record.masks` which components the rule let through, a byte a component, as `decay_masked` wants them.
+        keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`; or "masks", for
+            `Record.masks` to hold which components the rule let through, a byte a component, as `decay_masked` wants them.
+        normalise: divide each environment's gradient by its norm before the rule, so that each weighs the same however large
+            its loss: "tensor" by the norm of each parameter's own, "model" by that over all parameters, which takes a second
+            pass; names of parameters, to divide these alone by their own, as the published linear unit tests do with the
+            weight (`craik.agreement.normalised`). Masks of signs stay what they are.
 
     Raises:
-        TypeError: no rule, or a rule's class.
-        ValueError: a model without trainable parameters or compiled by `torch.compile`, an unknown choice of statistics, of
-            kernel or of rows.
+        TypeError: no module, no rule, or a rule's class.
+        ValueError: names that are no trainable parameter's, a model without trainable parameters or compiled by
+            `torch.compile`, an unknown choice of statistics, of kernel, of rows or of a norm.
 
     Example:
         >>> import torch
@@ -82,12 +89,12 @@ class Agreement:
         refuse_nonfinite: bool = True,
         kernel: str = "torch",
         rows: str | None = None,
-        errors: StandardErrors = StandardErrors(),  # noqa: B008  # frozen
-        masks: bool = False,
+        keep: Sequence[str] | str = (),
+        normalise: str | Sequence[str] | None = None,
     ) -> None:
         check_model(model)
-        if isinstance(rule, type) or not callable(rule) or not hasattr(rule, "needs"):
-            raise TypeError(f"`rule` should be a rule such as AndMask(). Found {rule!r}. Pass an instance of one.")
+        check_rule(rule)
+        check_flag("refuse_nonfinite", refuse_nonfinite)
         check_one_of("statistics", statistics, (None, "pooled", "per-environment"))
         check_one_of("kernel", kernel, ("torch", "compiled"))
         check_one_of("rows", rows, (None, "independent"))
@@ -95,9 +102,12 @@ class Agreement:
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
-        self._onepass = OnePass(model, statistics, compiled, errors, vouched=rows is not None)
+        self._keep = frozenset[str]() if keep == "masks" else _checked_names(model, keep)
+        self._keep_masks = keep == "masks"
+        divided = _checked_norm(model, normalise)
+        self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep, normalise=divided)
         self._accumulated: Collected | None = None
-        self._masks = Masks(errors.every, keep=masks)
+        self._masks = self._masks_of(rule)
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
         """Add the combined gradient of the environments' mean losses to ``.grad`` and free the losses' graph.
@@ -105,26 +115,35 @@ class Agreement:
         Environments accumulated before (`accumulate`) are combined with these; if combining fails they are discarded.
 
         Args:
-            losses: (B,) one unreduced loss for each example, made by the model's latest forward pass.
-            environments: B integers, the environment of each example; any integers, environments of any sizes.
+            losses: (B,) one unreduced loss for each example.
+            environments: B ids, the environment of each example: integers, strings or whatever can be a key of a dict.
 
         Returns:
             Each environment's loss, and the share of every parameter's components that survived.
 
         Raises:
-            TypeError: environment ids that are not integers.
+            TypeError: losses or ids of another type.
             ValueError: losses that are reduced, not differentiable, NaN or infinite (the message says in which environment),
-                ids that do not fit, examples that are coupled without ``statistics``. No gradient is touched then.
+                ids that do not fit, BatchNorm in train mode without ``statistics``, a reentrant checkpoint. No gradient is
+                touched then.
             FloatingPointError: the environments' gradients add up to NaN or infinity. No gradient is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.
         """
+        masks = self._of_rule()
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
-        masks = self._masks.of_step(self.rule)
+        waiting: dict[str, RunningSums] = {}
+        kept: dict[str, Statistics] = {}
 
-        def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; the rule is applied here
-            gradients[name], survivors = masks.apply(name, sums, self.refuse_nonfinite)
-            shares[name] = survivors / gradients[name].numel()
+        def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
+            if name in self._keep:
+                kept[name] = sums.statistics().clone()
+            if masks.wanted or not masks.decides:
+                gradients[name], shares[name] = masks.apply(name, sums, self.refuse_nonfinite)
+            elif waits(self.rule, sums):
+                waiting[name] = sums
+            else:
+                gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
@@ -136,20 +155,21 @@ class Agreement:
             found, self._accumulated = self._accumulated, None
             for name, sums in found.sums.items():
                 finish(name, sums)
+        for name, gradient, survivors in combine_small(self.rule, waiting, self.refuse_nonfinite):
+            gradients[name], shares[name] = gradient, survivors
         # Only now, when nothing can fail any more, is a gradient touched.
-        kept = self._masks.close()
         for name in found.paths:
             deliver(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
-        survivors = torch.stack([shares[name] for name in found.paths]).tolist() if found.paths else []
-        return Record(found.ids, found.losses, dict(zip(found.paths, survivors, strict=True)), found.paths, found.proved, kept)
+        survivors = _shares(gradients, shares)
+        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close())
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
 
-        Every environment must be complete within one call, since its sign is taken there: ids need to be distinct within
-        a call only, and an id that comes back counts as another environment. Holds running sums of the parameters' size.
+        Every environment must be complete within one call, since its sign is taken there, or within calls in a row that hold
+        it alone; an id that comes back otherwise is refused. Holds running sums of the parameters' size.
 
         Args:
             losses: as for `backward`.
@@ -158,22 +178,36 @@ class Agreement:
         Raises:
             TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
         """
+        masks = self._of_rule()
+        if self._accumulated is not None and masks.decides:
+            self._accumulated.check(self.rule)
         sums: dict[str, RunningSums] = {}
-        needs = self._masks.of_step(self.rule).needs
-        found = self._onepass.form(losses, environments, needs, sums.__setitem__)
+        found = self._onepass.form(losses, environments, masks.needs, sums.__setitem__)
         found.sums = sums
         if self._accumulated is None:
             self._accumulated = found
         else:
             self._accumulated.join(found)
 
-    def collect(self) -> dict[str, Statistics]:
+    def _of_rule(self) -> Masks:
+        """Return the masks of the present rule; with another one than before they are decided at once."""
+        check_rule(self.rule)
+        if self.rule != self._masks.rule:
+            self._masks = self._masks_of(self.rule)
+        return self._masks
+
+    def _masks_of(self, rule: Rule) -> Masks:
+        errors: StandardErrors = getattr(rule, "errors", PLAIN)
+        self._onepass.test_by(errors)
+        return Masks(rule, errors.every, self._keep_masks)
+
+    def collect(self) -> OfEnvironments:
         """Return what was accumulated, by parameter name, and forget it: to combine it elsewhere, as across ranks.
 
         What reaches tensors outside the model is dropped.
         """
         found, self._accumulated = self._accumulated, None
-        return {} if found is None else {name: sums.statistics() for name, sums in found.sums.items()}
+        return OfEnvironments() if found is None else found.statistics()
 
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""
@@ -215,10 +249,38 @@ def _compiled_or_warn() -> Compiled | None:
         return None
 
 
-def _warn_if_single(ids: Tensor, examples: int) -> None:
+def _checked_norm(model: nn.Module, normalise: object) -> str | frozenset[str] | None:
+    if isinstance(normalise, list | tuple | set | frozenset):
+        return _checked_names(model, normalise, "normalise")
+    check_one_of("normalise", normalise, (None, "tensor", "model"), way_out="Or pass a list of parameters' names.")
+    return normalise if isinstance(normalise, str) else None
+
+
+def _checked_names(model: nn.Module, keep: object, argument: str = "keep") -> frozenset[str]:
+    """Refuse names of parameters that the model does not have, or does not train."""
+    known = sorted(name for name, parameter in model.named_parameters() if parameter.requires_grad)
+    names = keep if isinstance(keep, list | tuple | set | frozenset) else None
+    if names is None or any(name not in known for name in names):
+        raise ValueError(
+            f"`{argument}` should be a list of trainable parameters' names, such as {known[0]!r}. Found {keep!r}. See "
+            "named_parameters()."
+        )
+    return frozenset(names)
+
+
+def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor]) -> dict[str, float]:
+    """Return the share of components that survive; all of a parameter without any."""
+    if not survivors:
+        return {}
+    counts = torch.stack(list(survivors.values())).tolist()
+    sizes = (gradients[name].numel() for name in survivors)
+    return {name: count / size if size else 1.0 for name, count, size in zip(survivors, counts, sizes, strict=True)}
+
+
+def _warn_if_single(ids: Ids, examples: int) -> None:
     if len(ids) == 1:
         warnings.warn(
-            f"All {examples} losses belong to environment {int(ids[0])}. With a single environment there is nothing to agree "
+            f"All {examples} losses belong to environment {named(ids, 0)}. With a single environment there is nothing to agree "
             "on: give each site, camera or simulator an id of its own.",
             stacklevel=3,
         )

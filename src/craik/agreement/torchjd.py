@@ -12,10 +12,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.agreement.onepass.streaming import environment_gradients
-from craik.agreement.rules import Rule
+from craik.agreement.onepass.streaming import dense, environment_gradients
+from craik.agreement.rules import Rule, check_rule
 from craik.agreement.stacked import combine
-from craik.environments import EnvironmentIds, check_differentiable, check_unreduced, partition
+from craik.arguments import check_whole
+from craik.environments import EnvironmentIds, check_differentiable, check_trainable, check_unreduced, partition
 
 if TYPE_CHECKING:
     Aggregator = Callable[[Tensor], Tensor]
@@ -30,8 +31,10 @@ def as_aggregator(rule: Rule) -> Any:  # noqa: ANN401  # TorchJD's class, which 
     Rows are environments. A rule's ``rescale`` counts survivors over the whole vector here, over each parameter in `Agreement`.
 
     Raises:
+        TypeError: no rule.
         ModuleNotFoundError: TorchJD is not installed.
     """
+    check_rule(rule)
     try:
         from torchjd.aggregation import Aggregator  # noqa: PLC0415  # an extra's  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -69,34 +72,52 @@ def aggregate(
     Args:
         model: its trainable parameters make up the matrix's columns, in the order of ``named_parameters``.
         losses: (B,) unreduced, with their graph.
-        environments: B integers, the environment of each example.
+        environments: B ids, the environment of each example.
         aggregator: from (E, P) to (P,), as TorchJD's are; any callable.
         limit: refuse to stack more elements than this.
 
     Raises:
-        TypeError: ids that are not integers.
+        TypeError: no model, no tensor of losses, no ids, no function.
         ValueError: losses or ids that do not fit, a matrix above the limit, an aggregate of another shape. No gradient is
             touched then.
     """
+    check_trainable(model)
     check_unreduced(losses)
     check_differentiable(losses)
+    check_whole("limit", limit, least=1)
+    if not callable(aggregator):
+        raise TypeError(
+            "`aggregator` should be a function of a matrix, one environment's gradient a row. Found "
+            f"{type(aggregator).__name__}. "
+            "Pass one of TorchJD's, or any other."
+        )
     groups = partition(environments, len(losses), losses.device)
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     components = sum(parameter.numel() for parameter in parameters)
     if groups.count * components > limit:
         raise ValueError(
-            f"An aggregator stacks every environment's gradient, at most `limit` = {limit} elements. Found {groups.count} "
-            f"environments x {components} components. Use a rule with Agreement, which streams, or raise the limit."
+            f"An aggregator should stack every environment's gradient, at most `limit` = {limit} elements. Found "
+            f"{groups.count} environments x {components} components. Use a rule with Agreement, which streams, or raise "
+            "the limit."
         )
     rows = [
-        torch.cat([torch.zeros_like(p).flatten() if g is None else g.flatten() for g, p in zip(found, parameters, strict=True)])
+        torch.cat(
+            [torch.zeros_like(p).flatten() if g is None else dense(g).flatten() for g, p in zip(found, parameters, strict=True)]
+        )
         for found in environment_gradients(losses, groups, parameters)
     ]
-    combined = aggregator(torch.stack(rows))
-    if combined.shape != (components,):
-        raise ValueError(
-            f"`aggregator` should return one number for each of {components} components. Found shape {tuple(combined.shape)}."
-        )
+    combined = _checked(aggregator(torch.stack(rows)), components)
     for parameter, piece in zip(parameters, combined.detach().split([p.numel() for p in parameters]), strict=True):
         gradient = piece.view(parameter.shape)
         parameter.grad = gradient.clone() if parameter.grad is None else parameter.grad + gradient
+
+
+def _checked(combined: object, components: int) -> Tensor:
+    """Return what an aggregator has returned, or refuse it."""
+    if isinstance(combined, Tensor) and combined.shape == (components,):
+        return combined
+    found = f"shape {tuple(combined.shape)}" if isinstance(combined, Tensor) else type(combined).__name__
+    raise ValueError(
+        f"`aggregator` should return one number for each of {components} components. Found {found}. Return a tensor of shape "
+        f"({components},)."
+    )

@@ -5,6 +5,37 @@ import math
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all BatchNorms
+from torch.nn.parameter import is_lazy
+
+
+def check_trainable(model: object) -> None:
+    """Refuse what is no model, has nothing to train, or complex parameters.
+
+    Raises:
+        TypeError: no module, or a complex parameter.
+        ValueError: no parameter that requires a gradient, or one that has no size yet.
+    """
+    if not isinstance(model, nn.Module):
+        raise TypeError(
+            "`model` should be a module with parameters to train. Found "
+            f"{model.__name__ + ', a class' if isinstance(model, type) else type(model).__name__}. Pass an instance of one."
+        )
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    if not trained:
+        raise ValueError(
+            "`model` should have at least one parameter that requires a gradient. Found none. "
+            "Unfreeze what is to be trained, for example with model.requires_grad_()."
+        )
+    for name, parameter in trained.items():
+        if is_lazy(parameter):
+            raise ValueError(
+                f"Every parameter should have its size. Found {name!r} without, as in a lazy layer. Run the model once before."
+            )
+        if parameter.is_complex():
+            raise TypeError(
+                "Every parameter should be real, as complex numbers have no sign that environments could agree on. Found "
+                f"{name!r} of dtype {parameter.dtype}. Train its real and imaginary parts, and put torch.complex in the model."
+            )
 
 
 def check_unreduced(losses: object) -> None:

@@ -27,7 +27,8 @@ def check_rule(rule: Rule, *, without: Collection[str] = ()) -> None:
     """Check a rule of your own against what holds for every rule, on random gradients with exact zeros among them.
 
     A rule is any callable from `craik.agreement.Statistics` to `craik.agreement.Combined` with a set ``needs`` of the optional
-    statistics that it reads, as strings out of "sign", "log_magnitude" and "square"; a frozen dataclass does. Without
+    statistics that it reads, as strings out of "sign", "log_magnitude", "square" and
+    "magnitude"; a frozen dataclass does. Without
     exception the result has the parameter's shape and type and is finite, what does not survive is 0, the same
     statistics give the same result and stay as they are, and sums of signs may be held in bytes or floats.
 
@@ -131,7 +132,7 @@ def _check_form(rule: Rule, g: Tensor) -> None:
 
 def _check_purity(rule: Rule, g: Tensor) -> None:
     """The same statistics give the same, are left as they are, and may hold their signs in bytes."""
-    sums = [g.sum(0), g.sign().sum(0), g.abs().log().sum(0), g.square().sum(0)]
+    sums = [g.sum(0), g.sign().sum(0), g.abs().log().sum(0), g.double().square().sum(0), g.abs().sum(0)]
     statistics = Statistics(len(g), *sums)
     before = statistics.clone()
     first = rule(statistics)

@@ -1,5 +1,7 @@
-"""The compiled kernels against literal sums, and how they are built, kept and done without."""
+"""The compiled kernels against literal sums, and how they are done without."""
 
+import copy
+import pickle
 import shutil
 import warnings
 
@@ -10,7 +12,7 @@ from torch import nn
 import oracles
 from craik.agreement import Agreement, AndMask, XorMask
 from craik.agreement.kernels import compiled
-from craik.agreement.kernels.compiled import BuildError, load
+from craik.agreement.kernels.compiled import load
 from small_models import batch, make, squared
 
 needs_compiler = pytest.mark.skipif(
@@ -94,9 +96,9 @@ def test_masks_equal_those_of_torch_bit_for_bit(rule, name, ids):
     records = []
     for one, kernel in ((model, "compiled"), (twin, "torch")):
         with Agreement(one, rule, kernel=kernel) as agreement:
-            for _ in range(2):  # the second adds to the first's bytes, which must not overflow
-                agreement.accumulate(squared(one(x), y), ids)
-            records.append(agreement.backward(squared(one(x), y), ids))
+            for k in range(2):  # the second adds to the first's bytes, which must not overflow
+                agreement.accumulate(squared(one(x), y), ids + 10 * k)
+            records.append(agreement.backward(squared(one(x), y), ids + 20))
     assert records[0].survivors == records[1].survivors
     assert records[0].paths == records[1].paths
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
@@ -165,40 +167,25 @@ def test_a_gradient_that_is_not_finite_is_refused():
         assert torch.equal(parameter.grad, before)
 
 
-class TestBuilding:
+@needs_compiler
+def test_what_holds_kernels_can_be_copied_and_pickled(kernels):
+    assert copy.deepcopy(kernels) is pickle.loads(pickle.dumps(kernels)) is load()
+    model = make("mlp", 0, torch.float32)
+    x, y, ids = batch(0, [0, 0, 1, 1], torch.float32)
+    agreement = Agreement(model, AndMask(0.6), kernel="compiled")
+    agreement.accumulate(squared(model(x), y), ids)
+    other = copy.deepcopy(agreement)
+    other.backward(squared(other.model(x), y), ids + 2)
+    agreement.backward(squared(model(x), y), ids + 2)
+    for a, b in zip(model.parameters(), other.model.parameters(), strict=True):
+        assert torch.equal(a.grad, b.grad)
+
+
+class TestWithoutACompiler:
     @pytest.fixture(autouse=True)
     def cache(self, tmp_path, monkeypatch):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         self.folder = tmp_path / "cache" / "craik" / "kernels"
-
-    @needs_compiler
-    def test_once_for_all_processes(self, monkeypatch):
-        load.__wrapped__()
-        (library,) = self.folder.iterdir()
-        monkeypatch.setattr(compiled, "_build", lambda *_: pytest.fail("built twice"))
-        load.__wrapped__()
-        assert list(self.folder.iterdir()) == [library]
-
-    @needs_compiler
-    def test_anew_for_other_options(self, monkeypatch):
-        load.__wrapped__()
-        monkeypatch.setattr(compiled, "OPTIONS", (*compiled.OPTIONS, "-g"))
-        load.__wrapped__()
-        assert len(list(self.folder.iterdir())) == 2
-
-    @needs_compiler
-    def test_in_a_folder_of_its_own_where_the_cache_cannot_be_written(self):
-        self.folder.parent.parent.write_text("a file where the cache should be")
-        assert load.__wrapped__().takes(torch.ones(1))
-
-    def test_a_compiler_that_fails(self, tmp_path, monkeypatch):
-        compiler = tmp_path / "cc"
-        compiler.write_text("#!/bin/sh\necho first >&2; echo no room on the disk >&2; exit 1\n")
-        compiler.chmod(0o755)
-        monkeypatch.setenv("CC", str(compiler))
-        with pytest.raises(BuildError, match="fails: no room on the disk"):
-            load.__wrapped__()
-        assert not list(self.folder.iterdir())
 
     def test_without_a_compiler_a_warning_and_the_same_masks(self, monkeypatch):
         monkeypatch.setattr(shutil, "which", lambda name: None)
@@ -211,6 +198,12 @@ class TestBuilding:
         stacks = oracles.stacked_gradients(model, squared, x, y, ids)
         gradient, _ = oracles.combine("and-mask", stacks["head.weight"], "0.6")
         torch.testing.assert_close(model.head.weight.grad, gradient)
+
+    def test_a_copy_without_a_compiler_warns(self, monkeypatch):
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+        load.cache_clear()
+        with pytest.warns(UserWarning, match="A copy should find a C compiler"):
+            assert compiled.again() is None
 
     def test_nothing_is_built_unasked(self):
         with warnings.catch_warnings():

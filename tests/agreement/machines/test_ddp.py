@@ -1,11 +1,13 @@
 """Several processes against one: the same masks, bit by bit; ranks that differ, and one that dies."""
 
+import re
+
 import pytest
 import torch
 
 import distributed_workers as workers
 from craik.agreement import Agreement, Statistics
-from craik.agreement.machines.ddp import pack_pairs, unpack_pairs
+from craik.agreement.machines.summing import pack_pairs, unpack_pairs
 from craik.agreement.onepass.sums import RunningSums
 
 
@@ -116,9 +118,23 @@ def test_ranks_that_disagree_say_so_alike_and_touch_nothing(ranks):
         "nothing": "At least one rank should have an environment",
         "mixed": "numbers of environments on rank 1",
         "unknown": "Found other names on rank 0",
+        "another rule": "Found some that lack it on rank 0: they were collected for another rule",
+        "double": rf"should be whole on one rank\. Found 'Bonn' on ranks {re.escape(str(list(range(world))))}\..*ids='local'",
     }.items():
         with pytest.raises(AssertionError, match=sentence):
             raise AssertionError(said[0][name])
+
+
+def test_ids_of_which_every_rank_has_its_own(ranks):
+    for found in ranks:
+        assert found["numbered_alike"]["local"] == found["numbered_alike"]["global"]
+
+
+def test_gradients_of_two_bytes_are_added_up_in_four(ranks):
+    for gradients, total in (found["two_bytes"] for found in ranks):
+        assert total.dtype == torch.float32
+        assert total.tolist() == [255.0 + len(ranks)] * 2
+        assert all(gradient.dtype == torch.bfloat16 and (gradient == 1).all() for gradient in gradients.values())
 
 
 def test_a_rank_that_dies_ends_the_others_with_a_sentence(tmp_path):

@@ -15,14 +15,17 @@ from craik.agreement.onepass.evidence.clusters import by_example, by_halves
 from craik.agreement.rules import Combined, Statistics
 from craik.environments import partition
 
+PLAIN = StandardErrors()
+
 
 class Seen:
     """A rule that averages and notes what it was given."""
 
     needs = frozenset({"positive", "negative", "precision", "weighted", "weighted_square", "variance", "square", "sign"})
 
-    def __init__(self) -> None:
+    def __init__(self, errors: StandardErrors = PLAIN) -> None:
         self.statistics: list[Statistics] = []
+        self.errors = errors
 
     def __call__(self, statistics: Statistics) -> Combined:
         """Keep a copy."""
@@ -74,8 +77,8 @@ def literal(losses, model):
 
 
 def seen(losses, model, errors):
-    rule = Seen()
-    Agreement(model, rule, errors=errors).backward(losses, IDS)
+    rule = Seen(errors)
+    Agreement(model, rule).backward(losses, IDS)
     return rule.statistics
 
 
@@ -83,7 +86,7 @@ def seen(losses, model, errors):
 def test_every_statistic_equals_the_examples_own_gradients(name):
     model, losses = losses_of(name)
     wanted = literal(losses, model)
-    agreement = Agreement(model, rule := Seen(), errors=StandardErrors(parts="examples"), masks=True)
+    agreement = Agreement(model, rule := Seen(StandardErrors(parts="examples")), keep="masks")
     record = agreement.backward(losses, IDS)
     assert set(record.masks) == {n for n, _ in model.named_parameters()}
     # Parameters arrive in the order of the pass: matched by shape and gradient.
@@ -166,7 +169,7 @@ RULES: list[Rule] = [
 def test_masks_equal_the_literal_test(rule):
     model, losses = losses_of("perceptron", seed=1)
     wanted = literal(losses, model)
-    record = Agreement(model, rule, masks=True).backward(losses, IDS)
+    record = Agreement(model, rule, keep="masks").backward(losses, IDS)
     for (name, parameter), moments in zip(model.named_parameters(), wanted, strict=True):
         if isinstance(rule, Qualitative):
             positive, negative = oracle.sides(moments)
@@ -202,8 +205,8 @@ def test_any_network_any_sizes(seed, sizes, widths, shared, alpha):
     x = torch.randn(len(ids), *([3] if shared else []), widths[0], dtype=torch.float64, generator=generator)
     losses = model(x).flatten(1).square().sum(1)
     wanted = [oracle.moments(g, ids) for g in oracle.example_gradients(losses, list(model.parameters()))]
-    rule = Seen()
-    Agreement(model, rule, errors=StandardErrors(parts="examples")).backward(losses, ids)
+    rule = Seen(StandardErrors(parts="examples"))
+    Agreement(model, rule).backward(losses, ids)
     for found, moments in _matched(rule.statistics, wanted):
         positive, negative = oracle.sides(moments)
         torch.testing.assert_close(found.positive, positive, rtol=1e-5, atol=1e-7)
@@ -227,12 +230,12 @@ def test_the_ends_of_alpha_are_the_mean_and_the_and_mask_bit_for_bit(rescale):
 
 def test_environments_that_come_one_by_one():
     model, losses = losses_of("convolutional")
-    agreement = Agreement(model, Qualitative(0.3), errors=StandardErrors(parts="examples"), masks=True)
+    agreement = Agreement(model, Qualitative(0.3, errors=StandardErrors(parts="examples")), keep="masks")
     whole = agreement.backward(losses, IDS)
     whole_gradients = [p.grad.clone() for p in model.parameters()]
     model.zero_grad()
     model_again, losses = losses_of("convolutional")
-    parts = Agreement(model_again, Qualitative(0.3), errors=StandardErrors(parts="examples"), masks=True)
+    parts = Agreement(model_again, Qualitative(0.3, errors=StandardErrors(parts="examples")), keep="masks")
     rows = {e: [b for b, other in enumerate(IDS) if other == e] for e in (0, 3, 7)}
     torch.manual_seed(0)
     _, draw = NETWORKS["convolutional"]()
@@ -257,8 +260,8 @@ def test_the_share_masked_of_exchangeable_rows_is_what_the_level_says(parts):
         x = torch.randn(count * 32, 100, dtype=torch.float64, generator=generator)
         noise = torch.randn(count * 32, 60, dtype=torch.float64, generator=generator)
         losses = (model(x) * noise).sum(1)
-        rule = Qualitative(alpha)
-        record = Agreement(model, rule, errors=StandardErrors(parts=parts)).backward(losses, torch.arange(count * 32) % count)
+        rule = Qualitative(alpha, errors=StandardErrors(parts=parts))
+        record = Agreement(model, rule).backward(losses, torch.arange(count * 32) % count)
         found.append(1 - record.survivors["weight"])
     assert sum(found) / 3 == pytest.approx(_share_of_noise(count, alpha), rel=0.12)
 
@@ -277,8 +280,8 @@ def test_memory_averages_gradients_and_variances_by_environment():
     torch.manual_seed(0)
     model = nn.Linear(4, 3).double()
     ids, b, n = [0, 0, 0, 1, 1, 1], 0.75, 3
-    rule = Seen()
-    agreement = Agreement(model, rule, errors=StandardErrors(parts="examples", memory=b, rows={0: 10, 1: 3}))
+    rule = Seen(StandardErrors(parts="examples", memory=b, rows={0: 10, 1: 3}))
+    agreement = Agreement(model, rule)
     steps = []
     for t in range(1, 4):
         x = torch.randn(6, 4, dtype=torch.float64)
@@ -303,7 +306,7 @@ def test_memory_averages_gradients_and_variances_by_environment():
 def test_masks_of_every_third_step():
     torch.manual_seed(0)
     model = nn.Linear(30, 20)
-    agreement = Agreement(model, Qualitative(0.5), errors=StandardErrors(every=3), masks=True)
+    agreement = Agreement(model, Qualitative(0.5, errors=StandardErrors(every=3)), keep="masks")
     masks = []
     for _ in range(6):
         model.zero_grad()
@@ -324,7 +327,7 @@ def test_bad_input():
         Agreement(model, Qualitative()).backward(losses, [1, 1, 2, 2, 4])
     with pytest.raises(ValueError, match="`alpha` should lie in"):
         Qualitative(1.5)
-    remembering = Agreement(model, Qualitative(), errors=StandardErrors(memory=0.5))
+    remembering = Agreement(model, Qualitative(errors=StandardErrors(memory=0.5)))
     remembering.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
     with pytest.raises(ValueError, match="Found environment 2 new"):
         remembering.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 2, 2])
@@ -333,7 +336,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="`rows` should come with memory"):
         StandardErrors(rows={0: 3})
     with pytest.raises(ValueError, match="Found none of environment 1"):
-        Agreement(model, Qualitative(), errors=StandardErrors(memory=0.5, rows={0: 3})).backward(
+        Agreement(model, Qualitative(errors=StandardErrors(memory=0.5, rows={0: 3}))).backward(
             model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1]
         )
     with pytest.warns(UserWarning, match="nothing to agree on"):

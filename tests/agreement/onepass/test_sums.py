@@ -146,3 +146,10 @@ def test_parts_share_the_memory_of_the_whole():
     assert_sums(sums, stack)
     assert sums.parts(4, [lambda t: t[:1]])[0].environments == 4  # the rest has gradient 0 in four further environments
     assert torch.isinf(sums.statistics().log_magnitude[1:]).all()
+
+
+def test_sums_that_lack_what_is_read_are_refused():
+    sums = RunningSums(torch.ones(2), frozenset({"sign", "square"}))
+    with pytest.raises(ValueError, match=r"all of \['sign', 'square'\]\. Found \['sign'\]"):
+        sums.add_sums(1, torch.ones(2), torch.ones(2))
+    assert sums.gradient is None

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import oracles
 import rules_oracles
+from craik.agreement import stacked
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import (
     AndMask,
@@ -16,7 +17,10 @@ from craik.agreement.rules import (
     SignalToNoiseMask,
     Statistics,
     XorMask,
+    check_needs,
+    check_rule,
     required_count,
+    survival,
 )
 from craik.testing.rules import check_theorems
 
@@ -91,7 +95,7 @@ def test_theorems(name, seed, environments):
 @pytest.mark.parametrize("name", RULES)
 def test_calling_a_rule_leaves_the_statistics_as_they_are(name):
     g = stack(seed=2, environments=5)
-    sums = RunningSums(g[0], frozenset({"sign", "log_magnitude", "square"}))
+    sums = RunningSums(g[0], frozenset(Statistics._fields[2:]))
     sums.add(g.clone())
     statistics = sums.statistics()
     before = statistics.clone()
@@ -163,3 +167,37 @@ def test_threshold_outside_the_unit_interval(rule, threshold):
 def test_a_missing_statistic_names_itself():
     with pytest.raises(ValueError, match=r"statistics\.sign.*needs"):
         AndMask()(Statistics(environments=2, gradient=torch.ones(3)))
+
+
+def test_statistics_that_were_collected_for_another_rule():
+    check_needs(AndMask(), {"sign", "square"})
+    with pytest.raises(ValueError, match=r"Found SandMask\(.*reads sums of sign and square.*Set the rule before"):
+        check_needs(SandMask(), {"log_magnitude"})
+
+
+@pytest.mark.parametrize("rule", [None, AndMask, "and", lambda statistics: statistics])
+def test_what_is_no_rule(rule):
+    with pytest.raises(TypeError, match=r"`rule` should be a rule such as.*Pass an instance"):
+        check_rule(rule)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", RULES)
+def test_two_byte_gradients_are_combined_in_four(name, dtype):
+    g = stack(seed=3, environments=300).to(dtype)
+    found, wide = (stacked.combine(RULES[name](0.1), one) for one in (g, g.float()))
+    assert found.gradient.dtype == dtype
+    assert torch.equal(found.survives, wide.survives)
+    assert torch.equal(found.gradient, wide.gradient.to(dtype))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_parameter_without_components(name):
+    found = combine(RULES[name](0.5), torch.ones(3, 0, 4))
+    assert found.gradient.shape == (0, 4)
+    assert survival(found.survives) == 1
+
+
+def test_the_share_that_survives():
+    assert survival(torch.tensor([True, False, True, True])) == 0.75
+    assert survival(torch.tensor([[1.0, 0.0]])) == 0.5

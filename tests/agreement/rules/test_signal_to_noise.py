@@ -3,6 +3,8 @@ import math
 import pytest
 import torch
 
+import rules_oracles
+from craik.agreement import combine
 from craik.agreement.rules import AndMask, SignalToNoiseMask, Statistics
 
 
@@ -37,3 +39,23 @@ def test_no_gradient_at_all_does_not_survive():
 def test_ratio_out_of_range(ratio):
     with pytest.raises(ValueError, match="`ratio` should be finite and at least 0"):
         SignalToNoiseMask(ratio)
+
+
+@pytest.mark.parametrize("scale", [1e-35, 1e-25, 1e25])
+def test_gradients_whose_squares_float32_cannot_hold(scale):
+    """Squares of 0 let everything through."""
+    generator = torch.Generator().manual_seed(0)
+    g = (torch.randn(6, 50, generator=generator) + 0.5) * scale
+    found = combine(SignalToNoiseMask(1.0), g)
+    gradient, mask = rules_oracles.signal_to_noise(g, 1.0)
+    assert 0 < mask.sum() < 50
+    assert torch.equal(found.survives, mask)
+    torch.testing.assert_close(found.gradient, gradient, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e160])
+def test_beyond_float64_it_says_so(scale):
+    g = torch.tensor([[1.0, 1.0], [0.5, -1.0]], dtype=torch.float64) * scale
+    with pytest.raises(FloatingPointError, match=r"within the range of torch\.float64.*Scale the losses"):
+        combine(SignalToNoiseMask(1.0), g)
+    combine(SignalToNoiseMask(0.0), g)

@@ -152,7 +152,7 @@ def test_without_any_compiler_nothing_moves(monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 def test_nonfinite_gradients_are_refused_or_seen(value, kind):
     fine, broken = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
-    optimizer = TemporalAndMaskAdam([fine, broken], threshold=1.0, **kind)
+    optimizer = TemporalAndMaskAdam([fine, broken], threshold=0.99, **kind)
     fine.grad, broken.grad = torch.ones(2), torch.tensor([1.0, value])
     with pytest.raises(FloatingPointError, match=r"Found NaN or infinity.*nothing has moved"):
         optimizer.step()
@@ -221,13 +221,13 @@ def test_corrected_signs_that_never_change_pass_threshold_one():
 def test_groups_have_settings_of_their_own_and_latecomers_their_own_count():
     one, other = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
     groups = [{"params": [one], "threshold": 0.0}, {"params": [other], "lr": 0.5}]
-    optimizer = TemporalAndMaskAdam(groups, lr=0.1, threshold=1.0, form=AdamForm(bias_correction="moments"))
+    optimizer = TemporalAndMaskAdam(groups, lr=0.1, threshold=0.99, form=AdamForm(bias_correction="moments"))
     one.grad = torch.ones(2)
     optimizer.step()
     other.grad = torch.ones(2)
     optimizer.step()
     assert (one < 1).all()
-    assert torch.equal(other, torch.ones(2))  # an uncorrected average of signs never reaches 1
+    assert torch.equal(other, torch.ones(2))  # an uncorrected average of signs takes its time
     assert [optimizer.state[p]["step"].item() for p in (one, other)] == [2, 1]
 
 
@@ -299,3 +299,71 @@ def test_sparse_and_complex_gradients_are_refused_before_anything_moves():
     complex_one.grad = torch.ones(2, dtype=torch.complex64)
     with pytest.raises(ValueError, match="Found a complex gradient"):
         TemporalAndMaskAdam([complex_one]).step()
+
+
+@pytest.mark.parametrize("correction", ["none", "moments"])
+def test_a_threshold_that_an_average_never_reaches(correction):
+    """But by rounding: in float32 (1 + a) / 2 is 1 after 25 steps."""
+    with pytest.raises(ValueError, match=r"below 1 for an average.*nothing would ever move.*bias_correction='all'"):
+        make([torch.nn.Parameter(torch.ones(1))], threshold=1.0, bias_correction=correction)
+    make([torch.nn.Parameter(torch.ones(1))], threshold=1.0, bias_correction="all")
+    make([torch.nn.Parameter(torch.ones(1))], threshold=1.0, betas=(0.9, 0.9, 0.0), bias_correction=correction)
+
+
+class TestAdamsState:
+    """A checkpoint of torch's Adam has no average of signs."""
+
+    def setup_method(self):
+        self.parameters = [torch.nn.Parameter(torch.randn(3, 2)), torch.nn.Parameter(torch.randn(4))]
+        self.adam = torch.optim.Adam(self.parameters, lr=0.03, betas=(0.8, 0.95), weight_decay=0.1)
+        for step in gradients([(3, 2), (4,)], 4, seed=0):
+            for parameter, gradient in zip(self.parameters, step, strict=True):
+                parameter.grad = gradient.float()
+            self.adam.step()
+        self.state = copy.deepcopy(self.adam.state_dict())
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_its_averages_go_on_and_those_of_signs_start(self, kind):
+        twins = [torch.nn.Parameter(parameter.detach().clone()) for parameter in self.parameters]
+        optimizer = TemporalAndMaskAdam(twins, threshold=0.05, betas=(0.1, 0.1, 0.9), **kind)
+        with pytest.warns(UserWarning, match="averages of signs. Found none.*start from 0"):
+            optimizer.load_state_dict(self.state)
+        assert optimizer.param_groups[0]["betas"] == (0.8, 0.95, 0.9)
+        assert optimizer.param_groups[0]["lr"] == 0.03
+        for twin, parameter in zip(twins, self.parameters, strict=True):
+            assert torch.equal(optimizer.state[twin]["exp_avg"], self.adam.state[parameter]["exp_avg"])
+            assert not optimizer.state[twin]["sign_avg"].any()
+            twin.grad = torch.ones_like(twin)
+        optimizer.step()
+        assert optimizer.survivors() == [1.0, 1.0]  # 1 - 0.9 is above the threshold
+        assert optimizer.state[twins[0]]["step"] == 5
+        assert "sign_avg" not in self.state["state"][0]
+
+    def test_with_corrected_signs_it_is_refused(self):
+        optimizer = TemporalAndMaskAdam(self.parameters, form=AdamForm(bias_correction="all"))
+        with pytest.raises(ValueError, match=r"as old as the others.*torch's Adam.*Choose 'moments'"):
+            optimizer.load_state_dict(self.state)
+        assert not optimizer.state
+
+    def test_a_count_that_is_a_number(self):
+        for entry in self.state["state"].values():
+            entry["step"] = 4
+        optimizer = TemporalAndMaskAdam(self.parameters)
+        with pytest.warns(UserWarning, match="averages of signs"):
+            optimizer.load_state_dict(self.state)
+        optimizer.step()
+        assert optimizer.state[self.parameters[0]]["step"] == 5
+
+    def test_other_states_are_refused(self):
+        optimizer = TemporalAndMaskAdam(self.parameters)
+        descent = torch.optim.SGD(self.parameters, lr=0.1, momentum=0.9)
+        descent.step()
+        with pytest.raises(ValueError, match="Found one with momentum_buffer"):
+            optimizer.load_state_dict(descent.state_dict())
+        turned = TemporalAndMaskAdam(self.parameters[::-1])
+        with pytest.raises(ValueError, match=r"averages of shape \(3, 2\) for a parameter of shape \(4,\)"):
+            turned.load_state_dict(self.state)
+        with pytest.raises(ValueError, match=r"Found \[2\] in its groups, where there are \[1\]"):
+            TemporalAndMaskAdam(self.parameters[:1]).load_state_dict(self.state)
+        assert not optimizer.state
+        assert not turned.state

@@ -81,7 +81,7 @@ def test_bad_losses_and_ids_are_refused():
     losses = torch.rand(3)
     with pytest.raises(ValueError, match="one unreduced loss"):
         vrex_penalty(losses.mean(), [0, 1, 2])
-    with pytest.raises(TypeError, match="one id for each example.*float32"):
+    with pytest.raises(TypeError, match=r"one id for each example.*float32"):
         vrex_penalty(losses, torch.rand(3))
     with pytest.raises(ValueError, match=r"one id for each of the 3 losses, .* Found shape \(2,\)"):
         vrex_penalty(losses, [0, 1])

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from craik.agreement.kernels.compiled import BuildError, load
+from craik.agreement.kernels.compiled import load
+from craik.agreement.kernels.library import BuildError
 
 DTYPES = (torch.float32, torch.float64)
 

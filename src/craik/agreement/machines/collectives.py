@@ -1,7 +1,9 @@
 """Collective operations that end in a sentence where a rank is gone, and the ranks' agreement on what they exchange."""
 
 import hashlib
+import itertools
 import warnings
+from collections import Counter
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
@@ -11,6 +13,7 @@ from torch import Tensor, distributed
 from torch.distributed import ProcessGroup
 
 from craik.agreement.rules import Rule, Statistics
+from craik.environments import Ids
 
 
 @contextmanager
@@ -28,6 +31,19 @@ def answering() -> Generator[None]:
             "Every rank should take part in combining gradients. Found one that is gone or did not answer within the group's "
             f"timeout. No gradient was combined: restart the job from its last checkpoint. The backend says: {reason}"
         ) from None
+
+
+def check_initialised() -> None:
+    """Refuse to talk to other ranks where there are none.
+
+    Raises:
+        RuntimeError: says so.
+    """
+    if not (distributed.is_available() and distributed.is_initialized()):
+        raise RuntimeError(
+            "A process group should be there to combine gradients across ranks. Found none. Call "
+            "torch.distributed.init_process_group first; one process alone needs Agreement.backward only."
+        )
 
 
 def all_reduce(tensor: Tensor, group: ProcessGroup | None) -> Tensor:
@@ -80,8 +96,9 @@ def shake_hands(
         -1 if expected is None else expected,
         max(counts, default=0),
     ]
-    device = next((parameter.device for parameter in parameters.values()), torch.device("cpu"))
-    header = torch.tensor([*mine, len(counts) > 1, unknown], dtype=torch.int64, device=device)
+    device = _device(parameters)
+    lacking = any(getattr(found, name) is None for found in statistics.values() for name in rule.needs)
+    header = torch.tensor([*mine, len(counts) > 1, unknown, lacking], dtype=torch.int64, device=device)
     rows = torch.stack(all_gather(header, group)).tolist()
     _check_alike(rows)
     total = sum(row[5] for row in rows)
@@ -117,6 +134,49 @@ def _check_alike(rows: list[list[int]]) -> None:
                 "`statistics` should hold the same environments for every parameter, by the parameter's name. Found other "
                 f"{'numbers of environments' if row[6] else 'names'} on rank {rank}. Pass what one Agreement has collected."
             )
+        if row[8]:
+            raise ValueError(
+                f"`statistics` should hold what the rule reads. Found some that lack it on rank {rank}: they were collected "
+                "for "
+                "another rule. Collect and combine by the same rule."
+            )
+
+
+def check_apart(ids: Ids, parameters: Mapping[str, Tensor], group: ProcessGroup | None) -> None:
+    """Refuse an environment that two ranks have collected a part of each: the sign of its whole gradient is lost.
+
+    Args:
+        ids: of this rank's environments; none where nothing is known of them, or where ids mean another thing on each rank.
+        parameters: on the device on which ranks talk.
+        group: the process group.
+
+    Raises:
+        ValueError: says which environment, on every rank alike.
+    """
+    names = {_number(name): name for name in (ids.tolist() if isinstance(ids, Tensor) else ids)}
+    device = _device(parameters)
+    counts = [int(count) for count in all_gather(torch.tensor([len(names)], device=device), group)]
+    if sum(count > 0 for count in counts) < 2:
+        return
+    numbers = torch.full((max(counts),), -1, dtype=torch.int64)
+    numbers[: len(names)] = torch.tensor(list(names), dtype=torch.int64)
+    rows = [set(row.tolist()) - {-1} for row in all_gather(numbers.to(device), group)]
+    double = sorted(number for number, times in Counter(itertools.chain(*rows)).items() if times > 1)
+    if double:
+        ranks = [rank for rank, row in enumerate(rows) if double[0] in row]
+        # The first of them spells it out, so that all say the same.
+        word = repr(names.get(double[0], "")).encode()[:_WORD].ljust(_WORD)
+        said = all_gather(torch.tensor(list(word), dtype=torch.uint8, device=device), group)[ranks[0]]
+        raise ValueError(
+            f"An environment should be whole on one rank. Found {bytes(said.tolist()).decode(errors='replace').strip()} on "
+            "ranks "
+            f"{ranks}"
+            + (f", and {len(double) - 1} more" if len(double) > 1 else "")
+            + ". Give every environment to one rank, or pass ids='local' if each rank numbers environments of its own."
+        )
+
+
+_WORD = 80
 
 
 def reached_anywhere(

@@ -10,15 +10,16 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple, no_type_check
 
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Shaped
 from torch import Tensor, distributed, nn
 from torch.distributed import ProcessGroup
 
 from craik.agreement.machines import collectives
-from craik.agreement.rules import Rule, Statistics, count_survivors
+from craik.agreement.machines.summing import BYTE, Summation, all_reduce_statistics, of_one, pack_pairs, silent, unpack_pairs
+from craik.agreement.onepass.collected import OfEnvironments
+from craik.agreement.rules import Rule, Statistics, check_rule, survival
+from craik.arguments import check_flag, check_one_of, check_whole
 from craik.environments import check_finite_sums
-
-Summation = Literal["backend", "rank"]
 
 
 def combine_across_ranks(
@@ -30,6 +31,7 @@ def combine_across_ranks(
     group: ProcessGroup | None = None,
     summation: Summation = "backend",
     refuse_nonfinite: bool = True,
+    ids: Literal["global", "local"] = "global",
 ) -> dict[str, float]:
     """Replace ``.grad`` by what a rule makes of all ranks' environments; every rank gets the same.
 
@@ -51,32 +53,45 @@ def combine_across_ranks(
             the order of the ranks, as one process would that accumulates rank by rank, at the price of memory for every
             rank's gradient of one parameter at a time. With two ranks both are the same.
         refuse_nonfinite: as for `craik.agreement.Agreement`: turn it off with a GradScaler, which looks for NaN itself.
+        ids: "global" takes an id that two ranks have collected for one environment, whose sign nobody knows then, and refuses;
+            "local" says that every rank numbers environments of its own, which are others than those of any other rank.
 
     Returns:
         For each parameter that received a gradient, the share of its components that survived.
 
     Raises:
-        ValueError: ranks that differ in parameters or rule, or in what they say of the number of environments; the same
-            sentence on every rank, and no gradient is touched.
+        TypeError: no model or parameters by name, no rule, no statistics.
+        ValueError: ranks that differ in parameters or rule, or in what they say of the number of environments; an environment
+            on two ranks; statistics that lack what the rule reads; the same sentence on every rank, and no gradient is touched.
         FloatingPointError: the gradients add up to NaN or infinity, on every rank alike; no gradient is touched.
         RuntimeError: a rank that is gone, or does not answer within the group's timeout; no gradient is touched.
     """
+    check_rule(rule)
+    check_one_of("summation", summation, ("backend", "rank"))
+    check_one_of("ids", ids, ("global", "local"))
+    check_flag("refuse_nonfinite", refuse_nonfinite)
+    if environments is not None:
+        check_whole("environments", environments, least=1)
     named = _named(parameters)
+    _check_statistics(statistics)
+    collectives.check_initialised()
     mine = _single(named, rule) if statistics is None else dict(statistics)
     total = collectives.shake_hands(named, mine, rule, environments, group)
+    known = statistics.ids if isinstance(statistics, OfEnvironments) and ids == "global" else ()
+    collectives.check_apart(known, named, group)
     reached = collectives.reached_anywhere(named, mine, group)
     gradients: dict[str, Tensor] = {}
     shares: dict[str, float] = {}
     for name, parameter in named.items():
         if name not in reached:
             continue
-        summed = all_reduce_statistics(mine.get(name, _silent(parameter, rule, mine)), total, group=group, summation=summation)
+        summed = all_reduce_statistics(mine.get(name, silent(parameter, rule, mine)), total, group=group, summation=summation)
         if refuse_nonfinite:
             check_finite_sums(name, summed.gradient)
         gradients[name], survives = rule(summed)
         # A mask must not hide an overflow from the GradScaler that is to find it.
         gradients[name] = gradients[name].masked_fill(~torch.isfinite(summed.gradient), torch.nan)
-        shares[name] = float(count_survivors(survives) / survives.numel())
+        shares[name] = float(survival(survives))
     # Only now, when nothing can fail any more, is a gradient touched.
     for name, gradient in gradients.items():
         before, combined = named[name].grad, gradient.to(named[name].dtype)
@@ -84,76 +99,28 @@ def combine_across_ranks(
     return shares
 
 
-def all_reduce_statistics(
-    statistics: Statistics, environments: int, *, group: ProcessGroup | None = None, summation: Summation = "backend"
-) -> Statistics:
-    """Return the sum of all ranks' statistics of one parameter; the argument stays as it is.
-
-    Args:
-        statistics: what this rank's environments add up to.
-        environments: E of all ranks together, the same number on every rank.
-        group: the process group; None for all processes.
-        summation: who decides the order in which gradients are added.
-
-    Raises:
-        RuntimeError: a rank that is gone, or does not answer within the group's timeout.
-    """
-    gradient = _sum(statistics.gradient, group, summation)
-    sign = None if statistics.sign is None else _sum_of_signs(statistics.sign, statistics.environments, environments, group)
-    rest = (
-        None if tensor is None else _sum(tensor, group, summation) for tensor in (statistics.log_magnitude, statistics.square)
-    )
-    return Statistics(environments, gradient, sign, *rest)
-
-
-def _sum(tensor: Tensor, group: ProcessGroup | None, summation: Summation) -> Tensor:
-    if summation == "backend":
-        return collectives.all_reduce(tensor.clone(memory_format=torch.contiguous_format), group)
-    rows = collectives.all_gather(tensor.contiguous(), group)
-    total = rows[0]
-    for row in rows[1:]:
-        total += row
-    return total
-
-
-_BYTE = 127
-_TWO_BYTES = 2**15 - 1
-"""The most environments whose sign sums fit one byte, and two."""
-
-
-def _sum_of_signs(sign: Shaped[Tensor, "*p"], mine: int, environments: int, group: ProcessGroup | None) -> Shaped[Tensor, "*p"]:
-    if environments <= _BYTE:
-        return collectives.all_reduce(sign.to(torch.int8), group)
-    if environments <= _TWO_BYTES:
-        return unpack_pairs(collectives.all_reduce(pack_pairs(sign, mine), group), environments, sign.shape)
-    return collectives.all_reduce(sign.to(torch.int32), group)
-
-
-def pack_pairs(sign: Shaped[Tensor, "*p"], environments: int) -> Shaped[Tensor, " half"]:
-    """Put two sign sums of at most two bytes each into one 32-bit integer, so that sums of such integers hold their sums.
-
-    Neither gloo nor NCCL adds 16-bit integers. The lower half carries ``environments`` on top, so that it is never negative and
-    borrows nothing from the upper one.
-
-    Args:
-        sign: integers in [-environments, environments].
-        environments: of this rank; over all ranks at most 32767.
-    """
-    flat = sign.flatten().to(torch.int32)
-    if len(flat) % 2:
-        flat = torch.cat([flat, flat.new_zeros(1)])
-    return (flat[1::2] << 16) + (flat[::2] + environments)
-
-
-def unpack_pairs(packed: Shaped[Tensor, " half"], environments: int, shape: torch.Size) -> Shaped[Tensor, "*p"]:
-    """Take sums of `pack_pairs` apart; ``environments`` is the number over all ranks."""
-    flat = torch.stack([(packed & 0xFFFF) - environments, packed >> 16], dim=1).flatten()
-    return flat[: shape.numel()].to(torch.int16).view(shape)
-
-
 def _named(parameters: Mapping[str, Tensor] | nn.Module) -> dict[str, Tensor]:
-    pairs = parameters.named_parameters() if isinstance(parameters, nn.Module) else parameters.items()
+    if not isinstance(parameters, nn.Module | Mapping) or isinstance(parameters, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            f"`parameters` should be a model, or parameters by name. Found {type(parameters).__name__}. Pass the model, or "
+            "dict(model.named_parameters())."
+        )
+    pairs = list(parameters.named_parameters() if isinstance(parameters, nn.Module) else parameters.items())
+    for name, parameter in pairs:
+        if not isinstance(parameter, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"`parameters` should hold tensors. Found {type(parameter).__name__} for {name!r}. Leave it out.")
     return {name: parameter for name, parameter in pairs if parameter.requires_grad}
+
+
+def _check_statistics(statistics: object) -> None:
+    """Refuse what no Agreement has collected."""
+    if statistics is None:
+        return
+    if not isinstance(statistics, Mapping) or not all(isinstance(one, Statistics) for one in statistics.values()):
+        raise TypeError(
+            f"`statistics` should hold Statistics by the parameter's name. Found {type(statistics).__name__}. Pass what an "
+            "Agreement's collect() returns, or {} for a rank without data."
+        )
 
 
 def _single(named: Mapping[str, Tensor], rule: Rule) -> dict[str, Statistics]:
@@ -163,23 +130,6 @@ def _single(named: Mapping[str, Tensor], rule: Rule) -> dict[str, Statistics]:
         if parameter.grad is not None:
             found[name] = of_one(parameter.grad, rule)
     return found
-
-
-def of_one(gradient: Float[Tensor, "*p"], rule: Rule) -> Statistics:
-    """Return the statistics of a single environment's gradient."""
-    sign = gradient.sign().to(torch.int8) if "sign" in rule.needs else None
-    log_magnitude = gradient.abs().log() if "log_magnitude" in rule.needs else None
-    return Statistics(1, gradient, sign, log_magnitude, gradient.square() if "square" in rule.needs else None)
-
-
-def _silent(parameter: Tensor, rule: Rule, mine: Mapping[str, Statistics]) -> Statistics:
-    """Environments whose losses do not reach a parameter."""
-    zero = torch.zeros_like(parameter, memory_format=torch.contiguous_format).detach()
-    count = next((found.environments for found in mine.values()), 0)
-    sign = torch.zeros_like(zero, dtype=torch.int8) if "sign" in rule.needs else None
-    # A rank without environments has no zero to report; one whose losses do not reach the parameter has.
-    log_magnitude = torch.full_like(zero, -torch.inf if count else 0.0) if "log_magnitude" in rule.needs else None
-    return Statistics(count, zero, sign, log_magnitude, zero.clone() if "square" in rule.needs else None)
 
 
 class HookState(NamedTuple):
@@ -203,24 +153,31 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
     it, as their gradients are added before the hook sees them: see `combine_across_ranks`.
 
     Raises:
+        TypeError: a state that is none, or holds no rule.
         RuntimeError: in the backward pass, where a rank is gone or does not answer within the group's timeout.
     """
+    if not isinstance(state, HookState):
+        raise TypeError(f"The hook's state should be a HookState. Found {type(state).__name__}. Pass HookState(AndMask()).")
+    check_rule(state.rule)
     buffer, views = bucket.buffer(), bucket.gradients()
     world = distributed.get_world_size(state.group)
     # Taken before the buffer is overwritten by the sum.
     mine = [of_one(view, state.rule) for view in views]
     sums = {name: _flat(mine, name, world) for name in Statistics._fields[2:] if name in state.rule.needs}
-    futures = [collectives.all_reduce_later(tensor, state.group).get_future() for tensor in (buffer, *sums.values())]
+    # The buffer itself travels where it is wide enough; gradients of two bytes are added up in four.
+    total = buffer if buffer.dtype == mine[0].gradient.dtype else buffer.to(mine[0].gradient.dtype)
+    futures = [collectives.all_reduce_later(tensor, state.group).get_future() for tensor in (total, *sums.values())]
 
     def finish(done: torch.futures.Future[list[torch.futures.Future[Tensor]]]) -> Tensor:
         with collectives.answering():
             for future in done.wait():
                 future.wait()
-        if "sign" in sums and world > _BYTE:
+        if "sign" in sums and world > BYTE:
             sums["sign"] = unpack_pairs(sums["sign"], world, buffer.shape)
         parts = {name: _split(flat, views) for name, flat in sums.items()}
+        totals = _split(total, views)
         for k, view in enumerate(views):
-            found = Statistics(world, view.clone(), **{name: part[k] for name, part in parts.items()})
+            found = Statistics(world, totals[k].clone(), **{name: part[k] for name, part in parts.items()})
             view.copy_(state.rule(found).gradient)
         return buffer
 
@@ -230,7 +187,7 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
 def _flat(found: list[Statistics], name: str, world: int) -> Shaped[Tensor, " n"] | Shaped[Tensor, " half"]:
     """One optional statistic of a bucket's parameters, end to end, as it travels."""
     flat = torch.cat([getattr(one, name).flatten() for one in found])
-    return pack_pairs(flat, 1) if name == "sign" and world > _BYTE else flat
+    return pack_pairs(flat, 1) if name == "sign" and world > BYTE else flat
 
 
 def _split(flat: Tensor, views: list[Tensor]) -> list[Tensor]:

@@ -11,10 +11,8 @@ from torch.distributed.fsdp._fully_shard._fsdp_api import (  # the type that the
 )
 
 from craik.agreement.machines.collectives import answering
-from craik.agreement.machines.ddp import of_one
-from craik.agreement.rules import Rule, Statistics
-
-_BYTE = 127
+from craik.agreement.machines.summing import BYTE, of_one
+from craik.agreement.rules import Rule, Statistics, check_rule
 
 
 class AgreementReduceScatter(ReduceScatter):
@@ -46,9 +44,9 @@ class AgreementReduceScatter(ReduceScatter):
         """
         mine = of_one(input_tensor, self.rule)
         world = distributed.get_world_size(group)
-        sign = None if mine.sign is None else _scatter(mine.sign if world <= _BYTE else mine.sign.int(), group)
-        rest = (None if tensor is None else _scatter(tensor, group) for tensor in (mine.log_magnitude, mine.square))
-        total = Statistics(world, _scatter(input_tensor, group), sign, *rest)
+        sign = None if mine.sign is None else _scatter(mine.sign if world <= BYTE else mine.sign.int(), group)
+        rest = (None if tensor is None else _scatter(tensor, group) for tensor in mine[3:])  # what follows the sign
+        total = Statistics(world, _scatter(mine.gradient, group), sign, *rest)
         output_tensor.copy_(self.rule(total).gradient)
 
 
@@ -73,8 +71,12 @@ def combine_shards(model: nn.Module, rule: Rule) -> None:
         rule: the same on every rank; without rescaling, which counts survivors of whole parameters.
 
     Raises:
+        TypeError: no model, or no rule.
         ValueError: nothing is sharded, or a rule that rescales.
     """
+    check_rule(rule)
+    if not isinstance(model, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
+        raise TypeError(f"`model` should be a module. Found {type(model).__name__}. Pass what fully_shard was called on.")
     modules = [module for module in model.modules() if isinstance(module, FSDPModule)]
     if not modules:
         raise ValueError("`model` should be sharded by fully_shard. Found no sharded module. Call fully_shard(model) first.")

@@ -1,13 +1,15 @@
 """What is known of the environments of one call, or of several that were accumulated, and what is reported of them."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.rules import Rule, Statistics, check_needs
+from craik.environments import Ids, named
 
 Path = Literal["plain", "layer", "per-environment"]
 
@@ -16,59 +18,201 @@ class Record(NamedTuple):
     """What `Agreement.backward` reports.
 
     Attributes:
-        environments: (E,) the environment ids, ascending within a call; accumulated calls come first.
-        losses: (E,) each environment's mean loss, detached.
+        environments: the E environment ids, ascending within a call where they have an order; accumulated calls come first. A
+            tensor where they are integers that eight bytes hold, else a tuple of the ids as they were given.
+        losses: (E,) each environment's mean loss, detached, in float32 or wider.
         survivors: for each parameter that received a gradient, the share of its components that the rule let through.
         paths: for each of these parameters, how its environment gradients were formed: "layer" (inside one backward
             pass) or "per-environment" (one backward pass for each environment; exact for every module); "plain" where the
             rule asks for their sum alone, or where there is one environment.
         proved: False where ``rows="independent"`` stands for a part of the proof; else what is reported is exact.
+        statistics: for the parameters that were to be kept, what their environments' gradients add up to; None where none was.
         masks: for each of these parameters, which components the rule let through; None unless the agreement keeps them.
     """
 
-    environments: Int[Tensor, " e"]
+    environments: Ids
     losses: Float[Tensor, " e"]
     survivors: dict[str, float]
     paths: dict[str, Path]
     proved: bool = True
+    statistics: dict[str, Statistics] | None = None
     masks: dict[str, Bool[Tensor, "*p"]] | None = None
 
 
-@dataclass
+class OfEnvironments(dict[str, Statistics]):
+    """What environments' gradients add up to, by parameter name, and which environments they are.
+
+    `craik.agreement.Agreement.collect` returns it; as a mapping it holds the statistics alone.
+
+    Attributes:
+        ids: of the environments, in the order in which they were collected.
+    """
+
+    ids: Ids = ()
+
+
 class Collected:
     """Environments, and what their losses left.
 
-    Attributes:
-        ids: (E,) the environment ids; accumulated calls come first.
+    An environment's sign is that of its whole gradient, so what comes of it must be added up before. Where the latest call held
+    one environment alone, its gradient is still kept and a further call with its id joins it, weighted by numbers of examples;
+    in any other case an id that comes back is refused.
+
+    Args:
+        ids: the E environment ids of one call.
         losses: (E,) each environment's mean loss.
         parameters: the model's parameters that the losses reach, by name.
-        paths: how the environment gradients of each were formed.
-        outside: the summed gradients of leaves outside the model.
+        sizes: E numbers of examples; without them no environment stays open.
+
+    Attributes:
+        ids, losses, parameters, sizes: those of all calls, in their order.
+        paths: how the environment gradients of each parameter were formed.
         proved: False where the user's word stands for a part of the proof.
-        sums: of each parameter; empty where they were combined as soon as they were complete.
     """
 
-    ids: Tensor
-    losses: Tensor
-    parameters: dict[str, nn.Parameter] = field(default_factory=dict[str, nn.Parameter])
-    paths: dict[str, Path] = field(default_factory=dict[str, Path])
-    outside: dict[Tensor, Tensor] = field(default_factory=dict[Tensor, Tensor])
-    proved: bool = True
-    sums: dict[str, RunningSums] = field(default_factory=dict[str, RunningSums])
+    def __init__(
+        self, ids: Ids, losses: Tensor, parameters: dict[str, nn.Parameter] | None = None, sizes: tuple[int, ...] = ()
+    ) -> None:
+        self.ids, self.losses, self.sizes = ids, losses, sizes
+        self.parameters: dict[str, nn.Parameter] = {} if parameters is None else parameters
+        self.proved = True
+        self.paths: dict[str, Path] = {}
+        self._outside: dict[Tensor, Tensor] = {}
+        self._sums: dict[str, RunningSums] = {}
+        self._latest: Collected | None = None
+
+    @property
+    def sums(self) -> dict[str, RunningSums]:
+        """The sums of each parameter over all environments; empty where they were combined as soon as they were complete."""
+        self._settle()
+        return self._sums
+
+    @sums.setter
+    def sums(self, sums: dict[str, RunningSums]) -> None:
+        self._sums = sums
+
+    @property
+    def outside(self) -> dict[Tensor, Tensor]:
+        """The summed gradients of leaves outside the model."""
+        self._settle()
+        return self._outside
+
+    @outside.setter
+    def outside(self, outside: dict[Tensor, Tensor]) -> None:
+        self._outside = outside
+
+    def statistics(self) -> OfEnvironments:
+        """Return what the environments' gradients add up to, by parameter name."""
+        found = OfEnvironments({name: sums.statistics() for name, sums in self.sums.items()})
+        found.ids = self.ids
+        return found
+
+    def check(self, rule: Rule, ids: Ids | None = None) -> None:
+        """Refuse what cannot be joined to these environments, before anything is formed.
+
+        Args:
+            rule: that is to combine them.
+            ids: of the environments to come, or None where none do.
+
+        Raises:
+            ValueError: sums that lack what the rule reads, or an id that was complete.
+        """
+        for sums in self._sums.values():
+            check_needs(rule, sums.needs)
+        if ids is not None:
+            self._check_new(ids)
+
+    def _check_new(self, ids: Ids) -> bool:
+        """Tell whether ids are that of the one environment whose gradient is still kept."""
+        before = set(_names(self.ids))
+        again = [name for name in _names(ids) if name in before]
+        if again and not (len(ids) == 1 and again[0] == named(self.ids, -1) and self._open() is not None):
+            raise ValueError(
+                "An environment's sign is that of its whole gradient: its examples should come in one call, or in calls in a "
+                f"row that hold it alone. Found environment {again[0]!r} in an earlier call as well"
+                + (f", and {len(again) - 1} more" if len(again) > 1 else "")
+                + ". Sort the examples so, or give the parts ids of their own if each is to count as an environment."
+            )
+        return bool(again)
+
+    def _open(self) -> "Collected | None":
+        """The latest call's environment, if it was one alone."""
+        return self._latest or (self if len(self.ids) == 1 and self.sizes else None)
 
     def join(self, other: "Collected") -> None:
-        """Add the environments of a further call."""
-        for name in self.sums.keys() - other.sums.keys():
-            self.sums[name].add_silent(len(other.ids))
-        for name, sums in other.sums.items():
-            if name in self.sums:
-                self.sums[name].join(sums)
+        """Add the environments of a further call, or more of the latest one.
+
+        Raises:
+            ValueError: an id that was complete; nothing has changed then.
+        """
+        if self._check_new(other.ids):
+            self._continue(other)
+        else:
+            self._settle()
+            if len(other.ids) == 1 and other.sizes:
+                self._latest = other
             else:
-                sums.add_silent(len(self.ids))
-                self.sums[name] = sums
-        for leaf, gradient in other.outside.items():
-            self.outside[leaf] = self.outside[leaf] + gradient if leaf in self.outside else gradient
+                self._add(other)
+            self.ids, self.sizes = _joined(self.ids, other.ids), self.sizes + other.sizes
+            self.losses = torch.cat([self.losses, other.losses])
         self.parameters |= other.parameters
         self.paths |= other.paths
         self.proved = self.proved and other.proved
-        self.ids, self.losses = torch.cat([self.ids, other.ids]), torch.cat([self.losses, other.losses])
+
+    def _continue(self, other: "Collected") -> None:
+        """Join more examples of the environment that is open: mean gradients and losses, weighted by numbers of examples."""
+        latest = self._open()
+        assert latest is not None  # _check_new has asked
+        sizes = latest.sizes[-1], other.sizes[-1]
+        total = sum(sizes)
+        loss = _mean((latest.losses[-1:], other.losses), sizes)
+        names = latest._sums | other._sums
+        latest._sums = {name: _whole((latest._sums.get(name), other._sums.get(name)), sizes) for name in names}
+        leaves = latest._outside | other._outside
+        latest._outside = {leaf: _mean((latest._outside.get(leaf), other._outside.get(leaf)), sizes) for leaf in leaves}
+        latest.losses, latest.sizes = loss, (total,)
+        self.losses, self.sizes = torch.cat([self.losses[:-1], loss]), (*self.sizes[:-1], total)
+
+    def _settle(self) -> None:
+        """Add the environment that was open to the others: its sign is taken."""
+        latest, self._latest = self._latest, None
+        if latest is not None:
+            self._add(latest, before=len(self.ids) - 1)
+
+    def _add(self, other: "Collected", before: int | None = None) -> None:
+        for name in self._sums.keys() - other._sums.keys():
+            self._sums[name].add_silent(len(other.ids))
+        for name, sums in other._sums.items():
+            if name in self._sums:
+                self._sums[name].join(sums)
+            else:
+                sums.add_silent(len(self.ids) if before is None else before)
+                self._sums[name] = sums
+        for leaf, gradient in other._outside.items():
+            self._outside[leaf] = self._outside[leaf] + gradient if leaf in self._outside else gradient
+
+
+def _whole(parts: tuple[RunningSums | None, RunningSums | None], sizes: tuple[int, int]) -> RunningSums:
+    """Return the sums of one environment that came in two parts; a part that does not reach the parameter has gradient 0."""
+    found = [part for part in parts if part is not None]
+    one, other = (None if part is None else part.gradient for part in parts)
+    gradient = _mean((one, other), sizes)
+    sums = RunningSums(gradient, frozenset.intersection(*(part.needs for part in found)), found[0].compiled)
+    sums.add(gradient[None])
+    return sums
+
+
+def _mean(parts: tuple[Tensor | None, Tensor | None], sizes: tuple[int, int]) -> Tensor:
+    """Return the mean of two parts' means, weighted by numbers of examples: what cancels exactly comes out as 0."""
+    products = [part * size for part, size in zip(parts, sizes, strict=True) if part is not None]
+    return sum(products[1:], start=products[0]) / sum(sizes)
+
+
+def _names(ids: Ids) -> Iterator[object]:
+    yield from ids.tolist() if isinstance(ids, Tensor) else ids
+
+
+def _joined(one: Ids, other: Ids) -> Ids:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return torch.cat([one, other])
+    return (*_names(one), *_names(other))

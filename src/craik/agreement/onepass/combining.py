@@ -1,31 +1,29 @@
 """From one parameter's sums to its combined gradient: a rule applied in the sums' own memory."""
 
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from jaxtyping import Bool
 from torch import Tensor
 
 from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.rules import AndMask, Consuming, Rule, count_survivors, required_count
+from craik.agreement.rules import (
+    AndMask,
+    Consuming,
+    GeometricMean,
+    Mean,
+    Rule,
+    SignalToNoiseMask,
+    Statistics,
+    XorMask,
+    check_needs,
+    count_survivors,
+    required_count,
+)
 from craik.environments import check_finite_sums
 
 
-class Applied(NamedTuple):
-    """What a rule has made of one parameter's sums.
-
-    Attributes:
-        gradient: combined.
-        survivors: how many components survive.
-        mask: which, None unless it was asked for.
-    """
-
-    gradient: Tensor
-    survivors: Tensor
-    mask: Bool[Tensor, "*p"] | None = None
-
-
-def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool, mask: bool = False) -> Applied:
+def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
     """Apply a rule to one parameter's sums and use them up.
 
     Args:
@@ -33,23 +31,90 @@ def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: boo
         name: the parameter's.
         sums: of its environment gradients, complete.
         refuse_nonfinite: raise where they are NaN or infinite; else such components are NaN in the result, masked or not.
-        mask: return which components survive.
+
+    Returns:
+        The gradient, and how many components survive.
 
     Raises:
+        ValueError: the sums lack what the rule reads, as they were taken for another.
         FloatingPointError: the sums are NaN or infinite.
     """
+    check_needs(rule, sums.needs)
     statistics = sums.statistics()
     if refuse_nonfinite:
-        survivors = None if mask else _in_one_pass(rule, sums)
+        survivors = _in_one_pass(rule, sums)
         if survivors is not None:
-            return Applied(statistics.gradient, torch.tensor(survivors, dtype=torch.float64))
+            return statistics.gradient, torch.tensor(survivors, dtype=torch.float64)
         check_finite_sums(name, statistics.gradient)
+    gradient, survives = _combined(rule, statistics, refuse_nonfinite)
+    return gradient, count_survivors(survives)
+
+
+def combine_and_keep(
+    rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool
+) -> tuple[Tensor, Tensor, Bool[Tensor, "*p"]]:
+    """Do as `combine_sums` does, and return which components survive as well."""
+    check_needs(rule, sums.needs)
+    statistics = sums.statistics()
+    if refuse_nonfinite:
+        check_finite_sums(name, statistics.gradient)
+    gradient, survives = _combined(rule, statistics, refuse_nonfinite)
+    return gradient, count_survivors(survives), survives != 0
+
+
+_BY_COMPONENT = (AndMask, GeometricMean, Mean, SignalToNoiseMask, XorMask)
+
+SMALL = 2**14
+"""Parameters of fewer components wait for each other: a rule's operations cost more to call than to carry out."""
+
+
+def waits(rule: Rule, sums: RunningSums) -> bool:
+    """Tell whether a parameter is small, and the rule one of ours that treats every component by itself."""
+    return sums.shape.numel() < SMALL and type(rule) in _BY_COMPONENT and not getattr(rule, "rescale", False)
+
+
+def combine_small(
+    rule: Rule, waiting: Mapping[str, RunningSums], refuse_nonfinite: bool
+) -> Iterator[tuple[str, Tensor, Tensor]]:
+    """Apply a rule that treats every component by itself to several parameters at once, as `combine_sums` would to each.
+
+    Yields:
+        A name, the gradient, and how many components survive.
+    """
+    alike: dict[tuple[object, ...], list[str]] = {}
+    for name, sums in waiting.items():
+        held = tuple((kind, tensor.dtype) for kind, tensor in sums.held.items())
+        alike.setdefault((sums.dtype, sums.device, sums.needs, sums.environments, held), []).append(name)
+    for names in alike.values():
+        statistics = _joint([waiting[name] for name in names])
+        # Where one must be named they come one by one.
+        if len(names) == 1 or (refuse_nonfinite and not bool(torch.isfinite(statistics.gradient.sum()))):
+            for name in names:
+                yield name, *combine_sums(rule, name, waiting[name], refuse_nonfinite)
+            continue
+        check_needs(rule, waiting[names[0]].needs)
+        gradient, survives = _combined(rule, statistics, refuse_nonfinite)
+        sizes = [waiting[name].shape.numel() for name in names]
+        for name, part, mask in zip(names, gradient.split(sizes), survives.split(sizes), strict=True):
+            # A copy: what a parameter's `.grad` is must not hold the others' in memory.
+            yield name, part.view(waiting[name].shape).clone(), count_survivors(mask)
+
+
+def _joint(sums: Sequence[RunningSums]) -> Statistics:
+    """Put several parameters' sums end to end."""
+    every = [one.statistics() for one in sums]
+    held = {name: torch.cat([one.held[name].reshape(-1) for one in sums]) for name in sums[0].held}
+    gradient = torch.cat([one.gradient.reshape(-1) for one in every])
+    return Statistics(every[0].environments, gradient, **held)
+
+
+def _combined(rule: Rule, statistics: Statistics, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
     # A mask must not hide an overflow from the GradScaler that is to find it.
     overflow = None if refuse_nonfinite else ~torch.isfinite(statistics.gradient)
     gradient, survives = (rule.consume if isinstance(rule, Consuming) else rule)(statistics)
     if overflow is not None:
         gradient.masked_fill_(overflow, torch.nan)
-    return Applied(gradient, count_survivors(survives), survives != 0 if mask else None)
+    return gradient, survives
 
 
 def _in_one_pass(rule: Rule, sums: RunningSums) -> int | None:

@@ -19,4 +19,4 @@ def deliver(leaf: Tensor, gradient: Tensor) -> None:
         elif leaf.grad.layout == gradient.layout:
             leaf.grad.add_(gradient)
         else:
-            leaf.grad = leaf.grad + gradient
+            leaf.grad = gradient + leaf.grad  # in this order torch adds a sparse one

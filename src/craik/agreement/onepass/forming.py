@@ -1,28 +1,28 @@
-"""From losses to every parameter's running sums: in one backward pass where that is proved to be right, else by the definition."""
+"""From losses to every parameter's running sums: in one backward pass where that is proved right, else by the definition."""
 
-import functools
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.collected import Collected, Path
-from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
 from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
 from craik.agreement.onepass.refusals import check_batch_norm, check_graph, check_reached
 from craik.agreement.onepass.rows import Read
-from craik.agreement.onepass.streaming import stream_environment_gradients
+from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.onepass.units import Lengths, UnitSums, of_model
 from craik.agreement.rules import STANDARD_ERRORS
-from craik.agreement.standard_errors import StandardErrors
+from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.environments import (
     EnvironmentIds,
     Environments,
@@ -32,7 +32,10 @@ from craik.environments import (
     partition,
 )
 
-_PLAIN_ERRORS = StandardErrors()
+_NO_UNITS = (
+    "`normalise` should be None for a rule that tests for conflict, as it asks how environments' gradients vary. Found a rule "
+    "that does and a norm. Divide each environment's losses by what they are instead, losses / losses.detach().mean()."
+)
 
 Complete = Callable[[str, RunningSums], None]
 """Told a parameter's name and sums as soon as they are complete."""
@@ -79,8 +82,10 @@ class OnePass:
         model: any module.
         statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
         compiled: kernels to use for what they take, or None for torch's operators.
-        errors: how standard errors are taken, for rules that read them.
         vouched: take for granted that operations that are not known keep rows apart and first.
+        keep: names of parameters for which `craik.agreement.by_input` is to have what it reads.
+        normalise: divide each environment's gradient by its norm over the "model", or by those of its "tensor"s; or names of
+            parameters whose gradients are divided by their own.
     """
 
     def __init__(
@@ -88,19 +93,21 @@ class OnePass:
         model: nn.Module,
         statistics: str | None = None,
         compiled: Compiled | None = None,
-        errors: StandardErrors = _PLAIN_ERRORS,
         *,
         vouched: bool = False,
+        keep: frozenset[str] = frozenset(),
+        normalise: str | frozenset[str] | None = None,
     ) -> None:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
-        self._gathering = Gathering(errors)
+        self._keep, self._normalise = keep, normalise
+        self._gathering = Gathering(PLAIN)
         self._warned = False
 
-    def __getstate__(self) -> dict[str, object]:
+    def __getstate__(self) -> dict[str, Any]:
         """Return what a copy is made of: kernels are loaded again where it is used."""
         return self.__dict__ | {"_compiled": self._compiled is not None}
 
-    def __setstate__(self, state: dict[str, object]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._compiled = load() if state["_compiled"] else None
 
@@ -119,16 +126,17 @@ class OnePass:
         with _graph_used_up(), torch.no_grad():
             asked = self._ask(losses, environments)
             groups = asked.groups
-            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters)
+            testing = bool(needs & STANDARD_ERRORS)
+            if testing and self._normalise:
+                raise ValueError(_NO_UNITS)
+            whole = testing or self._normalise
+            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters, () if whole else groups.sizes)
             check_finite_losses(found.losses, groups)
             with silent(asked.graph.leaves.values()):
-                testing = bool(needs & STANDARD_ERRORS)
-                if not needs or (groups.count == 1 and not testing):
+                if not whole and (groups.count == 1 or not (needs or self._keep)):
                     if needs:
                         check_batch_norm(asked.graph, self._statistics, groups.count)
-                    found.paths, gradients = _plain(
-                        asked, functools.partial(RunningSums, needs=needs, compiled=self._compiled), complete
-                    )
+                    found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
                 else:
                     if testing:
                         asked = asked._replace(groups=self._gathering.clusters(groups))
@@ -139,6 +147,11 @@ class OnePass:
             pairs = zip(asked.outside, gradients, strict=False)
             found.outside = {leaf: gradient for leaf, gradient in pairs if gradient is not None}
         return found
+
+    def test_by(self, errors: StandardErrors) -> None:
+        """Take standard errors so from now on; what was remembered in another way is forgotten."""
+        if errors != self._gathering.errors:
+            self._gathering = Gathering(errors)
 
     def look(self, losses: Tensor, environments: EnvironmentIds) -> tuple[Plan, Environments]:
         """Return how a call would form its gradients; nothing is computed or freed."""
@@ -181,28 +194,61 @@ class OnePass:
         self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take what is proved in one pass and the rest environment by environment."""
+        blank = self._blank(needs, asked)
         rest = {name: asked.parameters[name] for name in plan.reasons}
+        sums = {name: blank(asked.parameters[name]) for name in plan.reads}
         partitions = self._gathering.partitions(asked.parameters, plan.reads, asked.groups)
-        sums = {name: self._blank(name, p, needs, partitions.get(name)) for name, p in asked.parameters.items()}
-        of_rest = {id(parameter): sums.pop(name) for name, parameter in rest.items()}
+        if partitions:
+            made = {
+                id(p): self._gathering.sums(name, p, needs | (READS if name in self._keep else frozenset()), partitions[name])
+                for name, p in asked.parameters.items()
+            }
+            blank = lambda parameter: made[id(parameter)]  # noqa: E731
+            sums = {name: made[id(asked.parameters[name])] for name in plan.reads}
 
         def done(name: str) -> None:
             complete(name, settled(sums.pop(name)))
 
+        norms, outside = self._norms(asked, plan) if self._normalise == "model" else (None, None)
+        weights = asked.weights if norms is None else asked.weights / norms.to(asked.weights.dtype)[asked.groups.index]
         run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions).run
-        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=bool(rest))
-        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: of_rest[id(parameter)])
+        gradients = run(asked.losses, weights, asked.outside if outside is None else (), retain_graph=bool(rest))
+        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
         paths: dict[str, Path] = {
             n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in plan.reads or n in streamed
         }
         for name in list(streamed):
             complete(name, settled(streamed.pop(name)))
-        return paths, gradients
+        return paths, gradients if outside is None else outside
 
-    def _blank(self, name: str, parameter: Tensor, needs: frozenset[str], clusters: Environments | None) -> RunningSums:
-        if isinstance(clusters, Clusters):
-            return self._gathering.sums(name, parameter, needs, clusters)
-        return RunningSums(parameter, needs, self._compiled)
+    def _norms(self, asked: Asked, plan: Plan) -> tuple[Tensor, Sequence[Tensor | None]]:
+        """Return the norm of each environment's gradient over the model, and the gradients of leaves outside.
+
+        Gradients are linear in the losses: a second pass of losses that are divided by the norms forms them divided.
+        """
+        found = {name: Lengths(parameter) for name, parameter in asked.parameters.items()}
+        sums: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
+        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, lambda _: None).run
+        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=True)
+        rest = {name: asked.parameters[name] for name in plan.reasons}
+        by_parameter = {id(parameter): found[name] for name, parameter in rest.items()}
+        stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: by_parameter[id(parameter)])
+        return of_model(list(found.values())), gradients
+
+    def _blank(self, needs: frozenset[str], asked: Asked) -> Callable[[Tensor], RunningSums]:
+        """Return what makes empty sums for a parameter."""
+        kept = {id(asked.parameters[name]) for name in self._keep if name in asked.parameters}
+
+        unit = set[int]()
+        if self._normalise not in (None, "model"):
+            names = asked.parameters if self._normalise == "tensor" else self._normalise or ()
+            unit = {id(asked.parameters[name]) for name in names if name in asked.parameters}
+
+        def blank(parameter: Tensor) -> RunningSums:
+            kind = UnitSums if id(parameter) in unit else RunningSums
+            return kind(parameter, needs | READS if id(parameter) in kept else needs, self._compiled)
+
+        return blank
 
     def _warn(self, plan: Plan, environments: int) -> None:
         """Say once what costs a backward pass an environment, and why; pooled statistics have asked for it."""
@@ -211,9 +257,9 @@ class OnePass:
         self._warned = True
         total = len(plan.reasons) + len(plan.reads)
         warnings.warn(
-            f"{len(plan.reasons)} of {total} parameters take one backward pass for each environment, here {environments}, which "
-            f"is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; statistics='pooled' says that "
-            "environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
+            f"{len(plan.reasons)} of {total} parameters take one backward pass for each environment, here {environments}, "
+            f"which is exact and slow: {described(plan.reasons)}. `Agreement.explain` lists all; statistics='pooled' says "
+            "that environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
             stacklevel=5,
         )
 
@@ -269,7 +315,7 @@ def _plain(
         if gradient is not None:
             sums = blank(parameters[name])
             # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
-            own = gradient.clone(memory_format=torch.contiguous_format)
+            own = dense(gradient).clone(memory_format=torch.contiguous_format)
             if asked.groups.count == 1:
                 sums.add(own[None])
             else:

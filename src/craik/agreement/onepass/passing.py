@@ -1,6 +1,6 @@
 """The one backward pass: every read's incoming gradient is used up where it arrives, and no weight gradient is formed."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -123,8 +123,8 @@ class LayerPass:
         if any(delta is not None for delta in deltas):
             delta: Any = deltas if kind_of(node.name()).joining else deltas[0]
             node_seen = self._seen(node)
-            for some, groups in self._of_one_partition(reads):
-                some = some if node_seen is node else [read._replace(node=cast("Node", node_seen)) for read in some]
+            for alike, groups in self._of_one_partition(reads):
+                some = alike if node_seen is node else [read._replace(node=node_seen) for read in alike]
                 for read, use in zip(some, formulas.take(some, delta, groups), strict=True):
                     self._taken[read.name].append(use)
         for read in reads:
@@ -181,7 +181,7 @@ def _of_one_kind(reads: list[Read]) -> Iterable[list[Read]]:
 
 
 @contextmanager
-def silent(leaves: Iterable[Tensor]) -> Iterator[None]:
+def silent(leaves: Iterable[Tensor]) -> Generator[None]:
     """Keep the users' hooks on leaves from running in the passes within: they run once, when the gradient is delivered."""
     hooks = [found for leaf in leaves if (found := leaf._backward_hooks)]
     if not hooks:

@@ -35,15 +35,15 @@ class Recomputed(Node):
         return self._node.metadata()
 
     @property
-    def _input_metadata(self) -> Any:  # noqa: ANN401
+    def _input_metadata(self) -> Any:  # noqa: ANN401  # pyright: ignore
         return self._node._input_metadata  # pyright: ignore
 
     @property
-    def _sequence_nr(self) -> Any:  # noqa: ANN401
+    def _sequence_nr(self) -> Any:  # noqa: ANN401  # pyright: ignore
         return self._node._sequence_nr  # pyright: ignore
 
     @property
-    def _register_hook_dict(self) -> Any:  # noqa: ANN401
+    def _register_hook_dict(self) -> Any:  # noqa: ANN401  # pyright: ignore
         return self._node._register_hook_dict  # pyright: ignore
 
     def register_hook(self, fn: Callable[..., Any]) -> Any:  # noqa: ANN401

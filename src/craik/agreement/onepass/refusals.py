@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from torch import Tensor, nn
+from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
+from craik.environments import check_trainable
 
 
 def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:
@@ -16,9 +18,9 @@ def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -
     if statistics is None:
         raise ValueError(
             "BatchNorm in train mode normalises with the statistics of the whole batch, which couples the environments. "
-            "Found it in the graph of `losses`. Pass statistics='pooled' to differentiate through them (exact, one backward pass "
-            "for each environment) or 'per-environment' (one accumulate call for each), put the layer in eval mode, or use "
-            "GroupNorm."
+            "Found it in the graph of `losses`. Pass statistics='pooled' to differentiate through them (exact, one "
+            "backward pass for each environment) or 'per-environment' (one accumulate call for each), put the layer in eval "
+            "mode, or use GroupNorm."
         )
     if statistics == "per-environment" and environments > 1:
         raise ValueError(
@@ -28,7 +30,7 @@ def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -
         )
 
 
-def _mixes(node: object) -> bool:
+def _mixes(node: Node) -> bool:
     # InstanceNorm calls the same operation with (1, b * channels, ...), and mixes no examples.
     return uses_batch_statistics(node) and node._input_metadata[0].shape[0] > 1  # pyright: ignore
 
@@ -46,23 +48,19 @@ def check_graph(graph: Survey) -> None:
     """Refuse what no backward pass but a plain one can go through."""
     if any(node.name() == "CheckpointFunctionBackward" for node in graph.slots):
         raise ValueError(
-            "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass of "
-            "its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."
+            "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass "
+            "of its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."
         )
 
 
 def check_model(model: nn.Module) -> None:
     """Refuse a model that has nothing to train, or whose graph cannot be read."""
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        raise ValueError(
-            "`model` should have at least one parameter that requires a gradient. Found none. "
-            "Unfreeze what is to be trained, for example with model.requires_grad_()."
-        )
+    check_trainable(model)
     for name, module in model.named_modules():
         # What torch.compile(model) and model.compile() leave behind: both fuse the graph into a single node.
         if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
             where = f"Found the submodule {name!r} compiled." if name else "Found it compiled."
             raise ValueError(
-                f"`model` should not be compiled by torch.compile, which makes one operation of all that reads parameters. {where} "
+                f"`model` should not be compiled by torch.compile, which fuses all that reads parameters. {where} "
                 "Pass the model as it was before; functions that hold no parameters, such as the loss, may be compiled."
             )

@@ -29,11 +29,17 @@ def environment_gradients(
         yield list(torch.autograd.grad(losses, parameters, own, retain_graph=True, allow_unused=True))
 
 
+def dense(gradient: Tensor) -> Tensor:
+    """Return a gradient with every component: of a row that an embedding's sparse one leaves out it is 0."""
+    return gradient if gradient.layout == torch.strided else gradient.to_dense()
+
+
 def stream_environment_gradients(
     losses: Float[Tensor, " b"],
     environments: Environments,
     parameters: Mapping[str, Tensor],
     blank: Callable[[Tensor], RunningSums],
+    norms: Float[Tensor, " e"] | None = None,
 ) -> dict[str, RunningSums]:
     """Add up every environment's gradient, one backward pass each, holding one environment's gradient at a time.
 
@@ -44,17 +50,19 @@ def stream_environment_gradients(
         environments: the partition of the batch.
         parameters: what to differentiate with respect to, by name.
         blank: makes empty sums for a parameter.
+        norms: what each environment's gradient is divided by; None for nothing.
     """
     if not parameters:
         return {}
     sums = {name: blank(parameter) for name, parameter in parameters.items()}
     reached: set[str] = set()
-    for gradients in environment_gradients(losses, environments, list(parameters.values())):
+    for e, gradients in enumerate(environment_gradients(losses, environments, list(parameters.values()))):
         for name, gradient in zip(parameters, gradients, strict=True):
             if gradient is None:
                 sums[name].add_silent(1)
             else:
                 reached.add(name)
                 # add() overwrites its argument, and autograd may hand out one tensor for two parameters: hence the copy.
-                sums[name].add(gradient.clone()[None])
+                own = dense(gradient).to(sums[name].dtype, copy=True)
+                sums[name].add((own if norms is None else own.div_(norms[e].to(own.dtype)))[None])
     return {name: sums[name] for name in parameters if name in reached}

@@ -29,7 +29,10 @@ class RunningSums:
         needs: the optional statistics that are known of all environments so far.
         gradient: the sum of gradients, or None before the first.
         held: the optional sums, by their names in `craik.agreement.Statistics`.
+        in_whole: gradients should come by `add`, each as a whole, and not as sums or in parts.
     """
+
+    in_whole = False
 
     def __init__(self, like: Tensor, needs: frozenset[str], compiled: Compiled | None = None) -> None:
         self.shape, self.device = like.shape, like.device
@@ -70,7 +73,7 @@ class RunningSums:
         if len(gradients) > 1 and self.shape.numel() < LONG:
             total = gradients.sum(0)
             sign = gradients.sign_().sum(0) if "sign" in self.needs else None
-            self.add_sums(len(gradients), total, sign, **more)
+            self._add_all(len(gradients), total, more if sign is None else {**more, "sign": sign})
             return
         self.gradient = _plus_each(self.gradient, gradients)
         if "sign" in self.needs:
@@ -177,9 +180,17 @@ class RunningSums:
             log_magnitude: of the logarithms of their magnitudes.
             square: of their squares, formed in float64.
             magnitude: of their magnitudes.
+
+        Raises:
+            ValueError: one that is read is missing: it would be that of the other environments only.
         """
         more = {"sign": sign, "log_magnitude": log_magnitude, "square": square, "magnitude": magnitude}
-        self._add_all(environments, gradient, {name: tensor for name, tensor in more.items() if tensor is not None})
+        found = {name: tensor for name, tensor in more.items() if tensor is not None and name in self.needs}
+        if len(found) < len(self.needs):
+            raise ValueError(
+                f"Sums should come for all of {sorted(self.needs)}. Found {sorted(found)}. Form the others as well."
+            )
+        self._add_all(environments, gradient, found)
 
     def _add_all(self, environments: int, gradient: Tensor, more: dict[str, Tensor]) -> None:
         self._widen(environments)

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
+from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.arguments import check_flag, check_not_negative, check_one_of
 
 
@@ -33,6 +34,7 @@ class Heterogeneous(Consuming):
         significance: standard deviations of B / W above 1.
         ratio: of T to S above which a component is masked; 1 as above, 0 masks whatever differs significantly.
         rescale: multiply what survives in a parameter tensor by numel / survivors.
+        errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
         TypeError, ValueError: an unknown choice of ``by``, or a negative number.
@@ -42,6 +44,7 @@ class Heterogeneous(Consuming):
     significance: float = 1.64
     ratio: float = 1.0
     rescale: bool = False
+    errors: StandardErrors = PLAIN
     needs: ClassVar[frozenset[str]] = frozenset({"square", "variance"})
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
 from craik.agreement.rules.critical import check_level, homogeneous_critical
+from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.arguments import check_flag
 
 
@@ -31,6 +32,7 @@ class Homogeneous(Consuming):
     Args:
         alpha: the level, in [0, 1]: the share of components masked where all environments are alike; 0 is `Mean`.
         rescale: multiply what survives in a parameter tensor by numel / survivors.
+        errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
         TypeError: an alpha that is no number.
@@ -39,6 +41,7 @@ class Homogeneous(Consuming):
 
     alpha: float = 0.05
     rescale: bool = False
+    errors: StandardErrors = PLAIN
     needs: ClassVar[frozenset[str]] = frozenset({"precision", "weighted", "weighted_square"})
 
     def __post_init__(self) -> None:

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 import torch
 
-from craik.agreement.rules.base import Combined, Consuming, Statistics, mean_
+from craik.agreement.rules.base import Consuming, mean_
+from craik.agreement.rules.statistics import Combined, Statistics
 
 
 @dataclass(frozen=True)

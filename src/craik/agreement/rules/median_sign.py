@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from craik.agreement.rules.base import Combined, Consuming, Statistics, check_threshold, mask_, needed, required_count
+from craik.agreement.rules.base import Consuming, check_threshold, mask_, required_count
+from craik.agreement.rules.statistics import Combined, Statistics, needed
 
 
 @dataclass(frozen=True)

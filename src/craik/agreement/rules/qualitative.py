@@ -1,12 +1,23 @@
 """Gail and Simon's test as a mask: average unless the environments are established to pull in opposite directions."""
 
 from dataclasses import dataclass
+from typing import ClassVar, cast
 
 from craik.agreement.rules.and_mask import AndMask
 from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
 from craik.agreement.rules.critical import check_level, qualitative_critical
 from craik.agreement.rules.mean import Mean
+from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.arguments import check_flag
+
+
+class _ByLevel:
+    """What a rule reads: nothing at alpha 0, signs at alpha 1, else the evidence on either side."""
+
+    def __get__(self, rule: "Qualitative | None", kind: type) -> frozenset[str]:
+        if rule is not None and rule.alpha in (0, 1):
+            return AndMask.needs if rule.alpha == 1 else Mean.needs
+        return frozenset({"positive", "negative"})
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,7 @@ class Qualitative(Consuming):
     Args:
         alpha: the level, in [0, 1].
         rescale: multiply what survives in a parameter tensor by numel / survivors.
+        errors: how standard errors are taken, over how many steps and how often; what an `Agreement` goes by.
 
     Raises:
         TypeError: an alpha that is no number.
@@ -38,17 +50,12 @@ class Qualitative(Consuming):
 
     alpha: float = 0.2
     rescale: bool = False
+    errors: StandardErrors = PLAIN
+    needs: ClassVar[frozenset[str]] = cast("frozenset[str]", _ByLevel())
 
     def __post_init__(self) -> None:
         check_level(self.alpha)
         check_flag("rescale", self.rescale)
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """Signs at alpha 1, nothing at alpha 0, else the evidence on either side."""
-        if self.alpha in (0, 1):
-            return self._limit().needs
-        return frozenset({"positive", "negative"})
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean."""

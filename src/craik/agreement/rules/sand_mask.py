@@ -5,16 +5,9 @@ from typing import ClassVar
 
 import torch
 
-from craik.agreement.rules.base import (
-    Combined,
-    Consuming,
-    Statistics,
-    check_threshold,
-    mean_,
-    needed,
-    required_count,
-)
-from craik.arguments import check_positive
+from craik.agreement.rules.base import Consuming, check_threshold, mean_, required_count
+from craik.agreement.rules.statistics import Combined, Statistics, needed
+from craik.arguments import check_flag, check_positive
 
 
 @dataclass(frozen=True)
@@ -49,12 +42,15 @@ class SandMask(Consuming):
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
         check_positive("k", self.k, way_out="DomainBed's default is 10.")
+        check_flag("unbiased", self.unbiased)
+        check_flag("rescale", self.rescale)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the weighted mean; a component survives where its weight is above 0."""
         count, dtype = statistics.environments, statistics.gradient.dtype
         mean = mean_(statistics)
-        variance = needed(statistics.square, "square").div_(count).addcmul_(mean, mean, value=-1).clamp_(min=0)
+        variance = needed(statistics.square, "square").div_(count)
+        variance.addcmul_(mean.to(variance.dtype), mean.to(variance.dtype), value=-1).clamp_(min=0)
         if self.unbiased and count > 1:
             variance.mul_(count / (count - 1))
         sign = needed(statistics.sign, "sign").abs_()
@@ -62,8 +58,8 @@ class SandMask(Consuming):
         # Decided on integers, as for the AND-mask; at the threshold itself the weight is 0.
         survives = sign > least if least / count == self.threshold else sign >= least
         # The excess is kept above 0, so that a variance of 0 makes the weight 1 and never NaN.
-        excess = (sign.to(dtype) / count).sub_(self.threshold).clamp_(min=torch.finfo(dtype).tiny)
-        weight = excess.mul_(self.k).div_(variance).tanh_().where(survives, 0)
+        excess = (sign.to(variance.dtype) / count).sub_(self.threshold).clamp_(min=torch.finfo(variance.dtype).tiny)
+        weight = excess.mul_(self.k).div_(variance).tanh_().where(survives, 0).to(dtype)
         combined = mean.mul_(weight)
         if self.rescale and bool(survives.any()):
             combined.div_(weight.mean())

@@ -4,8 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from craik.agreement.rules.base import Combined, Consuming, Statistics, masked, mean_, needed
-from craik.arguments import check_not_negative
+import torch
+from torch import Tensor
+
+from craik.agreement.rules.base import Consuming, masked, mean_
+from craik.agreement.rules.statistics import Combined, Statistics, needed
+from craik.arguments import check_flag, check_not_negative
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class SignalToNoiseMask(Consuming):
 
     Raises:
         ValueError: a ratio that is negative, infinite or NaN.
+        FloatingPointError: at a call, gradients whose squares no number can hold: in float64 below 1e-146 or above 1e154.
     """
 
     ratio: float = 1.0
@@ -34,13 +39,29 @@ class SignalToNoiseMask(Consuming):
     def __post_init__(self) -> None:
         way_out = "0 is plain averaging, 1 asks for a mean as large as the standard deviation."
         check_not_negative("ratio", self.ratio, way_out=way_out)
+        check_flag("rescale", self.rescale)
 
     def consume(self, statistics: Statistics) -> Combined:
         """Return the masked mean; where every environment's gradient is 0 nothing survives a ratio above 0."""
         # mean^2 >= r^2 (mean of squares - mean^2), put so that nothing is subtracted: rounding would swallow a small variance.
-        noise = needed(statistics.square, "square").mul_(statistics.environments).sqrt_()
+        square = needed(statistics.square, "square")
         share = self.ratio / math.hypot(1.0, self.ratio)
-        survives = statistics.gradient.abs() >= noise.mul_(share)
+        if self.ratio > 0:
+            _check_range(square, statistics.gradient)
+        survives = statistics.gradient.abs() >= square.mul_(statistics.environments).sqrt_().mul_(share)
         if self.ratio > 0:
             survives &= statistics.gradient != 0
         return masked(mean_(statistics), survives, self.rescale)
+
+
+def _check_range(square: Tensor, gradient: Tensor) -> None:
+    """Refuse squares that have left the range of their type; those of float32's numbers are within float64's."""
+    if square.dtype == gradient.dtype and square.numel():
+        # Below this the square has lost digits, and with them the ratio.
+        least = torch.finfo(square.dtype).tiny / torch.finfo(square.dtype).eps
+        lost = ((square < least) & (gradient != 0)) | (torch.isinf(square) & torch.isfinite(gradient))
+        if bool(lost.any()):
+            raise FloatingPointError(
+                f"The squares of gradients should be within the range of {square.dtype}. Found a sum of gradients of "
+                f"{float(gradient[lost][0])}. Scale the losses; a rule that reads signs does not mind."
+            )

@@ -3,16 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from craik.agreement.rules.base import (
-    Combined,
-    Statistics,
-    Thresholded,
-    mask_,
-    masked,
-    mean_,
-    needed,
-    required_count,
-)
+from craik.agreement.rules.base import Thresholded, mask_, masked, mean_, required_count
+from craik.agreement.rules.statistics import Combined, Statistics, needed
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Source: thesis appendix B.2.6, the algorithm "Temporal AND-mask"; paper appendix
 environment; successive steps then differ in environment, and a component moves only while its recent signs agree.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from torch.optim import Optimizer
 from craik.agreement.temporal import compiled, steps
 from craik.agreement.temporal.compiled import compiled_step
 from craik.agreement.temporal.form import PRINTED, AdamForm, check_group, scalars
+from craik.agreement.temporal.loading import check_parameters, completed
 from craik.agreement.temporal.steps import Tensors, foreach_step, loop_step
 
 _torch: Any = torch  # see craik.agreement.temporal.steps
@@ -42,7 +44,7 @@ class TemporalAndMaskAdam(Optimizer):
         params: parameters, or groups of them with settings of their own, as every torch optimiser takes them.
         lr: learning rate.
         betas: decay of the gradient's, the squared gradient's and the sign's moving average, each in [0, 1).
-        threshold: share of agreement that a component needs, in [0, 1]; 0 masks nothing.
+        threshold: share of agreement that a component needs, in [0, 1]; 0 masks nothing, and 1 needs a corrected average.
         weight_decay: strength of the decoupled decay, which also moves masked components.
         form: how a step is formed of the averages: as printed, or nearer to Adam. Its fields are settings of a group, too.
         refuse_nonfinite: raise where a gradient is NaN or infinite, before anything moves, at the price of a pass over the
@@ -54,7 +56,7 @@ class TemporalAndMaskAdam(Optimizer):
 
     Raises:
         TypeError: a setting that is no number.
-        ValueError: a setting out of its range.
+        ValueError: a setting out of its range, or a threshold of 1 that an average of signs would never reach.
 
     Example:
         >>> import torch
@@ -80,6 +82,8 @@ class TemporalAndMaskAdam(Optimizer):
         refuse_nonfinite: bool = True,
         implementation: Implementation = "foreach",
     ) -> None:
+        if not isinstance(form, AdamForm):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
+            raise TypeError(f"`form` should be an AdamForm. Found {form!r}. AdamForm() is as the paper prints it.")
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -89,14 +93,20 @@ class TemporalAndMaskAdam(Optimizer):
             "refuse_nonfinite": refuse_nonfinite,
             "implementation": implementation,
         }
-        super().__init__(params, defaults)
+        super().__init__(check_parameters(params, groups=True), defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group, as every torch optimiser does; its settings are checked.
 
         Raises:
+            TypeError: no dictionary with parameters, or a setting that is no number; the group is not added.
             ValueError: a setting out of its range; the group is not added.
         """
+        if not isinstance(param_group, dict) or "params" not in param_group:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"`param_group` should be a dictionary with 'params' in it. Found {type(param_group).__name__}. Pass "
+                "{'params': parameters, 'lr': 0.1}, for example."
+            )
         check_group({**self.defaults, **param_group})
         super().add_param_group(param_group)
 
@@ -106,6 +116,27 @@ class TemporalAndMaskAdam(Optimizer):
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where another optimiser was: one of this class, or torch's Adam or AdamW, whose averages and settings are kept.
+
+        They have no average of signs. It starts from 0, with a warning: by threshold and decay nothing moves for some steps.
+        Their third decay and what else they lack is this optimiser's. Adam's weight decay, which it adds to the gradient,
+        becomes the decoupled one.
+
+        Raises:
+            TypeError, ValueError: a state of another kind or of other parameters, or settings out of their range; nothing is
+                loaded then.
+        """
+        whole, lacking = completed(state_dict, self.param_groups, self.defaults)
+        super().load_state_dict(whole)
+        if lacking:
+            warnings.warn(
+                "The state should hold averages of signs. Found none, as torch's Adam saves none: they start from 0, and "
+                "with this "
+                "threshold and decay a component moves when its signs have agreed for as long as from a fresh start.",
+                stacklevel=2,
+            )
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float | Tensor] | None = None) -> float | Tensor | None:  # pyright: ignore[reportIncompatibleMethodOverride] # torch's overloads differ in names only

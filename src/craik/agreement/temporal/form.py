@@ -5,7 +5,7 @@ from typing import Any
 
 from craik.agreement.rules.base import check_threshold
 from craik.agreement.temporal.steps import Scalars
-from craik.arguments import check_decay, check_not_negative, check_one_of
+from craik.arguments import check_decay, check_flag, check_not_negative, check_one_of
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class AdamForm:
         maximize: ascend instead of descend.
 
     Raises:
-        TypeError: an eps that is no number.
+        TypeError: an eps that is no number, or a switch that is neither True nor False.
         ValueError: an eps below 0, or another word.
     """
 
@@ -35,6 +35,8 @@ class AdamForm:
     def __post_init__(self) -> None:
         check_not_negative("eps", self.eps)
         check_one_of("bias_correction", self.bias_correction, ("none", "moments", "all"))
+        check_flag("eps_inside_root", self.eps_inside_root)
+        check_flag("maximize", self.maximize)
 
 
 PRINTED = AdamForm()
@@ -51,6 +53,11 @@ def check_group(settings: dict[str, Any]) -> None:
     for name in ("lr", "weight_decay"):
         check_not_negative(name, settings[name])
     betas = settings["betas"]
+    if not isinstance(betas, tuple | list):
+        raise TypeError(
+            f"`betas` should be three numbers in [0, 1): for gradient, squared gradient and sign. Found {betas!r} of type "
+            f"{type(betas).__name__}. Pass a tuple such as (0.9, 0.999, 0.9)."
+        )
     if len(betas) != 3:
         raise ValueError(
             f"`betas` should be three numbers in [0, 1): for gradient, squared gradient and sign. Found {tuple(betas)}. "
@@ -59,8 +66,26 @@ def check_group(settings: dict[str, Any]) -> None:
     for k, beta in enumerate(betas):
         check_decay(f"betas[{k}]", beta)
     check_threshold(settings["threshold"])
+    check_reachable(settings["threshold"], betas[2], settings["bias_correction"] == "all")
+    check_flag("refuse_nonfinite", settings["refuse_nonfinite"])
     AdamForm(**{name: settings[name] for name in AdamForm.__dataclass_fields__})
     check_one_of("implementation", settings["implementation"], ("foreach", "loop", "compiled"))
+
+
+def check_reachable(threshold: float, beta: float, corrected: bool) -> None:
+    """Refuse a threshold that an average of signs approaches and never reaches, but by rounding.
+
+    Raises:
+        ValueError: says so.
+    """
+    if threshold == 1 and beta > 0 and not corrected:
+        raise ValueError(
+            "`threshold` should be below 1 for an average of signs that is not corrected: it starts from 0, never reaches 1, "
+            "and "
+            "nothing would ever move. Found 1. Correct the average (bias_correction='all' in AdamForm, True in "
+            "TemporalMask), or "
+            "ask for 0.99."
+        )
 
 
 _SLACK = 1e-6

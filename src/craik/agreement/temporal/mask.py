@@ -7,7 +7,9 @@ import torch
 from torch import Tensor
 
 from craik.agreement.rules.base import check_threshold
-from craik.arguments import check_decay
+from craik.agreement.temporal.form import check_reachable
+from craik.agreement.temporal.loading import check_keys, check_parameters
+from craik.arguments import check_decay, check_flag
 
 
 class TemporalMask:
@@ -26,7 +28,8 @@ class TemporalMask:
             lets a component through when 1 - beta^t has reached the threshold, at the earliest.
 
     Raises:
-        ValueError: a beta or threshold out of its range, or no parameters.
+        TypeError: no parameters, or settings of another type.
+        ValueError: a beta or threshold out of its range, no parameters, or a threshold of 1 that would never be reached.
 
     Example:
         >>> import torch
@@ -46,9 +49,9 @@ class TemporalMask:
     ) -> None:
         check_threshold(threshold)
         check_decay("beta", beta, way_out="0.9 remembers about ten steps.")
-        self.params = list(params)
-        if not self.params:
-            raise ValueError("`params` should hold at least one parameter. Found none. Was the generator used up before?")
+        check_flag("bias_correction", bias_correction)
+        check_reachable(threshold, beta, bias_correction)
+        self.params: list[Tensor] = check_parameters(params, groups=False)
         self.beta, self.threshold, self.bias_correction = beta, threshold, bias_correction
         self._averages: list[Tensor | None] = [None] * len(self.params)
         self._steps = [0] * len(self.params)
@@ -91,8 +94,12 @@ class TemporalMask:
         """Go on where another mask was; its tensors are copied to the parameters' devices and types, its settings taken over.
 
         Raises:
-            ValueError: the state is of other parameters. Nothing is loaded then.
+            TypeError: no state.
+            ValueError: the state is of other parameters, or its settings are out of their range. Nothing is loaded then.
         """
+        check_keys(state, ("sign_avg", "steps", "beta", "threshold", "bias_correction"))
+        check_threshold(state["threshold"])
+        check_decay("beta", state["beta"])
         averages: list[Tensor | None] = state["sign_avg"]
         found = [None if average is None else tuple(average.shape) for average in averages]
         fits = len(found) == len(self.params) and all(

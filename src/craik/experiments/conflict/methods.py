@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Record, Rule, StandardErrors
+from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Record, Rule
 from craik.agreement import decay_masked as decay
 
 
@@ -16,13 +16,11 @@ class Method(NamedTuple):
         label: in figures.
         rule: that combines the environments' gradients.
         decay: times the learning rate: how fast masked components shrink.
-        memory: of standard errors over steps.
     """
 
     label: str
     rule: Rule
     decay: float = 0.0
-    memory: float = 0.0
 
 
 METHODS: dict[str, Method] = {
@@ -38,10 +36,9 @@ METHODS: dict[str, Method] = {
 """By the name that rows have."""
 
 
-def agreement_of(model: nn.Module, method: Method, every: int = 1) -> Agreement:
+def agreement_of(model: nn.Module, method: Method) -> Agreement:
     """Return what stands in place of ``loss.backward()``."""
-    errors = StandardErrors(memory=method.memory, every=every)
-    return Agreement(model, method.rule, errors=errors, masks=method.decay > 0)
+    return Agreement(model, method.rule, keep="masks" if method.decay else ())
 
 
 def after_step(model: nn.Module, record: Record, method: Method, lr: float) -> None:

@@ -82,8 +82,8 @@ def make_data(config: Training, board: Board) -> SpiralsData:
     if not board.rotated:
         return found
     turn = rotation(2 + board.shortcuts, torch.Generator().manual_seed(config.seed + 2**33))
-    parts = (split._replace(x=split.x @ turn) for split in (found.train, found.validation, found.test))
-    return SpiralsData(*parts, found.plane_scale)
+    train, validation, test = (split._replace(x=split.x @ turn) for split in (found.train, found.validation, found.test))
+    return SpiralsData(train, validation, test, found.plane_scale)
 
 
 def make_model(config: Training, board: Board) -> nn.Sequential:
@@ -133,7 +133,7 @@ def train(config: Training, board: Board, method: Method, control: bool = False)
             for (name, parameter), gradient in zip(model.named_parameters(), gradients, strict=True):
                 parameter.grad = gradient * masks[name]
         optimizer.step()
-        after_step(model, record, method, scheduler.get_last_lr()[0])
+        after_step(model, record, method, float(scheduler.get_last_lr()[0]))
         scheduler.step()
         loss = float(record.losses.mean())
         if step % config.every == 0 or step == config.steps:

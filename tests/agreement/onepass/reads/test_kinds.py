@@ -164,3 +164,40 @@ def test_fused_lstm(ids, layers, bidirectional, batch_first, read):
     losses = losses_of(y)
     names = parameters(model)
     assert_exact(losses, ids, names, [x], Rows(1), needs=NEEDS - {"log_magnitude"}, share=0.0)
+
+
+class Twice(nn.Module):
+    """A bilinear layer of one input, used as both."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Bilinear(4, 4, 3)
+
+    def forward(self, x):
+        return self.layer(x, x)
+
+
+WHOLES = {
+    "linear": (lambda: nn.Linear(4, 3), (5, 4)),
+    "linear, vector": (lambda: nn.Linear(4, 3), (4,)),
+    "convolution": (lambda: nn.Conv1d(4, 3, 2), (2, 4, 6)),
+    "layer norm": (lambda: nn.LayerNorm(4), (5, 4)),
+    "group norm": (lambda: nn.GroupNorm(2, 4), (2, 4, 3)),
+    "batch norm": (lambda: nn.BatchNorm1d(4), (5, 4, 2)),
+    "prelu": (lambda: nn.PReLU(4), (5, 4)),
+    "bilinear": (Twice, (5, 4)),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLES)
+@pytest.mark.parametrize("ids", [[0, 1, 2], [2, 0, 1]])
+def test_a_forward_pass_for_each_environment(kind, ids):
+    make, shape = WHOLES[kind]
+    model, x = built(make), leaf(3, *shape)
+    named, rows, losses = parameters(model), {}, []
+    for e, part in zip(ids, x, strict=True):
+        loss = losses_of(model(part)[None]).sum()
+        losses.append(loss)
+        for read in reads_of(loss, named, [x], Rows(0)):
+            rows[read.node] = Rows(-1, owners=torch.tensor([e]))
+    assert_exact(torch.stack(losses), ids, named, [x], rows)

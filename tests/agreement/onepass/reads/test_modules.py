@@ -122,7 +122,7 @@ def test_byte_sums_of_two_calls_do_not_overflow():
     x = torch.ones(100, 3, dtype=torch.float64)
     with Agreement(model, AndMask(1.0)) as agreement:
         agreement.accumulate(model(x).sum(1), range(100))
-        record = agreement.backward(model(x).sum(1), range(100))
+        record = agreement.backward(model(x).sum(1), range(100, 200))
     assert record.survivors == {"weight": 1.0}
     torch.testing.assert_close(model.weight.grad, torch.ones(2, 3, dtype=torch.float64))
 
@@ -284,3 +284,31 @@ def test_dropout_uses_one_forward_pass():
     for parameter, *gradients in zip(model.parameters(), *expected, strict=True):
         gradient, _ = oracles.combine("and-mask", torch.stack(gradients), "0.6")
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("ids", [[0, 1, 2, 0, 1, 2], [0, 0, 1, 2, 2, 2], list(range(6))])
+@pytest.mark.parametrize("shared", [True, False])
+def test_stacked_models_have_the_masks_of_each_by_itself(ids, shared):
+    models = [
+        build(seed, lambda: nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.LayerNorm(8), nn.Linear(8, 2))) for seed in range(3)
+    ]
+    stacked, _ = torch.func.stack_module_state(models)
+    whole = nn.Module()
+    for name, value in stacked.items():
+        whole.register_parameter(name.replace(".", "_"), nn.Parameter(value.detach()))
+    x = draw_input(0, ids, 4) if shared else draw_input(0, ids, 3, 4).transpose(0, 1)
+
+    def one(parameters, x):
+        return torch.func.functional_call(models[0], parameters, (x,))
+
+    named = {name: getattr(whole, name.replace(".", "_")) for name in stacked}
+    outputs = torch.func.vmap(one, (0, None if shared else 0))(named, x)
+    losses = outputs.square().sum(2)  # (models, examples): one number a model and example
+    record = Agreement(whole, AndMask(0.6)).backward(losses.sum(0), ids)
+    assert set(record.paths.values()) == {"layer"}
+    for number, model in enumerate(models):
+        Agreement(model, AndMask(0.6)).backward(model(x if shared else x[number]).square().sum(1), ids)
+        for name, parameter in model.named_parameters():
+            found = named[name].grad[number]
+            assert torch.equal(found != 0, parameter.grad != 0)
+            torch.testing.assert_close(found, parameter.grad, rtol=1e-12, atol=1e-15)

@@ -9,46 +9,80 @@ from torch.autograd.graph import Node
 from craik.agreement.onepass.proof.owners import Batch, Known, Own, Shape, project, read_here
 from craik.agreement.onepass.proof.saved import dimensions
 
-UNARY = frozenset(
-    """Abs Acos Acosh AddScalar Alias Asin Asinh Atan Atanh Bernoulli Ceil Celu Clone Cos Cosh Deg2Rad Detach Digamma Elu Erf Erfc
-    Erfinv Exp Exp2 Expm1 Floor Frac Gelu Hardshrink Hardsigmoid Hardswish Hardtanh I0 LeakyRelu Lgamma Log Log10 Log1P Log2
-    LogSigmoid Logit Mish NanToNum NativeDropout FusedDropout Neg Rad2Deg Reciprocal Relu Relu6 Round Rrelu RreluWithNoise Rsqrt
-    Sgn Sigmoid Sign Silu Sin Sinc Sinh Softplus Softshrink SpecialEntr SpecialErfcx SpecialNdtri Sqrt Tan Tanh Threshold ToCopy
-    Tril Triu Trunc Real Imag ViewAsRealCopy Conj ConjPhysical LiftFresh Lift""".split()
+
+def names(words: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(words.split())
+
+
+UNARY = names(
+    """
+    Abs Acos Acosh AddScalar Alias Asin Asinh Atan Atanh Bernoulli Ceil Celu Clone Cos Cosh Deg2Rad Detach Digamma Elu Erf
+    Erfc Erfinv Exp Exp2 Expm1 Floor Frac Gelu Hardshrink Hardsigmoid Hardswish Hardtanh I0 LeakyRelu Lgamma Log Log10
+    Log1P Log2 LogSigmoid Logit Mish NanToNum NativeDropout FusedDropout Neg Rad2Deg Reciprocal Relu Relu6 Round Rrelu
+    RreluWithNoise Rsqrt Sgn Sigmoid Sign Silu Sin Sinc Sinh Softplus Softshrink SpecialEntr SpecialErfcx SpecialNdtri
+    Sqrt Tan Tanh Threshold ToCopy Tril Triu Trunc Real Imag ViewAsRealCopy Conj ConjPhysical LiftFresh Lift
+    """
 )
 """One input of the output's shape, element by element."""
 
-BROADCASTING = frozenset(
-    """Add Addcdiv Addcmul Atan2 Clamp ClampMax ClampMin Copysign Div Expand FloorDivide Fmax Fmin Fmod Hypot Lerp Logaddexp
+BROADCASTING = names(
+    """
+    Add Addcdiv Addcmul Atan2 Clamp ClampMax ClampMin Copysign Div Expand FloorDivide Fmax Fmin Fmod Hypot Lerp Logaddexp
     Logaddexp2 MaskedFill Maximum Max2 Minimum Mul Mvlgamma Pow PreluKernel Remainder Rsub SpecialXlog1Py Sub Where Xlogy
-    Fill Zero IndexFill Polar Complex Ldexp""".split()
+    Fill Zero IndexFill Polar Complex Ldexp
+    """
 )
 """Any number of inputs that broadcast to the output's shape, element by element."""
 
-LOSSES = frozenset(
-    """BinaryCrossEntropy BinaryCrossEntropyWithLogits HuberLoss KlDiv L1Loss MseLoss SmoothL1Loss SoftMarginLoss""".split()
+LOSSES = names(
+    """
+    BinaryCrossEntropy BinaryCrossEntropyWithLogits HuberLoss KlDiv L1Loss MseLoss SmoothL1Loss SoftMarginLoss
+    """
 )
 """Element by element, unless they reduce to one number, which then is one environment's or no one's."""
 
-MIXING_ALONG = frozenset("""Cumsum Cumprod Logcumsumexp LogSoftmax SafeSoftmax Softmax Glu FftC2C FftR2C FftC2R""".split())
+MIXING_ALONG = names(
+    """
+    Cumsum Cumprod Logcumsumexp LogSoftmax SafeSoftmax Softmax Glu FftC2C FftR2C FftC2R
+    """
+)
 """All dimensions but the saved ones are treated index by index; along those, elements meet."""
 
-REDUCTIONS = frozenset(
-    """Amax Amin All Any LinalgVectorNorm Logsumexp Mean Median Max Min Nanmean Nansum Norm Prod Std StdMean Sum Var VarMean
-    Cummax Cummin""".split()
+REDUCTIONS = names(
+    """
+    Amax Amin All Any LinalgVectorNorm Logsumexp Mean Median Max Min Nanmean Nansum Norm Prod Std StdMean Sum Var VarMean
+    Cummax Cummin
+    """
 )
 """The saved dimensions are reduced; all others are treated index by index."""
 
 KEEP_BUT_LAST = {
-    "AdaptiveAvgPool2D": 2, "AdaptiveAvgPool3D": 3, "AdaptiveMaxPool2D": 2, "AdaptiveMaxPool3D": 3, "AvgPool2D": 2, "AvgPool3D": 3,
-    "MaxPool2DWithIndices": 2, "MaxPool3DWithIndices": 3, "MkldnnMaxPool2D": 2, "MkldnnAdaptiveAvgPool2D": 2, "MaxUnpool2D": 2,
-    "FractionalMaxPool2D": 2, "FractionalMaxPool3D": 3, "ReflectionPad1D": 1, "ReflectionPad2D": 2, "ReflectionPad3D": 3,
-    "ReplicationPad1D": 1, "ReplicationPad2D": 2, "ReplicationPad3D": 3, "UpsampleLinear1D": 1, "UpsampleNearest1D": 1,
-    "UpsampleNearestExact1D": 1, "UpsampleBilinear2D": 2, "UpsampleBicubic2D": 2, "UpsampleNearest2D": 2, "UpsampleBilinear2DAa": 2,
-    "UpsampleBicubic2DAa": 2, "UpsampleNearestExact2D": 2, "UpsampleTrilinear3D": 3, "UpsampleNearest3D": 3,
-    "UpsampleNearestExact3D": 3, "PixelShuffle": 3, "PixelUnshuffle": 3, "LinalgCholeskyEx": 2, "LinalgInvEx": 2,
-    "LinalgMatrixExp": 2,
-}  # fmt: skip
+    **dict.fromkeys(
+        names("""ReflectionPad1D ReplicationPad1D UpsampleLinear1D UpsampleNearest1D UpsampleNearestExact1D"""),
+        1,
+    ),
+    **dict.fromkeys(
+        names(
+            """
+            AdaptiveAvgPool2D AdaptiveMaxPool2D AvgPool2D FractionalMaxPool2D LinalgCholeskyEx LinalgInvEx LinalgMatrixExp
+            MaxPool2DWithIndices MaxUnpool2D MkldnnAdaptiveAvgPool2D MkldnnMaxPool2D ReflectionPad2D ReplicationPad2D
+            UpsampleBicubic2D UpsampleBicubic2DAa UpsampleBilinear2D UpsampleBilinear2DAa UpsampleNearest2D
+            UpsampleNearestExact2D
+            """
+        ),
+        2,
+    ),
+    **dict.fromkeys(
+        names(
+            """
+            AdaptiveAvgPool3D AdaptiveMaxPool3D AvgPool3D FractionalMaxPool3D MaxPool3DWithIndices PixelShuffle PixelUnshuffle
+            ReflectionPad3D ReplicationPad3D UpsampleNearest3D UpsampleNearestExact3D UpsampleTrilinear3D
+            """
+        ),
+        3,
+    ),
+}
 """How many of the last dimensions meet; those before are treated index by index."""
 
 FIRST_ONLY = {

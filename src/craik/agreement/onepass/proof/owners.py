@@ -1,7 +1,7 @@
 """Ownership of a gradient: which environment's loss each of its slices depends on, and how that passes through shapes.
 
-Three forms. By example (`Rows` without a tensor): one dimension, in the batch's order; costs nothing. By environment: an array of
-integers that broadcasts to the gradient, a position among the environments or -1 where no loss arrives (the gradient is 0
+Three forms. By example (`Rows` without a tensor): one dimension, in the batch's order; costs nothing. By environment: an array
+of integers that broadcasts to the gradient, a position among the environments or -1 where no loss arrives (the gradient is 0
 there, so any label is true of it). `Lost`: some slice may depend on several environments.
 """
 
@@ -69,11 +69,13 @@ class Batch:
     def tidy(self, own: Array) -> Known:
         """Return the cheapest true form of an ownership: by example where possible, small where constant."""
         if self.precise:
-            return own
+            return own if own.size else np.full((1,) * own.ndim, _ABSENT)
         return self.relaxed(own)
 
     def relaxed(self, own: Array) -> Known:
         """Do so also where labels of slices that no loss reaches must be made up."""
+        if own.size == 0:
+            return np.full((1,) * own.ndim, _ABSENT)
         for axis in reversed(range(own.ndim)):
             if own.shape[axis] > 1:
                 try:
@@ -139,6 +141,8 @@ def project(batch: Batch, own: Known, pairs: Sequence[tuple[int, int]], out: Sha
         if all(o != own.dim for o, _ in pairs):
             raise Conflict  # all examples meet, and there are several environments
         own = batch.array(own, len(out))
+    if own.size == 0:
+        return np.full((1,) * len(into), _ABSENT)
     kept = [(o, i) for o, i in pairs if own.shape[o] > 1 and out[o] == into[i]]
     stay = {o for o, _ in kept}
     own = collapse(own, tuple(o for o in range(own.ndim) if own.shape[o] > 1 and o not in stay))

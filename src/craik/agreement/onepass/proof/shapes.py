@@ -1,9 +1,12 @@
 """Operations that move elements: views, selections of fixed places, joins."""
 
+import math
+
 import numpy as np
+import torch
 from torch.autograd.graph import Node
 
-from craik.agreement.onepass.proof.owners import Array, Batch, Known, Own, Rows, Shape, collapse, project, reshape
+from craik.agreement.onepass.proof.owners import Array, Batch, Known, Lost, Own, Rows, Shape, collapse, project, reshape
 from craik.agreement.onepass.proof.saved import dimension, dimensions, saved, signed
 
 
@@ -69,13 +72,14 @@ def pad(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape
     array = batch.array(own, len(out))
     # Pairs (before, after), the last dimension's first.
     pads = [signed(p) for p in saved(node, "pad")]
-    for k, before in enumerate(pads[::2]):
+    for k, (before, after) in enumerate(zip(pads[::2], pads[1::2], strict=True)):
         dim = len(into) - 1 - k
         if array.shape[dim] > 1:
-            if before < 0 or pads[2 * k + 1] < 0:
-                array = collapse(array, (dim,))
-            else:
-                array = array[(slice(None),) * dim + (slice(before, before + into[dim]),)]
+            kept = slice(max(before, 0), out[dim] - max(after, 0))
+            array = array[(slice(None),) * dim + (kept,)]
+            # Padding by less than nothing cuts off: what was cut receives no gradient.
+            widths = [(max(-before, 0), max(-after, 0)) if d == dim else (0, 0) for d in range(len(into))]
+            array = np.pad(array, widths, constant_values=-1)
     return batch.tidy(array)
 
 
@@ -94,7 +98,7 @@ def cat(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape
 
 
 def _start_of_part(node: Node, slot: int, dim: int, whole: int) -> int | None:
-    """Return where a part begins; None where neither all parts before it nor all after it need a gradient and so have a size."""
+    """Return where a part begins; None where parts before it and after it need no gradient, and so have no size here."""
     parts = [None if child is None else child._input_metadata[k].shape[dim] for child, k in node.next_functions]  # pyright: ignore
     before, rest = parts[:slot], parts[slot:]
     if None not in before:
@@ -192,6 +196,20 @@ def unbind(batch: Batch, node: Node, owns: dict[int, Known], into: Shape) -> Own
         return Rows(found.dim + (found.dim >= dim), found.outer, found.inner)
     parts: dict[int, Known] = {k: np.expand_dims(batch.array(own, len(into) - 1), dim) for k, own in owns.items()}
     return _join(batch, parts, [1] * into[dim], dim, into)
+
+
+def as_strided(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
+    """Pass ownership through a new look at the same memory if it moves nothing, as where pools keep the memory's order.
+
+    What moves is found by trying: its backward pass scatters, so that 1..n come back as 1..n only where each stays in place.
+    """
+    count = math.prod(out)
+    if out == into:
+        numbers = torch.arange(1.0, count + 1, dtype=torch.float64, device=node._input_metadata[0].device).view(out)  # pyright: ignore
+        found = node(numbers)  # pyright: ignore
+        if torch.equal(found, numbers):
+            return own
+    return Lost("AsStridedBackward0 looks at memory in another order")
 
 
 def _join(batch: Batch, owns: dict[int, Known], sizes: list[int], dim: int, into: Shape) -> Own:

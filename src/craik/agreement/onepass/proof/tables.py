@@ -27,6 +27,7 @@ _RULES: dict[str, Rule] = {
     **{name: elementwise.first(count) for name, count in elementwise.FIRST_ONLY.items()},
     **dict.fromkeys(("View", "UnsafeView", "ReshapeAlias", "Unsqueeze", "Squeeze", "Flatten"), shapes.view),
     **dict.fromkeys(("T", "Numpy_T"), shapes.matrix_transpose),
+    "AsStrided": shapes.as_strided,
     "Transpose": shapes.transpose,
     "Permute": shapes.permute,
     "Select": shapes.select,
@@ -91,6 +92,7 @@ class Kind:
     """What is known of the nodes of one name.
 
     Attributes:
+        alike: True where several outputs of one shape are made index by index alike, as a mean and a variance.
         batch_norm: True for BatchNorm, and InstanceNorm which calls it.
         name: the node's.
         rule: how ownership passes to each input, or None.
@@ -101,7 +103,7 @@ class Kind:
             linear map, which each environment's gradient can be taken through by itself.
     """
 
-    __slots__ = ("batch_norm", "chain", "joining", "looks_up", "name", "rule", "same")
+    __slots__ = ("alike", "batch_norm", "chain", "joining", "looks_up", "name", "rule", "same")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -110,6 +112,7 @@ class Kind:
         base, number = (match[1], match[2]) if match else ("", "")
         self.rule = _RULES.get(base) if name != "torch::autograd::CopyBackwards" else elementwise.broadcast
         self.joining = _JOINING.get(base)
+        self.alike = base in ("VarMean", "StdMean")
         self.batch_norm = base in _BATCH_NORMS
         self.looks_up = base in ("Embedding", "EmbeddingBag", "Gather", "Index", "IndexSelect")
         self.same = base in elementwise.UNARY or f"{base}{number}" in ("Add1", "Sub1", "Mul1", "Div1", "Rsub1", "Pow0", "Pow2")

@@ -5,6 +5,7 @@ node treats slices apart, and its incoming gradient's slices each depend on one 
 sends on. Where gradients meet they are added, and must agree on whose each slice is.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
@@ -17,6 +18,8 @@ from craik.agreement.onepass.proof.tables import Kind, kind_of
 from craik.agreement.onepass.rows import Read
 
 _Slots = tuple[tuple[Node | None, int], ...]
+_Chain = tuple[str, tuple[Node, ...], int]
+"""A parameter's name, the operations on the way to it, and its identity."""
 
 
 class Survey(NamedTuple):
@@ -93,8 +96,9 @@ class Walk:
     def __init__(self, graph: Survey, names: dict[int, str], batch: Batch, vouch: bool = False) -> None:
         self._graph, self._names, self._batch, self._vouch = graph, names, batch, vouch
         self._shapes: dict[tuple[Node, int], Shape] = {}
-        self._chains: dict[Node, tuple[str, tuple[Node, ...]] | None] = {}
+        self._chains: dict[Node, _Chain | None] = {}
         self._owns: dict[Node, dict[int, Own]] = {}
+        self._entered: set[Node] = set()
         self.found = Proof()
 
     def run(self) -> Proof:
@@ -120,7 +124,14 @@ class Walk:
                     readers[child] -= 1
                     if not readers[child]:
                         ready.append(child)
+        self._check_depths()
         return self.found
+
+    def _check_depths(self) -> None:
+        """Give up parameters that are read at two depths of one way: the deeper read's delta holds the other's as well."""
+        for name, reads in self.found.reads.items():
+            if any(node in self._entered for read in reads for node in read.chain):
+                self.found.lost.setdefault(name, "it is read at two depths of one way")
 
     def _arrive(self, node: Node, arrived: dict[int, Own] | None) -> None:
         """Ownership of a leaf's gradient as a whole: no formula is for that."""
@@ -136,8 +147,12 @@ class Walk:
         lost = next((own for own in arrived.values() if isinstance(own, Lost)), None)
         if lost is not None:
             return self._send_all(slots, lost, kind)
+        if kind.alike and (len(arrived) > 1 or 0 not in arrived):
+            arrived = {0: self._merged(node, arrived)}
         if kind.rule is not None and len(arrived) == 1 and 0 in arrived:
-            own = cast("Known", arrived[0])
+            own = arrived[0]
+            if isinstance(own, Lost):
+                return self._send_all(slots, own, kind)
             for slot, (child, number) in enumerate(slots):
                 if child is not None:
                     self._pass_to(node, kind, slot, child, number, own, len(slots))
@@ -147,6 +162,14 @@ class Walk:
         if self._vouch:
             return self._trust(node, kind, slots, arrived)
         return self._send_all(slots, Lost(f"{kind.name} is not known to keep rows apart"), kind)
+
+    def _merged(self, node: Node, arrived: dict[int, Own]) -> Own:
+        """Return the ownership of all outputs of a node whose outputs are of one shape."""
+        first, *rest = arrived.items()
+        own = first[1]
+        for number, other in rest:
+            own = merge(self._batch, own, other, len(self._shape(node, number)), node.name())
+        return own
 
     def _note_batch_norm(self, node: Node, arrived: dict[int, Own]) -> None:
         own, shape = arrived.get(0), self._shape(node, 0)
@@ -167,17 +190,27 @@ class Walk:
         into: Own
         try:
             assert kind.rule is not None
-            if chain is not None and (kind.looks_up or (not isinstance(own, Rows) and own.size == 1)):  # pyright: ignore
-                raise Conflict  # a table's rows, or all is one environment's: the nearest place to read
+            if chain is not None and self._ends_here(kind, chain, child, number, own):
+                raise Conflict
             into = kind.rule(self._batch, node, slot, own, self._shape(node, 0), self._shape(child, number))
         except Conflict:
             if chain is not None:
-                self._read(node, slot, own, *chain)
+                self._read(node, slot, own, chain)
                 return
             into = Lost(f"examples of different environments meet at {kind.name}")
         self._send(child, number, into, kind)
 
-    def _read(self, node: Node, slot: int, own: Known, name: str, chain: tuple[Node, ...]) -> None:
+    def _ends_here(self, kind: Kind, chain: _Chain, child: Node, number: int, own: Known) -> bool:
+        """Tell whether a parameter is read as near as possible: where rows of a table are, or all is one environment's."""
+        if isinstance(own, Rows) or own.size > 1:
+            # As large as the parameter: no example has come in below.
+            return kind.looks_up and math.prod(self._shape(child, number)) <= self._graph.leaves[chain[2]].numel()
+        return True
+
+    def _read(self, node: Node, slot: int, own: Known, found: _Chain) -> None:
+        name, chain, _ = found
+        if not isinstance(own, Rows) and not (own >= 0).any():
+            return  # of no rows, or of rows that no loss reaches
         rows = self._batch.rows(own)
         if rows is None:
             self.found.lost.setdefault(name, f"owners at {node.name()} vary along several dimensions")
@@ -201,7 +234,7 @@ class Walk:
                 continue
             chain = self._chain(child)
             if chain is not None and 0 in arrived:
-                self._read(node, slot, cast("Known", arrived[0]), *chain)
+                self._read(node, slot, arrived[0], chain)
             elif chain is not None:
                 self.found.lost.setdefault(chain[0], f"only the last state of {kind.name} is used")
             else:
@@ -227,6 +260,7 @@ class Walk:
                 self._send(child, number, own, kind)
 
     def _send(self, child: Node, number: int, own: Own, kind: Kind) -> None:
+        self._entered.add(child)
         held = self._owns.get(child)
         if held is None:
             self._owns[child] = {number: own}
@@ -242,19 +276,20 @@ class Walk:
             shape = self._shapes[key] = tuple(node._input_metadata[number].shape)  # pyright: ignore
         return shape
 
-    def _chain(self, node: Node) -> tuple[str, tuple[Node, ...]] | None:
+    def _chain(self, node: Node) -> _Chain | None:
         """Return the parameter that is all there is below a node, and the operations on the way to it, of one input each."""
         if node in self._chains:
             return self._chains[node]
         slots = self._graph.slots[node]
-        found: tuple[str, tuple[Node, ...]] | None = None
+        found: _Chain | None = None
         if not slots:
-            name = self._names.get(id(getattr(node, "variable", None)))
-            found = None if name is None else (name, ())
+            key = id(getattr(node, "variable", None))
+            name = self._names.get(key)
+            found = None if name is None else (name, (), key)
         elif kind_of(node.name()).chain:
             below = [child for child, _ in slots if child is not None]
             deeper = self._chain(below[0]) if len(below) == 1 else None
-            found = None if deeper is None else (deeper[0], (node, *deeper[1]))
+            found = None if deeper is None else (deeper[0], (node, *deeper[1]), deeper[2])
         self._chains[node] = found
         return found
 

@@ -63,10 +63,9 @@ def take(reads: Sequence[Read], delta: Tensor | tuple[Tensor | None, ...], group
     first = reads[0]
     slots = list(dict.fromkeys(read.slot for read in reads))
     formula = FORMULAS[first.node.name()]
-    if isinstance(delta, tuple) and not formula.of_all:
-        delta = delta[0]
+    seen = delta[0] if isinstance(delta, tuple) and not formula.of_all else delta
     with torch.no_grad():
-        terms = formula.take(first.node, slots, delta, Layout(first.rows, groups))
+        terms = formula.take(first.node, slots, seen, Layout(first.rows, groups))
     found = dict(zip(slots, terms, strict=True))
     return [_use(found[read.slot], read) for read in reads]
 
@@ -89,6 +88,12 @@ def add(uses: Sequence[Use], sums: RunningSums) -> None:
 
 def _use(term: Term, read: Read) -> Use:
     """Return a use, its matrix in the shape in which it is a sum of products and turned as the parameter lies in memory."""
+    chain = read.chain
+    if type(term) is Products:
+        if len(chain) == 1 and chain[0].name() == "TBackward0":  # a linear layer's weight: no need to look any closer
+            return Use(term.swapped(), WHOLE_PLACE)
+    elif not chain:
+        return Use(term, WHOLE_PLACE)
     parameter = _parameter_shape(read)
     place = place_of(read, parameter)
     if place.pull is None and isinstance(term, Products) and len(place.size) != 2:
@@ -109,17 +114,18 @@ def _parameter_shape(read: Read) -> torch.Size:
 
 def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> None:
     if len(terms) == 1 and places[0].whole:
-        terms[0].add(sums)
+        # What knows only whole gradients is given them one after the other; no term's short cut is taken.
+        Term.add(terms[0], sums) if sums.in_whole else terms[0].add(sums)
         return
     environments = terms[0].environments
-    parts = sums.parts(environments, [place.view for place in places])
+    parts = None if sums.in_whole else sums.parts(environments, [place.view for place in places])
     if parts is not None:
         for term, part in zip(terms, parts, strict=True):
             term.add(part)
         return
     longest = min(chunk_length(sums.shape.numel(), CHUNK_ELEMENTS), *(term.longest for term in terms))
     for span in spans(environments, longest):
-        total = torch.zeros(span.count, *sums.shape, dtype=sums.dtype, device=sums.device)
+        total = torch.zeros(span.length, *sums.shape, dtype=sums.dtype, device=sums.device)
         for term, place in zip(terms, places, strict=True):
             for one, gradient in zip(total, term.gradients(span), strict=True):
                 seen = place.view(one)

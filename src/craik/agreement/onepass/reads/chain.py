@@ -14,8 +14,10 @@ from torch.autograd.graph import GradientEdge, Node
 from craik.agreement.onepass.reads.saved import output_shape, saved, signed, slot_shape
 from craik.agreement.onepass.rows import Read
 
-Step = tuple[object, ...]
-"""A view as a value that can be compared: its name and what it takes."""
+Step = tuple[str, tuple[int, ...]]
+"""A view: its name and what it takes."""
+
+_NOTHING: Step = ("nothing", ())
 
 _SAME = frozenset(
     {
@@ -96,7 +98,7 @@ def place_of(read: Read, parameter: Size) -> Place:
         step = _step(node, output)
         if step is None:
             return place_by_pull(read)
-        steps += [step] if step else []
+        steps.append(step)
         output = node.next_functions[0][1] if node.next_functions else 0
     seen = torch.empty(parameter, device="meta")
     try:
@@ -121,20 +123,20 @@ def _contiguous(shape: Size) -> tuple[int, ...]:
 
 
 def _step(node: Node, output: int) -> Step | None:
-    """Return what a node does to its parameter: a view, () for nothing, None for something else."""
+    """Return what a node does to its parameter: a view, or None for something else."""
     name = node.name()
     if name in _SAME:
-        return ()
+        return _NOTHING
     if name in _SHAPED:
         return ("view", tuple(output_shape(node)))
     if name == "TBackward0":
-        return ("transpose", 0, 1) if len(output_shape(node)) == 2 else ()
+        return ("transpose", (0, 1)) if len(output_shape(node)) == 2 else _NOTHING
     if name == "ExpandBackward0":
         size = tuple(saved(node, "self_sym_sizes"))
         whole = tuple(output_shape(node))
         return ("view", whole) if Size(size).numel() == Size(whole).numel() else None
     if name == "MulBackward1":
-        return () if saved(node, "other") == 1 else None
+        return _NOTHING if saved(node, "other") == 1 else None
     form = _FORMS.get(name)
     return form(node, output) if form else None
 
@@ -142,20 +144,20 @@ def _step(node: Node, output: int) -> Step | None:
 def _transpose(node: Node, output: int) -> Step:
     del output
     sizes = len(output_shape(node))
-    return ("transpose", *sorted(signed(saved(node, name)) % sizes for name in ("dim0", "dim1")))
+    return "transpose", tuple(signed(saved(node, name)) % sizes for name in ("dim0", "dim1"))
 
 
 def _permute(node: Node, output: int) -> Step:
     del output
     dims = tuple(saved(node, "dims"))
-    return ("permute", *(signed(dim) % len(dims) for dim in dims))
+    return "permute", tuple(signed(dim) % len(dims) for dim in dims)
 
 
 def _select(node: Node, output: int) -> Step:
     del output
     sizes = tuple(saved(node, "self_sym_sizes"))
     dim = signed(saved(node, "dim")) % len(sizes)
-    return ("select", dim, signed(saved(node, "index")) % sizes[dim])
+    return "select", (dim, signed(saved(node, "index")) % sizes[dim])
 
 
 def _slice(node: Node, output: int) -> Step:
@@ -166,22 +168,22 @@ def _slice(node: Node, output: int) -> Step:
     first, last, step = slice(
         None if start is None else signed(start), None if end is None else signed(end), signed(saved(node, "step"))
     ).indices(sizes[dim])
-    return ("part", dim, first, last, step)
+    return "part", (dim, first, last, step)
 
 
 def _split(node: Node, output: int) -> Step:
     dim = signed(saved(node, "dim")) % len(saved(node, "self_sym_sizes"))
     first = output * int(saved(node, "split_size"))
-    return ("part", dim, first, first + output_shape(node, output)[dim], 1)
+    return "part", (dim, first, first + output_shape(node, output)[dim], 1)
 
 
 def _split_by_sizes(node: Node, output: int) -> Step:
     dim, sizes = signed(saved(node, "dim")) % len(saved(node, "self_sym_sizes")), tuple(saved(node, "split_sizes"))
-    return ("part", dim, sum(sizes[:output]), sum(sizes[: output + 1]), 1)
+    return "part", (dim, sum(sizes[:output]), sum(sizes[: output + 1]), 1)
 
 
 def _unbind(node: Node, output: int) -> Step:
-    return ("select", signed(saved(node, "dim")) % (len(output_shape(node, output)) + 1), output)
+    return "select", (signed(saved(node, "dim")) % (len(output_shape(node, output)) + 1), output)
 
 
 _FORMS: dict[str, Callable[[Node, int], Step]] = {
@@ -200,17 +202,20 @@ _FORMS: dict[str, Callable[[Node, int], Step]] = {
 
 def _seen(tensor: Tensor, step: Step) -> Tensor:
     """Apply one view."""
-    kind, *arguments = step
+    kind, numbers = step
+    if kind == "nothing":
+        return tensor
     if kind == "view":
-        return tensor.view(*arguments)
+        return tensor.view(numbers)
     if kind == "transpose":
-        return tensor.transpose(*arguments)
+        return tensor.transpose(numbers[0], numbers[1])
     if kind == "permute":
-        return tensor.permute(*arguments)
+        return tensor.permute(numbers)
     if kind == "select":
-        return tensor.select(*arguments)
-    dim, first, last, by = arguments
-    return tensor[(slice(None),) * dim + (slice(first, last, by),)]
+        return tensor.select(numbers[0], numbers[1])
+    dim, first, last, by = numbers
+    whole = [slice(None)] * dim
+    return tensor[(*whole, slice(first, last, by))]
 
 
 def _pull(read: Read) -> Callable[[Tensor], Tensor]:
@@ -233,7 +238,13 @@ def _pull(read: Read) -> Callable[[Tensor], Tensor]:
 
 def leaf_below(chain: Sequence[Node]) -> Tensor | None:
     """Return the one leaf to which a chain leads, None where there is none or more than one."""
-    stack, seen, leaves = [chain[-1]], set[Node](), list[Tensor]()
+    last = chain[-1]
+    if len(last.next_functions) == 1:  # as good as always
+        child = last.next_functions[0][0]
+        variable = getattr(child, "variable", None)
+        if isinstance(variable, Tensor):
+            return variable
+    stack, seen, leaves = [last], set[Node](), list[Tensor]()
     while stack:
         node = stack.pop()
         variable = getattr(node, "variable", None)

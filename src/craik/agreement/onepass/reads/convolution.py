@@ -34,13 +34,13 @@ INPUT, WEIGHT, BIAS = range(3)
 def take(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
     """Return the terms of a convolution's weight and bias."""
     terms: list[Term] = []
-    deltas, dim = layout.along(delta)
+    layout = layout.by_first(len(delta))
     for slot in slots:
         if slot == BIAS:
-            terms.append(Stacked(layout.sums(deltas.sum(tuple(range(2, deltas.dim()))), 0)))
+            terms.append(Stacked(layout.sums(delta.flatten(2).sum(2))))
             continue
         inputs = layout.grouped(saved(node, "input").to(delta.dtype))
-        terms.append(Convolved(inputs, layout.grouped(deltas, dim), layout.sizes, _shape(node)))
+        terms.append(Convolved(inputs, layout.grouped(delta), layout.sizes, _shape(node)))
     return terms
 
 
@@ -66,8 +66,8 @@ class Convolved(Term):
 
     def gradients(self, span: Span) -> Float[Tensor, "c _ _ *kernel"]:
         """Return the span's gradients by one grouped convolution."""
-        some = slice(self.starts[span.first], self.starts[span.first + span.count])
-        inputs, deltas = (t[some].unflatten(0, (span.count, -1)) for t in (self.inputs, self.deltas))
+        some = slice(self.starts[span.first], self.starts[span.first + span.length])
+        inputs, deltas = (t[some].unflatten(0, (span.length, -1)) for t in (self.inputs, self.deltas))
         return _grouped(self.shape, inputs, deltas)
 
     def add(self, sums: RunningSums) -> None:
@@ -91,9 +91,10 @@ class Convolved(Term):
 
 def _shape(node: Node) -> Shape:
     weight = saved(node, "weight")
-    sizes = (tuple(saved(node, name)) for name in ("stride", "padding", "dilation"))
+    stride, padding, dilation = (tuple(saved(node, name)) for name in ("stride", "padding", "dilation"))
     groups, transposed = int(saved(node, "groups")), bool(saved(node, "transposed"))
-    return Shape(tuple(weight.shape), *sizes, groups, transposed, tuple(saved(node, "output_padding")))
+    output_padding = tuple(saved(node, "output_padding"))
+    return Shape(tuple(weight.shape), stride, padding, dilation, groups, transposed, output_padding)
 
 
 def _grouped(

@@ -34,13 +34,13 @@ class LookedUp(Term):
 
     def gradients(self, span: Span) -> Float[Tensor, "c v k"]:
         """Return the span's gradients, dense: for a table tied to another read."""
-        total = self.deltas.new_zeros(span.count, self.entries, self.deltas.shape[-1])
+        total = self.deltas.new_zeros(span.length, self.entries, self.deltas.shape[-1])
         self.onto(total, span)
         return total
 
     def onto(self, total: Float[Tensor, "c v k"], span: Span) -> None:
         """Touch only the rows that the span's environments look up."""
-        ends = torch.tensor([span.first, span.first + span.count], device=self.owners.device)
+        ends = torch.tensor([span.first, span.first + span.length], device=self.owners.device)
         some = slice(*torch.searchsorted(self.owners, ends).tolist())
         index = (self.owners[some] - span.first) * self.entries + self.rows[some]
         total.flatten(0, 1).index_add_(0, index, self.deltas[some].to(total.dtype))
@@ -73,12 +73,16 @@ class LookedUp(Term):
             log_magnitude[missing > 0] = -torch.inf
         square = None
         if "square" in sums.needs:
-            square = gradients.new_zeros(sums.shape).index_add_(0, looked_up, gradients.square())
+            squares = gradients.double().square()
+            square = squares.new_zeros(sums.shape).index_add_(0, looked_up, squares)
+        magnitude = None
+        if "magnitude" in sums.needs:
+            magnitude = gradients.new_zeros(sums.shape).index_add_(0, looked_up, gradients.abs())
         sign = None
         if "sign" in sums.needs:
             signs = gradients.sign_().to(sums.sign_dtype)
             sign = signs.new_zeros(sums.shape).index_add_(0, looked_up, signs)
-        sums.add_sums(self.environments, total, sign, log_magnitude, square)
+        sums.add_sums(self.environments, total, sign, log_magnitude, square, magnitude)
 
 
 def take(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
@@ -139,7 +143,7 @@ class Reshaped(Term):
 
     def gradients(self, span: Span) -> Tensor:
         """Return them in their shape."""
-        return self.term.gradients(span).reshape(span.count, *self.shape)
+        return self.term.gradients(span).reshape(span.length, *self.shape)
 
 
 def why_not(read: Read) -> str | None:

@@ -55,6 +55,13 @@ class Layout:
         """Return a tensor and the dimension of its slices, a new one of size 1 where all of it is one environment's."""
         return (tensor[None], 0) if self.rows.dim == WHOLE else (tensor, self.rows.dim)
 
+    def by_first(self, size: int) -> "Layout":
+        """Return a layout along dimension 0, of a size, where all of a gradient is one environment's; else this one."""
+        rows = self.rows
+        if rows.dim != WHOLE or rows.owners is None:
+            return self
+        return Layout(Rows(0, owners=rows.owners.expand(size)), self.groups)
+
     def grouped(self, tensor: Tensor, dim: int = 0) -> Tensor:
         """Return the slices along ``dim`` first, each environment's adjacent; a copy only where they are not already."""
         rows, order = self.rows, self.groups.order

@@ -37,31 +37,42 @@ def layer(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
 
 def group(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
     """Return the terms of a group norm's scale and shift."""
-    mask = [False, WEIGHT in slots, BIAS in slots]
-    rows = [layout.grouped(t, 0) for t in (delta.contiguous(), *(saved(node, n) for n in ("input", "result1", "result2")))]
-    weight, sizes = saved(node, "weight"), [int(saved(node, name)) for name in ("C", "HxW", "group")]
-
-    def form(some: slice) -> tuple[Tensor | None, ...]:
-        one, x, mean, deviation = (t[some] for t in rows)
-        x = x.contiguous()
-        return torch.ops.aten.native_group_norm_backward(one, x, mean, deviation, weight, len(x), *sizes, mask)
-
-    return _stacked(form, slots, layout)
+    inputs, *statistics = (saved(node, name) for name in ("input", "result1", "result2"))
+    examples, channels, space, groups = (int(saved(node, name)) for name in ("N", "C", "HxW", "group"))
+    # Each example's channels as channels of their own of one example: the kernel's sums over examples are then over one.
+    every = examples * channels
+    delta, inputs = (t.contiguous().view(1, every, space) for t in (delta, inputs))
+    mean, deviation = (t.reshape(1, -1) for t in statistics)
+    mask, sizes = [False, WEIGHT in slots, BIAS in slots], (1, every, space, examples * groups)
+    scale = delta.new_empty(every)  # that there is one is all that is read of it
+    found = torch.ops.aten.native_group_norm_backward(delta, inputs, mean, deviation, scale, *sizes, mask)
+    return _by_channel(found, slots, channels, layout)
 
 
 def batch(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
     """Return the terms of a batch norm's scale and shift, normalised by stored statistics or by those of the call."""
-    mask = [False, WEIGHT in slots, BIAS in slots]
-    rows = [layout.grouped(t, 0) for t in (delta, saved(node, "input"))]
-    names = ("weight", "running_mean", "running_var", "result1", "result2")
-    constants = [saved(node, name) for name in names]  # of the scale the sums are; by which statistics, the last two say
-    flags = bool(saved(node, "training")), float(saved(node, "eps")), mask
+    inputs: Tensor = saved(node, "input")
+    training, (examples, channels) = bool(saved(node, "training")), inputs.shape[:2]
+    names = ("result1", "result2") if training else ("running_mean", "running_var")
+    # Each example's channels as channels of their own of one example: the kernel's sums over examples are then over one.
+    delta, inputs = (t.contiguous().view(1, examples * channels, -1) for t in (delta, inputs))
+    one, two = (saved(node, name).repeat(examples) for name in names)
+    given = (None, None, one, two) if training else (one, two, None, None)
+    mask, eps = [False, WEIGHT in slots, BIAS in slots], float(saved(node, "eps"))
+    found = torch.ops.aten.native_batch_norm_backward(delta, inputs, None, *given, training, eps, mask)
+    return _by_channel(found, slots, channels, layout)
 
-    def form(some: slice) -> tuple[Tensor | None, ...]:
-        one, x = (t[some] for t in rows)
-        return torch.ops.aten.native_batch_norm_backward(one, x, *constants, *flags)
 
-    return _stacked(form, slots, layout)
+def _by_channel(found: tuple[Tensor | None, ...], slots: Sequence[int], channels: int, layout: Layout) -> list[Term]:
+    """Sum each example's gradients within its environment."""
+    terms: list[Term] = []
+    for slot in slots:
+        gradients = found[slot]
+        if gradients is None:
+            raise RuntimeError(f"A normalisation's kernel should return slot {slot}. Found nothing.")
+        rows = gradients.view(-1, channels)
+        terms.append(Stacked(layout.by_first(len(rows)).sums(rows)))
+    return terms
 
 
 def why_not(read: Read) -> str | None:

@@ -56,8 +56,8 @@ class Products(Term):
             some = slice(self.starts[span.first], self.starts[span.first + 1])
             return torch.mm(self.left[some].T, self.right[some])[None]
         size = self.sizes[0]
-        some = slice(span.first * size, (span.first + span.count) * size)
-        left, right = (t[some].unflatten(0, (span.count, size)) for t in (self.left, self.right))
+        some = slice(span.first * size, (span.first + span.length) * size)
+        left, right = (t[some].unflatten(0, (span.length, size)) for t in (self.left, self.right))
         return torch.bmm(left.transpose(1, 2), right)
 
     def joined(self, others: Sequence[Term]) -> Term:
@@ -77,13 +77,7 @@ class Products(Term):
         """
         alone = max(self.sizes) == 1 and self.equal
         if isinstance(sums, EvidenceSums):
-            if alone:
-                sums.add_products(self.left, self.right)
-            elif self.equal and sums.shape.numel() < LONG:
-                super().add(sums)
-            else:
-                left, right = ([t[some] for some in slices_of(self.sizes)] for t in (self.left, self.right))
-                add_tiles(sums, [t.T for t in left], right)
+            self._add_evidence(sums, alone)
             return
         if not alone and gpu.usable(sums, self.left):
             gpu.add_products(sums, self.left, self.right, self.sizes)
@@ -92,9 +86,20 @@ class Products(Term):
             _add_products(sums, self)
             return
         sign = sign_products(self.left, self.right, sums.compiled) if "sign" in sums.needs else None
-        # (left right^T)^2 = left^2 (right^2)^T, element by element.
-        square = self.left.square().T @ self.right.square() if "square" in sums.needs else None
-        sums.add_sums(self.environments, self.left.T @ self.right, sign, square=square)
+        # (left right^T)^2 = left^2 (right^2)^T, element by element, and so for magnitudes.
+        square = self.left.double().square().T @ self.right.double().square() if "square" in sums.needs else None
+        magnitude = self.left.abs().T @ self.right.abs() if "magnitude" in sums.needs else None
+        sums.add_sums(self.environments, self.left.T @ self.right, sign, square=square, magnitude=magnitude)
+
+    def _add_evidence(self, sums: EvidenceSums, alone: bool) -> None:
+        """Add the gradients of parts of environments: squares of single rows' are products, too."""
+        if alone:
+            sums.add_products(self.left, self.right)
+        elif self.equal and sums.shape.numel() < LONG:
+            super().add(sums)
+        else:
+            left, right = ([t[some] for some in slices_of(self.sizes)] for t in (self.left, self.right))
+            add_tiles(sums, [t.T for t in left], right)
 
 
 class StackedProducts(Term):
@@ -119,9 +124,9 @@ class StackedProducts(Term):
 
     def gradients(self, span: Span) -> Float[Tensor, "c s o i"]:
         """Return left^T right of each parameter in the stack, for each environment of the span."""
-        some = slice(self.starts[span.first], self.starts[span.first + span.count])
-        left, right = (t[some].unflatten(0, (span.count, -1)).transpose(1, 2).flatten(0, 1) for t in (self.left, self.right))
-        return torch.bmm(left.transpose(1, 2), right).unflatten(0, (span.count, -1))
+        some = slice(self.starts[span.first], self.starts[span.first + span.length])
+        left, right = (t[some].unflatten(0, (span.length, -1)).transpose(1, 2).flatten(0, 1) for t in (self.left, self.right))
+        return torch.bmm(left.transpose(1, 2), right).unflatten(0, (span.length, -1))
 
 
 def products(left: Tensor, right: Tensor, layout: Layout, dim: int) -> Products:
@@ -162,11 +167,9 @@ def _add_products(sums: RunningSums, term: Products) -> None:
     if columns < min(outputs, NARROW):
         across = RunningSums(term.right.new_empty(columns, outputs, dtype=sums.dtype), sums.needs, sums.compiled)
         _add_products(across, term.swapped())
-        total, held = (
-            across.statistics().gradient.T.contiguous(),
-            {name: tensor.T.contiguous() for name, tensor in across.held.items()},
-        )
-        sums.add_sums(across.environments, total, **held)
+        count, gradient, *_ = across.statistics()
+        turned = {name: tensor.T.contiguous() for name, tensor in across.held.items()}
+        sums.add_sums(count, gradient.T.contiguous(), **turned)
     elif term.equal and sums.shape.numel() < (LONG if term.right.device.type == "cpu" else CHUNK_ELEMENTS):
         for span in spans(term.environments, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS)):
             sums.add(term.gradients(span).to(sums.dtype))

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd.graph import Node
 
 from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.products import products
+from craik.agreement.onepass.reads.products import Products
 from craik.agreement.onepass.reads.saved import saved
 from craik.agreement.onepass.reads.terms import Stacked, Term
 from craik.agreement.onepass.rows import Read
@@ -39,22 +39,27 @@ class Incoming(NamedTuple):
 def take(node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], layout: Layout) -> list[Term]:
     """Return the terms of a fused LSTM layer's weights and biases."""
     backwards = bool(saved(node, "reverse"))
-    turned = (lambda t: t.flip(0)) if backwards else (lambda t: t)
-    inputs, states = turned(saved(node, "input")), turned(saved(node, "result0"))
+    inputs, states = (_turned(saved(node, name), backwards) for name in ("input", "result0"))
     first = saved(node, "hx_").reshape(1, *states.shape[1:])
     before = torch.cat([first, states[:-1]])
     of_states, of_hidden, of_cell = delta
-    arriving = Incoming(None if of_states is None else turned(of_states), of_hidden, of_cell)
+    arriving = Incoming(None if of_states is None else _turned(of_states, backwards), of_hidden, of_cell)
     gates = _deltas(node, inputs, before, arriving)
+    grouped = layout.grouped(gates, 1).flatten(0, 1)
+    sizes = [size * len(gates) for size in layout.sizes]
     terms: list[Term] = []
     for slot in slots:
-        if slot == INPUT_WEIGHT:
-            terms.append(products(gates, inputs, layout, 1))
-        elif slot == HIDDEN_WEIGHT:
-            terms.append(products(gates, before, layout, 1))
+        if slot in (INPUT_WEIGHT, HIDDEN_WEIGHT):
+            went_in = layout.grouped(inputs if slot == INPUT_WEIGHT else before, 1).flatten(0, 1)
+            terms.append(Products(grouped, went_in, sizes))
         else:
             terms.append(Stacked(layout.sums(gates.sum(0), 0)))
     return terms
+
+
+def _turned(steps: Tensor, backwards: bool) -> Tensor:
+    """Return steps in the order in which the layer takes them."""
+    return steps.flip(0) if backwards else steps
 
 
 def why_not(read: Read) -> str | None:
@@ -70,9 +75,9 @@ def _deltas(
 ) -> Float[Tensor, "t b g"]:
     """Return the gradients with respect to the gates before their nonlinearities."""
     of_input, of_hidden, *biases = (saved(node, f"weight{n}") for n in range(4 if saved(node, "has_biases") else 2))
-    gates = inputs @ of_input.T + before @ of_hidden.T
-    for bias in biases:
-        gates += bias
+    shift = biases[0] + biases[1] if biases else inputs.new_zeros(len(of_input))
+    flat = torch.addmm(shift, inputs.flatten(0, 1), of_input.T).addmm_(before.flatten(0, 1), of_hidden.T)
+    gates = flat.unflatten(0, inputs.shape[:2])
     steps, size = len(inputs), before.shape[-1]
     entry, forget, candidate, exit_ = gates.chunk(4, -1)
     for gate in (entry, forget, exit_):
@@ -83,21 +88,23 @@ def _deltas(
     for t in range(steps):
         torch.mul(forget[t], cells[t], out=cells[t + 1]).addcmul_(entry[t], candidate[t])
     squashed = cells[1:].tanh()
-    # d state / d cell of each step, and what each gate's gradient takes from the cell's: formed for all steps at once.
-    through = exit_ * (1 - squashed.square())
-    from_cell = torch.cat(
-        [candidate * entry * (1 - entry), cells[:-1] * forget * (1 - forget), entry * (1 - candidate.square())], -1
-    )
-    from_state = squashed * exit_ * (1 - exit_)
-    found = torch.empty_like(gates)
+    # What each gate's gradient takes from the cell's, and the last one's from the state's: formed for all steps at once.
+    through = torch.ops.aten.tanh_backward(exit_, squashed)
+    factors = torch.empty_like(gates)
+    parts = factors.chunk(4, -1)
+    torch.ops.aten.sigmoid_backward.grad_input(candidate, entry, grad_input=parts[0])
+    torch.ops.aten.sigmoid_backward.grad_input(cells[:-1], forget, grad_input=parts[1])
+    torch.ops.aten.tanh_backward.grad_input(entry, candidate, grad_input=parts[2])
+    torch.ops.aten.sigmoid_backward.grad_input(squashed, exit_, grad_input=parts[3])
+    found = factors.unflatten(-1, (4, size))
     zero = torch.zeros_like(cells[0])
     hidden = zero if delta.hidden is None else delta.hidden.reshape(zero.shape)
     cell = zero if delta.cell is None else delta.cell.reshape(zero.shape)
     for t in reversed(range(steps)):
         state = hidden if delta.states is None else hidden + delta.states[t]
         cell = torch.addcmul(cell, state, through[t])
-        torch.mul(from_cell[t].unflatten(-1, (3, size)), cell[:, None], out=found[t, :, : 3 * size].unflatten(-1, (3, size)))
-        torch.mul(from_state[t], state, out=found[t, :, 3 * size :])
-        hidden = found[t] @ of_hidden
+        found[t, :, :3] *= cell[:, None]
+        found[t, :, 3] *= state
+        hidden = factors[t] @ of_hidden
         cell = cell * forget[t]
-    return found
+    return factors

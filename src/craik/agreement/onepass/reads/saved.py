@@ -9,7 +9,7 @@ _WRAPPED = 2**63
 """Negative dimensions come out of a node as unsigned numbers of 64 bits."""
 
 
-def saved(node: Node, name: str) -> Any:
+def saved(node: Node, name: str) -> Any:  # noqa: ANN401  # tensors, numbers, and tuples of either
     """Return a saved value; an array of tensors or numbers as a tuple.
 
     Raises:

@@ -78,7 +78,7 @@ def reduced(delta: Tensor, shape: Size, layout: Layout, factor: Tensor | float =
         layout: whose the slices of ``delta`` are.
         factor: broadcasts with ``delta``.
     """
-    if layout.rows.dim == WHOLE:
+    if layout.rows.dim == WHOLE and layout.rows.owners is not None:
         one = (delta * factor).sum_to_size(shape)
         return one.new_zeros(layout.count, *shape).index_copy_(0, layout.rows.owners.to(one.device), one[None])
     if isinstance(factor, Tensor) and factor.dim() > 0:

@@ -26,7 +26,7 @@ class Span(NamedTuple):
     """Adjacent environments."""
 
     first: int
-    count: int
+    length: int
 
 
 def chunk_length(numel: int, budget: int) -> int:
@@ -84,7 +84,7 @@ class Stacked(Term):
 
     def gradients(self, span: Span) -> Float[Tensor, "c *p"]:
         """Return a part of the stack."""
-        return self.stack[span.first : span.first + span.count]
+        return self.stack[span.first : span.first + span.length]
 
     def joined(self, others: Sequence[Term]) -> Term:
         """Add other stacks to this one, in its own memory."""
@@ -107,7 +107,7 @@ class Each(Term):
 
     def gradients(self, span: Span) -> Float[Tensor, "c *p"]:
         """Form them."""
-        formed = [self.form(e) for e in range(span.first, span.first + span.count)]
+        formed = [self.form(e) for e in range(span.first, span.first + span.length)]
         return formed[0][None] if len(formed) == 1 else torch.stack(formed)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_at_most, low_at_least
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_at_most, low_at_least, number
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 
@@ -13,7 +13,7 @@ def worst_share(rows: Rows) -> Measurement | None:
     """Return the largest ratio of the share that Gail-Simon's rule masks of noise to its level, over all cells."""
     found: list[float] = []
     for group in rows.where(kind="noise", method="qualitative").by("seed").values():
-        found.append(max(row["masked"] / row["level"] for row in group))
+        found.append(max(number(row, "masked") / number(row, "level") for row in group))
     return bootstrap(found, np.mean) if found else None
 
 

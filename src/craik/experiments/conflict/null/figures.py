@@ -11,12 +11,14 @@ def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the shares by environments and rows, and every seed's difference of accuracy from averaging."""
     figure, axes = panels(
         2, 1, caption="Left: share of noise that Gail-Simon's rule masks over its level 0.2, by environments and rows "
-        "(examples as parts); 1 is what it may at most. Right: accuracy less averaging's on exchangeable sites, a point a seed.", height=3.2,
+        "(examples as parts); 1 is what it may at most. Right: accuracy less averaging's on exchangeable "
+        "sites, a point a seed.", height=3.2,
     )  # fmt: skip
     noise = rows.where(kind="noise", method="qualitative", parts="examples", level=0.2)
     for index, (count, group) in enumerate(sorted(noise.by("rows").items())):
-        shares = {e: float(np.mean(some["masked"])) / 0.2 for e, some in group.by("environments").items()}
-        axes[0].plot(sorted(shares), [shares[e] for e in sorted(shares)], "o-", color=colour(index), label=f"{count} rows")
+        sizes = sorted({int(e) for e in group["environments"]})
+        shares = [float(np.mean(group.where(environments=e)["masked"])) / 0.2 for e in sizes]
+        axes[0].plot(sizes, shares, "o-", color=colour(index), label=f"{count} rows")
     axes[0].axhline(1.0, color=COLOURS["reference"], linewidth=0.8)
     axes[0].set_xlabel("environments")
     axes[0].legend()

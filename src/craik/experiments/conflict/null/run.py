@@ -43,15 +43,14 @@ class Config:
 PRESETS = {"quick": Preset(Config(), seeds=20), "paper": Preset(Config(), seeds=50)}
 
 
-def masked_share(rule: Rule, parts: str, environments: int, rows: int, seed: int) -> float:
+def masked_share(rule: Rule, environments: int, rows: int, seed: int) -> float:
     """Return the share of a linear layer's weights that a rule masks where all gradients are noise."""
     generator = torch.Generator().manual_seed(seed)
     model = torch.nn.Linear(50, 40, bias=False)
     count = environments * rows
     x, noise = torch.randn(count, 50, generator=generator), torch.randn(count, 40, generator=generator)
     ids = torch.arange(environments).repeat_interleave(rows)
-    agreement = Agreement(model, rule, errors=StandardErrors(parts=parts, seed=seed))
-    return 1 - agreement.backward((model(x) * noise).sum(1), ids).survivors["weight"]
+    return 1 - Agreement(model, rule).backward((model(x) * noise).sum(1), ids).survivors["weight"]
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -59,9 +58,11 @@ def run(config: Config) -> Iterator[Row]:
     for environments in config.environments:
         for rows in config.rows:
             for level in config.levels:
-                for name, rule in {"qualitative": Qualitative(level), "homogeneous": Homogeneous(level)}.items():
-                    for parts in ("examples", "halves"):
-                        share = masked_share(rule, parts, environments, rows, config.seed)
+                for parts in ("examples", "halves"):
+                    errors = StandardErrors(parts=parts, seed=config.seed)
+                    rules = {"qualitative": Qualitative(level, errors=errors), "homogeneous": Homogeneous(level, errors=errors)}
+                    for name, rule in rules.items():
+                        share = masked_share(rule, environments, rows, config.seed)
                         yield {
                             "kind": "noise", "environments": environments, "rows": rows, "level": level,
                             "method": name, "parts": parts, "masked": share,
