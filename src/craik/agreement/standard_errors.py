@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from craik.arguments import check_one_of, check_whole
+from craik.arguments import check_decay, check_one_of, check_whole
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,7 @@ class StandardErrors:
 
     def __post_init__(self) -> None:
         check_one_of("parts", self.parts, ("auto", "examples", "halves"))
-        if isinstance(self.memory, bool) or not isinstance(self.memory, int | float) or not 0 <= self.memory < 1:
-            raise ValueError(
-                f"`memory` should be a number in [0, 1): the weight of what was before. Found {self.memory!r}. 0 has no "
-                "memory, 0.75 remembers some four steps."
-            )
+        check_decay("memory", self.memory, way_out="0 has no memory, 0.75 remembers some four steps.")
         check_whole("every", self.every, least=1)
         check_whole("seed", self.seed)
         if self.rows is not None and self.memory == 0:

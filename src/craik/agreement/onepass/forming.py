@@ -12,6 +12,7 @@ from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.collected import Collected, Path
+from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
@@ -199,12 +200,8 @@ class OnePass:
         sums = {name: blank(asked.parameters[name]) for name in plan.reads}
         partitions = self._gathering.partitions(asked.parameters, plan.reads, asked.groups)
         if partitions:
-            made = {
-                id(p): self._gathering.sums(name, p, needs | (READS if name in self._keep else frozenset()), partitions[name])
-                for name, p in asked.parameters.items()
-            }
-            blank = lambda parameter: made[id(parameter)]  # noqa: E731
-            sums = {name: made[id(asked.parameters[name])] for name in plan.reads}
+            blank = self._testing(needs, asked, partitions)
+            sums = {name: blank(asked.parameters[name]) for name in plan.reads}
 
         def done(name: str) -> None:
             complete(name, settled(sums.pop(name)))
@@ -247,6 +244,18 @@ class OnePass:
         def blank(parameter: Tensor) -> RunningSums:
             kind = UnitSums if id(parameter) in unit else RunningSums
             return kind(parameter, needs | READS if id(parameter) in kept else needs, self._compiled)
+
+        return blank
+
+    def _testing(
+        self, needs: frozenset[str], asked: Asked, partitions: Mapping[str, Clusters]
+    ) -> Callable[[Tensor], RunningSums]:
+        """Return what makes empty sums for a parameter that see how its environments' gradients vary."""
+        names = {id(parameter): name for name, parameter in asked.parameters.items()}
+
+        def blank(parameter: Tensor) -> RunningSums:
+            name = names[id(parameter)]
+            return self._gathering.sums(name, parameter, needs | READS if name in self._keep else needs, partitions[name])
 
         return blank
 

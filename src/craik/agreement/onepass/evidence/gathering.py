@@ -43,7 +43,7 @@ class Gathering:
 
     def partitions(
         self, parameters: Mapping[str, Tensor], reads: Mapping[str, Sequence[Read]], groups: Environments
-    ) -> dict[str, Environments]:
+    ) -> dict[str, Clusters]:
         """Return each parameter's partition by name; nothing where ``groups`` are environments.
 
         Args:

@@ -10,14 +10,14 @@ from craik.lab import Rows, colour, panels
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw each method's gain over averaging against the rows of a site, a panel a number of sites."""
     ends = rows.where(kind="final")
-    counts = sorted(ends.by("sites"))
+    counts = sorted({int(count) for count in ends["sites"]})
     figure, axes = panels(
         len(counts), 1, caption="Accuracy at a site with another code less averaging's, by rows of each site; mean over seeds.",
         height=3.2,
     )  # fmt: skip
     for axis, count in zip(axes, counts, strict=True):
         some = ends.where(sites=count)
-        sizes = sorted(some.by("rows"))
+        sizes = sorted({int(size) for size in some["rows"]})
         base = {size: np.mean(some.where(rows=size, method="mean")["accuracy"]) for size in sizes}
         for index, method in enumerate(COMPARED[1:]):
             gains = [np.mean(some.where(rows=size, method=method)["accuracy"]) - base[size] for size in sizes]
