@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 import conflict_oracles as oracle
 from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Rule, StandardErrors
+from craik.agreement.machines.summing import of_one, silent
 from craik.agreement.onepass.evidence.clusters import by_example, by_halves
 from craik.agreement.rules import Combined, Statistics
 from craik.environments import partition
@@ -349,3 +350,17 @@ def test_partitions_into_examples():
     clusters = by_example(groups)
     assert clusters.counts == (2, 2)
     assert clusters.grouped(clusters.index).tolist() == [0, 1, 2, 3]
+
+
+def test_ranks_add_up_what_each_has_collected_and_refuse_plain_gradients():
+    model, losses = losses_of("perceptron")
+    agreement = Agreement(model, rule := Qualitative(0.3))
+    agreement.accumulate(losses, IDS)
+    collected = agreement.collect()["0.weight"]
+    silent_ranks = silent(model[0].weight, rule, {"2.weight": collected})
+    total = [a if b is None else a + b for a, b in zip(collected[1:], silent_ranks[1:], strict=True) if a is not None]
+    for one, other in zip(total, (collected.gradient, collected.positive, collected.negative), strict=True):
+        assert torch.equal(one, other)
+    assert silent_ranks.environments == 3
+    with pytest.raises(ValueError, match=r"Pass statistics=agreement\.collect"):
+        of_one(torch.ones(3), rule)

@@ -205,7 +205,7 @@ class RunningSums:
 
     def _dtype_of(self, name: str) -> torch.dtype:
         # The square of what float32 holds is within float64's range; Apple's devices have no float64.
-        return torch.float64 if name in _WIDE and self.device.type != "mps" else self.dtype
+        return torch.float64 if name in WIDE and self.device.type != "mps" else self.dtype
 
     def add_silent(self, environments: int) -> None:
         """Add environments whose losses do not reach the parameter: their gradient is 0, and so is its sign."""
@@ -233,7 +233,7 @@ class RunningSums:
         return Statistics(self.environments, self.gradient, **self.held)
 
 
-_WIDE = frozenset({"square", "precision", "weighted", "weighted_square", "variance"})
+WIDE = frozenset({"square", "precision", "weighted", "weighted_square", "variance"})
 """Sums of squares of gradients, or of their inverses."""
 
 _SIGN_ALONE = frozenset({"sign"})
