@@ -364,3 +364,16 @@ def test_ranks_add_up_what_each_has_collected_and_refuse_plain_gradients():
     assert silent_ranks.environments == 3
     with pytest.raises(ValueError, match=r"Pass statistics=agreement\.collect"):
         of_one(torch.ones(3), rule)
+
+
+def test_two_byte_numbers_are_squared_in_four():
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        torch.manual_seed(0)
+        model = nn.Linear(40, 30)
+        x = torch.randn(64, 40).bfloat16()
+        rule = Seen()
+        Agreement(model.to(dtype), rule).backward(model(x.to(dtype)).float().square().sum(1), torch.arange(64) % 4)
+        found.append(next(s for s in rule.statistics if s.gradient.dim() == 2))
+    assert found[1].positive.dtype == torch.float32
+    assert float((found[0].positive - found[1].positive).abs().median()) < 0.03 * float(found[0].positive.median())

@@ -154,6 +154,7 @@ class EvidenceSums(RunningSums):
 
         sum_k h_k^2 is then a product too, of the factors' squares: (left_k right_k^T)^2 = left_k^2 (right_k^2)^T.
         """
+        left, right = left.to(self.dtype), right.to(self.dtype)  # squares of two bytes' numbers have too few digits
         groups = self.clusters.environments
         rows = list(groups.slices())
         if groups.equal and self.shape.numel() < LONG and left.device.type == "cpu":
@@ -165,7 +166,7 @@ class EvidenceSums(RunningSums):
                 a, b = (t[some_rows].unflatten(0, (len(some), n)) for t in (left, right))
                 gradients = torch.bmm(a.mT, b)
                 squares = torch.bmm(a.square().mul_(n).mT, b.square())
-                self.add_moments(gradients.to(self.dtype), squares.to(self.dtype), some)
+                self.add_moments(gradients, squares, some)
         else:
             self._add_product_tiles(left, right, rows)
         self._next, self._environment = self.clusters.count, groups.count
@@ -179,7 +180,7 @@ class EvidenceSums(RunningSums):
         height = min(self.shape[0], max(1, TILE // columns)) if right.device.type == "cpu" else self.shape[0]
         tile, other = (right.new_empty(height, columns) for _ in range(2))
         logarithmic = min(sizes) > 3  # fewer degrees of freedom than three have a form of their own
-        alone = logarithmic and self.memory is None and self.needs <= _SIDES and right.dtype == self.dtype
+        alone = logarithmic and self.memory is None and self.needs <= _SIDES
         for some, part in self.in_parts(len(rows), height):
             assert isinstance(part, EvidenceSums)  # _part_like makes them
             gradient, squares = tile[: part.shape[0]], other[: part.shape[0]]
@@ -190,7 +191,7 @@ class EvidenceSums(RunningSums):
                 if sides is not None:
                     sides.add(gradient, squares, sizes[e] - 1)
                 else:
-                    part.add_moments(gradient.to(self.dtype)[None], squares.to(self.dtype)[None], [e])
+                    part.add_moments(gradient[None], squares[None], [e])
             if sides is not None:
                 sides.finish()
 
