@@ -4,7 +4,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.conflict.codes.run import COMPARED
-from craik.lab import Rows, colour, panels
+from craik.experiments.conflict.methods import METHODS
+from craik.lab import COLOURS, Rows, colour, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -21,9 +22,13 @@ def figures(rows: Rows) -> dict[str, Figure]:
         base = {size: np.mean(some.where(rows=size, method="mean")["accuracy"]) for size in sizes}
         for index, method in enumerate(COMPARED[1:]):
             gains = [np.mean(some.where(rows=size, method=method)["accuracy"]) - base[size] for size in sizes]
-            axis.plot(sizes, gains, "o-", color=colour(index), label=method)
+            if method == "and-mask":
+                axis.plot(sizes, gains, "s--", color=COLOURS["ink"], label=METHODS[method].label)
+            else:
+                axis.plot(sizes, gains, "o-", color=colour(index - 1), label=METHODS[method].label)
         axis.set_xscale("log", base=2)
         axis.set_title(f"{count} sites")
         axis.set_xlabel("rows of a site")
-    axes[0].legend(fontsize=7)
+    axes[0].set_ylabel("accuracy less averaging's")
+    axes[0].legend(fontsize=6.5)
     return {"phases": figure}

@@ -39,7 +39,7 @@ CLAIMS = (
         source=_SOURCE,
         measure=_accuracy("4 rotated", "subspace, first"),
         condition=at_least(0.95, of="test accuracy of the subspace mask of the first layer, median over seeds,"),
-        kind="hypothesis",
+        kind="ours",
     ),
     Claim(
         id="conflict-rotated.deep",
@@ -47,6 +47,6 @@ CLAIMS = (
         source=_SOURCE,
         measure=_accuracy("4 rotated", "subspace, all"),
         condition=at_least(0.95, of="test accuracy of the subspace mask of all layers, median over seeds,"),
-        kind="hypothesis",
+        kind="ours",
     ),
 )

@@ -26,4 +26,6 @@ def figures(rows: Rows) -> dict[str, Figure]:
         axis.set_title(example)
         if example == "regression":
             axis.set_xscale("log")
+            axis.set_xticks([10, 30, 100], ["10", "30", "100"])
+            axis.set_xticks([], minor=True)
     return {"errors": figure}
