@@ -15,9 +15,11 @@ from craik.agreement.onepass.combining import combine_small, combine_sums, waits
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
+from craik.agreement.onepass.masks import Masks
 from craik.agreement.onepass.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Rule, Statistics, check_rule
+from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.arguments import check_flag, check_one_of
 from craik.environments import EnvironmentIds, Ids, named
 
@@ -54,7 +56,8 @@ class Agreement:
         rows: "independent" vouches that operations which are not known (a custom `torch.autograd.Function`, for example) treat
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
-        keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`.
+        keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`; or "masks", for
+            `Record.masks` to hold which components the rule let through, a byte a component, as `decay_masked` wants them.
         normalise: divide each environment's gradient by its norm before the rule, so that each weighs the same however large
             its loss: "tensor" by the norm of each parameter's own, "model" by that over all parameters, which takes a second
             pass; names of parameters, to divide these alone by their own, as the published linear unit tests do with the
@@ -86,7 +89,7 @@ class Agreement:
         refuse_nonfinite: bool = True,
         kernel: str = "torch",
         rows: str | None = None,
-        keep: Sequence[str] = (),
+        keep: Sequence[str] | str = (),
         normalise: str | Sequence[str] | None = None,
     ) -> None:
         check_model(model)
@@ -99,10 +102,12 @@ class Agreement:
         self.rule = rule
         self.refuse_nonfinite = refuse_nonfinite
         compiled = _compiled_or_warn() if kernel == "compiled" else None
-        self._keep = _checked_names(model, keep)
+        self._keep = frozenset[str]() if keep == "masks" else _checked_names(model, keep)
+        self._keep_masks = keep == "masks"
         divided = _checked_norm(model, normalise)
         self._onepass = OnePass(model, statistics, compiled, vouched=rows is not None, keep=self._keep, normalise=divided)
         self._accumulated: Collected | None = None
+        self._masks = self._masks_of(rule)
 
     def backward(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> Record:
         """Add the combined gradient of the environments' mean losses to ``.grad`` and free the losses' graph.
@@ -124,7 +129,7 @@ class Agreement:
             FloatingPointError: the environments' gradients add up to NaN or infinity. No gradient is touched then.
             RuntimeError: the losses' graph was used up by an earlier backward pass.
         """
-        check_rule(self.rule)
+        masks = self._of_rule()
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor] = {}
         waiting: dict[str, RunningSums] = {}
@@ -133,17 +138,18 @@ class Agreement:
         def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
             if name in self._keep:
                 kept[name] = sums.statistics().clone()
-            if waits(self.rule, sums):
+            if masks.wanted or not masks.decides:
+                gradients[name], shares[name] = masks.apply(name, sums, self.refuse_nonfinite)
+            elif waits(self.rule, sums):
                 waiting[name] = sums
             else:
                 gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
-            found = self._onepass.form(losses, environments, self.rule.needs, finish)
+            found = self._onepass.form(losses, environments, masks.needs, finish)
             _warn_if_single(found.ids, len(losses))
         else:
-            self._accumulated.check(self.rule)
             self.accumulate(losses, environments)
             # From here on the sums are used up in place: a failure discards them, rather than leave half of them combined.
             found, self._accumulated = self._accumulated, None
@@ -157,7 +163,7 @@ class Agreement:
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
         survivors = _shares(gradients, shares)
-        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None)
+        return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close())
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
         """Add a micro-batch of further environments; the next `backward` combines all of them and applies the rule once.
@@ -172,16 +178,28 @@ class Agreement:
         Raises:
             TypeError, ValueError, RuntimeError: as `backward`; what was accumulated before is kept.
         """
-        check_rule(self.rule)
-        if self._accumulated is not None:
+        masks = self._of_rule()
+        if self._accumulated is not None and masks.decides:
             self._accumulated.check(self.rule)
         sums: dict[str, RunningSums] = {}
-        found = self._onepass.form(losses, environments, self.rule.needs, sums.__setitem__)
+        found = self._onepass.form(losses, environments, masks.needs, sums.__setitem__)
         found.sums = sums
         if self._accumulated is None:
             self._accumulated = found
         else:
             self._accumulated.join(found)
+
+    def _of_rule(self) -> Masks:
+        """Return the masks of the present rule; with another one than before they are decided at once."""
+        check_rule(self.rule)
+        if self.rule != self._masks.rule:
+            self._masks = self._masks_of(self.rule)
+        return self._masks
+
+    def _masks_of(self, rule: Rule) -> Masks:
+        errors: StandardErrors = getattr(rule, "errors", PLAIN)
+        self._onepass.test_by(errors)
+        return Masks(rule, errors.every, self._keep_masks)
 
     def collect(self) -> OfEnvironments:
         """Return what was accumulated, by parameter name, and forget it: to combine it elsewhere, as across ranks.

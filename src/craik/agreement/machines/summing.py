@@ -1,6 +1,6 @@
 """One parameter's statistics as ranks add them up: what travels, in how many bytes, and in which order it is added."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import torch
@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.distributed import ProcessGroup
 
 from craik.agreement.machines import collectives
-from craik.agreement.rules import Rule, Statistics
+from craik.agreement.onepass.sums import WIDE
+from craik.agreement.rules import STANDARD_ERRORS, Rule, Statistics
 
 Summation = Literal["backend", "rank"]
 
@@ -39,7 +40,7 @@ def all_reduce_statistics(
 
 def _wide(tensor: Tensor, name: str = "") -> Tensor:
     """Return what every rank holds, whoever formed it: float32 or wider, squares in float64."""
-    return tensor.to(torch.float64 if name == "square" else torch.promote_types(tensor.dtype, torch.float32))
+    return tensor.to(torch.float64 if name in WIDE else torch.promote_types(tensor.dtype, torch.float32))
 
 
 def _sum(tensor: Tensor, group: ProcessGroup | None, summation: Summation) -> Tensor:
@@ -88,7 +89,20 @@ def unpack_pairs(packed: Shaped[Tensor, " half"], environments: int, shape: torc
 
 
 def of_one(gradient: Float[Tensor, "*p"], rule: Rule) -> Statistics:
-    """Return the statistics of a single environment's gradient, in float32 or wider, as sums in two bytes would be rounded."""
+    """Return the statistics of a single environment's gradient, in float32 or wider, as sums in two bytes would be rounded.
+
+    Raises:
+        ValueError: a rule that reads standard errors, of which a gradient alone says nothing.
+    """
+    if rule.needs & STANDARD_ERRORS:
+        raise ValueError(
+            "A rule that tests for conflict should be given what an Agreement has collected, as it reads how examples vary. "
+            f"Found {rule!r} and gradients alone. Pass statistics=agreement.collect() to combine_across_ranks."
+        )
+    return _of_one(gradient, rule.needs)
+
+
+def _of_one(gradient: Tensor, needs: Collection[str]) -> Statistics:
     gradient = gradient.to(torch.promote_types(gradient.dtype, torch.float32))
     found = {
         "sign": lambda: gradient.sign().to(torch.int8),
@@ -96,14 +110,15 @@ def of_one(gradient: Float[Tensor, "*p"], rule: Rule) -> Statistics:
         "square": lambda: gradient.double().square(),
         "magnitude": gradient.abs,
     }
-    return Statistics(1, gradient, **{name: found[name]() for name in rule.needs})
+    return Statistics(1, gradient, **{name: found[name]() for name in needs})
 
 
 def silent(parameter: Tensor, rule: Rule, mine: Mapping[str, Statistics]) -> Statistics:
     """Environments whose losses do not reach a parameter."""
     zero = torch.zeros_like(parameter, memory_format=torch.contiguous_format).detach()
     count = next((found.environments for found in mine.values()), 0)
-    found = of_one(zero, rule)._replace(environments=count)
+    none = {name: _wide(zero, name).clone() for name in rule.needs & STANDARD_ERRORS}
+    found = _of_one(zero, rule.needs - STANDARD_ERRORS)._replace(environments=count, **none)
     # A rank without environments has no zero to report; one whose losses do not reach the parameter has.
     if count == 0 and found.log_magnitude is not None:
         found.log_magnitude.zero_()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from craik.agreement.onepass.sums import RunningSums
@@ -27,6 +27,7 @@ class Record(NamedTuple):
             rule asks for their sum alone, or where there is one environment.
         proved: False where ``rows="independent"`` stands for a part of the proof; else what is reported is exact.
         statistics: for the parameters that were to be kept, what their environments' gradients add up to; None where none was.
+        masks: for each of these parameters, which components the rule let through; None unless the agreement keeps them.
     """
 
     environments: Ids
@@ -35,6 +36,7 @@ class Record(NamedTuple):
     paths: dict[str, Path]
     proved: bool = True
     statistics: dict[str, Statistics] | None = None
+    masks: dict[str, Bool[Tensor, "*p"]] | None = None
 
 
 class OfEnvironments(dict[str, Statistics]):

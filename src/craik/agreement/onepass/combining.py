@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 from craik.agreement.onepass.sums import RunningSums
@@ -47,6 +48,18 @@ def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: boo
         check_finite_sums(name, statistics.gradient)
     gradient, survives = _combined(rule, statistics, refuse_nonfinite)
     return gradient, count_survivors(survives)
+
+
+def combine_and_keep(
+    rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool
+) -> tuple[Tensor, Tensor, Bool[Tensor, "*p"]]:
+    """Do as `combine_sums` does, and return which components survive as well."""
+    check_needs(rule, sums.needs)
+    statistics = sums.statistics()
+    if refuse_nonfinite:
+        check_finite_sums(name, statistics.gradient)
+    gradient, survives = _combined(rule, statistics, refuse_nonfinite)
+    return gradient, count_survivors(survives), survives != 0
 
 
 _BY_COMPONENT = (AndMask, GeometricMean, Mean, SignalToNoiseMask, XorMask)

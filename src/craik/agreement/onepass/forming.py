@@ -12,6 +12,9 @@ from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.collected import Collected, Path
+from craik.agreement.onepass.evidence.clusters import Clusters
+from craik.agreement.onepass.evidence.gathering import Gathering
+from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
 from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
 from craik.agreement.onepass.refusals import check_batch_norm, check_graph, check_reached
@@ -19,6 +22,8 @@ from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.onepass.units import Lengths, UnitSums, of_model
+from craik.agreement.rules import STANDARD_ERRORS
+from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.environments import (
     EnvironmentIds,
     Environments,
@@ -26,6 +31,11 @@ from craik.environments import (
     check_finite_losses,
     check_unreduced,
     partition,
+)
+
+_NO_UNITS = (
+    "`normalise` should be None for a rule that tests for conflict, as it asks how environments' gradients vary. Found a rule "
+    "that does and a norm. Divide each environment's losses by what they are instead, losses / losses.detach().mean()."
 )
 
 Complete = Callable[[str, RunningSums], None]
@@ -91,6 +101,7 @@ class OnePass:
     ) -> None:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
         self._keep, self._normalise = keep, normalise
+        self._gathering = Gathering(PLAIN)
         self._warned = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -116,16 +127,20 @@ class OnePass:
         with _graph_used_up(), torch.no_grad():
             asked = self._ask(losses, environments)
             groups = asked.groups
-            found = Collected(
-                groups.ids, groups.means(losses.detach()), asked.parameters, () if self._normalise else groups.sizes
-            )
+            testing = bool(needs & STANDARD_ERRORS)
+            if testing and self._normalise:
+                raise ValueError(_NO_UNITS)
+            whole = testing or self._normalise
+            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters, () if whole else groups.sizes)
             check_finite_losses(found.losses, groups)
             with silent(asked.graph.leaves.values()):
-                if not self._normalise and (groups.count == 1 or not (needs or self._keep)):
+                if not whole and (groups.count == 1 or not (needs or self._keep)):
                     if needs:
                         check_batch_norm(asked.graph, self._statistics, groups.count)
                     found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
                 else:
+                    if testing:
+                        asked = asked._replace(groups=self._gathering.clusters(groups))
                     plan = self.plan(asked)
                     found.proved = plan.proved
                     self._warn(plan, groups.count)
@@ -133,6 +148,11 @@ class OnePass:
             pairs = zip(asked.outside, gradients, strict=False)
             found.outside = {leaf: gradient for leaf, gradient in pairs if gradient is not None}
         return found
+
+    def test_by(self, errors: StandardErrors) -> None:
+        """Take standard errors so from now on; what was remembered in another way is forgotten."""
+        if errors != self._gathering.errors:
+            self._gathering = Gathering(errors)
 
     def look(self, losses: Tensor, environments: EnvironmentIds) -> tuple[Plan, Environments]:
         """Return how a call would form its gradients; nothing is computed or freed."""
@@ -178,20 +198,24 @@ class OnePass:
         blank = self._blank(needs, asked)
         rest = {name: asked.parameters[name] for name in plan.reasons}
         sums = {name: blank(asked.parameters[name]) for name in plan.reads}
+        partitions = self._gathering.partitions(asked.parameters, plan.reads, asked.groups)
+        if partitions:
+            blank = self._testing(needs, asked, partitions)
+            sums = {name: blank(asked.parameters[name]) for name in plan.reads}
 
         def done(name: str) -> None:
-            complete(name, sums.pop(name))
+            complete(name, settled(sums.pop(name)))
 
         norms, outside = self._norms(asked, plan) if self._normalise == "model" else (None, None)
         weights = asked.weights if norms is None else asked.weights / norms.to(asked.weights.dtype)[asked.groups.index]
-        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done).run
+        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions).run
         gradients = run(asked.losses, weights, asked.outside if outside is None else (), retain_graph=bool(rest))
         streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
         paths: dict[str, Path] = {
             n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in plan.reads or n in streamed
         }
         for name in list(streamed):
-            complete(name, streamed.pop(name))
+            complete(name, settled(streamed.pop(name)))
         return paths, gradients if outside is None else outside
 
     def _norms(self, asked: Asked, plan: Plan) -> tuple[Tensor, Sequence[Tensor | None]]:
@@ -220,6 +244,18 @@ class OnePass:
         def blank(parameter: Tensor) -> RunningSums:
             kind = UnitSums if id(parameter) in unit else RunningSums
             return kind(parameter, needs | READS if id(parameter) in kept else needs, self._compiled)
+
+        return blank
+
+    def _testing(
+        self, needs: frozenset[str], asked: Asked, partitions: Mapping[str, Clusters]
+    ) -> Callable[[Tensor], RunningSums]:
+        """Return what makes empty sums for a parameter that see how its environments' gradients vary."""
+        names = {id(parameter): name for name, parameter in asked.parameters.items()}
+
+        def blank(parameter: Tensor) -> RunningSums:
+            name = names[id(parameter)]
+            return self._gathering.sums(name, parameter, needs | READS if name in self._keep else needs, partitions[name])
 
         return blank
 

@@ -1,6 +1,6 @@
 """The one backward pass: every read's incoming gradient is used up where it arrives, and no weight gradient is formed."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -32,6 +32,7 @@ class LayerPass:
         groups: the partition of the batch.
         sums: where to add, by parameter name.
         complete: told a parameter's name as soon as its sums are complete.
+        partitions: of parameters that have another than ``groups``, by name.
     """
 
     def __init__(
@@ -41,7 +42,9 @@ class LayerPass:
         groups: Environments,
         sums: Mapping[str, RunningSums],
         complete: Callable[[str], None],
+        partitions: Mapping[str, Environments] | None = None,
     ) -> None:
+        self._partitions = partitions or {}
         self._graph, self._groups, self._sums, self._complete = graph, groups, sums, complete
         self._missing = {name: len(found) for name, found in reads.items()}
         self._taken: Taken = {name: [] for name in reads}
@@ -120,9 +123,9 @@ class LayerPass:
         if any(delta is not None for delta in deltas):
             delta: Any = deltas if kind_of(node.name()).joining else deltas[0]
             node_seen = self._seen(node)
-            for alike in _of_one_kind(reads):
+            for alike, groups in self._of_one_partition(reads):
                 some = alike if node_seen is node else [read._replace(node=node_seen) for read in alike]
-                for read, use in zip(some, formulas.take(some, delta, self._groups), strict=True):
+                for read, use in zip(some, formulas.take(some, delta, groups), strict=True):
                     self._taken[read.name].append(use)
         for read in reads:
             self._missing[read.name] -= 1
@@ -141,12 +144,21 @@ class LayerPass:
         )
         return self._recomputed.pop(node)
 
+    def _of_one_partition(self, reads: list[Read]) -> Iterator[tuple[list[Read], Environments]]:
+        for some in _of_one_kind(reads):
+            if not self._partitions:
+                yield some, self._groups
+                continue
+            found = [self._partitions.get(read.name, self._groups) for read in some]
+            for groups in {id(one): one for one in found}.values():
+                yield [read for read, own in zip(some, found, strict=True) if own is groups], groups
+
     def _add(self, name: str) -> None:
         uses = self._taken.pop(name)
         if uses:
             formulas.add(uses, self._sums[name])
         else:
-            self._sums[name].add_silent(self._groups.count)
+            self._sums[name].add_silent(self._partitions.get(name, self._groups).count)
         self._complete(name)
 
     def _finish(self) -> None:

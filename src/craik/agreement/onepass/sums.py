@@ -73,7 +73,7 @@ class RunningSums:
         if len(gradients) > 1 and self.shape.numel() < LONG:
             total = gradients.sum(0)
             sign = gradients.sign_().sum(0) if "sign" in self.needs else None
-            self.add_sums(len(gradients), total, sign, **more)
+            self._add_all(len(gradients), total, more if sign is None else {**more, "sign": sign})
             return
         self.gradient = _plus_each(self.gradient, gradients)
         if "sign" in self.needs:
@@ -136,10 +136,15 @@ class RunningSums:
 
     def _part(self, view: Callable[[Tensor], Tensor]) -> "RunningSums":
         assert self.gradient is not None  # _begin has made it
-        part = RunningSums(view(self.gradient), self.needs, self.compiled)
+        part = self._part_like(view(self.gradient), view)
         part.gradient, part.environments = view(self.gradient), self.environments
         part.held = {name: view(tensor) for name, tensor in self.held.items()}
         return part
+
+    def _part_like(self, like: Tensor, view: Callable[[Tensor], Tensor]) -> "RunningSums":
+        """Return empty sums for a part of the parameter."""
+        del view
+        return RunningSums(like, self.needs, self.compiled)
 
     def _begin(self, environments: int) -> None:
         """Hold sums, of 0 if there are none yet, in types that have room for so many further environments."""
@@ -185,9 +190,12 @@ class RunningSums:
             raise ValueError(
                 f"Sums should come for all of {sorted(self.needs)}. Found {sorted(found)}. Form the others as well."
             )
+        self._add_all(environments, gradient, found)
+
+    def _add_all(self, environments: int, gradient: Tensor, more: dict[str, Tensor]) -> None:
         self._widen(environments)
         self.gradient = _plus(self.gradient, gradient, self.dtype)
-        self._add_held(found)
+        self._add_held(more)
         self.environments += environments
 
     def _add_held(self, more: dict[str, Tensor]) -> None:
@@ -197,7 +205,7 @@ class RunningSums:
 
     def _dtype_of(self, name: str) -> torch.dtype:
         # The square of what float32 holds is within float64's range; Apple's devices have no float64.
-        return torch.float64 if name == "square" and self.device.type != "mps" else self.dtype
+        return torch.float64 if name in WIDE and self.device.type != "mps" else self.dtype
 
     def add_silent(self, environments: int) -> None:
         """Add environments whose losses do not reach the parameter: their gradient is 0, and so is its sign."""
@@ -205,14 +213,14 @@ class RunningSums:
             zero = torch.zeros(self.shape, dtype=self.dtype, device=self.device)
             of_zero = {"log_magnitude": -torch.inf}
             more = {name: torch.full_like(zero, of_zero.get(name, 0), dtype=self._dtype_of(name)) for name in self.needs}
-            self.add_sums(environments, zero, **more)
+            self._add_all(environments, zero, more)
 
     def join(self, other: "RunningSums") -> None:
         """Add the sums of further environments; what only one of the two holds is known of neither any more."""
         if other.gradient is not None:
             self.needs &= other.needs
             self.held = {name: tensor for name, tensor in self.held.items() if name in self.needs}
-            self.add_sums(other.environments, other.gradient, **{name: other.held[name] for name in self.needs})
+            self._add_all(other.environments, other.gradient, {name: other.held[name] for name in self.needs})
 
     def statistics(self) -> Statistics:
         """Return the sums so far.
@@ -224,6 +232,9 @@ class RunningSums:
             raise RuntimeError("Statistics need at least one environment. Found none added; call add first.")
         return Statistics(self.environments, self.gradient, **self.held)
 
+
+WIDE = frozenset({"square", "precision", "weighted", "weighted_square", "variance"})
+"""Sums of squares of gradients, or of their inverses."""
 
 _SIGN_ALONE = frozenset({"sign"})
 

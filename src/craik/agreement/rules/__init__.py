@@ -11,10 +11,14 @@ from craik.agreement.rules.base import required_count as required_count
 from craik.agreement.rules.base import rescaled as rescaled
 from craik.agreement.rules.base import survival as survival
 from craik.agreement.rules.geometric_mean import GeometricMean as GeometricMean
+from craik.agreement.rules.heterogeneous import Heterogeneous as Heterogeneous
+from craik.agreement.rules.homogeneous import Homogeneous as Homogeneous
 from craik.agreement.rules.mean import Mean as Mean
 from craik.agreement.rules.median_sign import MedianSign as MedianSign
+from craik.agreement.rules.qualitative import Qualitative as Qualitative
 from craik.agreement.rules.sand_mask import SandMask as SandMask
 from craik.agreement.rules.signal_to_noise import SignalToNoiseMask as SignalToNoiseMask
+from craik.agreement.rules.statistics import STANDARD_ERRORS as STANDARD_ERRORS
 from craik.agreement.rules.statistics import Combined as Combined
 from craik.agreement.rules.statistics import Rule as Rule
 from craik.agreement.rules.statistics import Statistics as Statistics

@@ -22,6 +22,14 @@ class Statistics(NamedTuple):
         square: sum over e of g_e^2, in float64, as the squares of float32 below 1e-19 are 0 in float32. None unless the rule
             needs it.
         magnitude: sum over e of abs(g_e). None unless the rule needs it.
+        positive: Q+, the sum of z_e^2 over the environments with g_e > 0, z_e being g_e / s_e, its squared standard error s_e^2
+            estimated from the environment's examples and Student's t turned into a normal deviate of the same tail
+            (`craik.agreement.onepass.evidence`). None unless the rule needs it, as all that follow.
+        negative: Q-, the same over those with g_e < 0.
+        precision: sum over e of 1 / s_e^2, in float64; an environment whose examples all have the gradient 0 adds 0.
+        weighted: sum over e of g_e / s_e^2, in float64.
+        weighted_square: sum over e of g_e^2 / s_e^2, in float64.
+        variance: sum over e of s_e^2, in float64.
     """
 
     environments: int
@@ -30,11 +38,21 @@ class Statistics(NamedTuple):
     log_magnitude: Float[Tensor, "*p"] | None = None
     square: Float[Tensor, "*p"] | None = None
     magnitude: Float[Tensor, "*p"] | None = None
+    positive: Float[Tensor, "*p"] | None = None
+    negative: Float[Tensor, "*p"] | None = None
+    precision: Float[Tensor, "*p"] | None = None
+    weighted: Float[Tensor, "*p"] | None = None
+    weighted_square: Float[Tensor, "*p"] | None = None
+    variance: Float[Tensor, "*p"] | None = None
 
     def clone(self) -> "Statistics":
         """Return a copy that may be overwritten."""
         optional = (None if tensor is None else tensor.clone() for tensor in self[2:])
         return Statistics(self.environments, self.gradient.clone(), *optional)
+
+
+STANDARD_ERRORS = frozenset({"positive", "negative", "precision", "weighted", "weighted_square", "variance"})
+"""The statistics that take the spread of an environment's examples, not its gradient alone."""
 
 
 class Combined(NamedTuple):

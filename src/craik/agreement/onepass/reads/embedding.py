@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.graph import Node
 
+from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.saved import output_shape, saved, signed, slot_shape
 from craik.agreement.onepass.reads.terms import Span, Term
@@ -56,6 +57,9 @@ class LookedUp(Term):
 
     def add(self, sums: RunningSums) -> None:
         """Add every environment's gradient, touching only the rows that it looks up."""
+        if isinstance(sums, EvidenceSums):
+            super().add(sums)
+            return
         entries = self.entries
         pairs, index = torch.unique(self.owners * entries + self.rows, return_inverse=True)
         gradients = self.deltas.new_zeros(len(pairs), self.deltas.shape[-1]).to(sums.dtype)

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
 from craik.agreement.kernels.compiled import Compiled
+from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.reads.layout import Layout, slices_of, starts_of
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Span, Term, chunk_length, spans
@@ -78,6 +79,9 @@ class Products(Term):
         There sign(left right^T) = sign(left) sign(right)^T, so the sum of signs is one more matrix product.
         """
         alone = max(self.sizes) == 1 and self.equal
+        if isinstance(sums, EvidenceSums):
+            self._add_evidence(sums, alone)
+            return
         if not alone and gpu.usable(sums, self.left):
             gpu.add_products(sums, self.left, self.right, self.sizes)
             return
@@ -89,6 +93,16 @@ class Products(Term):
         square = self.left.double().square().T @ self.right.double().square() if "square" in sums.needs else None
         magnitude = self.left.abs().T @ self.right.abs() if "magnitude" in sums.needs else None
         sums.add_sums(self.environments, self.left.T @ self.right, sign, square=square, magnitude=magnitude)
+
+    def _add_evidence(self, sums: EvidenceSums, alone: bool) -> None:
+        """Add the gradients of parts of environments: squares of single rows' are products, too."""
+        if alone:
+            sums.add_products(self.left, self.right)
+        elif self.equal and sums.shape.numel() < LONG:
+            super().add(sums)
+        else:
+            left, right = ([t[some] for some in slices_of(self.sizes)] for t in (self.left, self.right))
+            add_tiles(sums, [t.T for t in left], right)
 
 
 class StackedProducts(Term):
@@ -156,9 +170,9 @@ def _add_products(sums: RunningSums, term: Products) -> None:
     if columns < min(outputs, NARROW):
         across = RunningSums(term.right.new_empty(columns, outputs, dtype=sums.dtype), sums.needs, sums.compiled)
         _add_products(across, term.swapped())
-        count, gradient, *others = across.statistics()
-        turned = (None if tensor is None else tensor.T.contiguous() for tensor in others)
-        sums.add_sums(count, gradient.T.contiguous(), *turned)
+        count, gradient, *_ = across.statistics()
+        turned = {name: tensor.T.contiguous() for name, tensor in across.held.items()}
+        sums.add_sums(count, gradient.T.contiguous(), **turned)
     elif term.equal and sums.shape.numel() < (LONG if term.right.device.type == "cpu" else CHUNK_ELEMENTS):
         for span in spans(term.environments, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS)):
             sums.add(term.gradients(span).to(sums.dtype))

@@ -1,0 +1,96 @@
+"""What an agreement keeps from step to step for a rule that tests for conflict, and which parts it compares where."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from craik.agreement.onepass.evidence.clusters import Clusters, by_example, by_halves
+from craik.agreement.onepass.evidence.memory import Memory, sizes_of
+from craik.agreement.onepass.evidence.sums import EvidenceSums
+from craik.agreement.onepass.reads.convolution import BIAS
+from craik.agreement.onepass.rows import WHOLE, Read
+from craik.agreement.standard_errors import StandardErrors
+from craik.environments import Environments
+
+SMALL = 2**12
+"""Parameters of at most so many components have a gradient for each example, where their formula gives one cheaply."""
+
+_PRODUCTS = frozenset({"AddmmBackward0", "MmBackward0"})
+_DEAR = frozenset({"ConvolutionBackward0", "MkldnnRnnLayerBackward0", "EmbeddingBackward0", "EmbeddingBagBackward0"})
+
+
+class Gathering:
+    """Makes the clusters of each step and the sums of each parameter.
+
+    Args:
+        errors: how standard errors are taken.
+    """
+
+    def __init__(self, errors: StandardErrors) -> None:
+        self.errors = errors
+        self._generator = torch.Generator().manual_seed(errors.seed)
+        self._memories: dict[str, Memory] = {}
+        self._ids: list[object] | None = None
+
+    def clusters(self, groups: Environments) -> Clusters:
+        """Return the partition that is proved and that parameters without a cheaper one use."""
+        if self.errors.memory:
+            self._check_same(groups)
+        if self.errors.parts == "examples":
+            return by_example(groups)
+        return by_halves(groups, self._generator)
+
+    def partitions(
+        self, parameters: Mapping[str, Tensor], reads: Mapping[str, Sequence[Read]], groups: Environments
+    ) -> dict[str, Clusters]:
+        """Return each parameter's partition by name; nothing where ``groups`` are environments.
+
+        Args:
+            parameters: by name.
+            reads: of those that one backward pass serves.
+            groups: what was proved to stay apart.
+        """
+        if not isinstance(groups, Clusters):
+            return {}
+        if self.errors.parts != "auto":
+            return dict.fromkeys(parameters, groups)
+        examples = by_example(groups.environments)
+        return {n: examples if n in reads and _cheap(p, reads[n]) else groups for n, p in parameters.items()}
+
+    def sums(self, name: str, like: Tensor, needs: frozenset[str], clusters: Clusters) -> EvidenceSums:
+        """Return empty sums for a parameter, with what is remembered of it."""
+        if not self.errors.memory:
+            return EvidenceSums(like, needs, clusters)
+        groups = clusters.environments
+        if name not in self._memories:
+            ids = [groups.named(position) for position in range(groups.count)]
+            sizes = sizes_of(ids, self.errors.rows, groups.sizes)
+            self._memories[name] = Memory(like, groups.count, self.errors.memory, sizes)
+        memory = self._memories[name]
+        memory.begin()
+        return EvidenceSums(like, needs, clusters, memory)
+
+    def _check_same(self, groups: Environments) -> None:
+        ids = [groups.named(position) for position in range(groups.count)]
+        if self._ids is None:
+            self._ids = ids
+        elif ids != self._ids:
+            change = next((name for name in [*ids, *self._ids] if (name in ids) != (name in self._ids)), ids[0])
+            raise ValueError(
+                "With memory every step should have the environments of the first. Found environment "
+                f"{change!r} {'new' if change in ids else 'missing'}. Draw from all of them at every step, or pass "
+                "StandardErrors(memory=0)."
+            )
+
+
+def _cheap(parameter: Tensor, reads: Sequence[Read]) -> bool:
+    """Tell whether every example's gradient is cheap: its one read tells examples apart, and is a product or small."""
+    read = reads[0]
+    kind, rows = read.node.name(), read.rows
+    if len(reads) > 1 or rows.owners is not None or rows.dim == WHOLE:
+        return False
+    if kind in _PRODUCTS and parameter.dim() == 2 and rows.outer * rows.inner == 1:
+        return True
+    dear = kind in _DEAR and not (kind == "ConvolutionBackward0" and read.slot == BIAS)
+    return parameter.numel() <= SMALL and not dear

@@ -1,0 +1,61 @@
+"""The masks of a step: made by the rule, or kept from the step before where they are decided only every so often."""
+
+import torch
+from torch import Tensor
+
+from craik.agreement.onepass.combining import combine_and_keep
+from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.rules import Rule, count_survivors
+from craik.environments import check_finite_sums
+
+
+class Masks:
+    """Which components a rule lets through, from step to step.
+
+    Args:
+        rule: whose they are.
+        every: they are decided at the first of so many steps, and hold for the others.
+        keep: hand them over at the end of a step.
+    """
+
+    def __init__(self, rule: Rule, every: int, keep: bool) -> None:
+        self.rule, self._every, self._keep = rule, every, keep
+        self._step = 0
+        self._held: dict[str, Tensor] = {}
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the rule reads in this step: nothing where masks are at hand."""
+        return frozenset(self.rule.needs) if self.decides else frozenset()
+
+    @property
+    def decides(self) -> bool:
+        """Whether this step decides masks."""
+        return self._step % self._every == 0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a parameter's mask is wanted beside its gradient."""
+        return self._keep or self._every > 1
+
+    def apply(self, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
+        """Return a parameter's combined gradient and how many of its components survive; the sums are used up.
+
+        A parameter that was not reached when masks were decided is averaged until they are decided again.
+        """
+        if self.decides:
+            gradient, survivors, self._held[name] = combine_and_keep(self.rule, name, sums, refuse_nonfinite)
+            return gradient, survivors
+        mean = sums.statistics().gradient.div_(sums.environments)
+        if refuse_nonfinite:
+            check_finite_sums(name, mean)
+        mask = self._held.setdefault(name, torch.ones_like(mean, dtype=torch.bool))
+        return mean.mul_(mask), count_survivors(mask)  # 0 times infinity is NaN: a GradScaler finds it
+
+    def close(self) -> dict[str, Tensor] | None:
+        """End the step and return its masks, where they are to be kept."""
+        self._step += 1
+        found = dict(self._held) if self._keep else None
+        if self.decides:
+            self._held = {}
+        return found

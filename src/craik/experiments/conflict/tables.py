@@ -1,0 +1,108 @@
+"""Noisy digits at several sites, with or without a code of the site's own, and a small network trained on them.
+
+A site writes the label as a code of its own into the corner pixels: easy to read where it is known, worth nothing at a site
+with another code. Without codes the sites are random parts of one population: rows are exchangeable and no rule can gain.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import torch
+from annotated_types import Ge
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept
+from craik.lab import Positive, check_limits
+from craik.nn.perceptrons import mlp
+from craik.tasks.pictures.digits import CLASSES, digits
+
+CORNERS = (0, 1, 6, 7, 56, 57, 62, 63)
+"""Pixels that hold the code: two in each corner of 8 x 8, almost always empty."""
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Settings of one board and one training on it."""
+
+    seed: int = 100
+    """First seed: of the rows, the noise, the codes, the initial weights and the batches."""
+    sites: Annotated[int, Ge(2), "one has nothing to agree with"] = 8
+    """Training sites."""
+    rows: Annotated[int, Ge(2)] = 128
+    """Rows of each."""
+    noise: Annotated[float, Ge(0)] = 0.5
+    """Standard deviation of what is added to pixels between 0 and 1."""
+    code: Annotated[float, Ge(0)] = 1.0
+    """Height of the codes; 0: no codes, so that the sites are exchangeable."""
+    batch: Annotated[int, Ge(2), "standard errors take two"] = 64
+    """Rows of each site in a step."""
+    hidden: Annotated[int, Ge(1)] = 32
+    """Units in the hidden layer."""
+    steps: Annotated[int, Ge(1)] = 120
+    """Optimiser steps."""
+    learning_rate: Positive = 1e-2
+    """Adam's."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if self.batch > self.rows:
+            raise ValueError(f"batch should be at most {self.rows}: it comes from one site's rows. Found {self.batch}.")
+
+
+class Table(NamedTuple):
+    """Rows of the training sites, (sites, rows, 64) and (sites, rows), and of a site with a code of its own for testing."""
+
+    x: Tensor
+    y: Tensor
+    test_x: Tensor
+    test_y: Tensor
+
+
+def table(config: Sites) -> Table:
+    """Draw a board."""
+    generator = Generator().manual_seed(config.seed)
+    count = config.sites * config.rows
+    found = digits(config.seed, train=count, validation=1, test=500)
+
+    def written(x: Tensor, y: Tensor) -> Tensor:
+        noisy = x.flatten(1) + config.noise * torch.randn(len(x), 64, generator=generator)
+        codes = torch.randint(0, 2, (CLASSES, len(CORNERS)), generator=generator) * 2.0 - 1
+        if config.code:
+            noisy[:, list(CORNERS)] = config.code * codes[y] + 0.1 * torch.randn(len(x), len(CORNERS), generator=generator)
+        return noisy
+
+    x, y = found.train.x.view(config.sites, config.rows, 64), found.train.y.view(config.sites, config.rows)
+    rows = torch.stack([written(one, labels) for one, labels in zip(x, y, strict=True)])
+    return Table(rows, y, written(found.test.x, found.test.y), found.test.y)
+
+
+def batches(config: Sites, data: Table) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield rows of every site for each step, sites adjacent."""
+    generator = Generator().manual_seed(config.seed + 2**32)
+    for _ in range(config.steps):
+        chosen = torch.stack([torch.randperm(config.rows, generator=generator)[: config.batch] for _ in range(config.sites)])
+        site = torch.arange(config.sites)[:, None]
+        yield data.x[site, chosen].flatten(0, 1), data.y[site, chosen].flatten()
+
+
+def train(config: Sites, data: Table, method: Method) -> tuple[nn.Module, float]:
+    """Return a trained network and the mean share of its components kept."""
+    model = mlp(64, CLASSES, Generator().manual_seed(config.seed), config.hidden, 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=1e-5)
+    agreement, shares = agreement_of(model, method), 0.0
+    ids = torch.arange(config.sites).repeat_interleave(config.batch)
+    for x, y in batches(config, data):
+        optimizer.zero_grad()
+        record = agreement.backward(cross_entropy(model(x), y, reduction="none"), ids)
+        shares += kept(record, model)
+        optimizer.step()
+        after_step(model, record, method, config.learning_rate)
+    return model, shares / config.steps
+
+
+def accuracy(model: nn.Module, x: Tensor, y: Tensor) -> float:
+    """Return the share of labels that a model gives."""
+    with torch.no_grad():
+        return float((model(x).argmax(1) == y).float().mean())

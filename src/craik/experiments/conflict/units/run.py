@@ -1,0 +1,107 @@
+"""Linear models on the linear unit tests, by averaging and by rules that ask for agreement or for conflict.
+
+All examples of every environment are in every step, so standard errors are small and what masks is the real difference between
+environments. One setting for all methods; nothing is searched.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from annotated_types import Ge, MinLen
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
+
+from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of, kept
+from craik.lab import Positive, Preset, Row, check_limits
+from craik.tasks.boards.unit_tests import EXAMPLES, UnitTest, unit_test
+
+OWN_UNITS = ", own units"
+"""Ends the name of a method whose environments' losses are divided by what they are, so that none has a louder voice."""
+
+COMPARED = (
+    "mean", "and-mask", "qualitative-decay", "homogeneous", "homogeneous-decay",
+    f"mean{OWN_UNITS}", f"homogeneous-decay{OWN_UNITS}",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the data and the initial weights."""
+    environments: Annotated[tuple[Annotated[int, Ge(2)], ...], MinLen(1)] = (3, 8)
+    """Numbers of training environments."""
+    examples: Annotated[int, Ge(2)] = 1000
+    """Examples in each."""
+    steps: Annotated[int, Ge(1)] = 1200
+    """Full-batch steps of Adam."""
+    learning_rate: Positive = 1e-2
+    """Adam's."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(examples=10_000, steps=5000), seeds=20)}
+
+
+def losses_of(example: str, outputs: Tensor, targets: Tensor) -> Tensor:
+    """Return each example's loss."""
+    if example == "regression":
+        return mse_loss(outputs, targets, reduction="none")
+    return binary_cross_entropy_with_logits(outputs, targets, reduction="none")
+
+
+def error_of(example: str, outputs: Tensor, targets: Tensor) -> float:
+    """Return the mean squared error of the regression, else the share of wrong labels."""
+    if example == "regression":
+        return float((outputs - targets).square().mean())
+    return float(((outputs > 0) != (targets > 0.5)).float().mean())
+
+
+def in_own_units(losses: Tensor, environments: int) -> Tensor:
+    """Divide each environment's losses by their mean, and a thousandth of the mean over environments, as constants."""
+    means = losses.detach().view(environments, -1).mean(1)
+    return losses / (means + 1e-3 * means.mean()).repeat_interleave(len(losses) // environments)
+
+
+def train(config: Config, example: str, data: UnitTest, method: Method, own_units: bool = False) -> tuple[nn.Linear, float]:
+    """Return a trained linear model and the mean share of components kept."""
+    torch.manual_seed(config.seed)  # of the initial weights, torch's own
+    model = nn.Linear(data.x.shape[-1], 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
+    agreement = agreement_of(model, method)
+    x, y = data.x.flatten(0, 1), data.y.flatten()
+    ids = torch.arange(len(data.x)).repeat_interleave(data.x.shape[1])
+    shares = 0.0
+    for _ in range(config.steps):
+        optimizer.zero_grad()
+        losses = losses_of(example, model(x)[:, 0], y)
+        record = agreement.backward(in_own_units(losses, len(data.x)) if own_units else losses, ids)
+        shares += kept(record, model)
+        optimizer.step()
+        after_step(model, record, method, config.learning_rate)
+    return model, shares / config.steps
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield the errors of every method on every example and number of environments."""
+    for example in EXAMPLES:
+        for environments in config.environments:
+            data = unit_test(example, environments, config.examples, torch.Generator().manual_seed(config.seed))
+            for name in COMPARED:
+                model, share = train(config, example, data, METHODS[name.removesuffix(OWN_UNITS)], name.endswith(OWN_UNITS))
+                with torch.no_grad():
+                    outputs, shuffled = (model(x.flatten(0, 1))[:, 0] for x in (data.x, data.test_x))
+                yield {
+                    "kind": "final",
+                    "example": example,
+                    "environments": environments,
+                    "method": name,
+                    "train_error": error_of(example, outputs, data.y.flatten()),
+                    "test_error": error_of(example, shuffled, data.y.flatten()),
+                    "kept": share,
+                }

@@ -1,0 +1,111 @@
+"""Linear unit tests for out-of-distribution methods: a linear model is enough, and pooled training takes the shortcut.
+
+Three problems of Aubin, Slowik, Arjovsky, Bottou and Lopez-Paz 2021
+([arXiv:2102.10867](https://arxiv.org/abs/2102.10867)), with five invariant and five spurious inputs each, from their
+description. Example 1 is a regression in which causes come before and effects after the target, with another variance in each
+environment. Example 2 has cows and camels on grass and sand: the animal is drawn a hundred times smaller than the background,
+which goes with it in 95 to 99 % of the examples. Example 3 has a small margin that all environments share and a large one that
+each has of its own.
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from craik.arguments import check_one_of, check_whole
+
+INVARIANT, SPURIOUS = 5, 5
+
+Example = Literal["regression", "cows", "margin"]
+EXAMPLES: tuple[Example, ...] = ("regression", "cows", "margin")
+
+
+class UnitTest(NamedTuple):
+    """E environments of n examples, invariant inputs first.
+
+    Attributes:
+        x: training inputs.
+        y: targets: real numbers of the regression, else 0 or 1.
+        test_x: inputs of the same examples with the spurious ones shuffled within each environment.
+    """
+
+    x: Float[Tensor, "e n 10"]
+    y: Float[Tensor, "e n"]
+    test_x: Float[Tensor, "e n 10"]
+
+
+def unit_test(example: str, environments: int, examples: int, generator: Generator) -> UnitTest:
+    """Draw one of the problems.
+
+    Args:
+        example: "regression", "cows" or "margin": examples 1, 2 and 3.
+        environments: E; the first three have the paper's settings, further ones are drawn from its ranges.
+        examples: n, of each environment.
+        generator: of every draw.
+
+    Raises:
+        ValueError: an unknown example, or fewer than one environment or two examples.
+    """
+    check_one_of("example", example, EXAMPLES)
+    check_whole("environments", environments, least=1)
+    check_whole("examples", examples, least=2)
+    draw = {"regression": _regression, "cows": _cows, "margin": _margin}[example]
+    x, y = draw(environments, examples, generator)
+    test_x = x.clone()
+    for e in range(environments):
+        test_x[e, :, INVARIANT:] = x[e, torch.randperm(examples, generator=generator), INVARIANT:]
+    return UnitTest(x, y, test_x)
+
+
+def _normal(generator: Generator, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=generator)
+
+
+def _uniform(low: float, high: float, count: int, generator: Generator) -> list[float]:
+    return torch.empty(count).uniform_(low, high, generator=generator).tolist()
+
+
+def _regression(environments: int, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
+    causal = _normal(generator, INVARIANT, INVARIANT) / INVARIANT
+    effect = _normal(generator, INVARIANT, SPURIOUS) / SPURIOUS
+    more = _uniform(-2.0, 1.0, max(0, environments - 3), generator)
+    deviations = [0.1, 1.5, 2.0, *(10**exponent for exponent in more)][:environments]
+    rows: list[Tensor] = []
+    targets: list[Tensor] = []
+    for deviation in deviations:
+        cause = _normal(generator, examples, INVARIANT) * deviation
+        target = cause @ causal + _normal(generator, examples, INVARIANT) * deviation
+        rows.append(torch.cat([cause, target @ effect + _normal(generator, examples, SPURIOUS)], 1))
+        targets.append(target.sum(1))
+    return torch.stack(rows), torch.stack(targets)
+
+
+def _cows(environments: int, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
+    further = max(0, environments - 3)
+    usual = [0.95, 0.97, 0.99, *_uniform(0.9, 1.0, further, generator)][:environments]
+    cows = [0.3, 0.5, 0.7, *_uniform(0.3, 0.7, further, generator)][:environments]
+    animal, ground = torch.tensor([1.0, 1.0, -1.0, -1.0]), torch.tensor([1.0, -1.0, -1.0, 1.0])
+    rows: list[Tensor] = []
+    targets: list[Tensor] = []
+    for p, s in zip(usual, cows, strict=True):
+        chances = torch.tensor([p * s, (1 - p) * s, p * (1 - s), (1 - p) * (1 - s)])
+        kind = torch.multinomial(chances, examples, replacement=True, generator=generator)
+        front = (_normal(generator, examples, INVARIANT) / math.sqrt(10) + animal[kind][:, None]) * 1e-2
+        back = _normal(generator, examples, SPURIOUS) / math.sqrt(10) + ground[kind][:, None]
+        rows.append(torch.cat([front, back], 1))
+        targets.append((front.sum(1) > 0).float())
+    return torch.stack(rows), torch.stack(targets)
+
+
+def _margin(environments: int, examples: int, generator: Generator) -> tuple[Tensor, Tensor]:
+    labels = (torch.arange(examples) % 2).float()
+    side = (2 * labels - 1)[:, None]
+    rows: list[Tensor] = []
+    for _ in range(environments):
+        own = _normal(generator, 1, SPURIOUS)
+        noise = 0.1 * _normal(generator, examples, INVARIANT + SPURIOUS)
+        rows.append(torch.cat([(side * 0.1).expand(-1, INVARIANT), side * own], 1) + noise)
+    return torch.stack(rows), labels.expand(environments, -1).clone()

@@ -1,0 +1,379 @@
+"""Standard errors in one pass against every example's gradient, and what rules make of them."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+import conflict_oracles as oracle
+from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Rule, StandardErrors
+from craik.agreement.machines.summing import of_one, silent
+from craik.agreement.onepass.evidence.clusters import by_example, by_halves
+from craik.agreement.rules import Combined, Statistics
+from craik.environments import partition
+
+PLAIN = StandardErrors()
+
+
+class Seen:
+    """A rule that averages and notes what it was given."""
+
+    needs = frozenset({"positive", "negative", "precision", "weighted", "weighted_square", "variance", "square", "sign"})
+
+    def __init__(self, errors: StandardErrors = PLAIN) -> None:
+        self.statistics: list[Statistics] = []
+        self.errors = errors
+
+    def __call__(self, statistics: Statistics) -> Combined:
+        """Keep a copy."""
+        self.statistics.append(statistics.clone())
+        return Combined(statistics.gradient / statistics.environments, torch.ones_like(statistics.gradient))
+
+
+class Tokens(nn.Module):
+    """Everything that has no examples of its own rows: an embedding, weight sharing over positions, a norm, a tied head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(7, 6)
+        self.hidden, self.norm = nn.Linear(6, 6), nn.LayerNorm(6)
+
+    def forward(self, x):
+        h = self.norm(torch.tanh(self.hidden(self.embedding(x))))
+        return (h @ self.embedding.weight.T).mean(1)
+
+
+def perceptron():
+    return nn.Sequential(nn.Linear(5, 9), nn.Tanh(), nn.Linear(9, 4)), lambda b: torch.randn(b, 5, dtype=torch.float64)
+
+
+def convolutional():
+    net = nn.Sequential(nn.Conv2d(2, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 9, 3))
+    return net, lambda b: torch.randn(b, 2, 5, 5, dtype=torch.float64)
+
+
+def tokens():
+    return Tokens(), lambda b: torch.randint(0, 7, (b, 4))
+
+
+NETWORKS = {"perceptron": perceptron, "convolutional": convolutional, "tokens": tokens}
+IDS = [3, 0, 0, 3, 7, 7, 0, 3, 0, 7, 7, 0, 3, 3, 7, 0, 3, 0]
+
+
+def losses_of(name, seed=0):
+    torch.manual_seed(seed)
+    model, draw = NETWORKS[name]()
+    model = model.double()
+    x = draw(len(IDS))
+    outputs = model(x)
+    return model, cross_entropy(outputs, torch.randint(0, outputs.shape[1], (len(IDS),)), reduction="none")
+
+
+def literal(losses, model):
+    return [oracle.moments(g, IDS) for g in oracle.example_gradients(losses, list(model.parameters()))]
+
+
+def seen(losses, model, errors):
+    rule = Seen(errors)
+    Agreement(model, rule).backward(losses, IDS)
+    return rule.statistics
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_statistic_equals_the_examples_own_gradients(name):
+    model, losses = losses_of(name)
+    wanted = literal(losses, model)
+    agreement = Agreement(model, rule := Seen(StandardErrors(parts="examples")), keep="masks")
+    record = agreement.backward(losses, IDS)
+    assert set(record.masks) == {n for n, _ in model.named_parameters()}
+    # Parameters arrive in the order of the pass: matched by shape and gradient.
+    for found, moments in _matched(rule.statistics, wanted):
+        positive, negative = oracle.sides(moments)
+        torch.testing.assert_close(found.positive, positive, rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(found.negative, negative, rtol=1e-9, atol=1e-9)
+        torch.testing.assert_close(found.variance, sum(s for _, s, _ in moments), rtol=1e-9, atol=1e-15)
+        torch.testing.assert_close(found.sign, sum(g.sign() for g, _, _ in moments))
+        precision = sum(1 / s for _, s, _ in moments)
+        heard = torch.isfinite(precision)
+        torch.testing.assert_close(found.precision[heard], precision[heard], rtol=1e-7, atol=0)
+
+
+def _matched(statistics, wanted):
+    for moments in wanted:
+        total = sum(g for g, _, _ in moments)
+        (found,) = [s for s in statistics if s.gradient.shape == total.shape and torch.allclose(s.gradient, total, atol=1e-12)]
+        yield found, moments
+
+
+def test_examples_where_they_are_cheap_and_halves_elsewhere():
+    model, losses = losses_of("perceptron")
+    wanted = literal(losses, model)
+    for found, moments in _matched(seen(losses, model, StandardErrors()), wanted):
+        torch.testing.assert_close(found.positive, oracle.sides(moments)[0], rtol=1e-9, atol=1e-9)
+    model, losses = losses_of("convolutional")
+    exact = seen(losses, model, StandardErrors(parts="examples"))
+    model, losses = losses_of("convolutional")
+    auto = seen(losses, model, StandardErrors())
+    for one, other in zip(exact, auto, strict=True):
+        torch.testing.assert_close(one.gradient, other.gradient)
+        assert torch.allclose(one.positive, other.positive, rtol=1e-7) == (one.gradient.dim() != 4)
+
+
+def test_halves_are_what_two_halves_say():
+    model, losses = losses_of("convolutional")
+    gradients = oracle.example_gradients(losses, list(model.parameters()))
+    halves = by_halves(partition(IDS, len(IDS), losses.device), torch.Generator().manual_seed(0))
+    wanted = [_half_moments(g, halves) for g in gradients]
+    for found, moments in _matched(seen(losses, model, StandardErrors(parts="halves")), wanted):
+        torch.testing.assert_close(found.positive, oracle.sides(moments)[0], rtol=1e-8, atol=1e-9)
+        torch.testing.assert_close(found.variance, sum(s for _, s, _ in moments), rtol=1e-8, atol=1e-15)
+
+
+def _half_moments(gradients, halves):
+    found = []
+    for e, n in enumerate(halves.environments.sizes):
+        one, two = (gradients[halves.index == 2 * e + half] for half in range(2))
+        error = len(one) * len(two) / n**2 * (one.mean(0) - two.mean(0)) ** 2
+        found.append(((one.sum(0) + two.sum(0)) / n, error, 2))
+    return found
+
+
+def test_large_weights_go_tile_by_tile():
+    torch.manual_seed(0)
+    model = nn.Linear(300, 230, bias=False).double()
+    x = torch.randn(24, 300, dtype=torch.float64)
+    losses = model(x).square().mean(1)
+    ids = [e for e in range(3) for _ in range(8)]
+    (gradients,) = oracle.example_gradients(losses, [model.weight])
+    rule = Seen()
+    Agreement(model, rule).backward(losses, ids)
+    positive, negative = oracle.sides(oracle.moments(gradients, ids))
+    torch.testing.assert_close(rule.statistics[0].positive, positive, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(rule.statistics[0].negative, negative, rtol=1e-9, atol=1e-9)
+
+
+RULES: list[Rule] = [
+    Qualitative(0.2),
+    Qualitative(0.7, rescale=True),
+    Homogeneous(0.3),
+    Heterogeneous(),
+    Heterogeneous("unit", 0.5),
+    Heterogeneous("input", 0.5, 0.3),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_masks_equal_the_literal_test(rule):
+    model, losses = losses_of("perceptron", seed=1)
+    wanted = literal(losses, model)
+    record = Agreement(model, rule, keep="masks").backward(losses, IDS)
+    for (name, parameter), moments in zip(model.named_parameters(), wanted, strict=True):
+        if isinstance(rule, Qualitative):
+            positive, negative = oracle.sides(moments)
+            keep = torch.tensor([oracle.tail(v, 3) >= rule.alpha for v in positive.minimum(negative).flatten().tolist()])
+            keep = keep.reshape(parameter.shape)
+        elif isinstance(rule, Homogeneous):
+            from scipy.stats import chi2
+
+            keep = torch.from_numpy(chi2.sf(oracle.cochran(moments).numpy(), 2) >= rule.alpha)
+        else:
+            keep = ~oracle.heterogeneous(moments, rule.by, rule.significance, rule.ratio)
+        assert torch.equal(record.masks[name], keep)
+        mean = sum(g for g, _, _ in moments) / 3
+        scale = keep.numel() / max(1, int(keep.sum())) if rule.rescale else 1
+        torch.testing.assert_close(parameter.grad, mean * keep * scale, rtol=1e-10, atol=1e-14)
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 10**6),
+    sizes=st.lists(st.integers(2, 6), min_size=2, max_size=5),
+    widths=st.lists(st.integers(1, 7), min_size=2, max_size=4),
+    shared=st.booleans(),
+    alpha=st.floats(0.01, 0.99),
+)
+def test_any_network_any_sizes(seed, sizes, widths, shared, alpha):
+    generator = torch.Generator().manual_seed(seed)
+    torch.manual_seed(seed)
+    layers = [m for a, b in pairwise(widths) for m in (nn.Linear(a, b), nn.Tanh())]
+    model = nn.Sequential(*layers).double()
+    ids = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
+    ids = ids[torch.randperm(len(ids), generator=generator)].tolist()
+    x = torch.randn(len(ids), *([3] if shared else []), widths[0], dtype=torch.float64, generator=generator)
+    losses = model(x).flatten(1).square().sum(1)
+    wanted = [oracle.moments(g, ids) for g in oracle.example_gradients(losses, list(model.parameters()))]
+    rule = Seen(StandardErrors(parts="examples"))
+    Agreement(model, rule).backward(losses, ids)
+    for found, moments in _matched(rule.statistics, wanted):
+        positive, negative = oracle.sides(moments)
+        torch.testing.assert_close(found.positive, positive, rtol=1e-5, atol=1e-7)
+        torch.testing.assert_close(found.negative, negative, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("rescale", [False, True])
+def test_the_ends_of_alpha_are_the_mean_and_the_and_mask_bit_for_bit(rescale):
+    for end, other in [(Qualitative(0.0, rescale), Mean()), (Qualitative(1.0, rescale), AndMask(1.0, rescale))]:
+        gradients = []
+        for rule in (end, other):
+            torch.manual_seed(3)
+            model = nn.Sequential(nn.Linear(6, 40), nn.ReLU(), nn.Linear(40, 1))
+            losses = model(torch.randn(12, 6))[:, 0].square()
+            record = Agreement(model, rule).backward(losses, torch.arange(12) % 4)
+            gradients.append(([p.grad for p in model.parameters()], record.survivors, record.paths))
+        for one, two in zip(gradients[0][0], gradients[1][0], strict=True):
+            assert torch.equal(one, two)
+        assert gradients[0][1:] == gradients[1][1:]
+
+
+def test_environments_that_come_one_by_one():
+    model, losses = losses_of("convolutional")
+    agreement = Agreement(model, Qualitative(0.3, errors=StandardErrors(parts="examples")), keep="masks")
+    whole = agreement.backward(losses, IDS)
+    whole_gradients = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    model_again, losses = losses_of("convolutional")
+    parts = Agreement(model_again, Qualitative(0.3, errors=StandardErrors(parts="examples")), keep="masks")
+    rows = {e: [b for b, other in enumerate(IDS) if other == e] for e in (0, 3, 7)}
+    torch.manual_seed(0)
+    _, draw = NETWORKS["convolutional"]()
+    x = draw(len(IDS))
+    labels = torch.randint(0, 3, (len(IDS),))
+    for e in (0, 3):
+        parts.accumulate(cross_entropy(model_again(x[rows[e]]), labels[rows[e]], reduction="none"), [e] * len(rows[e]))
+    last = parts.backward(cross_entropy(model_again(x[rows[7]]), labels[rows[7]], reduction="none"), [7] * len(rows[7]))
+    for name in whole.masks:
+        assert torch.equal(whole.masks[name], last.masks[name])
+    for one, parameter in zip(whole_gradients, model_again.parameters(), strict=True):
+        torch.testing.assert_close(one, parameter.grad)
+
+
+@pytest.mark.parametrize("parts", ["auto", "halves"])
+def test_the_share_masked_of_exchangeable_rows_is_what_the_level_says(parts):
+    """Rows are noise: no true gradient differs from 0, and a mask falls where chance puts evidence on both sides."""
+    generator = torch.Generator().manual_seed(0)
+    count, alpha, found = 8, 0.2, []
+    for _ in range(3):
+        model = nn.Linear(100, 60, bias=False).double()
+        x = torch.randn(count * 32, 100, dtype=torch.float64, generator=generator)
+        noise = torch.randn(count * 32, 60, dtype=torch.float64, generator=generator)
+        losses = (model(x) * noise).sum(1)
+        rule = Qualitative(alpha, errors=StandardErrors(parts=parts))
+        record = Agreement(model, rule).backward(losses, torch.arange(count * 32) % count)
+        found.append(1 - record.survivors["weight"])
+    assert sum(found) / 3 == pytest.approx(_share_of_noise(count, alpha), rel=0.12)
+
+
+def _share_of_noise(count, alpha):
+    """P(min(Q+, Q-) > c) where every z is standard normal."""
+    from scipy.stats import binom, chi2
+
+    from craik.agreement.rules.critical import qualitative_critical
+
+    c = qualitative_critical(count, alpha)
+    return sum(binom.pmf(h, count, 0.5) * chi2.sf(c, h) * chi2.sf(c, count - h) for h in range(1, count))
+
+
+def test_memory_averages_gradients_and_variances_by_environment():
+    torch.manual_seed(0)
+    model = nn.Linear(4, 3).double()
+    ids, b, n = [0, 0, 0, 1, 1, 1], 0.75, 3
+    rule = Seen(StandardErrors(parts="examples", memory=b, rows={0: 10, 1: 3}))
+    agreement = Agreement(model, rule)
+    steps = []
+    for t in range(1, 4):
+        x = torch.randn(6, 4, dtype=torch.float64)
+        losses = model(x).square().sum(1)
+        (gradients,) = oracle.example_gradients(losses, [model.weight])
+        steps.append(oracle.moments(gradients, ids))
+        rule.statistics.clear()
+        agreement.backward(losses, ids)
+        (found,) = [s for s in rule.statistics if s.gradient.dim() == 2]
+        ratio = (1 - b) / (1 + b) * (1 + b**t) / (1 - b**t)
+        weights = [(1 - b) * b ** (t - 1 - i) / (1 - b**t) for i in range(t)]
+        positive = torch.zeros(3, 4, dtype=torch.float64)
+        for e, rows in enumerate((10, 3)):
+            g = sum(w * step[e][0] for w, step in zip(weights, steps, strict=True))
+            v = sum(w * step[e][1] * n for w, step in zip(weights, steps, strict=True))
+            error = v * (1 / rows + (1 / n - 1 / rows) * ratio)
+            positive += torch.where(g > 0, oracle.evidence(g, error, (n - 1) / ratio), 0.0)
+        torch.testing.assert_close(found.positive, positive, rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(found.gradient, sum(g for g, _, _ in steps[-1]))
+
+
+def test_masks_of_every_third_step():
+    torch.manual_seed(0)
+    model = nn.Linear(30, 20)
+    agreement = Agreement(model, Qualitative(0.5, errors=StandardErrors(every=3)), keep="masks")
+    masks = []
+    for _ in range(6):
+        model.zero_grad()
+        losses = (model(torch.randn(32, 30)) * torch.randn(32, 20)).sum(1)
+        record = agreement.backward(losses, torch.arange(32) % 4)
+        masks.append(record.masks["weight"])
+        assert torch.equal(model.weight.grad != 0, record.masks["weight"])
+    assert torch.equal(masks[0], masks[1])
+    assert torch.equal(masks[0], masks[2])
+    assert torch.equal(masks[3], masks[5])
+    assert not torch.equal(masks[0], masks[3])
+
+
+def test_bad_input():
+    model = nn.Linear(2, 1)
+    losses = model(torch.ones(5, 2))[:, 0]
+    with pytest.raises(ValueError, match="Found one of environment 4"):
+        Agreement(model, Qualitative()).backward(losses, [1, 1, 2, 2, 4])
+    with pytest.raises(ValueError, match="`alpha` should lie in"):
+        Qualitative(1.5)
+    remembering = Agreement(model, Qualitative(errors=StandardErrors(memory=0.5)))
+    remembering.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="Found environment 2 new"):
+        remembering.backward(model(torch.ones(4, 2))[:, 0], [0, 0, 2, 2])
+    with pytest.raises(ValueError, match="`memory` should"):
+        StandardErrors(memory=1.0)
+    with pytest.raises(ValueError, match="`rows` should come with memory"):
+        StandardErrors(rows={0: 3})
+    with pytest.raises(ValueError, match="Found none of environment 1"):
+        Agreement(model, Qualitative(errors=StandardErrors(memory=0.5, rows={0: 3}))).backward(
+            model(torch.ones(4, 2))[:, 0], [0, 0, 1, 1]
+        )
+    with pytest.warns(UserWarning, match="nothing to agree on"):
+        record = Agreement(model, Qualitative()).backward(model(torch.ones(4, 2))[:, 0], [0, 0, 0, 0])
+    assert record.survivors == {"weight": 1.0, "bias": 1.0}
+
+
+def test_partitions_into_examples():
+    groups = partition([5, 2, 5, 2], 4, torch.device("cpu"))
+    clusters = by_example(groups)
+    assert clusters.counts == (2, 2)
+    assert clusters.grouped(clusters.index).tolist() == [0, 1, 2, 3]
+
+
+def test_ranks_add_up_what_each_has_collected_and_refuse_plain_gradients():
+    model, losses = losses_of("perceptron")
+    agreement = Agreement(model, rule := Qualitative(0.3))
+    agreement.accumulate(losses, IDS)
+    collected = agreement.collect()["0.weight"]
+    silent_ranks = silent(model[0].weight, rule, {"2.weight": collected})
+    total = [a if b is None else a + b for a, b in zip(collected[1:], silent_ranks[1:], strict=True) if a is not None]
+    for one, other in zip(total, (collected.gradient, collected.positive, collected.negative), strict=True):
+        assert torch.equal(one, other)
+    assert silent_ranks.environments == 3
+    with pytest.raises(ValueError, match=r"Pass statistics=agreement\.collect"):
+        of_one(torch.ones(3), rule)
+
+
+def test_two_byte_numbers_are_squared_in_four():
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        torch.manual_seed(0)
+        model = nn.Linear(40, 30)
+        x = torch.randn(64, 40).bfloat16()
+        rule = Seen()
+        Agreement(model.to(dtype), rule).backward(model(x.to(dtype)).float().square().sum(1), torch.arange(64) % 4)
+        found.append(next(s for s in rule.statistics if s.gradient.dim() == 2))
+    assert found[1].positive.dtype == torch.float32
+    assert float((found[0].positive - found[1].positive).abs().median()) < 0.03 * float(found[0].positive.median())

@@ -1,0 +1,13 @@
+import json
+
+from craik import cli
+from craik.cli.benchrows import KEYS
+
+
+def test_rows(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(("bench", "conflict", "--quick", "--workloads", "mlp-34,language", "--json")) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["workload"] for row in rows] == ["mlp-34"] * 6 + ["language"] * 6
+    assert all(set(KEYS) <= set(row) for row in rows)
+    assert rows[0]["ratio"] == rows[1]["over_and_mask"] == 1.0

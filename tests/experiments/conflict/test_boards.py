@@ -1,0 +1,83 @@
+"""The experiments on conflict, at sizes that train nothing."""
+
+import functools
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.conflict import codes, null, rotated, spirals, units
+from craik.experiments.conflict.methods import rotation
+from craik.experiments.conflict.rotated.subspaces import differing
+from craik.experiments.conflict.tables import CORNERS, Sites, table
+from craik.experiments.conflict.training import Board, Training, make_data, shuffled
+from craik.lab import Rows, judge
+
+SMALL = {"steps": 3, "examples": 32, "batch": 8, "hidden": 8, "environments": 3}
+
+CONFIGS = {
+    spirals: SMALL,
+    rotated: SMALL,
+    null: {"environments": (2, 3), "rows": (4, 64), "levels": (0.05, 0.2), "steps": 2, "sites": 2},
+    codes: {"sites": (3, 8), "rows": (16, 128)},
+    units: {"steps": 2, "examples": 20},
+}
+
+
+@pytest.mark.parametrize("module", CONFIGS, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
+    monkeypatch.setattr(codes.run, "Sites", functools.partial(Sites, steps=2))
+    experiment = module.EXPERIMENT
+    config = replace(experiment.presets["quick"].config, **CONFIGS[module])
+    rows = [{**row, "seed": 100} for row in experiment.run(config)]
+    for claim in experiment.claims:
+        assert judge(claim, rows, "quick").measured is not None
+    assert experiment.figures(Rows(rows))
+
+
+def test_a_rotation_keeps_lengths_and_labels():
+    turn = rotation(6, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(turn @ turn.T, torch.eye(6))
+    config = Training(examples=16, batch=4, environments=2)
+    plain, turned = (make_data(config, Board(4, 0.2, rotated=one)) for one in (False, True))
+    torch.testing.assert_close(plain.train.x.norm(dim=1), turned.train.x.norm(dim=1))
+    assert torch.equal(plain.test.y, turned.test.y)
+
+
+def test_a_random_control_masks_the_same_share():
+    masks = {"w": torch.arange(12).view(3, 4) < 5}
+    found = shuffled(masks, torch.Generator().manual_seed(0))["w"]
+    assert found.sum() == 5
+    assert found.shape == (3, 4)
+
+
+def test_sites_have_codes_of_their_own():
+    data = table(Sites(sites=3, rows=40, batch=8))
+    signs = data.x[..., list(CORNERS)].sign()
+    for site in range(3):
+        label = int(data.y[site, 0])
+        same = data.y[site] == label
+        assert (signs[site, same] == signs[site, 0]).all()
+    assert table(Sites(sites=3, rows=40, batch=8, code=0.0)).x[..., list(CORNERS)].abs().mean() < 0.6
+
+
+def test_directions_of_a_layer_are_the_literal_eigenvectors():
+    """T - S and the significance of each eigenvector, example by example."""
+    generator = torch.Generator().manual_seed(0)
+    count, n, inputs, outputs = 5, 7, 4, 3
+    a, d = (torch.randn(count, n, k, dtype=torch.float64, generator=generator) for k in (inputs, outputs))
+    a[..., 0] += torch.tensor([3.0, -3.0, 3.0, -3.0, 0.0])[:, None]
+    d += 1.0
+    found = differing(a, d)
+    examples = [[torch.outer(d[e, i], a[e, i]) for i in range(n)] for e in range(count)]
+    means = [sum(own) / n for own in examples]
+    mean = sum(means) / count
+    between = sum((g - mean).T @ (g - mean) for g in means) / (count - 1)
+    within = sum((x - g).T @ (x - g) for g, own in zip(means, examples, strict=True) for x in own) / (n * (n - 1)) / count
+    values, vectors = torch.linalg.eigh(between - within - mean.T @ mean + between / count)
+    bound = 1 + 1.64 * math.sqrt(2 / (count - 1))
+    wanted = [u for value, u in zip(values, vectors.T, strict=True) if value > 0 and u @ between @ u > bound * (u @ within @ u)]
+    assert found.shape[1] == len(wanted) > 0
+    projection = sum(torch.outer(u, u) for u in wanted)
+    torch.testing.assert_close(found @ found.T, projection)
