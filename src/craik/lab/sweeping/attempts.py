@@ -51,7 +51,11 @@ class Attempt(Generic[T]):
 
 
 def attempts(
-    waiting: Iterator[tuple[T, Job]], processes: int, preset: str, goes_on: Callable[[Attempt[T]], bool], said: Callable[[str], None]
+    waiting: Iterator[tuple[T, Job]],
+    processes: int,
+    preset: str,
+    goes_on: Callable[[Attempt[T]], bool],
+    said: Callable[[str], None],
 ) -> Generator[Attempt[T], None, None]:
     """Tries one after the other, at most `processes` at once, and yields each at its end.
 

@@ -60,8 +60,10 @@ class Objective:
         if isinstance(self.columns, str) or not self.columns:
             raise ValueError(f"an objective should name the columns that it reads, as a tuple. Found {self.columns!r}.")
         for column in self.columns:
-            if UNSEEN & set(_words(column)):
-                raise ValueError(f"an objective should read validation columns alone. Found {column!r}, which tells of test data.")
+            if of_test(column):
+                raise ValueError(
+                    f"an objective should read validation columns alone. Found {column!r}, which tells of test data."
+                )
         if self.value is None and len(self.columns) > 1:
             raise ValueError(f"an objective of several columns should say its value. Found {self.columns!r} without one.")
 
@@ -72,15 +74,18 @@ class Objective:
 
     def seen(self, rows: Iterable[Row]) -> Rows:
         """What is left of rows for an objective to see: its own columns, of rows that are no test split's."""
-        return Rows(
-            {key: row[key] for key in ("seed", *self.columns) if key in row} for row in rows if not _is_of_test(row)
-        )
+        return Rows({key: row[key] for key in ("seed", *self.columns) if key in row} for row in rows if not _is_of_test(row))
 
     def of(self, rows: Iterable[Row]) -> float | None:
         """The value of the rows so far; None while they cannot say, or where it is not finite."""
         look = self.value or Last(self.columns[0])
         found = look(self.seen(rows))
         return float(found) if found is not None and math.isfinite(found) else None
+
+
+def of_test(column: str) -> bool:
+    """Whether a column, by its name, holds what test data say."""
+    return bool(UNSEEN & set(_words(column)))
 
 
 def _words(name: str) -> Sequence[str]:

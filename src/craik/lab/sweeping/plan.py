@@ -64,7 +64,9 @@ class Sweep:
         """The name of the sweep's folder and of its studies: what is searched around, how, and six digits of all settings."""
         sampler, pruner = self.draws
         words = [sampler, *([f"prune-{pruner}"] if pruner != "median" else [])]
-        return label(f"{self.experiment.name} {words}", f"sweep-{self.preset},{','.join(words)}", self.changed, values_of(self.config))
+        return label(
+            f"{self.experiment.name} {words}", f"sweep-{self.preset},{','.join(words)}", self.changed, values_of(self.config)
+        )
 
     def folder(self, out: Path) -> Path:
         """Where the sweep is kept below the output folder."""
@@ -145,7 +147,9 @@ def sweep(
         known = suggestion(preset, experiment.presets)
         raise UsageError(f"a preset of {experiment.name} must be one it defines, but found {preset!r}; {known}")
     if preset not in experiment.ranges:
-        way_out = suggestion("", experiment.ranges) if experiment.ranges else "declare them beside its Config: ranges=run.RANGES"
+        way_out = (
+            suggestion("", experiment.ranges) if experiment.ranges else "declare them beside its Config: ranges=run.RANGES"
+        )
         raise UsageError(f"a sweep draws from declared ranges, but {experiment.name} has none for {preset!r}; {way_out}")
     seen, changes = single(experiment, preset), dict(overrides or {})
     own = sorted(seen.ranges[preset].set_fields() & set(changes))

@@ -157,7 +157,9 @@ def search(sweep: Sweep, folder: Path, means: Means | None = None, on_news: OnNe
             stop = error if isinstance(error, Stop) else Stop()
             told = sum(one.state != "running" for method in sweep.methods for one in studies.trials(method))
             done = f"{told} of {sweep.trials * len(sweep.methods)} trials are recorded in {folder}"
-            raise Interrupted(f"stopped by {stop.words}; {done}, and the same command goes on from there", stop.number) from None
+            raise Interrupted(
+                f"stopped by {stop.words}; {done}, and the same command goes on from there", stop.number
+            ) from None
         return Done(sweep, folder, studies, fresh, running)
 
 
@@ -241,9 +243,7 @@ class _Going:
             ((trial, seed), self._job(trial, f"best-{_safe(trial.method)}-{trial.number}-seed-{seed}", seed))
             for trial, seed in missing
         )
-        with contextlib.closing(
-            attempts(jobs, means.jobs or cores(), self.sweep.preset, lambda one: True, self.tell)
-        ) as ended:
+        with contextlib.closing(attempts(jobs, means.jobs or cores(), self.sweep.preset, lambda one: True, self.tell)) as ended:
             for attempt in ended:
                 if attempt.state == "failed":
                     raise LabError(attempt.why)

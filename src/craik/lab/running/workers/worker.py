@@ -59,7 +59,6 @@ class Event:
     detail: str = ""
     made: Made | None = None
 
-
     @property
     def raised(self) -> bool:
         """Whether the experiment's own code failed, rather than the lab or the machine."""
