@@ -1,1 +1,1 @@
-"""Sweeps: settings searched within declared ranges, on validation rows alone, with the same number of trials for every method."""
+"""Sweeps: settings searched in declared ranges, on validation rows alone, with as many trials for every method."""

@@ -138,8 +138,8 @@ def sweep(
         package: where the experiment was found.
 
     Raises:
-        UsageError: an unknown preset or one without ranges, fewer than one trial or more than a grid has, a field that the sweep
-            sets itself, a seed that is kept for the best setting, or values that the Config refuses.
+        UsageError: an unknown preset or one without ranges, fewer than one trial or more than a grid has, a field that the
+            sweep sets itself, a seed that is kept for the best setting, or values that the Config refuses.
     """
     if trials < 1:
         raise UsageError(f"a sweep needs at least one trial for each method, but found --trials {trials}; 20 are usual")

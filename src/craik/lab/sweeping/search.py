@@ -1,19 +1,17 @@
 """Sweeps: from a plan to a study with the same number of trials for every method, and the best settings on fresh seeds.
 
-The same command goes on where it was stopped. Of a trial's rows only what the objective may see is looked at, and its value is
-all that is kept: nothing in the folder tells what a trial did on test data. The best settings are run anew on seeds that no trial
-had, and those rows are kept whole.
+The same command goes on where it was stopped. Of a trial's rows only what the objective may see is looked at, and its value
+is all that is kept: nothing in the folder tells what a trial did on test data. The best settings are run anew on seeds that
+no trial had, and those rows are kept whole.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gzip
 import hashlib
 import json
 import re
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

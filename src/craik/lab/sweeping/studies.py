@@ -1,8 +1,8 @@
 """Studies: where trials are kept, opened or refused, and how one is claimed, told and found again after a kill.
 
 A trial is claimed by one entry that holds its setting and its owner, so that a process killed at any instant leaves it
-claimed or not at all. Its number, which the storage gives, is its place in the budget: the numbers below `trials` are the budget,
-whoever computes them. What a killed process had claimed it finds again as its own and computes once more.
+claimed or not at all. Its number, which the storage gives, is its place in the budget: the numbers below `trials` are the
+budget, whoever computes them. What a killed process had claimed it finds again as its own and computes once more.
 """
 
 from __future__ import annotations

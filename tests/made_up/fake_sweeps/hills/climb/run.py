@@ -1,4 +1,4 @@
-"""The height at x, seen a little higher at each step; test rows say the opposite, so that whoever looks at them is found out."""
+"""The height at x, seen higher at each step; test rows say the opposite, so that whoever looks at them is found out."""
 
 import time
 from collections.abc import Iterator
