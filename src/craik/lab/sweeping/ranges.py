@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from craik.lab.rows import Scalar
 from craik.lab.values import written
@@ -18,6 +18,7 @@ POINTS = 5
 """How many values of a range that is no list a grid has."""
 
 
+@runtime_checkable
 class Range(Protocol):
     """What a setting may be. Values are JSON scalars; `fields` turns one into fields of a Config."""
 
@@ -49,7 +50,7 @@ class _Interval:
     high: float | int
 
     def __post_init__(self) -> None:
-        ends = (self.low, self.high)
+        ends: tuple[object, object] = (self.low, self.high)
         if any(isinstance(end, bool) or not isinstance(end, int | float) or not math.isfinite(end) for end in ends):
             raise ValueError(f"a range should have two finite numbers as its ends. Found {self.low!r} and {self.high!r}.")
         if self.low >= self.high:
@@ -147,7 +148,8 @@ class Choice:
 
     def __init__(self, *values: Scalar) -> None:
         object.__setattr__(self, "values", values)
-        strange = [value for value in values if value is not None and not isinstance(value, str | int | float)]
+        given: tuple[object, ...] = values
+        strange = [value for value in given if value is not None and not isinstance(value, str | int | float)]
         if strange:
             raise ValueError(f"a choice should be among texts, numbers, truths and none. Found {strange[0]!r}.")
         if len(values) < 2 or len({(type(value), value) for value in values}) < len(values):

@@ -32,11 +32,10 @@ PRESETS = {
 
 def _ranges(preset: Comparison, **of: Choice) -> Ranges:
     """Ranges of every method; the horizon and exploration are drawn for those alone that have them."""
-    unused = {"horizon": preset.horizon, "exploration_steps": preset.exploration_steps}
-    asi = {"asi": {"methods": ("asi",)}, "asi-no-exploration": {"methods": ("asi-no-exploration",)}}
-    asi["asi-no-exploration"]["exploration_steps"] = preset.exploration_steps
-    fixed = {f"fixed-{step}": {"methods": (f"fixed-{step}",), **unused} for step in (1, 2, 3)}
-    return Ranges(of, Objective(("validation_accuracy",)), asi | fixed)
+    exploration, horizon = {"exploration_steps": preset.exploration_steps}, {"horizon": preset.horizon}
+    unused = {"asi": {}, "asi-no-exploration": exploration}
+    methods = {one: {"methods": (one,), **unused.get(one, exploration | horizon)} for one in preset.methods}
+    return Ranges(of, Objective(("validation_accuracy",)), methods)
 
 
 RANGES = {
