@@ -34,7 +34,6 @@ def test_the_last_number_counts():
     "make",
     [
         lambda: Objective(()),
-        lambda: Objective("loss"),
         lambda: Objective(("a", "b")),
         lambda: Ranges({}, Objective(("a",))),
         lambda: Ranges({"x": Choice(1, 2)}, Objective(("a",)), {}),
