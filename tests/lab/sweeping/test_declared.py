@@ -13,7 +13,7 @@ def test_an_objective_cannot_name_what_test_data_say(column):
 
 def test_an_objective_sees_its_own_columns_of_rows_that_are_no_test_split_s():
     seen = []
-    objective = Objective(("loss", "step"), lambda rows: seen.extend(rows))
+    objective = Objective(("loss", "step"), seen.extend)
     rows = [
         {"seed": 0, "seconds": 1.0, "loss": 0.5, "step": 1, "test_loss": 9.0, "hidden": 1},
         {"seed": 0, "split": "test", "loss": 9.0, "step": 1},
@@ -45,8 +45,11 @@ def test_what_cannot_be_declared(make):
 
 
 def test_ranges_are_of_presets_that_there_are():
+    ranges = {"big": Ranges({"x": Choice(1, 2)}, Objective(("a",)))}
     with pytest.raises(ValueError, match="ranges of e must be of its presets, but found 'big'"):
-        Experiment("e", "", "", {"quick": Preset(Config(), 1)}, run, ranges={"big": Ranges({"x": Choice(1, 2)}, Objective(("a",)))})
+        Experiment(
+            "e", "", "", {"quick": Preset(Config(), 1)}, run, ranges={"big": Ranges({"x": Choice(1, 2)}, Objective(("a",)))}
+        )
 
 
 def test_what_a_method_fixes_is_not_drawn_for_it():

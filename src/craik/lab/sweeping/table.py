@@ -86,7 +86,7 @@ class Lines:
     def __init__(self, sweep: Sweep, stream: Stream) -> None:
         self._sweep, self._stream = sweep, stream
         self._told: set[tuple[str, int]] | None = None
-        self._fresh = 0
+        self._fresh: int | None = None
 
     def __call__(self, news: News) -> None:
         """Writes what is new."""
@@ -103,8 +103,8 @@ class Lines:
             done = sum(method == one.method for method, _ in ended)
             self._write(f"{one.method} trial {one.number}: {one.state}, {value} ({done} of {total})")
         self._told |= set(ended)
-        if news.fresh[0] > self._fresh:
-            self._fresh = news.fresh[0]
+        before, self._fresh = self._fresh, news.fresh[0] if news.fresh[1] else None
+        if before is not None and news.fresh[0] > before:
             self._write(f"fresh seeds: {self._fresh} of {news.fresh[1]}")
 
     def _write(self, line: str) -> None:
