@@ -47,9 +47,7 @@ def test_what_cannot_be_declared(make):
 def test_ranges_are_of_presets_that_there_are():
     ranges = {"big": Ranges({"x": Choice(1, 2)}, Objective(("a",)))}
     with pytest.raises(ValueError, match="ranges of e must be of its presets, but found 'big'"):
-        Experiment(
-            "e", "", "", {"quick": Preset(Config(), 1)}, run, ranges={"big": Ranges({"x": Choice(1, 2)}, Objective(("a",)))}
-        )
+        Experiment("e", "", "", {"quick": Preset(Config(), 1)}, run, ranges=ranges)
 
 
 def test_what_a_method_fixes_is_not_drawn_for_it():
