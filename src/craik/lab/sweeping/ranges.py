@@ -50,8 +50,7 @@ class _Interval:
     high: float | int
 
     def __post_init__(self) -> None:
-        ends: tuple[object, object] = (self.low, self.high)
-        if any(isinstance(end, bool) or not isinstance(end, int | float) or not math.isfinite(end) for end in ends):
+        if not _is_finite(self.low) or not _is_finite(self.high):
             raise ValueError(f"a range should have two finite numbers as its ends. Found {self.low!r} and {self.high!r}.")
         if self.low >= self.high:
             raise ValueError(f"a range should begin below its end. Found {self.low!r} and {self.high!r}.")
@@ -148,8 +147,7 @@ class Choice:
 
     def __init__(self, *values: Scalar) -> None:
         object.__setattr__(self, "values", values)
-        given: tuple[object, ...] = values
-        strange = [value for value in given if value is not None and not isinstance(value, str | int | float)]
+        strange = [value for value in values if not _is_scalar(value)]
         if strange:
             raise ValueError(f"a choice should be among texts, numbers, truths and none. Found {strange[0]!r}.")
         if len(values) < 2 or len({(type(value), value) for value in values}) < len(values):
@@ -221,6 +219,14 @@ class Options:
             if all(getattr(config, field) == value for field, value in group.items()):
                 return option
         raise ValueError(f"{name} is not {self.words}")
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_scalar(value: object) -> bool:
+    return value is None or isinstance(value, str | int | float)
 
 
 def _listed(group: Mapping[str, Any]) -> str:
