@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import NoReturn
 
-from craik.cli import bench, clean, coinrun, fit, list, predict, report, run, status, verify  # noqa: A004  # named as they are typed
+from craik.cli import bench, clean, coinrun, fit, list, predict, report, run, status, sweep, verify  # noqa: A004  # named as they are typed
 from craik.cli.answers import complain
 from craik.cli.options import shared
 from craik.lab.errors import UsageError, suggestion
@@ -27,6 +27,7 @@ from craik.lab.running.workers.stopping import stoppable
 COMMANDS: dict[str, ModuleType] = {
     "list": list,
     "run": run,
+    "sweep": sweep,
     "report": report,
     "status": status,
     "clean": clean,

@@ -42,6 +42,15 @@ from craik.lab.rows import Scalar as Scalar
 from craik.lab.rows import number as number
 from craik.lab.running.checkpoints.loops import Saved as Saved
 from craik.lab.running.checkpoints.loops import checkpoint as checkpoint
+from craik.lab.sweeping.declared import Last as Last
+from craik.lab.sweeping.declared import Objective as Objective
+from craik.lab.sweeping.declared import Ranges as Ranges
+from craik.lab.sweeping.declared import Single as Single
+from craik.lab.sweeping.ranges import Choice as Choice
+from craik.lab.sweeping.ranges import LogUniform as LogUniform
+from craik.lab.sweeping.ranges import Options as Options
+from craik.lab.sweeping.ranges import Uniform as Uniform
+from craik.lab.sweeping.ranges import Whole as Whole
 
 if TYPE_CHECKING:
     from craik.lab.drawing import COLOURS as COLOURS

@@ -11,7 +11,7 @@ import ast
 import dataclasses
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from craik.lab.claims import Claim
 from craik.lab.errors import LabError, UsageError, suggestion
 from craik.lab.rows import Row, Rows
+from craik.lab.sweeping.declared import Ranges
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,9 +73,10 @@ class Experiment(Generic[C]):
         claims: what the rows are to bear out.
         figures: from rows to figures and animations by name.
         progress: from a config and its latest row to the share that is done and a few words.
+        ranges: by preset what `craik sweep` may choose; of a preset that is not among them it makes none.
 
     Raises:
-        ValueError: no preset, or presets whose configs are of different classes.
+        ValueError: no preset, presets whose configs are of different classes, or ranges of a preset that there is not.
     """
 
     name: str
@@ -85,12 +87,16 @@ class Experiment(Generic[C]):
     claims: Sequence[Claim] = ()
     figures: Callable[[Rows], Mapping[str, Figure | Animation]] = lambda rows: {}
     progress: Callable[[C, Row], tuple[float, str]] | None = None
+    ranges: Mapping[str, Ranges] = field(default_factory=dict[str, Ranges])
 
     def __post_init__(self) -> None:
         classes = {type(preset.config) for preset in self.presets.values()}
         if len(classes) != 1:
             found = ", ".join(sorted(one.__name__ for one in classes)) or "no preset"
             raise ValueError(f"the presets of {self.name} must hold configs of one class, but found {found}; mend them")
+        strange = sorted(set(self.ranges) - set(self.presets))
+        if strange:
+            raise ValueError(f"ranges of {self.name} must be of its presets, but found {strange[0]!r}; mend them")
 
     @property
     def config(self) -> type[C]:

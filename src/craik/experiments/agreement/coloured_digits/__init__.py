@@ -12,4 +12,5 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    ranges=run.RANGES,
 )

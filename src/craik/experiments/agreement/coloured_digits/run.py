@@ -7,7 +7,7 @@ a mask of signs, and which settings are selected matters as much as the method.
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from craik.experiments.agreement.coloured_digits.methods import (
     plain_loss,
     weight_of,
 )
-from craik.lab import Preset, Row, Share, check_limits, number
+from craik.lab import Choice, LogUniform, Objective, Positive, Preset, Ranges, Row, Share, Single, check_limits, number
 from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 
 
@@ -126,6 +126,67 @@ def run(config: Config) -> Iterator[Row]:
                 "oracle": accuracy(model, data.oracle),
                 "test_accuracy": accuracy(model, data.test),
             }
+
+
+@dataclass(frozen=True)
+class Tried(Config):
+    """One method's training at settings of its own, for sweeps; `trials` is not read."""
+
+    method: str = "erm"
+    """What is trained."""
+    learning_rate: Positive = 1e-2
+    """Adam's."""
+    weight_decay: Annotated[float, Ge(0)] = 1e-3
+    """L2 regularisation."""
+    strength: Positive = 100.0
+    """Of a penalty; steepness of the SAND-mask; a hundred times DANN's factor."""
+    annealing: Share = 0.25
+    """Share of the steps before a penalty has its strength."""
+    rescale: bool = False
+    """Multiply what survives the AND-mask by parameters / survivors."""
+
+
+def run_one(config: Tried) -> Iterator[Row]:
+    """Yield the row of one method: what is selected on, and test accuracy."""
+    data = coloured_digits(config.seed, config.agreement, config.test_agreement)
+    trial = Trial(config.learning_rate, config.weight_decay, config.strength, config.annealing, config.rescale)
+    model = train(config.method, data.train, trial, config)
+    yield {
+        "method": config.method,
+        **asdict(trial),
+        "train_accuracy": accuracy(model, data.train),
+        "training-domain": accuracy(model, data.held_out),
+        "test_accuracy": accuracy(model, data.test),
+    }
+
+
+def _fixed(method: str) -> dict[str, Any]:
+    """What makes a trial one of a method; settings that mean nothing to it are not drawn."""
+    found: dict[str, Any] = {"method": method}
+    if method not in (*PENALISED, "dann", "sand-mask"):
+        found["strength"] = 1.0
+    if method not in PENALISED:
+        found["annealing"] = 0.0
+    if method != "and-mask":
+        found["rescale"] = False
+    return found
+
+
+_SWEPT = Ranges(
+    {
+        "learning_rate": LogUniform(1e-3, 10**-1.5),
+        "weight_decay": LogUniform(1e-5, 1e-1),
+        "strength": LogUniform(1.0, 1e4),
+        "annealing": Choice(0.0, 0.25, 0.5),
+        "rescale": Choice(False, True),
+    },
+    Objective(("training-domain",)),
+    {method: _fixed(method) for method in METHODS},
+    Single(lambda config: Tried(**asdict(config)), run_one),
+)
+
+RANGES = {"quick": _SWEPT, "paper": _SWEPT}
+"""As `methods.draw` has them; selected on held-out examples of the training environments."""
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

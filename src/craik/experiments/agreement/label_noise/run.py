@@ -5,7 +5,7 @@ takes these pulls out, so that the network goes on predicting the right class wh
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 import torch
@@ -13,7 +13,21 @@ from annotated_types import Ge, Interval, MinLen
 
 from craik.agreement import AndMask, Mean, Rule
 from craik.experiments.agreement.per_example import WIDTHS, Data, Training, accuracy, check_images, fit, load, make_model
-from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
+from craik.lab import (
+    Choice,
+    LogUniform,
+    Objective,
+    Positive,
+    Preset,
+    Ranges,
+    Row,
+    Share,
+    Single,
+    Uniform,
+    check_limits,
+    checkpoint,
+    number,
+)
 from craik.tasks.pictures.digits import CLASSES
 from craik.tasks.pictures.images import Images, with_random_labels
 
@@ -96,6 +110,41 @@ def run(config: Config) -> Iterator[Row]:
             }
             yield saved.keep(epoch, row)
         saved.finish()
+
+
+@dataclass(frozen=True)
+class Trial(Config):
+    """One of the trials at settings of its own, for sweeps; `thresholds` and `learning_rates` are not read."""
+
+    method: Literal["mean", "and-mask"] = "and-mask"
+    """Averaging or the AND-mask."""
+    threshold: Share = 0.2
+    """The AND-mask's; not read by averaging."""
+    learning_rate: Positive = 1e-3
+    """Initial learning rate."""
+
+    def trials(self) -> list[tuple[str, float, float]]:
+        """Return the method, threshold (0 for averaging) and learning rate."""
+        return [(self.method, self.threshold if self.method == "and-mask" else 0.0, self.learning_rate)]
+
+
+_SWEPT: Ranges = Ranges(
+    {"learning_rate": LogUniform(1e-4, 1e-2), "threshold": Uniform(0.05, 0.6)},
+    Objective(("validation_accuracy",)),
+    {"mean": {"method": "mean", "threshold": 0.0}, "and-mask": {"method": "and-mask"}},
+    Single(lambda config: Trial(**asdict(config)), run),
+)
+
+RANGES = {
+    "quick": _SWEPT,
+    "paper": Ranges(
+        {"learning_rate": Choice(5e-4, 1e-3, 5e-3), "threshold": Choice(0.1, 0.2, 0.3, 0.4)},
+        _SWEPT.objective,
+        _SWEPT.methods,
+        _SWEPT.single,
+    ),
+}
+"""At "paper" those of thesis appendix B.2.5; at "quick" wider ones. Validation images have their true labels."""
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -8,7 +8,7 @@ method gets the same number of model evaluations, the same batches, network and 
 from collections.abc import Iterator
 
 from craik.experiments.skips.outcomes import PAPER, QUICK, Comparison, make_worlds, train_and_read
-from craik.lab import Preset, Row, number
+from craik.lab import Choice, Objective, Preset, Ranges, Row, number
 
 PRESETS = {
     "quick": Preset(QUICK, seeds=5),
@@ -28,6 +28,36 @@ PRESETS = {
     ),
     "paper": Preset(PAPER, seeds=8),
 }
+
+
+def _ranges(preset: Comparison, **of: Choice) -> Ranges:
+    """Ranges of every method; the horizon and exploration are drawn for those alone that have them."""
+    exploration, horizon = {"exploration_steps": preset.exploration_steps}, {"horizon": preset.horizon}
+    unused = {"asi": {}, "asi-no-exploration": exploration}
+    methods = {one: {"methods": (one,), **unused.get(one, exploration | horizon)} for one in preset.methods}
+    return Ranges(of, Objective(("validation_accuracy",)), methods)
+
+
+RANGES = {
+    "quick": _ranges(
+        QUICK,
+        learning_rate=Choice(1e-3, 2e-3, 3e-3, 5e-3),
+        sampling_steps=Choice(150, 300, 600, 1200),
+        decay_evaluations=Choice(None, 5_000, 10_000),
+        horizon=Choice(15, 18, 21, 25),
+        exploration_steps=Choice(300, 600, 900),
+    ),
+    "paper": _ranges(
+        PAPER,
+        learning_rate=Choice(1e-3, 7.5e-4, 5e-4),
+        kernels=Choice(32, 48),
+        architecture=Choice("simple", "strided", "dilated"),
+        decay_steps=Choice(5_000, 10_000, 15_000),
+        horizon=Choice(15, 18, 21, 25),
+        exploration_steps=Choice(7_500, 10_000, 15_000),
+    ),
+}
+"""Those of "paper" are the published code's, which has one schedule of scheduled sampling (tables A.1 and A.2)."""
 
 
 def run(config: Comparison) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from torch import nn
 
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import METHODS, Method, rule_of
-from craik.lab import Preset, Row, Saved, checkpoint, number
+from craik.lab import Choice, Objective, Options, Preset, Ranges, Row, Saved, checkpoint, number
 from craik.tasks.boards.spirals import SpiralsData
 
 BOUNDARY_SIZE = 96
@@ -37,6 +37,28 @@ PRESETS = {
     "quick": Preset(Config(**asdict(training.TRAININGS["quick"])), seeds=5),
     "paper": Preset(Config(**asdict(training.TRAININGS["paper"]), stop_as_printed=True), seeds=10),
 }
+
+_OBJECTIVE = Objective(("validation_accuracy",))
+# No trial ends by the paper's rule: it looks at test data.
+_METHODS = {method: {"methods": (method,), "stop_as_printed": False} for method in METHODS}
+_TABLE = {
+    "optimizer": Choice("adam", "sgd"),
+    "learning_rate": Choice(1e-3, 1e-2, 1e-1),
+    "batch": Choice(64, 128, 256),
+    "init": Choice("kaiming", "default"),
+    # Never combined, says the table's caption.
+    "penalty": Options(
+        {"none": {"l1": 0.0, "l2": 0.0}}
+        | {f"l1 {strength:g}": {"l1": strength, "l2": 0.0} for strength in (1e-6, 1e-5, 1e-4)}
+        | {f"l2 {strength:g}": {"l1": 0.0, "l2": strength} for strength in (1e-5, 1e-4, 1e-3)}
+    ),
+}
+
+RANGES = {
+    "quick": Ranges(_TABLE, _OBJECTIVE, _METHODS),
+    "paper": Ranges(_TABLE | {"hidden": Choice(256, 512), "layers": Choice(3, 5)}, _OBJECTIVE, _METHODS),
+}
+"""Table B.1 and, beside it, the initial weights, which the texts do not name; at `quick` width and depth stay."""
 
 
 def run(config: Config) -> Iterator[Row]:

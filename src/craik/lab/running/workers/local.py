@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -38,12 +38,12 @@ def run_jobs(
     Raises:
         LabError: a job raised an error or its process died; raised after the others have ended.
     """
-    waiting, running, failures = deque(jobs), list[_Running](), list[Event]()
+    waiting, running, failures = deque(jobs), list[Worker](), list[Event]()
     end = None if limit is None else time.monotonic() + limit
     try:
         while (waiting and not failures) or running:
             while waiting and not failures and len(running) < processes:
-                running.append(_start(waiting.popleft()))
+                running.append(start(waiting.popleft()))
                 on_event(Event("started", running[-1].job.seed))
             for worker, event in _heard(running, end):
                 on_event(event)
@@ -66,7 +66,7 @@ def run_jobs(
         raise LabError(failures[0].text, failures[0].detail)
 
 
-def _heard(running: Sequence[_Running], end: float | None) -> Iterator[tuple[_Running, Event]]:
+def _heard(running: Sequence[Worker], end: float | None) -> Iterator[tuple[Worker, Event]]:
     """What the workers say next, one event of each that has something to say; nothing where time is up."""
     left = None if end is None else max(0.0, end - time.monotonic())
     ready = wait([worker.connection for worker in running], left)
@@ -75,12 +75,15 @@ def _heard(running: Sequence[_Running], end: float | None) -> Iterator[tuple[_Ru
 
 
 @dataclass(frozen=True)
-class _Running:
+class Worker:
+    """A process that does a job, and the end of the pipe that it speaks into."""
+
     job: Job
     process: BaseProcess
     connection: Connection
 
     def next_event(self) -> Event:
+        """What it says next; what is to be said of it where it died without a word."""
         try:
             return self.connection.recv()
         except (EOFError, OSError):  # the worker's end closed without a last word
@@ -88,6 +91,7 @@ class _Running:
             return Event("failed", self.job.seed, text=_obituary(self.job, self.process.exitcode))
 
     def end(self) -> None:
+        """Waits for its end, not for ever, and lets go of it."""
         self.process.join(timeout=10)
         if self.process.is_alive():  # a thread or a C call that does not end: its rows are written all the same
             self.process.kill()
@@ -104,14 +108,20 @@ def _obituary(job: Job, status: int | None) -> str:
     return f"{who} left with exit status {status}; let run raise an error instead of leaving"
 
 
-def _start(job: Job) -> _Running:
+def start(job: Job, main: Callable[[Job, Connection], None] = work) -> Worker:
+    """Starts a process for a job.
+
+    Args:
+        job: what it does.
+        main: its main function, which a new process can import.
+    """
     context = multiprocessing.get_context("spawn")  # forking a process that has torch's threads can hang
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(job, sender), name=f"{job.experiment} seed {job.seed}")
+    process = context.Process(target=main, args=(job, sender), name=f"{job.experiment} seed {job.seed}")
     with _worker_environment(), deaf():
         process.start()
     sender.close()  # so that the worker's death closes the pipe's last sending end
-    return _Running(job, process, receiver)  # pyright: ignore[reportArgumentType] # the stubs' union holds Windows' too
+    return Worker(job, process, receiver)  # pyright: ignore[reportArgumentType] # the stubs' union holds Windows' too
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from craik.lab.errors import LabError
-from craik.lab.experiment import load
+from craik.lab.experiment import Experiment, load
 from craik.lab.rows import Row
 from craik.lab.running.checkpoints.files import Identity
 from craik.lab.running.checkpoints.loops import EVERY, Keeper, use
@@ -30,6 +30,9 @@ from craik.lab.running.provenance.made import Made, made_here, versions
 from craik.lab.running.provenance.source_tree import Code, source_digest
 from craik.lab.running.rowfiles import complete_row, encode
 from craik.lab.running.workers.stopping import hear_nothing
+
+RAISED = "run must not raise, but found"
+"""What a failure says where the experiment's own code raised an error."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class Event:
     detail: str = ""
     made: Made | None = None
 
+    @property
+    def raised(self) -> bool:
+        """Whether the experiment's own code failed, rather than the lab or the machine."""
+        return self.kind == "failed" and RAISED in self.text
+
 
 OnEvent = Callable[[Event], None]
 """Whoever is told of what happens."""
@@ -79,13 +87,21 @@ class Job:
     every: float | int = EVERY
 
 
-def work(job: Job, connection: Connection) -> None:
-    """The worker's main function."""
+def work(
+    job: Job, connection: Connection, seen: Callable[[Experiment[Any]], Experiment[Any]] = lambda experiment: experiment
+) -> None:
+    """The worker's main function.
+
+    Args:
+        job: what it does.
+        connection: to its parent.
+        seen: from the job's experiment to what runs in its place, such as one training of it.
+    """
     hear_nothing()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # stdout belongs to the parent's verdicts or JSON
     try:
-        connection.send(_record(job, connection))
+        connection.send(_record(job, connection, seen))
     except BrokenPipeError:
         os._exit(1)  # the parent is gone
     except LabError as error:
@@ -95,7 +111,7 @@ def work(job: Job, connection: Connection) -> None:
         connection.send(_failure(job, f"files must be readable and writable, but found: {reason}; mend that and try again"))
     except Exception as error:
         last = traceback.format_exception_only(error)[-1].strip()
-        connection.send(_failure(job, f"run must not raise, but found {last}; --traceback shows where"))
+        connection.send(_failure(job, f"{RAISED} {last}; --traceback shows where"))
 
 
 def _failure(job: Job, sentence: str) -> Event:
@@ -109,8 +125,8 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _record(job: Job, connection: Connection) -> Event:
-    experiment = load(job.experiment, job.package)
+def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], Experiment[Any]]) -> Event:
+    experiment = seen(load(job.experiment, job.package))
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)

@@ -1,0 +1,125 @@
+"""`craik sweep`: search an experiment's settings, on equal budgets and validation rows alone."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from craik.cli.answers import fields_help, print_json, shown
+from craik.cli.options import OUT, helped, named_path, package, package_option
+from craik.lab.errors import UsageError
+from craik.lab.experiment import PACKAGE, load
+from craik.lab.fields import parse_overrides, settings_of
+from craik.lab.values import whole_number, written
+
+if TYPE_CHECKING:
+    from craik.lab.sweeping.outcome import Outcome
+    from craik.lab.sweeping.plan import Sweep
+    from craik.lab.sweeping.search import Done
+
+SENTENCE = "search an experiment's settings, as many trials for every method, on validation rows"
+"""What the command does."""
+
+OPTIONS = ("preset", "trials", "sampler", "pruner", "seeds", "jobs", "out", "storage", "take_over", "package", "json", "help")
+"""Options of `craik sweep` itself."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik sweep NAME [options] [--field value ...]"
+    parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment of craik list that declares ranges")
+    parser.add_argument("--preset", default="quick", help="where a trial's settings start from; default quick")
+    parser.add_argument("--trials", type=whole_number, default=20, metavar="N", help="for each method; default 20")
+    draws = "how settings are drawn; default tpe"
+    parser.add_argument("--sampler", choices=("tpe", "random", "grid"), default="tpe", help=draws)
+    ends = "what ends a trial that lags behind; default median"
+    parser.add_argument("--pruner", choices=("none", "median", "halving"), default="median", help=ends)
+    fresh = "how many fresh seeds, from 100 on, the best settings are run on; default: the preset's own number"
+    parser.add_argument("--seeds", type=whole_number, metavar="N", help=fresh)
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="how many trials at once; default: one a processor core")
+    parser.add_argument("--out", type=named_path, default=OUT, metavar="DIR", help=f"folder of all runs; default {OUT}")
+    where = "any storage of Optuna's, which several commands may share; default: a journal in the sweep's folder"
+    parser.add_argument("--storage", metavar="URL", help=where)
+    dead = "compute the trials that other commands on this storage have begun and not ended"
+    parser.add_argument("--take-over", action="store_true", help=dead)
+    package_option(parser)
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Plans, searches and shows."""
+    if options.name is None:
+        if helped(options):
+            return 0
+        raise UsageError("craik sweep needs the name of an experiment, but found none; craik list shows them")
+    where = package(options)
+    experiment = load(options.name, where)
+    if helped(options):
+        presets = {name: preset.config for name, preset in experiment.presets.items()}
+        print(fields_help(experiment.name, experiment.title, experiment.config, presets))
+        for preset, ranges in experiment.ranges.items():
+            print(f"\nranges of {preset}: {ranges.objective.words}, of {', '.join(ranges.methods)}")
+            print("\n".join(f"  {name}: {one.words}" for name, one in ranges.of.items()))
+        return 0
+    from craik.lab.sweeping.outcome import outcomes  # noqa: PLC0415  # needed from here on only, as are optuna and rich
+    from craik.lab.sweeping.plan import sweep  # noqa: PLC0415
+    from craik.lab.sweeping.report import write_report  # noqa: PLC0415
+    from craik.lab.sweeping.search import Means, search  # noqa: PLC0415
+    from craik.lab.sweeping.table import print_outcomes, watched  # noqa: PLC0415
+
+    overrides = parse_overrides(settings_of(experiment.config), rest, experiment.name, OPTIONS)
+    planned = sweep(experiment, options.preset, options.trials, overrides, (options.sampler, options.pruner), where)
+    means = Means(options.jobs, options.seeds, options.storage, options.take_over)
+    with watched(planned) as hear:
+        done = search(planned, planned.folder(options.out), means, hear)
+    found = outcomes(done)
+    report, figures = write_report(done, found, command(planned))
+    artifacts = [shown(path) for path in (report, *figures)]
+    if options.json:
+        print_json({**sweep_json(done, found), "artifacts": artifacts})
+        return 0
+    print_outcomes(found, f"{planned.experiment.name}, {planned.ranges.objective.words}, {planned.trials} trials each")
+    if done.waiting:
+        print(f"\n{len(done.waiting)} trials are other processes'; the same command runs the best when they are done")
+    print(f"\nsweep   {shown(done.folder)}\nreport  {artifacts[0]}")
+    return 0
+
+
+def command(sweep: Sweep) -> str:
+    """What makes the same sweep on any machine."""
+    sampler, pruner = sweep.draws
+    words = ["craik", "sweep", sweep.experiment.name, "--preset", sweep.preset, "--trials", str(sweep.trials)]
+    words += ["--sampler", sampler, "--pruner", pruner]
+    words += [] if sweep.package == PACKAGE else ["--package", sweep.package]
+    for name, value in sweep.changed.items():
+        words += ["--" + name.replace("_", "-"), written(value)]
+    return shlex.join(words)
+
+
+def sweep_json(done: Done, found: list[Outcome]) -> dict[str, Any]:
+    """The answer of `craik sweep NAME --json`, but for its artifacts."""
+    sweep = done.sweep
+    methods = [
+        {
+            "method": one.method,
+            **one.tally,
+            "best": dataclasses.asdict(one.best) if one.best else None,
+            "fields": one.fields,
+            "fresh": {name: dataclasses.asdict(measured) for name, measured in one.fresh.items()},
+            "importance": one.importance,
+        }
+        for one in found
+    ]
+    return {
+        "name": sweep.experiment.name,
+        "preset": sweep.preset,
+        "objective": sweep.ranges.objective.words,
+        "trials": sweep.trials,
+        "sampler": sweep.draws[0],
+        "pruner": sweep.draws[1],
+        "folder": shown(done.folder),
+        "methods": methods,
+        "waiting": len(done.waiting),
+    }

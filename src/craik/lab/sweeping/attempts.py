@@ -1,0 +1,129 @@
+"""Trials in processes of their own: each is watched row by row, and ended where it is not to go on."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from typing import Generic, Literal, TypeVar
+
+from craik.lab.decoding import parse_object
+from craik.lab.errors import LabError
+from craik.lab.rows import Row
+from craik.lab.running.workers.local import Worker, start
+from craik.lab.running.workers.worker import Event, Job, work
+from craik.lab.sweeping.plan import viewed
+
+T = TypeVar("T")
+
+
+@dataclass
+class Attempt(Generic[T]):
+    """One training under way, or at its end.
+
+    Args:
+        what: is tried.
+        job: its worker's.
+        rows: so far.
+        state: where it is.
+        why: it failed.
+        seconds: since it started.
+    """
+
+    what: T
+    job: Job
+    rows: list[Row] = field(default_factory=list[Row])
+    state: Literal["running", "complete", "pruned", "failed"] = "running"
+    why: str = ""
+    seconds: float = 0.0
+    _read: int = 0
+
+    def catch_up(self) -> bool:
+        """Reads the rows that its worker has written since; whether there were any."""
+        with self.job.partial.open("rb") as file:
+            file.seek(self._read)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        self.rows += [parse_object(line) for line in whole.decode().splitlines()]
+        return bool(whole)
+
+
+def attempts(
+    waiting: Iterator[tuple[T, Job]],
+    processes: int,
+    preset: str,
+    goes_on: Callable[[Attempt[T]], bool],
+    said: Callable[[str], None],
+) -> Generator[Attempt[T], None, None]:
+    """Tries one after the other, at most `processes` at once, and yields each at its end.
+
+    The next one is asked for when a process is free, after the last one's end was heard of.
+
+    Args:
+        waiting: what is tried, and the job that does it.
+        processes: at most so many at once.
+        preset: of the ranges, which say what a training is.
+        goes_on: asked after each row.
+        said: told of what a worker found worth a notice.
+
+    Raises:
+        LabError: a process died or could not write: what it tried is neither told nor lost.
+    """
+    running: list[tuple[Worker, Attempt[T]]] = []
+    main, left = functools.partial(work, seen=viewed(preset)), True
+    try:
+        while True:
+            while left and len(running) < processes:
+                found = next(waiting, None)
+                left = found is not None
+                if found is not None:
+                    found[1].partial.unlink(missing_ok=True)
+                    running.append((start(found[1], main), Attempt(*found)))
+            if not running:
+                return
+            for worker, attempt in _ready(running):
+                event = worker.next_event()
+                if event.kind == "notice":
+                    said(event.text)
+                    continue
+                _move(attempt, event, goes_on)
+                if attempt.state == "running":
+                    continue
+                running.remove((worker, attempt))
+                if attempt.state == "pruned":
+                    worker.process.kill()
+                worker.end()
+                attempt.job.partial.unlink(missing_ok=True)
+                yield attempt
+    finally:
+        for worker, _ in running:
+            worker.process.kill()
+        for worker, attempt in running:
+            worker.end()
+            attempt.job.partial.unlink(missing_ok=True)
+
+
+def _ready(running: Sequence[tuple[Worker, Attempt[T]]]) -> list[tuple[Worker, Attempt[T]]]:
+    ready = wait([worker.connection for worker, _ in running])
+    return [one for one in running if one[0].connection in ready]
+
+
+def _move(attempt: Attempt[T], event: Event, goes_on: Callable[[Attempt[T]], bool]) -> None:
+    """What an event makes of an attempt.
+
+    Raises:
+        LabError: it failed by no fault of its setting.
+    """
+    attempt.seconds = event.seconds or attempt.seconds
+    if event.kind == "failed" and not event.raised:
+        raise LabError(event.text, event.detail)
+    if event.kind == "failed":
+        attempt.state, attempt.why = "failed", event.text
+        return
+    more = attempt.catch_up()
+    if event.kind == "finished":
+        attempt.state = "complete"
+    elif more and not goes_on(attempt):
+        attempt.state = "pruned"

@@ -1,0 +1,86 @@
+"""Figures of a sweep: which ranges matter, and every trial's value against each of them."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from craik.lab.drawing import COLOURS, colour, panels
+from craik.lab.sweeping.outcome import Outcome
+from craik.lab.sweeping.ranges import LogUniform, Range
+from craik.lab.sweeping.search import Done
+from craik.lab.sweeping.studies import Trial
+from craik.lab.values import written
+
+COLUMNS = 3
+"""Slices side by side."""
+
+
+def figures(done: Done, found: list[Outcome]) -> dict[str, Figure]:
+    """The figures by name; importance only where enough trials tell."""
+    drawn = {f"slices-{one.method}": _slices(done, one, place) for place, one in enumerate(found)}
+    some = [one for one in found if one.importance]
+    return ({"importance": _importance(done, some)} if some else {}) | drawn
+
+
+def _importance(done: Done, found: list[Outcome]) -> Figure:
+    names = list(done.sweep.ranges.of)
+    caption = "Share of what the objective varies by, over all trials that came to their end (PED-ANOVA)."
+    figure, (axes,) = panels(caption=caption, height=0.9 + 0.28 * len(names) * max(1, len(found) / 2))
+    thick = 0.8 / len(found)
+    for place, one in enumerate(found):
+        at = [index + (place - (len(found) - 1) / 2) * thick for index in range(len(names))]
+        shares = [one.importance.get(name, 0.0) for name in names]
+        axes.barh(at, shares, height=thick * 0.9, color=colour(place), label=one.method)
+    axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
+    axes.invert_yaxis()
+    axes.grid(axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.set(xlabel="importance", xlim=(0, 1))
+    if len(found) > 1:
+        axes.legend()
+    return figure
+
+
+def _slices(done: Done, one: Outcome, place: int) -> Figure:
+    ranges = done.sweep.ranges.drawn(one.method)
+    columns = min(COLUMNS, len(ranges))
+    rows = -(-len(ranges) // columns)
+    caption = f"{one.method}: every trial's value against each setting. Circle: the best. Hollow: ended early."
+    figure, all_axes = panels(columns, rows, caption=caption, height=2.3 * rows)
+    trials = done.studies.trials(one.method)
+    for axes, (name, among) in zip(all_axes, ranges.items(), strict=False):
+        _slice(axes, name, among, trials, place)
+        if one.best is not None and one.best.value is not None:
+            x = _places(among, [one.best], name)
+            axes.scatter(x, [one.best.value], s=90, facecolors="none", edgecolors=COLOURS["ink"], linewidths=1.2, zorder=3)
+    for axes in all_axes[len(ranges) :]:
+        axes.set_visible(False)
+    for axes in all_axes[: len(ranges) : columns]:
+        axes.set_ylabel(", ".join(done.sweep.ranges.objective.columns).replace("_", " "))
+    return figure
+
+
+def _slice(axes: Axes, name: str, among: Range, trials: list[Trial], place: int) -> None:
+    for state, face in (("complete", colour(place)), ("pruned", "none")):
+        some = [one for one in trials if one.state == state and one.value is not None]
+        values = [one.value or 0.0 for one in some]
+        axes.scatter(_places(among, some, name), values, s=18, facecolors=face, edgecolors=colour(place))
+    axes.set_title(name.replace("_", " "))
+    if isinstance(among, LogUniform):
+        axes.set_xscale("log")
+        axes.set_xlim(among.low, among.high)
+    elif _is_listed(among):
+        options = list(among.grid())
+        axes.set_xticks(range(len(options)), [written(option) for option in options], rotation=30, ha="right")
+        axes.set_xlim(-0.5, len(options) - 0.5)
+
+
+def _places(among: Range, trials: list[Trial], name: str) -> list[float]:
+    options = list(among.grid())
+    values = [one.chosen[name] for one in trials]
+    return [float(options.index(value)) if _is_listed(among) else float(value or 0) for value in values]
+
+
+def _is_listed(among: Range) -> bool:
+    return not hasattr(among, "low")

@@ -1,0 +1,179 @@
+"""Sweeps before any work: what is to be searched, and what makes a study the same one."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from craik.lab.errors import UsageError, suggestion
+from craik.lab.experiment import PACKAGE, Experiment, Preset
+from craik.lab.fields import build, values_of
+from craik.lab.rows import Scalar
+from craik.lab.running.plan import label, plan
+from craik.lab.sweeping.declared import Ranges
+from craik.lab.values import written
+
+Sampler = Literal["tpe", "random", "grid"]
+"""How settings are drawn."""
+
+Pruner = Literal["none", "median", "halving"]
+"""What ends a trial early."""
+
+FRESH = 100
+"""The first of the seeds that the best setting is run on; a sweep's own lies below."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is to be searched; made by `sweep`.
+
+    Args:
+        experiment: as `craik.lab.load` gives it.
+        preset: where a trial's settings start from.
+        changed: the preset's fields that are set otherwise in all trials.
+        config: a trial's, before anything is drawn.
+        trials: how many for each method.
+        draws: how settings are drawn, and what ends a trial early.
+        package: where the experiment was found.
+    """
+
+    experiment: Experiment[Any]
+    preset: str
+    changed: dict[str, Any]
+    config: Any
+    trials: int
+    draws: tuple[Sampler, Pruner] = ("tpe", "median")
+    package: str = PACKAGE
+
+    @property
+    def ranges(self) -> Ranges:
+        """What may be chosen."""
+        return self.experiment.ranges[self.preset]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What settings are searched for."""
+        return tuple(self.ranges.methods)
+
+    @property
+    def label(self) -> str:
+        """The name of the sweep's folder and of its studies: what is searched around, how, and six digits of all settings."""
+        sampler, pruner = self.draws
+        words = [sampler, *([f"prune-{pruner}"] if pruner != "median" else [])]
+        return label(
+            f"{self.experiment.name} {words}", f"sweep-{self.preset},{','.join(words)}", self.changed, values_of(self.config)
+        )
+
+    def folder(self, out: Path) -> Path:
+        """Where the sweep is kept below the output folder."""
+        return out / self.experiment.name / self.label
+
+    def study(self, method: str) -> str:
+        """The name of a method's study in its storage."""
+        return f"craik {self.experiment.name} {self.label} {method}"
+
+    def values(self, method: str, chosen: Mapping[str, Scalar], seed: int | None = None) -> dict[str, Any]:
+        """All fields of a trial's config.
+
+        Raises:
+            UsageError: the Config refuses them.
+        """
+        seeds = {} if seed is None else {"seed": seed}
+        return values_of(build(self.config, {**self.ranges.fields(method, chosen, self.config), **seeds}))
+
+    def identity(self, source: str) -> dict[str, Any]:
+        """What must be equal where a study was begun and where it goes on; JSON."""
+        return {
+            "experiment": f"{self.package}:{self.experiment.name}",
+            "preset": self.preset,
+            "settings": {name: written(value) for name, value in values_of(self.config).items()},
+            "ranges": {name: one.words for name, one in self.ranges.of.items()},
+            "methods": {
+                name: ", ".join(f"{key} {written(value)}" for key, value in fields.items()) or "no field"
+                for name, fields in self.ranges.methods.items()
+            },
+            "objective": self.ranges.objective.words,
+            "draws": " and ".join(self.draws),
+            "source": source,
+        }
+
+
+def single(experiment: Experiment[Any], preset: str) -> Experiment[Any]:
+    """An experiment as a sweep of a preset runs it: one training, where its ranges say how that is had; no claims."""
+    one = experiment.ranges[preset].single
+    if one is None:
+        return dataclasses.replace(experiment, claims=())
+    presets = {
+        name: Preset(one.config(there.config), there.seeds) for name, there in experiment.presets.items() if name == preset
+    }
+    ranges = {preset: experiment.ranges[preset]}
+    return dataclasses.replace(experiment, presets=presets, run=one.run, claims=(), progress=None, ranges=ranges)
+
+
+def viewed(preset: str) -> functools.partial[Experiment[Any]]:
+    """`single` for a worker process, which imports it."""
+    return functools.partial(single, preset=preset)
+
+
+def sweep(
+    experiment: Experiment[Any],
+    preset: str,
+    trials: int,
+    overrides: Mapping[str, Any] | None = None,
+    draws: tuple[Sampler, Pruner] = ("tpe", "median"),
+    package: str = PACKAGE,
+) -> Sweep:
+    """Decides what is to be searched, and refuses what cannot be.
+
+    Args:
+        experiment: as `craik.lab.load` gives it.
+        preset: where a trial's settings start from.
+        trials: how many for each method.
+        overrides: fields that all trials have otherwise than the preset.
+        draws: how settings are drawn, and what ends a trial early.
+        package: where the experiment was found.
+
+    Raises:
+        UsageError: an unknown preset or one without ranges, fewer than one trial or more than a grid has, a field that the
+            sweep sets itself, a seed that is kept for the best setting, or values that the Config refuses.
+    """
+    if trials < 1:
+        raise UsageError(f"a sweep needs at least one trial for each method, but found --trials {trials}; 20 are usual")
+    if preset not in experiment.presets:
+        known = suggestion(preset, experiment.presets)
+        raise UsageError(f"a preset of {experiment.name} must be one it defines, but found {preset!r}; {known}")
+    if preset not in experiment.ranges:
+        way_out = (
+            suggestion("", experiment.ranges) if experiment.ranges else "declare them beside its Config: ranges=run.RANGES"
+        )
+        raise UsageError(f"a sweep draws from declared ranges, but {experiment.name} has none for {preset!r}; {way_out}")
+    seen, changes = single(experiment, preset), dict(overrides or {})
+    own = sorted(seen.ranges[preset].set_fields() & set(changes))
+    if own:
+        flag = "--" + own[0].replace("_", "-")
+        raise UsageError(f"a field that a sweep sets must be left to it, but found {flag}; craik run takes it")
+    planned = plan(seen, preset, changes, 1, package)
+    if planned.config.seed >= FRESH:
+        found = f"but found --seed {planned.config.seed}"
+        raise UsageError(f"seeds from {FRESH} on are kept for the best setting, {found}; 0 is usual")
+    found = Sweep(seen, preset, planned.changed, planned.config, trials, draws, package)
+    _check(found)
+    return found
+
+
+def _check(found: Sweep) -> None:
+    """Refuses ranges of what is no field, and a grid of fewer points than trials."""
+    from craik.lab.sweeping.drawing import grid_size  # noqa: PLC0415
+
+    for method in found.methods:
+        strange = sorted(set(found.ranges.set_fields()) - set(values_of(found.config)))
+        if strange:
+            raise UsageError(f"ranges must be of fields of the Config, but found {strange[0]!r}; mend them")
+        points = grid_size(found.ranges.drawn(method))
+        if found.draws[0] == "grid" and found.trials > points:
+            rule = f"a grid gives every method the same number of trials, but that of {method} has {points} points"
+            raise UsageError(f"{rule} and found --trials {found.trials}; lower it, or take --sampler random")

@@ -1,0 +1,286 @@
+"""Studies: where trials are kept, opened or refused, and how one is claimed, told and found again after a kill.
+
+A trial is claimed by one entry that holds its setting and its owner, so that a process killed at any instant leaves it
+claimed or not at all. Its number, which the storage gives, is its place in the budget: the numbers below `trials` are the
+budget, whoever computes them. What a killed process had claimed it finds again as its own and computes once more.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from craik.lab.errors import LabError, UsageError
+from craik.lab.rows import Scalar
+from craik.lab.sweeping.drawing import distribution, draw, own_setting
+from craik.lab.sweeping.plan import Sweep
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.storages import BaseStorage
+    from optuna.trial import FrozenTrial
+
+JOURNAL = "journal.jsonl"
+"""The file in a sweep's folder that keeps its studies unless a storage is named."""
+
+STRAY = "stray"
+"""What marks a trial that two processes drew at once: the later one is no part of the budget."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial as it is recorded.
+
+    Args:
+        method: whose.
+        number: from 0 on, its place in the budget.
+        chosen: its setting, a value for each range.
+        state: where it is; "failed" where its training raised an error or gave no finite value.
+        value: of the objective; of one that was pruned, the last.
+        why: it failed.
+        seconds: it took.
+        owner: whose process claimed it.
+    """
+
+    method: str
+    number: int
+    chosen: dict[str, Scalar]
+    state: str
+    value: float | None = None
+    why: str = ""
+    seconds: float = 0.0
+    owner: str = ""
+
+
+class Studies:
+    """A sweep's studies, one a method.
+
+    Args:
+        sweep: what is searched.
+        storage: as `open_storage` gives it.
+        source: digest of the source tree.
+        owner: of the trials that are claimed.
+
+    Raises:
+        LabError: a study of that name is of something else; the sentence says what differs.
+    """
+
+    def __init__(self, sweep: Sweep, storage: BaseStorage, source: str, owner: str) -> None:
+        import optuna  # noqa: PLC0415
+
+        self._sweep, self._storage, self._owner = sweep, storage, owner
+        self._source = source
+        direction = "maximize" if sweep.ranges.objective.maximise else "minimize"
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._studies: dict[str, Study] = {}
+        for method in sweep.methods:
+            study = optuna.create_study(
+                storage=storage, study_name=sweep.study(method), direction=direction, load_if_exists=True,
+                sampler=optuna.samplers.RandomSampler(), pruner=optuna.pruners.NopPruner(),
+            )  # fmt: skip
+            self._recognise(study)
+            self._studies[method] = study
+        self._pruner = _pruner(sweep)
+
+    def _recognise(self, study: Study) -> None:
+        ours, theirs = self._sweep.identity(self._source), study.user_attrs.get("craik")
+        if theirs is None and not study.trials:  # new, or its maker was killed before it could say so
+            study.set_user_attr("craik", ours)
+            return
+        refuse_other(theirs or {}, ours, study.study_name)
+
+    def study(self, method: str) -> Study:
+        """A method's, as Optuna has it."""
+        return self._studies[method]
+
+    def trials(self, method: str) -> list[Trial]:
+        """All of a method that are part of the budget, by number."""
+        return [_trial(method, place, one) for place, one in enumerate(self._counted(method)[: self._sweep.trials])]
+
+    def _counted(self, method: str) -> list[FrozenTrial]:
+        return [one for one in self._studies[method].get_trials(deepcopy=False) if not one.system_attrs.get(STRAY)]
+
+    def left_behind(self, everyones: bool = False) -> list[Trial]:
+        """Those that were claimed and not told, by a process that is no more.
+
+        Args:
+            everyones: take those of other owners too.
+        """
+        running = [one for method in self._sweep.methods for one in self.trials(method) if one.state == "running"]
+        return [one for one in running if everyones or one.owner == self._owner]
+
+    def claim(self) -> Trial | None:
+        """The next trial, of the method that has the fewest; None where the budget is spent."""
+        while True:
+            method = min(self._sweep.methods, key=lambda one: len(self._counted(one)))
+            if len(self._counted(method)) >= self._sweep.trials:
+                return None
+            found = self._claimed(method)
+            if found is not None:
+                return found
+
+    def _claimed(self, method: str) -> Trial | None:
+        from optuna.trial import TrialState, create_trial  # noqa: PLC0415
+
+        study, ranges = self._studies[method], self._sweep.ranges.drawn(method)
+        place, everything = len(self._counted(method)), len(study.get_trials(deepcopy=False))
+        sampler, config = self._sweep.draws[0], self._sweep.config
+        chosen = own_setting(ranges, config) if place == 0 and sampler != "grid" else None
+        chosen = chosen or draw(sampler, study, ranges, place, config.seed)
+        spaces = {name: distribution(one) for name, one in ranges.items()}
+        owned = {"owner": self._owner, "claim": everything}
+        study.add_trial(create_trial(state=TrialState.RUNNING, params=chosen, distributions=spaces, user_attrs=owned))
+        mine = [one for one in study.get_trials(deepcopy=False) if one.user_attrs.get("owner") == self._owner][-1]
+        if mine.number == everything:
+            return _trial(method, place, mine)
+        self._storage.set_trial_system_attr(mine._trial_id, STRAY, value=True)  # pyright: ignore[reportPrivateUsage] # no other way
+        study.tell(mine.number, state=TrialState.FAIL)
+        return None
+
+    def reported(self, trial: Trial, step: int, value: float) -> bool:
+        """Notes what a trial has come to.
+
+        Returns:
+            Whether it may go on.
+        """
+        frozen = self._frozen(trial)
+        self._storage.set_trial_intermediate_value(frozen._trial_id, step, value)  # pyright: ignore[reportPrivateUsage] # no other way
+        study = self._studies[trial.method]
+        return not _pruner(self._sweep, study).prune(study, self._frozen(trial))
+
+    def told(self, trial: Trial, state: str, value: float | None, seconds: float, why: str = "") -> None:
+        """Records how a trial ended, as one entry that counts."""
+        from optuna.trial import TrialState  # noqa: PLC0415
+
+        frozen, study = self._frozen(trial), self._studies[trial.method]
+        for key, fact in (("seconds", round(seconds, 3)), ("why", why)):
+            self._storage.set_trial_user_attr(frozen._trial_id, key, fact)  # pyright: ignore[reportPrivateUsage] # no other way
+        states = {"complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL}
+        study.tell(frozen.number, value if state == "complete" else None, state=states[state])
+
+    def _frozen(self, trial: Trial) -> FrozenTrial:
+        return self._counted(trial.method)[trial.number]
+
+
+def _pruner(sweep: Sweep, study: Study | None = None) -> Any:  # noqa: ANN401  # Optuna's
+    """What ends a trial early: never before it has come half as far as the longest."""
+    import optuna  # noqa: PLC0415
+
+    if sweep.draws[1] == "halving":
+        return optuna.pruners.SuccessiveHalvingPruner()
+    if sweep.draws[1] == "none" or study is None:
+        return optuna.pruners.NopPruner()
+    lengths = [len(one.intermediate_values) for one in study.get_trials(deepcopy=False) if one.state.is_finished()]
+    return optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=max(lengths, default=0) // 2)
+
+
+def _trial(method: str, place: int, one: FrozenTrial) -> Trial:
+    states = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
+    facts = one.user_attrs
+    value = None if one.values is None else one.values[0]
+    state = states.get(one.state.name, "running")
+    return Trial(
+        method, place, dict(one.params), state, value, facts.get("why", ""), facts.get("seconds", 0.0), facts.get("owner", "")
+    )
+
+
+def refuse_other(theirs: dict[str, Any], ours: dict[str, Any], name: str) -> None:
+    """Refuses a study that was begun as something else.
+
+    Raises:
+        LabError: it was; the sentence says what differs.
+    """
+    for key, mine in ours.items():
+        their = theirs.get(key)
+        if their == mine:
+            continue
+        if key == "source":
+            found = f"but {name!r} was begun by source {str(their)[:6]} and this one is {str(mine)[:6]}"
+            raise LabError(f"a study goes on with the source that began it, {found}; check that out, or name another --out")
+        if isinstance(mine, dict) and isinstance(their, dict):
+            one = next(one for one in {**their, **mine} if their.get(one) != mine.get(one))
+            found = f"{key}: {one} is {mine.get(one, 'absent')!r} here and {their.get(one, 'absent')!r} there"
+        else:
+            found = f"{key} is {mine!r} here and {their!r} there"
+        raise LabError(f"a study goes on as it was begun, but of {name!r} {found}; name another --out or storage")
+
+
+def open_storage(url: str | None, folder: Path) -> BaseStorage:
+    """Where studies are kept.
+
+    Args:
+        url: any that Optuna knows; None for a journal in the folder, which this process holds the lock of.
+        folder: the sweep's.
+
+    Raises:
+        UsageError: an unknown kind of storage, or one that would be gone with the process.
+        LabError: it cannot be reached, or the journal is damaged.
+    """
+    if url is None:
+        return _journal(folder / JOURNAL)
+    from optuna.storages import RDBStorage  # noqa: PLC0415
+    from sqlalchemy.engine import make_url  # noqa: PLC0415
+    from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError  # noqa: PLC0415
+
+    ways = "sqlite:///FILE or postgresql://HOST/NAME, or leave it out for a journal in the sweep's folder"
+    try:
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+            raise UsageError(f"a storage must outlive the process, but found {url!r}; {ways}")
+        return RDBStorage(url)
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        raise UsageError(f"a storage must be a URL of a kind that Optuna knows, but found {_hidden(url)!r}; {ways}") from None
+    except ImportError as error:
+        raise LabError(f"a storage needs its driver, but found {error}; install it, or {ways}") from error
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+        raise LabError(f"a storage must be reachable, but {_hidden(url)} is not ({reason}); start it, or {ways}") from error
+
+
+def _hidden(url: str) -> str:
+    """A URL without its password."""
+    head, at, tail = url.rpartition("@")
+    return f"{head.partition('://')[0]}://***@{tail}" if at else url
+
+
+def _journal(path: Path) -> BaseStorage:
+    from optuna.storages import JournalStorage  # noqa: PLC0415
+    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock  # noqa: PLC0415
+
+    class Held(JournalFileOpenLock):
+        """The sweep's folder is locked already; a lock file of Optuna's would outlive a process that is killed."""
+
+        def acquire(self) -> bool:
+            return True
+
+        def release(self) -> None:
+            return
+
+    _heal(path)
+    try:
+        return JournalStorage(JournalFileBackend(str(path), lock_obj=Held(str(path))))
+    except (ValueError, LookupError, TypeError) as error:
+        raise LabError(f"a sweep's journal must be readable, but {path} is not ({error}); delete the folder") from error
+
+
+def _heal(path: Path) -> None:
+    """Takes off a line that a killed process had begun, and names one that is damaged.
+
+    Raises:
+        LabError: a line before the last is no JSON.
+    """
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            json.loads(line)
+        except ValueError as error:
+            found = f"but {path}, line {number} is not ({error})"
+            raise LabError(f"a sweep's journal must be as it was written, {found}; delete the folder to begin anew") from error
+    if len(whole) < len(data):
+        with path.open("r+b") as file:
+            file.truncate(len(whole))

@@ -1,0 +1,141 @@
+"""The table of a sweep in the terminal: alive while it goes on, once at its end; lines where nobody looks at a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Generator
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from craik.lab.showing.wording import counted, duration, number, plain, spread
+from craik.lab.sweeping.outcome import Outcome, as_values
+from craik.lab.sweeping.plan import Sweep
+from craik.lab.sweeping.search import News, OnNews, best_of
+from craik.lab.sweeping.studies import Trial
+
+Stream = Any
+"""A file to write text to; `typing.TextIO` would say so, but no real file is an instance of it."""
+
+
+@contextlib.contextmanager
+def watched(sweep: Sweep, stream: Stream = None) -> Generator[OnNews, None, None]:
+    """Shows where a sweep is: a table on a terminal, a line for each trial elsewhere.
+
+    Args:
+        sweep: what is searched.
+        stream: where to write; stderr if None.
+    """
+    target = stream or sys.stderr
+    if not target.isatty():
+        yield Lines(sweep, target)
+        return
+    start, before = time.monotonic(), list[int]()
+    with Live(console=Console(file=target), refresh_per_second=4, transient=True) as live:
+
+        def show(news: News) -> None:
+            if news.notice:
+                live.console.print(plain(f"craik: {news.notice}"), markup=False, highlight=False)
+            ended = sum(one.state != "running" for one in news.trials)
+            before.append(ended)
+            live.update(state_table(sweep, news, _left(sweep, ended, before[0], time.monotonic() - start)))
+
+        yield show
+
+
+def _left(sweep: Sweep, ended: int, before: int, seconds: float) -> float | None:
+    """Seconds until all trials are done, as fast as it went so far; None where nothing was computed yet."""
+    computed = ended - before
+    return seconds / computed * (sweep.trials * len(sweep.methods) - ended) if computed else None
+
+
+def state_table(sweep: Sweep, news: News, left: float | None) -> Group:
+    """The table of a sweep under way."""
+    table = _table("method", "trials", "now", "best", "setting")
+    for method in sweep.methods:
+        trials = [one for one in news.trials if one.method == method]
+        best = best_of(sweep, trials)
+        now = [f"{place}: {number(value)}" for (name, place), value in news.running.items() if name == method]
+        setting = as_values(best.chosen) if best else ""
+        ended = sum(one.state != "running" for one in trials)
+        cells = (method, f"{ended} of {sweep.trials}{_fates(trials)}", "  ".join(now))
+        table.add_row(*map(_text, cells), Text(number(best.value if best else None), style="green"), _text(setting))
+    done, wanted = news.fresh
+    words = f"fresh seeds: {done} of {wanted}" if wanted else f"{duration(left)} left" if left else ""
+    return Group(Text(f"{sweep.experiment.name}, {sweep.ranges.objective.words}", style="bold"), table, _text(words))
+
+
+def _fates(trials: list[Trial]) -> str:
+    words = [f"{count} {state}" for state in ("pruned", "failed") if (count := sum(one.state == state for one in trials))]
+    return f" ({', '.join(words)})" if words else ""
+
+
+class Lines:
+    """One line for each trial that ends, each training on a fresh seed, and each notice.
+
+    Args:
+        sweep: what is searched.
+        stream: where to write.
+    """
+
+    def __init__(self, sweep: Sweep, stream: Stream) -> None:
+        self._sweep, self._stream = sweep, stream
+        self._told: set[tuple[str, int]] | None = None
+        self._fresh: int | None = None
+
+    def __call__(self, news: News) -> None:
+        """Writes what is new."""
+        ended = {(one.method, one.number): one for one in news.trials if one.state != "running"}
+        if self._told is None:
+            self._told = set(ended)
+            if ended:
+                self._write(f"{self._sweep.experiment.name}: {counted(len(ended), 'trial')} recorded before")
+        if news.notice:
+            self._write(f"craik: {news.notice}")
+        for key in ended.keys() - self._told:
+            one, total = ended[key], self._sweep.trials
+            value = one.why if one.state == "failed" else number(one.value)
+            done = sum(method == one.method for method, _ in ended)
+            self._write(f"{one.method} trial {one.number}: {one.state}, {value} ({done} of {total})")
+        self._told |= set(ended)
+        before, self._fresh = self._fresh, news.fresh[0] if news.fresh[1] else None
+        if before is not None and news.fresh[0] > before:
+            self._write(f"fresh seeds: {self._fresh} of {news.fresh[1]}")
+
+    def _write(self, line: str) -> None:
+        print(plain(line), file=self._stream, flush=True)
+
+
+def print_outcomes(found: list[Outcome], title: str, stream: Stream = None) -> None:
+    """The table of what was found: method, trials, best value, on fresh seeds, setting.
+
+    Args:
+        found: for each method.
+        title: above the table.
+        stream: where to write, stdout if None.
+    """
+    target = stream or sys.stdout
+    table = _table("method", "trials", "best", "fresh seeds", "setting")
+    table.title, table.title_justify, table.title_style = Text(plain(title)), "left", "bold"
+    for one in found:
+        fates = ", ".join(f"{count} {state}" for state, count in one.tally.items() if count)
+        fresh = [f"{name} {number(it.value)} {spread(it.low, it.high, it.n)}" for name, it in one.fresh.items()]
+        value, setting = (number(one.best.value), as_values(one.best.chosen)) if one.best else ("-", "")
+        table.add_row(*map(_text, (one.method, fates, value, "\n".join(fresh) or "-", setting)))
+    Console(file=target, width=None if target.isatty() else 160, highlight=False).print(table)
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings:
+        table.add_column(heading, header_style="dim", overflow="fold")
+    return table
+
+
+def _text(words: str) -> Text:
+    return Text(plain(words))

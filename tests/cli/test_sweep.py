@@ -1,0 +1,83 @@
+import json
+import sys
+
+import pytest
+
+pytest.importorskip("optuna", reason="searches need optuna: pip install 'craik[experiments]'")
+
+from craik import cli
+from fake_hill import here
+
+__all__ = ["here"]
+
+
+@pytest.fixture
+def craik(tmp_path, monkeypatch, capsys):
+    """Runs `craik sweep climb` in an empty folder and gives its exit status, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def _craik(*words: str):
+        status = cli.main(["sweep", "climb", "--package", "fake_sweeps", *words])
+        return status, *capsys.readouterr()
+
+    return _craik
+
+
+def test_a_sweep_from_the_command_line(craik, here, tmp_path):
+    words = ("--trials", "4", "--sampler", "random", "--seeds", "1", "--steps", "1", "--jobs", "1")
+    status, out, said = craik(*words, "--json")
+    assert status == 0, said
+    answer = json.loads(out)
+    assert (answer["name"], answer["trials"], answer["sampler"], answer["pruner"]) == ("climb", 4, "random", "median")
+    assert [(one["method"], one["complete"] + one["failed"]) for one in answer["methods"]] == [("up", 4), ("down", 4)]
+    assert answer["methods"][0]["fields"]["methods"] == ["up"]
+    assert set(answer["methods"][0]["fresh"]) == {"validation_height", "test_height"}
+    assert sum(answer["methods"][0]["importance"].values()) == pytest.approx(1)
+    report = (tmp_path / answer["artifacts"][0]).read_text()
+    assert "craik sweep climb --preset quick --trials 4 --sampler random --pruner median" in report
+    assert "--package fake_sweeps --steps 1" in report
+    assert report.count("data:image/svg+xml") == 3  # importance, and each method's slices
+    assert [path.rsplit("/")[-1] for path in answer["artifacts"][1:]] == ["importance.svg", "slices-up.svg", "slices-down.svg"]
+    assert said.count("trial") == 8
+
+    status, out, said = craik(*words)  # all is there
+    assert (status, said) == (0, "climb: 8 trials recorded before\n")
+    assert out.splitlines()[-2].startswith("sweep   runs/climb/sweep-quick,random,steps=1-")
+
+
+def test_help_shows_ranges_without_optuna(craik, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    status, out, _ = craik("--help")
+    assert status == 0
+    assert "ranges of quick: highest validation_height, of up, down\n  x: log-uniform 0.0001 to 1\n" in out
+    status, _, said = craik()
+    assert status == 1
+    assert "pip install 'craik[experiments]'" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--trials", "0"], "at least one trial"),
+        (["--trials", "many"], "must be a whole number"),
+        (["--jobs", "0"], "at least one of its jobs"),
+        (["--preset", "bare"], "has none for 'bare'"),
+        (["--storage", "nowhere"], "a storage must be a URL"),
+        (["--sampler", "annealing"], "invalid choice: 'annealing'"),
+        (["--x", "0.5"], "must be left to it"),
+        (["--zzz", "0.5"], "must be one of its fields"),
+        (["--out", ""], "must name a file or a folder"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(craik, words, sentence):
+    status, out, said = craik(*words)
+    assert (status, out) == (2, "")
+    assert sentence in said
+
+
+def test_an_experiment_without_ranges(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["sweep", "gradient-correlation"]) == 2
+    assert "declare them beside its Config" in capsys.readouterr().err
+    assert cli.main(["sweep"]) == 2
+    assert "needs the name of an experiment" in capsys.readouterr().err

@@ -1,0 +1,3 @@
+from fake_hill import here, hill
+
+__all__ = ["here", "hill"]

@@ -1,0 +1,89 @@
+import pytest
+
+from craik.lab import Choice, Experiment, LabError, Objective, Preset, Ranges, UsageError
+from craik.lab.sweeping.plan import sweep
+from fake_sweeps.hills.climb.run import PRESETS, Config, run
+
+
+@pytest.mark.parametrize("column", ["test_accuracy", "accuracy-test", "Test", "oracle", "tests.loss"])
+def test_an_objective_cannot_name_what_test_data_say(column):
+    with pytest.raises(ValueError, match="validation columns alone"):
+        Objective((column,))
+
+
+def test_an_objective_sees_its_own_columns_of_rows_that_are_no_test_split_s():
+    seen = []
+    objective = Objective(("loss", "step"), seen.extend)
+    rows = [
+        {"seed": 0, "seconds": 1.0, "loss": 0.5, "step": 1, "test_loss": 9.0, "hidden": 1},
+        {"seed": 0, "split": "test", "loss": 9.0, "step": 1},
+        {"seed": 0, "test_loss": 9.0},
+    ]
+    assert objective.of(rows) is None
+    assert seen == [{"seed": 0, "loss": 0.5, "step": 1}, {"seed": 0}]
+
+
+def test_the_last_number_counts():
+    objective = Objective(("contest",))  # a word that only ends like one of test data's
+    assert objective.of([{"contest": 1}, {"contest": 2.5}, {"contest": None}, {"other": 3}]) == 2.5
+    assert objective.of([]) is None
+    assert objective.of([{"contest": float("nan")}]) is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Objective(()),
+        lambda: Objective(("a", "b")),
+        lambda: Ranges({}, Objective(("a",))),
+        lambda: Ranges({"x": Choice(1, 2)}, Objective(("a",)), {}),
+    ],
+)
+def test_what_cannot_be_declared(make):
+    with pytest.raises(ValueError, match="should"):
+        make()
+
+
+def test_ranges_are_of_presets_that_there_are():
+    ranges = {"big": Ranges({"x": Choice(1, 2)}, Objective(("a",)))}
+    with pytest.raises(ValueError, match="ranges of e must be of its presets, but found 'big'"):
+        Experiment("e", "", "", {"quick": Preset(Config(), 1)}, run, ranges=ranges)
+
+
+def test_what_a_method_fixes_is_not_drawn_for_it():
+    ranges = Ranges({"x": Choice(1, 2), "y": Choice(3, 4)}, Objective(("a",)), {"plain": {"y": 0}, "full": {}})
+    assert list(ranges.drawn("plain")) == ["x"]
+    assert ranges.fields("plain", {"x": 2}, Config()) == {"x": 2, "y": 0}
+    assert ranges.fields("full", {"x": 2, "y": 3}, Config()) == {"x": 2, "y": 3}
+    assert ranges.set_fields() == {"x", "y"}
+
+
+def test_a_field_that_lists_values_gets_a_list_of_one():
+    ranges = Ranges({"methods": Choice("up", "down")}, Objective(("a",)))
+    assert ranges.fields("all", {"methods": "up"}, Config()) == {"methods": ("up",)}
+
+
+def test_ranges_of_what_is_no_field():
+    ranges = {"quick": Ranges({"height": Choice(1, 2)}, Objective(("a",)))}
+    with pytest.raises(UsageError, match="ranges must be of fields"):
+        sweep(Experiment("e", "", "", PRESETS, run, ranges=ranges), "quick", 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"trials": 0}, "at least one trial for each method, but found --trials 0"),
+        ({"preset": "huge"}, "a preset of climb must be one it defines"),
+        ({"preset": "bare"}, "climb has none for 'bare'; choose one of quick, slow"),
+        ({"x": 1.0}, "must be left to it, but found --x"),
+        ({"methods": ("up",)}, "must be left to it, but found --methods"),
+        ({"l1": 1.0}, "must be left to it, but found --l1"),
+        ({"seed": 100}, "seeds from 100 on are kept for the best setting"),
+        ({"trials": 451, "draws": ("grid", "none")}, "has 225 points and found --trials 451"),
+    ],
+)
+def test_sweeps_that_cannot_be(hill, words, sentence):
+    with pytest.raises(LabError) as found:
+        hill(**words)
+    assert sentence in str(found.value)
+    assert found.value.status == 2

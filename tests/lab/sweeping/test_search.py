@@ -1,0 +1,138 @@
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("optuna", reason="searches need optuna: pip install 'craik[experiments]'")
+
+from craik.lab import LabError, UsageError
+from craik.lab.sweeping.search import Means, search
+from fake_hill import Kill
+
+
+def trials_of(done):
+    return [
+        (one.method, one.number, one.chosen, one.state, one.value) for m in ("up", "down") for one in done.studies.trials(m)
+    ]
+
+
+def test_the_best_setting_runs_on_fresh_seeds(hill, here, tmp_path):
+    done = search(hill(), tmp_path, Means(1))
+    assert [(one.trial.method, one.seed) for one in done.fresh] == [(m, s) for m in ("up", "down") for s in (100, 101)]
+    best = done.best("up")
+    assert best.value == max(one.value for one in done.studies.trials("up") if one.state == "complete")
+    assert done.fresh[0].rows[-1]["validation_height"] == pytest.approx(best.value + 0.1)
+    assert "test_height" in done.fresh[0].rows[-1]
+    assert {values["seed"] for values in here.tried} == {0, 100, 101}
+
+
+def test_nothing_of_test_data_is_kept_of_a_trial(hill, here, tmp_path):
+    search(hill(), tmp_path, Means(1))
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "best"]
+    assert (tmp_path / "journal.jsonl") in kept
+    assert not [path for path in kept if b"test_height" in path.read_bytes()]
+
+
+def test_killed_at_any_row_the_same_command_ends_alike(hill, here, tmp_path):
+    plan = hill(draws=("tpe", "median"))
+    whole = search(plan, tmp_path / "whole", Means(1))
+    generator, kills = random.Random(0), 0
+    while True:
+        here.until = generator.randrange(1, 12)
+        try:
+            found = search(plan, tmp_path / "killed", Means(1))
+            break
+        except Kill:
+            kills += 1
+    assert kills > 3
+    assert trials_of(found) == trials_of(whole)
+    assert [one.rows for one in found.fresh] == [one.rows for one in whole.fresh]
+
+
+def test_more_trials_later(hill, here, tmp_path):
+    search(hill(trials=2), tmp_path, Means(1))
+    before = len(here.tried)
+    done = search(hill(trials=3), tmp_path, Means(1))
+    searched = [values for values in here.tried[before:] if values["seed"] == 0]
+    assert len(searched) == 2
+    assert [one.number for one in done.studies.trials("down")] == [0, 1, 2]
+    again = len(here.tried)
+    search(hill(trials=3), tmp_path, Means(1))
+    assert len(here.tried) == again  # all is there
+
+
+def test_a_setting_that_breaks_is_a_failed_trial(hill, here, tmp_path):
+    done = search(hill(trials=6, draws=("grid", "none")), tmp_path, Means(1))
+    failed = [one for one in done.studies.trials("up") if one.chosen["shape"] == "broken"]
+    assert failed
+    assert {(one.state, one.value, one.why) for one in failed} == {("failed", None, "this shape breaks")}
+
+
+def test_a_method_of_which_no_trial_ends(hill, here, tmp_path):
+    with pytest.raises(LabError, match=r"none of up did \(sleep length must be non-negative\); mend its ranges"):
+        search(hill(trials=1, steps=1, pause=-1.0), tmp_path, Means(1))
+
+
+def test_trials_that_lag_behind_are_pruned(hill, here, tmp_path):
+    done = search(hill(trials=12, draws=("random", "median")), tmp_path, Means(1))
+    trials = done.studies.trials("up")
+    pruned = [one for one in trials if one.state == "pruned"]
+    assert pruned
+    assert all(one.number >= 5 for one in pruned)
+    assert done.best("up").state == "complete"
+
+
+@pytest.mark.parametrize("words", [{"jobs": 0}, {"seeds": 0}])
+def test_means_that_cannot_be(words):
+    with pytest.raises(UsageError, match="at least one of its"):
+        Means(**words)
+
+
+def test_others_trials_are_waited_for_by_nobody(hill, here, tmp_path):
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    here.until = 2
+    with pytest.raises(Kill):
+        search(hill(trials=1), tmp_path / "dead", Means(1, storage=url))
+    here.until = None
+    done = search(hill(trials=1), tmp_path / "alive", Means(1, storage=url))
+    assert [(one.method, one.number) for one in done.waiting] == [("up", 0)]
+    assert done.fresh == ()
+    done = search(hill(trials=1), tmp_path / "alive", Means(1, storage=url, take_over=True))
+    assert (done.waiting, len(done.fresh)) == ((), 4)
+
+
+COMMAND = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:])) if __name__ == '__main__' else None"
+
+
+def start(out, *words):
+    """The command in a process of its own, in a group that can be killed whole."""
+    script = out.parent / "command.py"
+    script.write_text(COMMAND)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, str(script), "sweep", "climb", "--package", "fake_sweeps", "--out", str(out), *words]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_killed_by_a_signal_no_trial_is_lost_or_doubled(tmp_path, hill, here):
+    words = ("--preset", "slow", "--trials", "2", "--sampler", "random", "--pruner", "none", "--jobs", "2", "--json")
+    first = start(tmp_path / "out", *words)
+    for line in first.stderr:  # two have ended, two are under way
+        if "trial 0" in line:
+            break
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    first.stderr.close(), first.stdout.close()
+    out, said = start(tmp_path / "out", *words).communicate()
+    assert "recorded before" in said
+    answer = json.loads(out)
+    expected = search(hill(2, "slow"), tmp_path / "here", Means(1))
+    assert [one["complete"] + one["failed"] for one in answer["methods"]] == [2, 2]
+    assert [one["best"]["chosen"] for one in answer["methods"]] == [expected.best(m).chosen for m in ("up", "down")]
+    assert [one["best"]["value"] for one in answer["methods"]] == [expected.best(m).value for m in ("up", "down")]
+    left = {path.name for path in Path(answer["folder"]).iterdir()} - {".lock"}
+    assert left == {"best", "figures", "journal.jsonl", "owner", "report.html"}

@@ -1,0 +1,1 @@
+"""A made-up experiment that declares ranges."""

@@ -1,0 +1,13 @@
+"""Two methods on a hill whose top is known."""
+
+from craik.lab import Experiment
+from fake_sweeps.hills.climb import run
+
+EXPERIMENT = Experiment(
+    name="climb",
+    title="Two methods on a hill whose top is known.",
+    reproduces="nothing",
+    presets=run.PRESETS,
+    run=run.run,
+    ranges=run.RANGES,
+)
