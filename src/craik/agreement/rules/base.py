@@ -135,7 +135,9 @@ _SLICE = 2**16
 
 def slices(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """Cut tensors of one shape into views of adjacent components; tensors that are not contiguous come whole."""
-    if all(tensor.is_contiguous() for tensor in tensors):
+    if tensors[0].numel() <= _SLICE:
+        yield tensors
+    elif all(tensor.is_contiguous() for tensor in tensors):
         yield from zip(*(tensor.view(-1).split(_SLICE) for tensor in tensors), strict=True)
     else:
         yield tensors

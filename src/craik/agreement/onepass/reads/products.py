@@ -55,8 +55,11 @@ class Products(Term):
             some = slice(self.starts[span.first], self.starts[span.first + 1])
             return torch.mm(self.left[some].T, self.right[some])[None]
         size = self.sizes[0]
-        some = slice(span.first * size, (span.first + span.length) * size)
-        left, right = (t[some].unflatten(0, (span.length, size)) for t in (self.left, self.right))
+        left, right = self.left, self.right
+        if span.length < self.environments:
+            some = slice(span.first * size, (span.first + span.length) * size)
+            left, right = left[some], right[some]
+        left, right = left.view(span.length, size, left.shape[1]), right.view(span.length, size, right.shape[1])
         return torch.bmm(left.transpose(1, 2), right)
 
     def joined(self, others: Sequence[Term]) -> Term:
