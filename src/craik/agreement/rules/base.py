@@ -129,8 +129,8 @@ def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
     return statistics.gradient.div_(statistics.environments)
 
 
-_SLICE = 2**16
-"""Components that a rule takes through all of its operations at a time: 256 KiB of float32, which a core's cache holds."""
+_SLICE = 2**17
+"""Components that a rule takes through all of its operations at a time: 512 KiB of float32, which a core's cache holds."""
 
 
 def slices(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:

@@ -20,8 +20,8 @@ from craik.agreement.onepass.sums import LONG, MOST_IN_BYTES, RunningSums
 _BYTE_PRODUCT: Callable[..., Tensor] | None = getattr(torch, "_int_mm", None)
 
 
-BYTE_TILE_ELEMENTS = 2**16
-"""A byte product has four bytes an element: this many at a time, so that they add 256 KiB to the memory of a step."""
+BYTE_TILE_ELEMENTS = 2**17
+"""A byte product has four bytes an element: this many at a time, so that they add 512 KiB to the memory of a step."""
 
 NARROW = 64
 """With fewer columns than this, and than rows, a weight's gradient is formed transposed: its rows fill vectors better."""
