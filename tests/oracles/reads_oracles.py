@@ -92,11 +92,14 @@ def sums_of(losses, ids, found, parameters, needs=NEEDS, compiled=None):
         outputs = len(node._input_metadata)
         edges = [GradientEdge(node, n) for n in range(outputs)]
         deltas = torch.autograd.grad(total, edges, retain_graph=True, allow_unused=True)
-        for read, use in zip(some, reading.take(some, deltas if outputs > 1 else deltas[0], groups), strict=True):
+        with torch.no_grad():
+            taken = reading.take(some, deltas if outputs > 1 else deltas[0], groups)
+        for read, use in zip(some, taken, strict=True):
             uses[read.name].append(use)
     sums = {name: RunningSums(parameter, needs, compiled) for name, parameter in parameters.items()}
-    for name in parameters:
-        reading.add(uses[name], sums[name])
+    with torch.no_grad():
+        for name in parameters:
+            reading.add(uses[name], sums[name])
     return sums
 
 

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
+from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -131,7 +132,7 @@ class Agreement:
         """
         masks = self._of_rule()
         gradients: dict[str, Tensor] = {}
-        shares: dict[str, Tensor] = {}
+        shares: dict[str, Tensor | int] = {}
         waiting: dict[str, RunningSums] = {}
         kept: dict[str, Statistics] = {}
 
@@ -268,13 +269,14 @@ def _checked_names(model: nn.Module, keep: object, argument: str = "keep") -> fr
     return frozenset(names)
 
 
-def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor]) -> dict[str, float]:
+def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor | int]) -> dict[str, float]:
     """Return the share of components that survive; all of a parameter without any."""
-    if not survivors:
-        return {}
-    counts = torch.stack(list(survivors.values())).tolist()
-    sizes = (gradients[name].numel() for name in survivors)
-    return {name: count / size if size else 1.0 for name, count, size in zip(survivors, counts, sizes, strict=True)}
+    waiting = [name for name, count in survivors.items() if isinstance(count, Tensor)]
+    # One wait for a device, not one for each parameter.
+    fetched = torch.stack([cast("Tensor", survivors[name]) for name in waiting]).tolist() if waiting else ()
+    counts = {**survivors, **dict(zip(waiting, fetched, strict=True))}
+    sizes = {name: gradients[name].numel() for name in survivors}
+    return {name: cast("int", counts[name]) / size if size else 1.0 for name, size in sizes.items()}
 
 
 def _warn_if_single(ids: Ids, examples: int) -> None:

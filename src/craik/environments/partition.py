@@ -3,9 +3,12 @@
 Index conventions: b an example of B, e an environment of E.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
@@ -35,7 +38,7 @@ class Environments:
         """E, the number of environments."""
         return len(self.sizes)
 
-    @property
+    @cached_property
     def equal(self) -> bool:
         """True where every environment has the same number of examples."""
         return min(self.sizes) == max(self.sizes)
@@ -46,12 +49,16 @@ class Environments:
         ``(losses * weights).sum()`` is the sum over e of environment e's mean loss.
         """
         # Divided in float64: float16 has no number above 65504, and an environment that large would weigh nothing.
+        if self.equal:
+            return losses.new_full(losses.shape, 1 / self.sizes[0])
         sizes = torch.tensor([1 / size for size in self.sizes], dtype=torch.float64)
         return sizes.to(losses.dtype).to(losses.device)[self.index]
 
     def means(self, rows: Float[Tensor, "b *rest"]) -> Float[Tensor, "e *rest"]:
         """Return each environment's mean over its examples, differentiable, in float32 or wider."""
         wide = torch.promote_types(rows.dtype, torch.float32)
+        if self.equal and self.order is None:
+            return rows.to(wide).reshape(self.count, self.sizes[0], *rows.shape[1:]).mean(1)
         sums = rows.new_zeros(self.count, *rows.shape[1:], dtype=wide).index_add(0, self.index, rows.to(wide))
         sizes = torch.tensor(self.sizes, dtype=wide, device=rows.device)
         return sums / sizes.view(-1, *[1] * (rows.dim() - 1))
@@ -102,14 +109,25 @@ def partition(environments: EnvironmentIds, batch: int, device: torch.device) ->
         places = {name: place for place, name in enumerate(names)}
         found = partition(torch.tensor([places[name] for name in ids]), batch, device)
         return replace(found, ids=tuple(names))
-    adjacent = bool((ids[1:] >= ids[:-1]).all())
-    found, index, sizes = (
-        torch.unique_consecutive(ids, return_inverse=True, return_counts=True)  # needs no sorting
-        if adjacent
-        else torch.unique(ids, sorted=True, return_inverse=True, return_counts=True)
-    )
-    order = None if adjacent else torch.argsort(index, stable=True).to(device)
-    return Environments(found, index.to(device), tuple(sizes.tolist()), order)
+    return _adjacent(ids.numpy(), device) or _sorted(ids, device)
+
+
+def _adjacent(ids: np.ndarray, device: torch.device) -> Environments | None:
+    """Return the partition of ids that ascend, None for others; arrays, as a tensor's operations cost more to call."""
+    if not len(ids):
+        return None
+    starts = [0, *((ids[1:] != ids[:-1]).nonzero()[0] + 1).tolist()]
+    found = ids[starts]
+    if (found[1:] < found[:-1]).any():
+        return None
+    sizes = tuple(end - start for start, end in zip(starts, [*starts[1:], len(ids)], strict=True))
+    index = torch.from_numpy(np.arange(len(sizes)).repeat(sizes))
+    return Environments(torch.from_numpy(found), index.to(device), sizes, None)
+
+
+def _sorted(ids: Tensor, device: torch.device) -> Environments:
+    found, index, sizes = torch.unique(ids, sorted=True, return_inverse=True, return_counts=True)
+    return Environments(found, index.to(device), tuple(sizes.tolist()), torch.argsort(index, stable=True).to(device))
 
 
 def group(losses: Float[Tensor, "..."], environments: EnvironmentIds, least: int = 1) -> Environments:
@@ -135,6 +153,8 @@ def group(losses: Float[Tensor, "..."], environments: EnvironmentIds, least: int
 
 def check_finite_losses(means: Tensor, groups: Environments) -> None:
     """Refuse NaN and infinite losses, and say in which environment they are."""
+    if math.isfinite(means.sum()):  # one call; only a suspicion pays for more
+        return
     finite = torch.isfinite(means)
     if not bool(finite.all()):
         bad = (~finite).nonzero()[:, 0].tolist()

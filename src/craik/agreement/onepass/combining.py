@@ -1,7 +1,9 @@
 """From one parameter's sums to its combined gradient: a rule applied in the sums' own memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 
+import numpy as np
 import torch
 from jaxtyping import Bool
 from torch import Tensor
@@ -20,10 +22,12 @@ from craik.agreement.rules import (
     count_survivors,
     required_count,
 )
+from craik.agreement.rules.base import slices
+from craik.agreement.rules.statistics import needed
 from craik.environments import check_finite_sums
 
 
-def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor]:
+def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool) -> tuple[Tensor, Tensor | int]:
     """Apply a rule to one parameter's sums and use them up.
 
     Args:
@@ -33,7 +37,7 @@ def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: boo
         refuse_nonfinite: raise where they are NaN or infinite; else such components are NaN in the result, masked or not.
 
     Returns:
-        The gradient, and how many components survive.
+        The gradient, and how many components survive: a number where that is known without waiting for a device.
 
     Raises:
         ValueError: the sums lack what the rule reads, as they were taken for another.
@@ -44,10 +48,35 @@ def combine_sums(rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: boo
     if refuse_nonfinite:
         survivors = _in_one_pass(rule, sums)
         if survivors is not None:
-            return statistics.gradient, torch.tensor(survivors, dtype=torch.float64)
+            return statistics.gradient, survivors
+        if type(rule) is AndMask and not rule.rescale and statistics.gradient.device.type == "cpu":
+            return statistics.gradient, _in_slices(rule, name, statistics)
         check_finite_sums(name, statistics.gradient)
     gradient, survives = _combined(rule, statistics, refuse_nonfinite)
-    return gradient, count_survivors(survives)
+    return gradient, _counted(survives)
+
+
+def _in_slices(rule: AndMask, name: str, statistics: Statistics) -> int:
+    """Look for what is not finite, apply the rule and count survivors in place, some components at a time, in cache."""
+    survivors = 0
+    for gradient, sign in slices(statistics.gradient, needed(statistics.sign, "sign")):
+        check_finite_sums(name, gradient)
+        _, survives = rule.consume(Statistics(statistics.environments, gradient, sign))
+        survivors += int(_counted(survives))
+    return survivors
+
+
+def _counted(survives: Tensor) -> Tensor | int:
+    """Count survivors by what does it fastest on a CPU: an array's operation for bytes, a sum where it is exact for floats."""
+    if survives.device.type == "cpu" and survives.element_size() == 1:
+        return int(np.count_nonzero(survives.numpy()))
+    if survives.device.type == "cpu" and survives.dtype == torch.float32 and survives.numel() <= _EXACT:
+        return int(survives.sum())
+    return count_survivors(survives)
+
+
+_EXACT = 2**24
+"""Sums of ones up to this are exact in float32."""
 
 
 def combine_and_keep(
@@ -75,7 +104,7 @@ def waits(rule: Rule, sums: RunningSums) -> bool:
 
 def combine_small(
     rule: Rule, waiting: Mapping[str, RunningSums], refuse_nonfinite: bool
-) -> Iterator[tuple[str, Tensor, Tensor]]:
+) -> Iterator[tuple[str, Tensor, Tensor | int]]:
     """Apply a rule that treats every component by itself to several parameters at once, as `combine_sums` would to each.
 
     Yields:
@@ -88,7 +117,7 @@ def combine_small(
     for names in alike.values():
         statistics = _joint([waiting[name] for name in names])
         # Where one must be named they come one by one.
-        if len(names) == 1 or (refuse_nonfinite and not bool(torch.isfinite(statistics.gradient.sum()))):
+        if len(names) == 1 or (refuse_nonfinite and not isfinite(statistics.gradient.sum())):
             for name in names:
                 yield name, *combine_sums(rule, name, waiting[name], refuse_nonfinite)
             continue
@@ -97,12 +126,14 @@ def combine_small(
         sizes = [waiting[name].shape.numel() for name in names]
         for name, part, mask in zip(names, gradient.split(sizes), survives.split(sizes), strict=True):
             # A copy: what a parameter's `.grad` is must not hold the others' in memory.
-            yield name, part.view(waiting[name].shape).clone(), count_survivors(mask)
+            yield name, part.clone().view(waiting[name].shape), _counted(mask)
 
 
 def _joint(sums: Sequence[RunningSums]) -> Statistics:
     """Put several parameters' sums end to end."""
     every = [one.statistics() for one in sums]
+    if len(every) == 1:
+        return every[0]
     held = {name: torch.cat([one.held[name].reshape(-1) for one in sums]) for name in sums[0].held}
     gradient = torch.cat([one.gradient.reshape(-1) for one in every])
     return Statistics(every[0].environments, gradient, **held)

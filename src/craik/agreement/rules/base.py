@@ -129,13 +129,15 @@ def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
     return statistics.gradient.div_(statistics.environments)
 
 
-_SLICE = 2**16
-"""Components that a rule takes through all of its operations at a time: 256 KiB of float32, which a core's cache holds."""
+_SLICE = 2**17
+"""Components that a rule takes through all of its operations at a time: 512 KiB of float32, which a core's cache holds."""
 
 
 def slices(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
     """Cut tensors of one shape into views of adjacent components; tensors that are not contiguous come whole."""
-    if all(tensor.is_contiguous() for tensor in tensors):
+    if tensors[0].numel() <= _SLICE:
+        yield tensors
+    elif all(tensor.is_contiguous() for tensor in tensors):
         yield from zip(*(tensor.view(-1).split(_SLICE) for tensor in tensors), strict=True)
     else:
         yield tensors

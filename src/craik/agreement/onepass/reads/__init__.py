@@ -53,7 +53,7 @@ def place_of_no_view(read: Read) -> bool:
 
 
 def take(reads: Sequence[Read], delta: Tensor | tuple[Tensor | None, ...], groups: Environments) -> list[Use]:
-    """Return what the reads of one node add, in their order. Call it while what the node saved is there.
+    """Return what the reads of one node add, in their order. Call it while what the node saved is there, under no_grad.
 
     Args:
         reads: covered ones, all of one node and with the same rows.
@@ -64,26 +64,27 @@ def take(reads: Sequence[Read], delta: Tensor | tuple[Tensor | None, ...], group
     slots = list(dict.fromkeys(read.slot for read in reads))
     formula = FORMULAS[first.node.name()]
     seen = delta[0] if isinstance(delta, tuple) and not formula.of_all else delta
-    with torch.no_grad():
-        terms = formula.take(first.node, slots, seen, Layout(first.rows, groups))
+    terms = formula.take(first.node, slots, seen, Layout(first.rows, groups))
     found = dict(zip(slots, terms, strict=True))
     return [_use(found[read.slot], read) for read in reads]
 
 
 def add(uses: Sequence[Use], sums: RunningSums) -> None:
-    """Add every environment's gradient of a parameter: the sum over its reads first, and only then its sign.
+    """Add every environment's gradient of a parameter: the sum over its reads first, and only then its sign; under no_grad.
 
     Args:
         uses: of all reads of the parameter.
         sums: where to add.
     """
-    with torch.no_grad():
-        by_place: dict[Place, list[Use]] = {}
-        for use in uses:
-            by_place.setdefault(WHOLE_PLACE if use.place.whole else use.place, []).append(use)
-        places = [used[0].place for used in by_place.values()]
-        terms = [used[0].term.joined([use.term for use in used[1:]]) for used in by_place.values()]
-        _add(terms, places, sums)
+    if len(uses) == 1:
+        _add([uses[0].term], [uses[0].place], sums)
+        return
+    by_place: dict[Place, list[Use]] = {}
+    for use in uses:
+        by_place.setdefault(WHOLE_PLACE if use.place.whole else use.place, []).append(use)
+    places = [used[0].place for used in by_place.values()]
+    terms = [used[0].term.joined([use.term for use in used[1:]]) for used in by_place.values()]
+    _add(terms, places, sums)
 
 
 def _use(term: Term, read: Read) -> Use:

@@ -21,8 +21,8 @@ from craik.agreement.onepass.sums import LONG, MOST_IN_BYTES, RunningSums
 _BYTE_PRODUCT: Callable[..., Tensor] | None = getattr(torch, "_int_mm", None)
 
 
-BYTE_TILE_ELEMENTS = 2**16
-"""A byte product has four bytes an element: this many at a time, so that they add 256 KiB to the memory of a step."""
+BYTE_TILE_ELEMENTS = 2**17
+"""A byte product has four bytes an element: this many at a time, so that they add 512 KiB to the memory of a step."""
 
 NARROW = 64
 """With fewer columns than this, and than rows, a weight's gradient is formed transposed: its rows fill vectors better."""
@@ -56,8 +56,11 @@ class Products(Term):
             some = slice(self.starts[span.first], self.starts[span.first + 1])
             return torch.mm(self.left[some].T, self.right[some])[None]
         size = self.sizes[0]
-        some = slice(span.first * size, (span.first + span.length) * size)
-        left, right = (t[some].unflatten(0, (span.length, size)) for t in (self.left, self.right))
+        left, right = self.left, self.right
+        if span.length < self.environments:
+            some = slice(span.first * size, (span.first + span.length) * size)
+            left, right = left[some], right[some]
+        left, right = left.view(span.length, size, left.shape[1]), right.view(span.length, size, right.shape[1])
         return torch.bmm(left.transpose(1, 2), right)
 
     def joined(self, others: Sequence[Term]) -> Term:
