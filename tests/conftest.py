@@ -11,7 +11,7 @@ settings.load_profile("craik")
 # On tensors this small threads cost more than they bring, most of all where other work keeps the cores busy.
 torch.set_num_threads(1)
 
-PROCESSES = ("lab/running", "lab/showing", "cli", "agreement/machines")
+PROCESSES = ("lab/running", "lab/sweeping", "lab/showing", "cli", "agreement/machines")
 """Where tests start processes of their own: all on one worker of xdist, so that they do not starve each other."""
 
 

@@ -63,6 +63,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
             print(f"\nranges of {preset}: {ranges.objective.words}, of {', '.join(ranges.methods)}")
             print("\n".join(f"  {name}: {one.words}" for name, one in ranges.of.items()))
         return 0
+    from craik.lab.showing.wording import counted  # noqa: PLC0415
     from craik.lab.sweeping.outcome import outcomes  # noqa: PLC0415  # needed from here on only, as are optuna and rich
     from craik.lab.sweeping.plan import sweep  # noqa: PLC0415
     from craik.lab.sweeping.report import write_report  # noqa: PLC0415
@@ -80,7 +81,9 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.json:
         print_json({**sweep_json(done, found), "artifacts": artifacts})
         return 0
-    print_outcomes(found, f"{planned.experiment.name}, {planned.ranges.objective.words}, {planned.trials} trials each")
+    print_outcomes(
+        found, f"{planned.experiment.name}, {planned.ranges.objective.words}, {counted(planned.trials, 'trial')} each"
+    )
     if done.waiting:
         print(f"\n{len(done.waiting)} trials are other processes'; the same command runs the best when they are done")
     print(f"\nsweep   {shown(done.folder)}\nreport  {artifacts[0]}")
