@@ -9,14 +9,17 @@ def deliver(leaf: Tensor, gradient: Tensor) -> None:
 
     Hooks are those of `torch.Tensor.register_hook` and `register_post_accumulate_grad_hook`.
     """
-    gradient = gradient.detach().to(leaf.dtype)
+    if gradient.requires_grad or gradient.dtype != leaf.dtype:
+        gradient = gradient.detach().to(leaf.dtype)
     if leaf._backward_hooks or getattr(leaf, "_post_accumulate_grad_hooks", None):
         torch.autograd.backward([leaf], [gradient])
         return
+    held = leaf.grad
+    if held is None:
+        leaf.grad = gradient
+        return
     with torch.no_grad():
-        if leaf.grad is None:
-            leaf.grad = gradient
-        elif leaf.grad.layout == gradient.layout:
-            leaf.grad.add_(gradient)
+        if held.layout == gradient.layout:
+            held.add_(gradient)
         else:
-            leaf.grad = gradient + leaf.grad  # in this order torch adds a sparse one
+            leaf.grad = gradient + held  # in this order torch adds a sparse one

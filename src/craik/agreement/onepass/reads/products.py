@@ -27,6 +27,9 @@ BYTE_TILE_ELEMENTS = 2**17
 NARROW = 64
 """With fewer columns than this, and than rows, a weight's gradient is formed transposed: its rows fill vectors better."""
 
+TURNED = 2**20
+"""Below as many multiplications, turning what comes of them costs more than that saves (measured on a CPU)."""
+
 
 class Products(Term):
     """Products of two factors whose rows are put environment by environment.
@@ -170,7 +173,7 @@ def add_tiles(sums: RunningSums, left: Sequence[Float[Tensor, "o _"]], right: Se
 def _add_products(sums: RunningSums, term: Products) -> None:
     """Add every environment's product: a large one by itself, tile by tile, small ones of equal sizes many at a time."""
     outputs, columns = sums.shape
-    if columns < min(outputs, NARROW):
+    if columns < min(outputs, NARROW) and len(term.right) * sums.shape.numel() > TURNED:
         across = RunningSums(term.right.new_empty(columns, outputs, dtype=sums.dtype), sums.needs, sums.compiled)
         _add_products(across, term.swapped())
         count, gradient, *_ = across.statistics()
