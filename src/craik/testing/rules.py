@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.agreement import Combined, Rule, Statistics, combine
+from craik.agreement.rules import STANDARD_ERRORS
 
 Theorem = Literal["order", "copies", "scale", "sign", "unanimity"]
 """What a rule may be exempt from, where it says so itself:
@@ -19,7 +20,7 @@ sign: the opposite gradients give the opposite result, through the same mask.
 unanimity: where all environments have one gradient, the result is that gradient.
 """
 
-_NEEDS = frozenset(Statistics._fields[2:])
+_NEEDS = frozenset(Statistics._fields[2:]) - STANDARD_ERRORS
 _SHAPES = ((4, 3), (5,), ())
 
 
@@ -137,7 +138,7 @@ def _check_purity(rule: Rule, g: Tensor) -> None:
     before = statistics.clone()
     first = rule(statistics)
     for name, now, then in zip(Statistics._fields[1:], statistics[1:], before[1:], strict=True):
-        if now is None or then is None or not torch.equal(now, then):
+        if now is not None and (then is None or not torch.equal(now, then)):
             raise _broken(rule, "A rule should leave its statistics as they are", g, f"statistics.{name} overwritten")
     second = rule(statistics)
     if not torch.equal(first.gradient, second.gradient) or not torch.equal(first.survives, second.survives):
