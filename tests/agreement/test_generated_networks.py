@@ -120,7 +120,7 @@ def test_equals_stacked_gradients(rule, names, seed, calls, shuffled):
             end = agreement.backward if k == len(calls) - 1 else agreement.accumulate
             record = end(losses_of(model, x[some]), ids[some])
     # A key's bias moves all of a query's scores alike, which a softmax ignores: of noise alone no formula is verified.
-    assert {n for n, path in record.paths.items() if path != "layer"} <= {"blocks.attention.key.bias"}
+    assert {n for n, path in record.paths.items() if path == "per-environment"} <= {"blocks.attention.key.bias"}
     for parameter, stack in zip(model.parameters(), stacks, strict=True):
         gradient, mask = rules_oracles.combine(rule, stack, "0.6")
         scale = float(stack.abs().max())
