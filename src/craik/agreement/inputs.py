@@ -54,7 +54,7 @@ def by_input(record: Record, name: str | None = None, *, dim: int = 1) -> ByInpu
             f"`name` should be that of a parameter whose sums were kept. Found {name!r}, and kept are {sorted(kept)}. Make the "
             "Agreement with keep=[NAME], the first layer's weight."
         )
-    _, gradient, sign, *_, magnitude = kept[name]
+    gradient, sign, magnitude = kept[name].gradient, kept[name].sign, kept[name].magnitude
     if sign is None or magnitude is None:
         raise ValueError(
             f"The sums of {name!r} should hold signs and magnitudes. Found none. Make the Agreement with keep=[{name!r}]."

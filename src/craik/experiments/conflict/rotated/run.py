@@ -8,6 +8,9 @@ rule that looks at the training environments can tell it from the mechanism.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
 from craik.experiments.conflict.rotated.subspaces import train_subspace
@@ -29,9 +32,9 @@ class Config(Training):
 
     seed: int = 100
     """First seed: of the data, the rotation, the initial weights and the batches."""
-    hidden: int = 64
+    hidden: Annotated[int, Ge(1)] = 64
     """Units in each of three hidden layers."""
-    decay: float = 5.0
+    decay: Annotated[float, Ge(0)] = 5.0
     """Times the learning rate: how fast the weights shrink along directions that the subspace mask removes."""
 
     def __post_init__(self) -> None:

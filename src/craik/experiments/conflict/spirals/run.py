@@ -7,6 +7,9 @@ is run without L2 too, which is its decay: through Adam, a weight without a grad
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Annotated
+
+from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
 from craik.experiments.conflict.training import Board, Training, train
@@ -30,7 +33,7 @@ class Config(Training):
 
     seed: int = 100
     """First seed: of the data, the initial weights and the batches."""
-    hidden: int = 64
+    hidden: Annotated[int, Ge(1)] = 64
     """Units in each of three hidden layers."""
 
     def __post_init__(self) -> None:
