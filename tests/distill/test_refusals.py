@@ -1,7 +1,5 @@
 """What would be wrong without a word is refused, by a sentence that names the cause, and nothing is changed."""
 
-import copy
-
 import numpy as np
 import pytest
 import torch
@@ -12,11 +10,8 @@ import distill_models as models
 from craik.distill import (
     SGD,
     Adam,
-    Adjoint,
     Batches,
-    Checkpoint,
     Distillation,
-    Examples,
     GatedSquaredError,
     Hoisting,
     KullbackLeibler,
@@ -26,170 +21,16 @@ from craik.distill import (
     TimeMixture,
     Truncated,
     UnitsTeacher,
-    Unroll,
     Unrolling,
     finite_differences,
     forecast_memory,
     inner_from,
-    meta_gradient,
     split_rows,
     state_from,
     teach,
 )
 from craik.losses import BinaryCrossEntropy
-
-EXACT = (Unroll(), Checkpoint(), Adjoint())
-
-
-def lesson(**changed):
-    student, teacher = changed.pop("student", None), changed.pop("teacher", None)
-    arguments = {"layers": ["0"], **changed}
-    return models.lesson(student or models.student("mlp"), teacher or models.teacher({"0": (5,)}), **arguments)
-
-
-def derivative(given=None, data=None, inner=None, strategy=EXACT[0], **others):
-    return meta_gradient(given or lesson(), *(data or models.data()), inner or SGD(0.1), strategy, **others)
-
-
-def examples(count=40):
-    return Examples(models.randn(0, count, 6), models.randn(1, count, 4), models.labels(2, count))
-
-
-def make(given=None, **changed):
-    given = given or lesson()
-    settings = {
-        "examples": examples(),
-        "split": split_rows(40, 0.3, models.generator(1)),
-        "unrolling": Unrolling(SGD(0.1, 0.5), 5, 6),
-        "student_optimizer": torch.optim.Adam(given.student.parameters(), 0.01),
-        "meta_optimizer": torch.optim.Adam(given.teacher.parameters(), 0.01),
-        "generator": models.generator(),
-    }
-    return Distillation(given, **{**settings, **changed})
-
-
-# Random numbers ---------------------------------------------------------------------------------------------------------------
-
-
-def jittered(hidden, targets):
-    return (hidden["0"] - targets["0"].value + torch.randn(())).square().mean(1)
-
-
-class OwnJitter:
-    """A teaching loss with a generator of its own."""
-
-    def __init__(self):
-        self.generator = models.generator(3)
-
-    def __call__(self, hidden, targets):
-        noise = torch.randn((), generator=self.generator, dtype=torch.float64)
-        return (hidden["0"] - targets["0"].value + noise).square().mean(1)
-
-
-def closed_over(generator):
-    def loss(hidden, targets):
-        noise = torch.randn((), generator=generator, dtype=torch.float64)
-        return (hidden["0"] - targets["0"].value + noise).square().mean(1)
-
-    return loss
-
-
-@pytest.mark.parametrize("strategy", EXACT)
-def test_a_teaching_loss_that_draws_random_numbers_is_found(strategy):
-    own, closed = OwnJitter(), models.generator(3)
-    lessons = [lesson(teaching_loss=loss) for loss in (jittered, own, closed_over(closed))]
-    before = torch.get_rng_state()
-    for given in lessons:
-        with pytest.raises(ValueError, match=r"The teaching loss should not draw random numbers"):
-            derivative(given, strategy=strategy)
-    assert torch.equal(torch.get_rng_state(), before)
-    for generator in (own.generator, closed):
-        assert torch.equal(generator.get_state(), models.generator(3).get_state())
-
-
-def test_a_label_loss_that_draws_random_numbers_is_found():
-    with pytest.raises(ValueError, match=r"The label loss should not draw random numbers"):
-        derivative(lesson(label_loss=lambda p, y: models.label_loss(p, y) * torch.rand(())))
-
-
-class Late(nn.Module):
-    """Draws random numbers from a call on."""
-
-    def __init__(self, first, draw):
-        super().__init__()
-        self.linear, self.calls, self.first, self.draw = models.filled(nn.Linear(6, 3), 0), 0, first, draw
-
-    def forward(self, x):
-        self.calls += 1
-        return self.linear(x) * (1 + self.draw() if self.calls >= self.first else 1)
-
-
-@pytest.mark.parametrize("strategy", EXACT)
-def test_a_student_that_begins_to_draw_later_is_found(strategy):
-    given = lesson(student=Late(5, lambda: torch.rand(())), teacher=models.teacher({"": (3,)}), layers=[""])
-    before = torch.get_rng_state()
-    with pytest.raises(ValueError, match=r"An inner step should not draw random numbers"):
-        derivative(given, strategy=strategy)
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-@pytest.mark.parametrize("strategy", EXACT[1:])
-def test_where_steps_are_run_again_noise_of_any_origin_is_found(strategy):
-    """Such noise as no generator of torch's shows: the second run has another loss."""
-    numbers = np.random.default_rng(0)
-    student = Late(5, lambda: float(numbers.uniform()))
-    with pytest.raises(ValueError, match=r"An inner step should not.*step \d had another loss"):
-        derivative(lesson(student=student, teacher=models.teacher({"": (3,)}), layers=[""]), strategy=strategy)
-
-
-# Nothing changes --------------------------------------------------------------------------------------------------------------
-
-
-def everything(distillation):
-    return copy.deepcopy(
-        (
-            distillation.state_dict(),
-            [p.grad for p in distillation.lesson.student.parameters()],
-            torch.get_rng_state(),
-        )
-    )
-
-
-@pytest.mark.parametrize("bad_row", [0, None])
-@pytest.mark.parametrize("splitting", ["fixed", "redrawn"])
-def test_a_refusal_changes_nothing(bad_row, splitting):
-    """Neither parameters, buffers, moments and gradients nor the place in the data, whichever step it is that fails."""
-    given = lesson(student=models.student("batch norm"), teacher=models.teacher({"1": (5,)}), layers=["1"])
-    distillation = make(given, split=split_rows(40, 0.3, models.generator(1), splitting))
-    distillation.step(3)
-    for parameter in given.student.parameters():
-        parameter.grad = torch.ones_like(parameter)
-    row = distillation._student_rows.order[-1] if bad_row is None else distillation._student_rows.order[0]
-    distillation.examples.x[row] = float("nan")
-    before = everything(distillation)
-    with pytest.raises(FloatingPointError, match="the data: the inputs x"):
-        distillation.student_steps(4)
-    assert str(everything(distillation)) == str(before)
-    distillation.examples.x[:] = float("nan")
-    with pytest.raises(FloatingPointError, match="the data: the inputs x"):
-        distillation.meta_step()
-    assert str(everything(distillation)) == str(before)
-
-
-def test_after_a_refusal_a_run_goes_on_as_if_nothing_had_been():
-    distillation, twin = make(), make()
-    value = distillation.examples.x[3].clone()
-    for one in (distillation, twin):
-        one.step(3)
-    distillation.examples.x[:] = float("inf")
-    with pytest.raises(FloatingPointError):
-        distillation.student_steps(2)
-    distillation.examples.x.copy_(twin.examples.x)
-    assert torch.equal(distillation.examples.x[3], value)
-    assert distillation.step(3).student == twin.step(3).student
-
-
-# What is no number ------------------------------------------------------------------------------------------------------------
+from small_lessons import EXACT, derivative, examples, lesson, make
 
 
 @pytest.mark.parametrize("strategy", [*EXACT, Truncated()])
@@ -232,9 +73,6 @@ def test_logits_given_to_a_loss_of_probabilities_are_named(strategy):
     ours = BinaryCrossEntropy()
     with pytest.raises(FloatingPointError, match=r"The cause is in the label loss.*Are they logits\?"):
         derivative(lesson(student=student, label_loss=lambda p, y: ours(p, y[:, None])), data, strategy=strategy)
-
-
-# What would never learn -------------------------------------------------------------------------------------------------------
 
 
 class Detaching(nn.Module):
@@ -315,8 +153,6 @@ def test_rates_that_were_changed_since_are_looked_at(rate):
     with pytest.raises(ValueError, match=r"`meta_optimizer's learning rate` should be finite and at least 0"):
         distillation.meta_step()
 
-
-# Settings and types -----------------------------------------------------------------------------------------------------------
 
 BATCHES, VALIDATION = models.data()
 

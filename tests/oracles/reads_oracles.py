@@ -4,7 +4,7 @@ import torch
 from torch.autograd.graph import GradientEdge
 
 from craik.agreement.onepass import reads as reading
-from craik.agreement.onepass.rows import Read, Rows
+from craik.agreement.onepass.proof.rows import Read, Rows
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import partition
 

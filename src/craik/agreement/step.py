@@ -17,7 +17,7 @@ from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.masks import Masks
-from craik.agreement.onepass.refusals import check_model
+from craik.agreement.onepass.proof.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import Rule, Statistics, check_rule
 from craik.agreement.standard_errors import PLAIN, StandardErrors

@@ -7,7 +7,6 @@ activations h. It is trained by the student's validation loss, differentiated th
 Symbols are in docs/notation.md, choices that change a result in docs/deviations.md.
 """
 
-from craik.distill.differences import Difference, finite_differences
 from craik.distill.examples.batches import Batches, Examples, Labelled
 from craik.distill.examples.splits import Split, split_rows
 from craik.distill.forward.students import OUTPUT
@@ -26,6 +25,7 @@ from craik.distill.saving.cards import Card, read_card, settings_of
 from craik.distill.saving.files import load_student, load_teacher, save_student, save_teacher
 from craik.distill.step import Distillation
 from craik.distill.strategies import Adjoint, Checkpoint, Implicit, Strategy, Truncated, Unroll
+from craik.distill.strategies.differences import Difference, finite_differences
 from craik.distill.strategies.memory import Forecast, forecast_memory
 from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord, Taught

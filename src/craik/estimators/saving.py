@@ -6,7 +6,6 @@ what `craik fit` keeps of every candidate but boosting.
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from scipy.special import softmax
 
 from craik.estimators.candidates import AVERAGING, MASKED, Fold, linear_model
 from craik.estimators.tables import Column, Encoding, Numbers
+from craik.nn.saving import safetensors, sha256, write_at_once
 
 FORMAT = 1
 """Of the card; another one is refused."""
@@ -113,18 +113,19 @@ def save(model: Model, folder: Path) -> Path:
         ImportError: safetensors is not installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    content = _safetensors().save({name: np.ascontiguousarray(values) for name, values in model.arrays.items()})
+    content = safetensors("numpy").save({name: np.ascontiguousarray(values) for name, values in model.arrays.items()})
     card = {
         "format": FORMAT,
         "classes": None if model.classes is None else list(model.classes),
         "scores": model.scores,
         "columns": [asdict(column) for column in model.encoding.columns],
-        "weights": hashlib.sha256(content).hexdigest(),
+        "weights": sha256(content),
         "versions": {name: _version(name) for name in ("craik", "torch", "scikit-learn", "numpy")},
         **model.facts,
     }
-    (folder / "weights.safetensors").write_bytes(content)
-    (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(card, indent=2, ensure_ascii=False) + "\n"
+    write_at_once(folder / "weights.safetensors", content)
+    write_at_once(folder / "card.json", text.encode())
     return folder
 
 
@@ -140,7 +141,7 @@ def load(folder: Path) -> Model:
     if card.get("format") != FORMAT:
         raise ValueError(f"A model should be of format {FORMAT}. Found {card.get('format')!r} in {folder.name}. Fit it again.")
     content = (folder / "weights.safetensors").read_bytes()
-    if hashlib.sha256(content).hexdigest() != card["weights"]:
+    if sha256(content) != card["weights"]:
         raise ValueError(
             f"Weights should be those that the card names. Found others in {folder.name}. The file was changed: fit again."
         )
@@ -151,7 +152,7 @@ def load(folder: Path) -> Model:
     classes = None if card["classes"] is None else tuple(card["classes"])
     own = {"format", "classes", "scores", "columns", "weights", "versions"}
     facts = {name: value for name, value in card.items() if name not in own}
-    return Model(Encoding(columns), classes, _safetensors().load(content), card["scores"], facts)
+    return Model(Encoding(columns), classes, safetensors("numpy").load(content), card["scores"], facts)
 
 
 def _version(name: str) -> str:
@@ -159,11 +160,3 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _safetensors() -> Any:  # noqa: ANN401  # a module
-    try:
-        import safetensors.numpy as module  # noqa: PLC0415  # an extra's
-    except ImportError:
-        raise ImportError("Saving and loading models needs safetensors; pip install 'craik[sklearn]'.") from None
-    return module

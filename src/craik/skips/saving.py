@@ -1,6 +1,5 @@
 """Trained dynamics on disk: weights in safetensors, and a card in JSON that says how they were made."""
 
-import hashlib
 import importlib.metadata
 import json
 import os
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 
 from craik import losses
 from craik.losses import ElementwiseLoss, Loss
+from craik.nn.saving import safetensors, sha256, write_at_once
 from craik.skips.dynamics import Dynamics
 from craik.skips.sampling import Sampled
 
@@ -48,10 +48,10 @@ def save(folder: str | os.PathLike[str], dynamics: Dynamics, settings: Mapping[s
     weights = _weights(dynamics.model, dynamics.compare)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    stored = _safetensors().save(weights)
+    stored = safetensors("torch").save(weights)
     card = {
         "craik": importlib.metadata.version("craik"),
-        "weights_sha256": hashlib.sha256(stored).hexdigest(),
+        "weights_sha256": sha256(stored),
         "loss": _described(dynamics.loss),
         "functions": [name for name in ("compare", "feedback") if getattr(dynamics, name) is not None],
         "shapes": {name: list(each.shape) for name, each in weights.items()},
@@ -61,8 +61,8 @@ def save(folder: str | os.PathLike[str], dynamics: Dynamics, settings: Mapping[s
         text = json.dumps(card, indent=2, default=_plain)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`settings` should be numbers, words, lists, dictionaries and dataclasses. {error}.") from error
-    _replace(target / _WEIGHTS, stored)
-    _replace(target / _CARD, text.encode())
+    write_at_once(target / _WEIGHTS, stored)
+    write_at_once(target / _CARD, text.encode())
 
 
 def load(
@@ -90,7 +90,7 @@ def load(
     source = Path(folder)
     card: dict[str, Any] = json.loads((source / _CARD).read_text())
     stored = (source / _WEIGHTS).read_bytes()
-    if hashlib.sha256(stored).hexdigest() != card["weights_sha256"]:
+    if sha256(stored) != card["weights_sha256"]:
         raise ValueError(f"The weights should be those that the card was written with. Found others in {source}. Save again.")
     given = {"compare": compare, "feedback": feedback}
     missing = [name for name in card["functions"] if given[name] is None]
@@ -98,7 +98,7 @@ def load(
         raise ValueError(
             f"`{missing[0]}` should be given: the saved dynamics had one, and functions are not saved. Found None."
         )
-    weights = _safetensors().load(stored)
+    weights = safetensors("torch").load(stored)
     _check_shapes(weights, _weights(model, compare))
     for prefix, module in (("model.", model), ("compare.", compare)):
         if isinstance(module, nn.Module):
@@ -152,18 +152,3 @@ def _plain(value: object) -> object:
     if isinstance(value, Tensor):
         return value.tolist()
     raise TypeError(f"Found {type(value).__name__}")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file at once, so that a reader never sees half of it."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    beside.write_bytes(content)
-    beside.replace(path)
-
-
-def _safetensors() -> Any:  # noqa: ANN401  # an optional package
-    try:
-        import safetensors.torch  # noqa: PLC0415  # optional
-    except ImportError as error:
-        raise ImportError("Saving needs the package safetensors. Found none; pip install safetensors.") from error
-    return safetensors.torch

@@ -1,11 +1,12 @@
 import pytest
 import torch
 
-from craik.experiments.distill.training import Shuffled, check_split, now_and_then
+from craik.distill.examples.streams import Stream
+from craik.experiments.distill.training import check_split, now_and_then
 
 
 def test_batches_visit_every_row_once_a_pass():
-    batches = Shuffled(torch.tensor([3, 5, 8, 9]), 2, torch.Generator().manual_seed(0))
+    batches = Stream(torch.tensor([3, 5, 8, 9]), 2, torch.Generator().manual_seed(0))
     for _ in range(3):
         assert sorted([*next(batches).tolist(), *next(batches).tolist()]) == [3, 5, 8, 9]
 

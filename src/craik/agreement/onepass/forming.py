@@ -16,9 +16,9 @@ from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
+from craik.agreement.onepass.proof.refusals import check_batch_norm, check_graph, check_reached
+from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
-from craik.agreement.onepass.refusals import check_batch_norm, check_graph, check_reached
-from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.onepass.units import Lengths, UnitSums, of_model

@@ -10,10 +10,10 @@ from torch.autograd.graph import GradientEdge, Node
 from torch.utils.hooks import RemovableHandle
 
 from craik.agreement.onepass import reads as formulas
+from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
 from craik.agreement.onepass.recomputed import Recomputed, checkpoint_of, recompute
-from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 

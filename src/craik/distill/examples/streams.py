@@ -1,6 +1,6 @@
 """Batches of row numbers in shuffled passes, from an explicit generator, resumable: for one student, or for several at once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -8,7 +8,7 @@ from jaxtyping import Int
 from torch import Generator, Tensor
 
 
-class Stream:
+class Stream(Iterator[Tensor]):
     """Row numbers in shuffled passes: no row comes again before the pass is over; the rest of a pass below B is dropped.
 
     Args:
@@ -22,6 +22,10 @@ class Stream:
         self.size = size
         self.generator = generator
         self.order = rows[:0]
+
+    def __next__(self) -> Int[Tensor, " b"]:
+        """Return the rows of the next batch."""
+        return self.take(1)[0]
 
     def take(self, count: int) -> Int[Tensor, "n b"]:
         """Return the rows of the next `count` batches, shape (count, B)."""

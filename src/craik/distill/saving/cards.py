@@ -1,6 +1,5 @@
 """Cards: what a saved module is and how it was made, as JSON beside its tensors."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -11,6 +10,7 @@ import torch
 
 import craik
 from craik.distill.step import Distillation
+from craik.nn.saving import sha256, write_at_once
 
 Settings = Mapping[str, Any]
 """Words, numbers, truth values, None, and lists and dictionaries of them, by name."""
@@ -103,7 +103,8 @@ def card_path(path: Path) -> Path:
 
 def write_card(card: Card, path: Path) -> None:
     """Write a card beside a file."""
-    card_path(path).write_text(json.dumps(asdict(card), indent=2, sort_keys=True, allow_nan=False) + "\n", "utf-8")
+    text = json.dumps(asdict(card), indent=2, sort_keys=True, allow_nan=False) + "\n"
+    write_at_once(card_path(path), text.encode())
 
 
 def checked(settings: Settings) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def checked(settings: Settings) -> dict[str, Any]:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return sha256(path.read_bytes())
 
 
 def check_card(card: Card, kind: str, path: Path) -> None:

@@ -7,14 +7,12 @@ to serve a student; a teacher is kept to teach other students.
 import copy
 import os
 from pathlib import Path
-from typing import Any
 
 from torch import nn
 
 from craik import arguments
 from craik.distill.saving.cards import Card, Settings, card_path, check_card, checked, digest, read_card, write_card
-
-_MISSING = "Saving and loading students needs safetensors, which is not installed; pip install safetensors."
+from craik.nn.saving import safetensors
 
 
 def save_student(student: nn.Module, path: str | Path, settings: Settings | None = None) -> None:
@@ -62,7 +60,7 @@ def _save(kind: str, module: nn.Module, path: str | Path, settings: Settings | N
     arguments.check_kind(kind, module, nn.Module, "a torch.nn.Module")
     target, found = Path(path), checked(settings or {})
     beside = target.with_name(f"{target.name}.part")
-    _safetensors().save_model(module, str(beside))
+    safetensors("torch").save_model(module, str(beside))
     card = Card(kind, f"{type(module).__module__}.{type(module).__qualname__}", digest(beside), found)
     card_path(target).unlink(missing_ok=True)  # an older card must not stand beside new tensors, whenever this is stopped
     os.replace(beside, target)
@@ -76,7 +74,7 @@ def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
         raise FileNotFoundError(f"A {kind} should be read from a file that there is. Found none at {target}. Look at its name.")
     if card_path(target).exists():
         check_card(read_card(target), kind, target)
-    library = _safetensors()
+    library = safetensors("torch")
     try:
         library.load_file(str(target))
     except Exception as error:
@@ -84,12 +82,4 @@ def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
     # Read into a copy first: safetensors fills tensor by tensor, and may meet one of another shape half way.
     library.load_model(copy.deepcopy(module), str(target))
     library.load_model(module, str(target))
-    return module
-
-
-def _safetensors() -> Any:  # noqa: ANN401  # a module
-    try:
-        import safetensors.torch as module  # noqa: PLC0415  # an extra's
-    except ImportError:
-        raise ImportError(_MISSING) from None
     return module

@@ -3,47 +3,18 @@
 Every method takes its ordinary steps here, so that in a comparison only what is descended differs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated
 
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor
+from torch import Tensor
 
 Count = Annotated[int, Ge(1)]
 """A setting that counts something: steps, examples, units."""
 
 Counts = Annotated[tuple[Count, ...], MinLen(1)]
 """Some of these."""
-
-
-class Shuffled(Iterator[Tensor]):
-    """Batches of rows for ever, each pass in a fresh order; a last, smaller batch is dropped.
-
-    Args:
-        rows: what is drawn from.
-        batch: rows of a batch.
-        generator: of the orders; its state is its owner's.
-    """
-
-    def __init__(self, rows: Tensor, batch: int, generator: Generator) -> None:
-        self._rows, self._batch, self._generator = rows, batch, generator
-        self._order = rows[:0]
-
-    def __next__(self) -> Tensor:
-        """Return the next batch."""
-        if len(self._order) < self._batch:
-            self._order = self._rows[torch.randperm(len(self._rows), generator=self._generator)]
-        batch, self._order = self._order[: self._batch], self._order[self._batch :]
-        return batch
-
-    def state_dict(self) -> dict[str, Tensor]:
-        """Return what is left of the pass."""
-        return {"order": self._order}
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Go on where `state_dict` was taken."""
-        self._order = state["order"].clone()
 
 
 def ordinary_steps(
@@ -58,7 +29,7 @@ def ordinary_steps(
 
     Args:
         losses: from the rows of a batch to losses, whose mean is descended.
-        batches: rows, see `Shuffled`.
+        batches: rows, such as `craik.distill.examples.streams.Stream` gives.
         optimizer: of what is trained.
         steps: how many in all.
         every: how many between two yields.

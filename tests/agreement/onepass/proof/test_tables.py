@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from craik.agreement.onepass.proof.rows import WHOLE
 from craik.agreement.onepass.proof.walk import prove, survey
-from craik.agreement.onepass.rows import WHOLE
 from craik.environments import partition
 from one_layer import linear, noise
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from craik.agreement.onepass import reads
-from craik.agreement.onepass.rows import Rows
+from craik.agreement.onepass.proof.rows import Rows
 from reads_oracles import IDS, NEEDS, assert_exact, draw, leaf, losses_of, parameter, reads_of
 
 DTYPES = [torch.float64, torch.float32]

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
+from craik.agreement.onepass.proof.rows import Rows
 from craik.agreement.onepass.reads import products
-from craik.agreement.onepass.rows import Rows
 from reads_oracles import IDS, assert_exact, draw, leaf, losses_of, parameter
 
 DTYPES = [torch.float64, torch.float32]

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from craik.agreement.onepass import reads
+from craik.agreement.onepass.proof.rows import Rows
 from craik.agreement.onepass.reads import scaling
-from craik.agreement.onepass.rows import Rows
 from reads_oracles import IDS, assert_exact, leaf, losses_of, parameter
 
 FORMS = {

@@ -8,8 +8,8 @@ from torch import Tensor
 from craik.agreement.onepass.evidence.clusters import Clusters, by_example, by_halves
 from craik.agreement.onepass.evidence.memory import Memory, sizes_of
 from craik.agreement.onepass.evidence.sums import EvidenceSums
+from craik.agreement.onepass.proof.rows import WHOLE, Read
 from craik.agreement.onepass.reads.convolution import BIAS
-from craik.agreement.onepass.rows import WHOLE, Read
 from craik.agreement.standard_errors import StandardErrors
 from craik.environments import Environments
 

@@ -14,8 +14,8 @@ from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Known, Lost, Own, Rows, Shape, merge, project
 from craik.agreement.onepass.proof.products import uses_batch_statistics
+from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.tables import Kind, kind_of
-from craik.agreement.onepass.rows import Read
 
 _Slots = tuple[tuple[Node | None, int], ...]
 _Chain = tuple[str, tuple[Node, ...], int]

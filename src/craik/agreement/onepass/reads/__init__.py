@@ -10,13 +10,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from craik.agreement.onepass.proof.rows import Read
+from craik.agreement.onepass.proof.saved import slot_shape
 from craik.agreement.onepass.reads.chain import Place, leaf_below, place_by_pull, place_of
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import Products, StackedProducts
-from craik.agreement.onepass.reads.saved import slot_shape
 from craik.agreement.onepass.reads.table import FORMULAS
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Each, Span, Stacked, Sum, Term, chunk_length, spans
-from craik.agreement.onepass.rows import Read
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 

@@ -11,8 +11,8 @@ import torch
 from torch import Size, Tensor
 from torch.autograd.graph import GradientEdge, Node
 
-from craik.agreement.onepass.reads.saved import output_shape, saved, signed, slot_shape
-from craik.agreement.onepass.rows import Read
+from craik.agreement.onepass.proof.rows import Read
+from craik.agreement.onepass.proof.saved import output_shape, saved, signed, slot_shape
 
 Step = tuple[str, tuple[int, ...]]
 """A view: its name and what it takes."""

@@ -13,11 +13,11 @@ from torch import Tensor
 from torch.autograd.graph import Node
 from torch.nn.functional import unfold
 
+from craik.agreement.onepass.proof.saved import saved
 from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.reads.gpu import Shape
 from craik.agreement.onepass.reads.layout import Layout, slices_of, starts_of
 from craik.agreement.onepass.reads.products import add_tiles
-from craik.agreement.onepass.reads.saved import saved
 from craik.agreement.onepass.reads.terms import Span, Stacked, Term
 from craik.agreement.onepass.sums import RunningSums
 

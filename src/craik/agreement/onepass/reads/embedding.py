@@ -8,10 +8,10 @@ from torch import Tensor
 from torch.autograd.graph import Node
 
 from craik.agreement.onepass.evidence.sums import EvidenceSums
+from craik.agreement.onepass.proof.rows import WHOLE, Read
+from craik.agreement.onepass.proof.saved import output_shape, saved, signed, slot_shape
 from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.saved import output_shape, saved, signed, slot_shape
 from craik.agreement.onepass.reads.terms import Span, Term
-from craik.agreement.onepass.rows import WHOLE, Read
 from craik.agreement.onepass.sums import RunningSums
 
 

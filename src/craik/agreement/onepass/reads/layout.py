@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.agreement.onepass.rows import WHOLE, Rows
+from craik.agreement.onepass.proof.rows import WHOLE, Rows
 from craik.environments import Environments
 
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 from torch import Tensor
 from torch.autograd.graph import Node
 
+from craik.agreement.onepass.proof.rows import WHOLE, Read
+from craik.agreement.onepass.proof.saved import output_shape, saved, slot_shape
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import StackedProducts, products
-from craik.agreement.onepass.reads.saved import output_shape, saved, slot_shape
 from craik.agreement.onepass.reads.scaling import reduced, scaled_bias
 from craik.agreement.onepass.reads.scaling import why_not as why_no_shift
 from craik.agreement.onepass.reads.terms import Stacked, Term
-from craik.agreement.onepass.rows import WHOLE, Read
 
 
 class Product(NamedTuple):

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
+from craik.agreement.onepass.proof.rows import WHOLE, Read
+from craik.agreement.onepass.proof.saved import saved
 from craik.agreement.onepass.reads.layout import Layout
-from craik.agreement.onepass.reads.saved import saved
 from craik.agreement.onepass.reads.terms import Stacked, Term
-from craik.agreement.onepass.rows import WHOLE, Read
 
 INPUT, WEIGHT, BIAS = range(3)
 """What every normalisation's node reads."""

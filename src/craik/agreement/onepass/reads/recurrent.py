@@ -15,11 +15,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.graph import Node
 
+from craik.agreement.onepass.proof.rows import Read
+from craik.agreement.onepass.proof.saved import saved
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import Products
-from craik.agreement.onepass.reads.saved import saved
 from craik.agreement.onepass.reads.terms import Stacked, Term
-from craik.agreement.onepass.rows import Read
 
 INPUT_WEIGHT, HIDDEN_WEIGHT = 1, 2
 """What the node reads beside its input; then come two biases, if there are any, and the first states."""

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 from torch.autograd.graph import Node
 
+from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.reads import convolution, embedding, matrices, normalisation, recurrent, scaling
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.matrices import Product
 from craik.agreement.onepass.reads.terms import Term
-from craik.agreement.onepass.rows import Read
 
 
 class Formula(NamedTuple):

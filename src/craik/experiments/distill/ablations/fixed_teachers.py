@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from craik.distill import GatedSquaredError
+from craik.distill.examples.streams import Stream
 from craik.experiments.distill.ablations.variants import Trial
 from craik.experiments.distill.bodies import Training, label_loss, make_teacher
-from craik.experiments.distill.training import Shuffled, ordinary_steps
+from craik.experiments.distill.training import ordinary_steps
 from craik.nn.convolutions import trajectory_network
 from craik.tasks.bodies.quantiles import BINS
 from craik.tasks.bodies.rollouts import STEPS
@@ -84,7 +85,7 @@ def soft_labels(config: Training, data: Part, temperature: float) -> Tensor:
     optimizer = torch.optim.Adam(network.parameters(), config.student_lr)
     order = torch.randperm(len(data.y), generator=generator)
     held, rest = order[: len(order) // 10], order[len(order) // 10 :]
-    batches = Shuffled(rest, 64, generator)
+    batches = Stream(rest, 64, generator)
 
     def losses(rows: Tensor) -> Tensor:
         return label_loss(network(data.privileged[rows]), data.y[rows])

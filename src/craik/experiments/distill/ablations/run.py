@@ -13,11 +13,12 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import nn
 
+from craik.distill.examples.streams import Stream
 from craik.experiments.distill import bodies
 from craik.experiments.distill.ablations.fixed_teachers import losses_of
 from craik.experiments.distill.ablations.variants import ABLATED, LABELS, OTHERS, Trial, noise_frames, with_other_trajectories
 from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training
-from craik.experiments.distill.training import Count, Shuffled, ordinary_steps, rounds_of
+from craik.experiments.distill.training import Count, ordinary_steps, rounds_of
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.tasks.bodies.rollouts import Environment
 from craik.tasks.privileged import Part, PrivilegedData
@@ -121,7 +122,7 @@ def train_other(training: Training, student: nn.Sequential, data: Part, trial: T
     """Train a student in place on all examples with targets that never change; yield after every round."""
     generator = torch.Generator().manual_seed(training.seed + 2**32)
     optimizer = torch.optim.Adam(student.parameters(), training.student_lr)
-    batches = Shuffled(torch.arange(len(data.y)), training.batch, generator)
+    batches = Stream(torch.arange(len(data.y)), training.batch, generator)
     losses = losses_of(training, student, data, trial)
     yield from ordinary_steps(losses, batches, optimizer, training.rounds * training.student_steps, training.student_steps)
 

@@ -13,10 +13,11 @@ import torch
 from annotated_types import Ge, Interval, MinLen
 
 from craik.distill import Distillation, Examples, Lesson, Split, Unrolling, split_rows
+from craik.distill.examples.streams import Stream
 from craik.experiments.distill.life import networks
 from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, Counts, Shuffled, ordinary_steps
+from craik.experiments.distill.training import Count, Counts, ordinary_steps
 from craik.lab import Positive, Preset, Row, check_limits, number
 from craik.tasks.pictures.life import LifeData, life
 
@@ -149,7 +150,7 @@ def train(config: Config, method: Method, setting: Setting, student: Student, da
     examples = data.data.train
     optimizer = torch.optim.Adam(student.parameters(), setting.lr, betas=(setting.beta1, 0.999), weight_decay=setting.decay)
     if method == "none":
-        batches = Shuffled(torch.arange(len(examples.y)), setting.batch, generator)
+        batches = Stream(torch.arange(len(examples.y)), setting.batch, generator)
         losses = networks.losses_without(student, examples)
         yield from ordinary_steps(losses, batches, optimizer, length(config, setting, len(examples.y)), every)
         return

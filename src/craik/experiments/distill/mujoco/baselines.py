@@ -6,8 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from craik.distill.examples.streams import Stream
 from craik.experiments.distill.bodies import Training, label_loss
-from craik.experiments.distill.training import Shuffled, ordinary_steps
+from craik.experiments.distill.training import ordinary_steps
 from craik.lab import Saved
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.privileged import Part
@@ -40,7 +41,7 @@ def train_plainly(
     head = relu_mlp((config.student_widths[-1], wanted.shape[1]), generator)
     groups = [*without_direction(student, setting.decay), *without_direction(head, setting.decay)]
     optimizer = torch.optim.Adam(groups, setting.lr)
-    batches = Shuffled(torch.arange(len(examples.y)), setting.batch, generator)
+    batches = Stream(torch.arange(len(examples.y)), setting.batch, generator)
 
     def losses(rows: Tensor) -> Tensor:
         hidden = student[:-1](examples.x[rows])

@@ -14,9 +14,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.distill import OUTPUT, Distillation, Examples, KullbackLeibler, Lesson, Target, Unrolling, split_rows
+from craik.distill.examples.streams import Stream
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.noisy_labels.calibration import calibration, calibration_error
-from craik.experiments.distill.training import Count, Counts, Shuffled, check_split, now_and_then, ordinary_steps, rounds_of
+from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
@@ -126,7 +127,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
             prediction = student(examples.x[rows])
             return label_loss(prediction, examples.y[rows]) - method.beta * entropy(prediction)
 
-        batches = Shuffled(torch.arange(len(examples.y)), config.batch, generator)
+        batches = Stream(torch.arange(len(examples.y)), config.batch, generator)
         steps = config.rounds * config.student_steps
         yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
         return

@@ -25,8 +25,9 @@ from craik.distill import (
     split_rows,
     teach,
 )
+from craik.distill.examples.streams import Stream
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, Shuffled, check_split, ordinary_steps
+from craik.experiments.distill.training import Count, check_split, ordinary_steps
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
@@ -162,7 +163,7 @@ def learn(config: Config, lesson: Lesson | None, student: nn.Module, data: Privi
         def losses(rows: Tensor) -> Tensor:
             return label_loss(student(data.train.x[rows]), data.train.y[rows])
 
-        batches = Shuffled(torch.arange(len(data.train.y)), config.batch, generator)
+        batches = Stream(torch.arange(len(data.train.y)), config.batch, generator)
         for step in ordinary_steps(losses, batches, optimizer, looks[-1], config.young):
             yield Measured(step, accuracy(student, data.selection), accuracy(student, data.test))
         return

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
+from craik.distill.examples.streams import Stream
 from craik.experiments.distill.measured import Measured, summary
-from craik.experiments.distill.training import Count, Counts, Shuffled, check_split, now_and_then, ordinary_steps, rounds_of
+from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
@@ -116,7 +117,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
         def losses(rows: Tensor) -> Tensor:
             return label_loss(student(examples.x[rows]), examples.y[rows])
 
-        batches = Shuffled(torch.arange(len(examples.y)), config.batch, generator)
+        batches = Stream(torch.arange(len(examples.y)), config.batch, generator)
         steps = config.rounds * config.student_steps
         yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
         return

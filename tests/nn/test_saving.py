@@ -1,0 +1,32 @@
+import sys
+
+import pytest
+
+from craik.nn.saving import safetensors, sha256, write_at_once
+
+
+def test_a_file_is_old_or_new_and_nothing_is_left_beside_it(tmp_path, monkeypatch):
+    path = tmp_path / "card.json"
+    write_at_once(path, b"old")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_at_once(path, b"new")
+    assert path.read_bytes() == b"old"
+    monkeypatch.undo()
+    write_at_once(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert [each.name for each in tmp_path.iterdir()] == ["card.json"]
+
+
+def test_a_digest_is_sha256():
+    assert sha256(b"abc").startswith("ba7816bf8f01cfea")
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "safetensors.torch", None)
+    with pytest.raises(ImportError, match="pip install safetensors"):
+        safetensors("torch")
