@@ -1,6 +1,5 @@
 """Micro-batches of environments."""
 
-import inspect
 
 import pytest
 import torch
@@ -8,7 +7,6 @@ from torch import nn
 
 import oracles
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, SandMask, SignalToNoiseMask, XorMask
-from craik.agreement.onepass.forming import OnePass
 from small_models import batch, make, squared
 
 RULES = {
@@ -98,11 +96,6 @@ def test_a_failure_while_combining_discards_what_was_accumulated():
     torch.testing.assert_close(model.head.weight.grad, gradient, rtol=1e-12, atol=1e-15)
 
 
-KEEPS_OPEN = "sizes" in inspect.getsource(OnePass.form)
-"""Whether a call tells how many examples each environment has."""
-
-
-@pytest.mark.skipif(not KEEPS_OPEN, reason="no environment stays open here")
 @pytest.mark.parametrize("rule", RULES)
 def test_micro_batches_of_one_environment_are_one_environment(rule):
     """Signs are taken of the whole environment, not of its parts."""
