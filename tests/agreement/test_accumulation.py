@@ -1,6 +1,5 @@
 """Micro-batches of environments."""
 
-
 import pytest
 import torch
 from torch import nn
