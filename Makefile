@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 CORES  ?= 2
 
-.PHONY: demo test lint docs pages wheel verify soak clean
+.PHONY: demo test extras lint docs pages wheel verify soak clean
 
 demo: $(STAMP)
 	$(BIN)/craik run spirals --preset quick --seeds 5 --out runs
@@ -22,6 +22,17 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache
+
+# The tests that need an optional dependency, in an environment of their own that has them all.
+EXTRAS := .venv-extras
+extras: $(EXTRAS)/.installed
+	CRAIK_EXTRAS=1 $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 tests
+
+$(EXTRAS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(EXTRAS)
+	$(EXTRAS)/bin/pip install --quiet --constraint constraints.txt \
+		--editable '.[experiments,sklearn,dev,rl,worlds,language,cluster,tracking,recipes]'
+	touch $@
 
 # The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.
 docs: $(STAMP)
@@ -54,7 +65,7 @@ soak: $(STAMP)
 	CRAIK_KILLS=1000 $(BIN)/pytest tests/lab/running/test_kills.py -k random -s
 
 clean:
-	rm -rf $(VENV) runs build site
+	rm -rf $(VENV) $(EXTRAS) runs build site
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

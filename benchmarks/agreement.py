@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import torch
-from craik_benchmarks.masks.methods import PLAIN, Method, methods
-from craik_benchmarks.masks.problem import Problem
-from craik_benchmarks.masks.reference import Reference, Score, reference, score
-from craik_benchmarks.masks.targets import judged
-from craik_benchmarks.masks.workloads import WORKLOADS
+from craik_benchmarks.entrants.masks.methods import PLAIN, Method, methods
+from craik_benchmarks.entrants.masks.problem import Problem
+from craik_benchmarks.entrants.masks.reference import Reference, Score, reference, score
+from craik_benchmarks.entrants.masks.targets import judged
+from craik_benchmarks.entrants.masks.workloads import WORKLOADS
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
 from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
@@ -38,9 +38,9 @@ class Config:
     """Settings of the benchmark."""
 
     workloads: tuple[str, ...] = tuple(WORKLOADS)
-    """Which workloads to run, see benchmarks/masks/workloads.py."""
+    """Which workloads to run, see benchmarks/entrants/masks/workloads.py."""
     methods: tuple[str, ...] = ()
-    """Which methods to run beside plain backpropagation: names of files in benchmarks/masks/methods/; empty for all."""
+    """Which methods to run beside plain backpropagation: names of files in benchmarks/entrants/masks/methods/; empty for all."""
     repeats: int = 7
     """How many interleaved rounds."""
     budget: float = 30.0

@@ -14,8 +14,8 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
-from craik_benchmarks.masks.networks import initialise, resnet
-from craik_benchmarks.masks.problem import Problem
+from craik_benchmarks.entrants.masks.networks import initialise, resnet
+from craik_benchmarks.entrants.masks.problem import Problem
 from craik_benchmarks.measuring.timing import Step, interleaved, threads, turn
 from torch import Generator, Tensor, nn
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from craik_benchmarks.entrants.unrolls import populations
+from craik_benchmarks.entrants.unrolls.methods import PLAIN, Compute, Method, methods
+from craik_benchmarks.entrants.unrolls.problem import Unrolling, unrolling
 from craik_benchmarks.measuring.memory import added_peak, in_fresh_process, supported
 from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.timing import interleaved, ratio, seconds, threads
-from craik_benchmarks.unrolls import populations
-from craik_benchmarks.unrolls.methods import PLAIN, Compute, Method, methods
-from craik_benchmarks.unrolls.problem import Unrolling, unrolling
 from torch import Generator, Tensor
 
 from craik.lab import Row
@@ -49,7 +49,7 @@ class Config:
     thorough: int = 96
     """Longest n at which all methods run, in all rounds and in float64 too; beyond it some run, in two rounds."""
     methods: tuple[str, ...] = ()
-    """Which methods to run beside plain autograd: names of files in benchmarks/unrolls/methods/; empty for all."""
+    """Which methods to run beside plain autograd: names of files in benchmarks/entrants/unrolls/methods/; empty for all."""
     repeats: int = 5
     """How many interleaved rounds."""
     threads: int = 1

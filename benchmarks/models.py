@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from craik_benchmarks.masks.methods import Method, craik, plain, running_sums
-from craik_benchmarks.masks.methods.craik import paths
-from craik_benchmarks.masks.models import MODELS
-from craik_benchmarks.masks.problem import Problem
+from craik_benchmarks.entrants.masks.methods import Method, craik, plain, running_sums
+from craik_benchmarks.entrants.masks.methods.craik import paths
+from craik_benchmarks.entrants.masks.models import MODELS
+from craik_benchmarks.entrants.masks.problem import Problem
 from craik_benchmarks.measuring.timing import interleaved, ratio, threads
 from torch import Generator
 
@@ -29,7 +29,7 @@ class Config:
     """Settings of the benchmark."""
 
     models: tuple[str, ...] = tuple(MODELS)
-    """Which models to run, see benchmarks/masks/models.py."""
+    """Which models to run, see benchmarks/entrants/masks/models.py."""
     repeats: int = 5
     """How many interleaved rounds."""
     loop: bool = True

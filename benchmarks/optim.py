@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
+from craik_benchmarks.entrants.optimisers.methods import FUSED, Method, methods
+from craik_benchmarks.entrants.optimisers.workloads import WORKLOADS, parameters
 from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads, turn
-from craik_benchmarks.optimisers.methods import FUSED, Method, methods
-from craik_benchmarks.optimisers.workloads import WORKLOADS, parameters
 from torch import Generator, Tensor
 
 from craik.lab import Row
@@ -30,7 +30,7 @@ class Config:
     workloads: tuple[str, ...] = tuple(WORKLOADS)
     """Which sets of parameters to step: fastresnet, many-small, one-large, tiny."""
     methods: tuple[str, ...] = ()
-    """Which optimisers beside fused Adam: names of files in benchmarks/optimisers/methods/; empty for all."""
+    """Which optimisers beside fused Adam: names of files in benchmarks/entrants/optimisers/methods/; empty for all."""
     repeats: int = 15
     """How many interleaved rounds."""
     turn: float = 0.1

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from craik_benchmarks.following.ways import ALONE, BASE, BYTES, Way, matching, one_step, stepping
-from craik_benchmarks.following.worlds import SIZES, SMALL, Size, with_floats, world
+from craik_benchmarks.entrants.following.ways import ALONE, BASE, BYTES, Way, matching, one_step, stepping
+from craik_benchmarks.entrants.following.worlds import SIZES, SMALL, Size, with_floats, world
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads
 from torch import Generator

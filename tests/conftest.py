@@ -1,3 +1,5 @@
+import importlib.util
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,22 @@ torch.set_num_threads(1)
 
 PROCESSES = ("lab/running", "lab/sweeping", "lab/showing", "cli", "agreement/machines")
 """Where tests start processes of their own: all on one worker of xdist, so that they do not starve each other."""
+
+
+EXTRAS = os.environ.get("CRAIK_EXTRAS") == "1"
+"""Set by `make extras`, where every extra is installed: there a missing package fails, elsewhere it skips."""
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "extra(name, *modules): needs the packages of an optional dependency; see `make extras`")
+
+
+def pytest_runtest_setup(item):
+    for mark in item.iter_markers("extra"):
+        missing = [name for name in mark.args[1:] if importlib.util.find_spec(name) is None]
+        if missing:
+            sentence = f"needs the extra {mark.args[0]!r}: {', '.join(missing)} cannot be imported"
+            pytest.fail(sentence) if EXTRAS else pytest.skip(sentence)
 
 
 def pytest_collection_modifyitems(items):

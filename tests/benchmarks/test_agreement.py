@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from craik_benchmarks.masks.methods import Method, methods
-from craik_benchmarks.masks.workloads import WORKLOADS
+from craik_benchmarks.entrants.masks.methods import Method, methods
+from craik_benchmarks.entrants.masks.workloads import WORKLOADS
 
 from craik.cli.bench import folder, load
 from craik.cli.benchrows import KEYS, markdown, read_results

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from craik_benchmarks.entrants.unrolls.methods import PLAIN, Method, methods
+from craik_benchmarks.entrants.unrolls.ours import prepare_with
+from craik_benchmarks.entrants.unrolls.problem import unrolling
 from craik_benchmarks.measuring.peers import NotRunError
-from craik_benchmarks.unrolls.methods import PLAIN, Method, methods
-from craik_benchmarks.unrolls.ours import prepare_with
-from craik_benchmarks.unrolls.problem import unrolling
 from torch import nn
 
 from craik import cli

@@ -3,11 +3,11 @@ import sys
 
 import pytest
 import torch
-from craik_benchmarks.masks.methods import PLAIN, methods, require_memory
-from craik_benchmarks.masks.methods.authors_loop import float_and_mask
-from craik_benchmarks.masks.models import MODELS
-from craik_benchmarks.masks.rule import and_mask
-from craik_benchmarks.masks.workloads import WORKLOADS
+from craik_benchmarks.entrants.masks.methods import PLAIN, methods, require_memory
+from craik_benchmarks.entrants.masks.methods.authors_loop import float_and_mask
+from craik_benchmarks.entrants.masks.models import MODELS
+from craik_benchmarks.entrants.masks.rule import and_mask
+from craik_benchmarks.entrants.masks.workloads import WORKLOADS
 from craik_benchmarks.measuring.peers import NotRunError
 
 import oracles
@@ -91,7 +91,7 @@ def test_a_missing_peer_says_how_to_get_it(name, monkeypatch):
 
 def test_what_does_not_fit_is_refused(monkeypatch):
     problem = WORKLOADS["mlp-34"](True, 0)
-    monkeypatch.setattr("craik_benchmarks.masks.methods.available", lambda: 2 * 10 * problem.stacked_bytes(1))
+    monkeypatch.setattr("craik_benchmarks.entrants.masks.methods.available", lambda: 2 * 10 * problem.stacked_bytes(1))
     require_memory(problem, rows=10, stacks=1)
     with pytest.raises(NotRunError, match="11 stacked gradients need about"):
         require_memory(problem, rows=11, stacks=1)

@@ -1,6 +1,6 @@
 import pytest
 import torch
-from craik_benchmarks.masks.models import MODELS
+from craik_benchmarks.entrants.masks.models import MODELS
 
 from craik.agreement import Agreement, AndMask, combine
 from craik.cli.bench import folder, load

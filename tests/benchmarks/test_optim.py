@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from craik_benchmarks.entrants.optimisers.literal import agrees
+from craik_benchmarks.entrants.optimisers.methods import FUSED, Method, methods
+from craik_benchmarks.entrants.optimisers.methods.cautious_adamw import CautiousAdamW, timm_adamw
 from craik_benchmarks.measuring.peers import NotRunError
-from craik_benchmarks.optimisers.literal import agrees
-from craik_benchmarks.optimisers.methods import FUSED, Method, methods
-from craik_benchmarks.optimisers.methods.cautious_adamw import CautiousAdamW, timm_adamw
 
 from craik import cli
 from craik.agreement import TemporalAndMaskAdam

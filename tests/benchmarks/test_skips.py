@@ -2,7 +2,7 @@ import json
 
 import pytest
 import torch
-from craik_benchmarks.following import literal
+from craik_benchmarks.entrants.following import literal
 from craik_benchmarks.measuring.memory import in_fresh_process
 
 from craik.cli.bench import folder, load

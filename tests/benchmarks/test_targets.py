@@ -1,5 +1,5 @@
-from craik_benchmarks.masks.targets import TARGETS, judged
-from craik_benchmarks.masks.workloads import WORKLOADS
+from craik_benchmarks.entrants.masks.targets import TARGETS, judged
+from craik_benchmarks.entrants.masks.workloads import WORKLOADS
 
 
 def row(method, ratio, memory, workload="mlp-34"):

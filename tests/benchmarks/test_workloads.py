@@ -1,6 +1,6 @@
 import pytest
 import torch
-from craik_benchmarks.masks.workloads import WORKLOADS
+from craik_benchmarks.entrants.masks.workloads import WORKLOADS
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ FIELDS = sorted(path.name for path in FOLDER.iterdir() if (path / "__init__.py")
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_the_page_has_the_table_of_the_field(field):
-    assert table(field) in (ROOT / "docs" / "methods.md").read_text(), f"docs/methods.md should hold:\n{table(field)}"
+    assert table(field) in (ROOT / "docs" / "methods" / f"{field}.md").read_text(), (
+        f"docs/methods/{field}.md should hold:\n{table(field)}"
+    )
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -41,7 +41,7 @@ def papers(field: str) -> dict[str, Paper]:
 
 
 def table(field: str) -> str:
-    """Return a field's table in Markdown, as docs/methods.md has it."""
+    """Return a field's table in Markdown, as its page in docs/methods has it."""
     lines = ["| method | source | cost |", "|---|---|---|"]
     for name, paper in papers(field).items():
         lines.append(

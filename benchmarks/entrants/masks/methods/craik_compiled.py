@@ -1,0 +1,34 @@
+"""craik's `Agreement` with its compiled CPU kernels."""
+
+import warnings
+
+from craik_benchmarks.entrants.masks.methods import Method
+from craik_benchmarks.entrants.masks.methods.craik import paths
+from craik_benchmarks.entrants.masks.problem import Problem
+from craik_benchmarks.measuring.peers import NotRunError
+from craik_benchmarks.measuring.timing import Step
+
+from craik.agreement import Agreement, AndMask, Record
+
+
+def prepare(problem: Problem, chunk: int) -> Step:
+    """Return the step a user writes; the kernels are built, or found in the cache, before the clock starts.
+
+    Raises:
+        NotRunError: there is no C compiler.
+    """
+    del chunk
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            agreement = Agreement(problem.model, AndMask(problem.threshold), kernel="compiled")
+        except UserWarning as reason:
+            raise NotRunError(f"not run: {reason}") from None
+
+    def step() -> Record:
+        return agreement.backward(problem.losses(), problem.environments)
+
+    return step
+
+
+METHOD = Method("craik (compiled)", prepare, package="craik", remark=paths)

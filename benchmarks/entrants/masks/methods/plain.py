@@ -1,0 +1,18 @@
+"""Plain backpropagation of the mean loss: the denominator, no mask."""
+
+from craik_benchmarks.entrants.masks.methods import Method
+from craik_benchmarks.entrants.masks.problem import Problem
+from craik_benchmarks.measuring.timing import Step
+
+
+def prepare(problem: Problem, chunk: int) -> Step:
+    """Return the step: forward, mean, backward."""
+    del chunk
+
+    def step() -> None:
+        problem.losses().mean().backward()
+
+    return step
+
+
+METHOD = Method("plain backprop", prepare, note="the denominator")
