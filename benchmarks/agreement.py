@@ -40,7 +40,7 @@ class Config:
     workloads: tuple[str, ...] = tuple(WORKLOADS)
     """Which workloads to run, see benchmarks/entrants/masks/workloads.py."""
     methods: tuple[str, ...] = ()
-    """Which methods to run beside plain backpropagation: names of files in benchmarks/entrants/masks/methods/; empty for all."""
+    """Which methods to run beside plain backpropagation: files in benchmarks/entrants/masks/methods/; empty for all."""
     repeats: int = 7
     """How many interleaved rounds."""
     budget: float = 30.0
