@@ -1,8 +1,9 @@
-"""Makes the two tables of docs/own-data.md again: `python docs/tables/make.py`. Needs scikit-learn.
+"""Makes the data of docs/own-data.md again: `python docs/tables/make.py`. Needs scikit-learn.
 
 wards.csv is made up: eight wards, six measurements that mean the same everywhere, and a priority code, which each ward gives by
 rules of its own. cells.csv is a part of scikit-learn's breast cancer table (UCI, 569 rows): what is measured of all cells,
-blurred, and of the worst cells, which a pathologist looked up later.
+blurred, and of the worst cells, which a pathologist looked up later. stops.npz is made up: balls in a box that lie still for
+some frames wherever they touch a wall.
 """
 
 import csv
@@ -45,6 +46,25 @@ def cells(rows: int = 120) -> None:
             writer.writerow([*(f"{value:.4g}" for value in values), table.target_names[table.target[row]]])
 
 
+def stops(count: int = 120, frames: int = 33) -> None:
+    """Write trajectories (count, frames, 4) of place and velocity; a ball waits 0 to 5 frames at a wall."""
+    rng = np.random.default_rng(2)
+    found = np.zeros((count, frames, 4), dtype=np.float32)
+    for one in found:
+        place, velocity, wait = rng.uniform(0, 1, 2), rng.uniform(-0.08, 0.08, 2), 0
+        for frame in one:
+            frame[:] = *place, *velocity
+            if wait:
+                wait -= 1
+                continue
+            place = place + velocity
+            out = (place < 0) | (place > 1)
+            velocity, place = np.where(out, -velocity, velocity), place.clip(0, 1)
+            wait = int(rng.integers(6)) if out.any() else 0
+    np.savez(HERE / "stops.npz", frames=found)
+
+
 if __name__ == "__main__":
     wards()
     cells()
+    stops()

@@ -60,7 +60,7 @@ def test_distill_from_a_table(craik):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("fit",), "agreement or distill"),
+        (("fit",), "agreement, distill or skips"),
         (("fit", "agreement"), "found no file"),
         (("fit", "agreement", "wards.csv", "--environment", "ward"), "needs --target"),
         (("fit", "distill", "wards.csv", "--target", "ill"), "needs --privileged"),
@@ -88,3 +88,23 @@ def test_no_model_there(craik):
 def test_help(craik):
     assert craik("fit", "--help")[0] == 0
     assert craik("predict", "--help")[0] == 0
+
+
+def test_skips_from_trajectories(craik, tmp_path):
+    angle = np.linspace(0, 6, 20)[:, None] + np.arange(6) * 0.3
+    np.savez("swings.npz", frames=np.stack([np.cos(angle), np.sin(angle)], -1))
+    status, out, err = craik("fit", "skips", "swings.npz", "--budget", "0.0001", "--json")
+    assert (status, err) == (0, "")
+    answer = json.loads(out)
+    assert answer["verdict"] in ("helps", "as good", "harms", "cannot tell")
+    page = (tmp_path / answer["report"]).read_text()
+    assert "4 frames ahead" in page
+    assert "120 frames of 20 trajectories" in page
+    (tmp_path / "states.csv").write_text("x0,x1\n1,0\n")
+    status, out, _ = craik("predict", answer["model"], "states.csv", "--steps", "2")
+    assert status == 0
+    assert out.splitlines()[0] == "start,step,frames ahead,x0,x1"
+    assert len(out.splitlines()) == 3
+    status, out, _ = craik("fit", "skips", "swings.npz", "--budget", "0.0001", "--ahead", "5")
+    assert "standing still" in out
+    assert craik("fit", "skips", "swings.npz", "--ahead", "9")[0] == 2

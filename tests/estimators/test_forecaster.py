@@ -60,3 +60,22 @@ def test_refusals():
         SkipForecaster(steps=2).fit(data).predict(np.ones((1, 3)))
     with pytest.raises(ValueError, match="n_steps"):
         SkipForecaster(steps=2).fit(data).predict(data[:, 0], 0)
+
+
+@pytest.mark.parametrize(("matching", "horizon"), [("fixed", 3), ("relative", 4), ("greedy", 4)])
+def test_evaluations_are_the_same_whatever_the_skips(matching, horizon):
+    model = SkipForecaster(
+        matching=matching, horizon=horizon, evaluations=40, steps=30, window=13, sampling=0.5, random_state=0
+    )
+    model.fit(swinging())
+    assert model.evaluations_ == pytest.approx(30 * 40, rel=0.1)
+    assert 1 <= model.mean_skip_ <= horizon
+    if matching == "fixed":
+        assert model.mean_skip_ == 3
+
+
+def test_a_matching_of_another_name_is_refused():
+    with pytest.raises(ValueError, match="matching"):
+        SkipForecaster(matching="soft").fit(swinging(2, 8))
+    with pytest.raises(ValueError, match="sampling"):
+        SkipForecaster(sampling=2).fit(swinging(2, 8))

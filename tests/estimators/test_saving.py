@@ -5,8 +5,9 @@ import pytest
 
 from craik.estimators.candidates import AVERAGING, Fold, linear_model
 from craik.estimators.fitting import Training
-from craik.estimators.saving import SAVED, load, model_of, save
-from craik.estimators.tables import columns_of, encoding_of, prepare
+from craik.estimators.forecaster import SkipForecaster
+from craik.estimators.saving import SAVED, Stepping, load, model_of, save
+from craik.estimators.tables import Scaling, columns_of, encoding_of, prepare
 from site_tables import regression, shortcut
 
 QUICK = Training(hidden=4, steps=15, rows_per_site=20)
@@ -64,3 +65,20 @@ def test_tampered_and_foreign_models_are_refused(tmp_path):
         load(folder)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nowhere")
+
+
+def test_what_steps_is_saved(tmp_path):
+    data = np.cumsum(np.random.default_rng(0).normal(size=(6, 8, 2)), 1)
+    model = SkipForecaster(steps=3, hidden=4, window=4, random_state=0).fit(data)
+    scaling = Scaling.of(data.reshape(-1, 2))
+    names = ("mean", "spread", "0.weight", "0.bias", "2.weight", "2.bias")
+    arrays = dict(zip(names, [scaling.mean, scaling.spread, *model.weights_], strict=True))
+    save(Stepping(("x", "y"), arrays, {"skip": 2.0, "steps": 3}), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    found = loaded.states({"y": data[:, 0, 1], "x": data[:, 0, 0], "other": np.zeros(6)}, 3)
+    np.testing.assert_allclose(found, model.predict(data[:, 0], 3), rtol=1e-12)
+    assert loaded.facts["skip"] == 2.0
+    with pytest.raises(ValueError, match="no 'y'"):
+        loaded.states({"x": np.zeros(1)}, 1)
+    with pytest.raises(ValueError, match="finite"):
+        loaded.states({"x": np.zeros(1), "y": np.array([np.nan])}, 1)

@@ -1,4 +1,4 @@
-"""`craik fit`: does agreement, or do columns known in training only, help on a table of one's own?"""
+"""`craik fit`: does agreement, do columns known in training only, or do adaptive skips help on data of one's own?"""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from craik.lab.errors import LabError, UsageError
 from craik.lab.values import whole_number
 
 if TYPE_CHECKING:
-    from craik.estimators.answering import Answer
+    from craik.estimators.answering import Answer, Question
 
-SENTENCE = "ask a table of your own: does it help, and which columns disagree"
+SENTENCE = "ask data of your own: does it help, and which columns disagree"
 """What the command does."""
 
 CODE = """from craik.agreement import Agreement, AndMask
@@ -30,12 +30,21 @@ optimizer.zero_grad()
 agreement.backward(losses, site)  # for losses.mean().backward()
 optimizer.step()"""
 
+STEPPED = """from craik.skips import Dynamics, Greedy, displacement, match
+from craik.losses import SquaredError
+
+matching = Greedy(8, scale=displacement(trajectories, 8))  # leave out the scale for the thesis' own
+matched = match(Dynamics(model, SquaredError()), trajectories, matching)
+matched.loss.backward()           # model: a state to a coming one"""
+
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik fit agreement|distill FILE --target COLUMN [options]"
-    parser.add_argument("kind", metavar="agreement|distill", nargs="?", help="sites that must agree, or privileged columns")
-    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a .csv, .tsv, .parquet or .npz table")
+    parser.usage = "craik fit agreement|distill|skips FILE [options]"
+    kinds = "sites that must agree, privileged columns, or trajectories"
+    parser.add_argument("kind", metavar="agreement|distill|skips", nargs="?", help=kinds)
+    files = "a .csv, .tsv, .parquet or .npz table; skips: also .npy, or a folder with a file for each trajectory"
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=files)
     parser.add_argument("--target", metavar="COLUMN", help="the column to predict")
     parser.add_argument(
         "--task", choices=("classification", "regression"), help="what the target is; from its values if not said"
@@ -46,6 +55,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--privileged", metavar="PATTERN", action="append", help="distill: columns known in training only, as 'lab_*'"
+    )
+    parser.add_argument("--trajectory", metavar="COLUMN", help="skips: the column that says whose frame a row is")
+    parser.add_argument("--time", metavar="COLUMN", help="skips: the column to order frames by; that of the file if not said")
+    parser.add_argument(
+        "--ahead", metavar="N", type=whole_number, help="skips: frames ahead to predict; at most 32 if not said"
     )
     parser.add_argument("--drop", metavar="PATTERN", action="append", default=[], help="columns to leave out, such as names")
     parser.add_argument("--budget", metavar="MINUTES", type=float, default=3.0, help="for all candidates together; default 3")
@@ -81,13 +95,13 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    if options.kind not in ("agreement", "distill"):
-        raise UsageError(f"craik fit asks about agreement or distill, but found {options.kind!r}; --help tells more")
+    if options.kind not in ("agreement", "distill", "skips"):
+        raise UsageError(f"craik fit asks about agreement, distill or skips, but found {options.kind!r}; --help tells more")
     if options.file is None:
         raise UsageError(
             "craik fit needs a table, but found no file; craik fit agreement data.csv --target y --environment site"
         )
-    needed = {"agreement": ("target", "environment"), "distill": ("target", "privileged")}[options.kind]
+    needed = {"agreement": ("target", "environment"), "distill": ("target", "privileged"), "skips": ()}[options.kind]
     for name in needed:
         if not getattr(options, name):
             raise UsageError(f"craik fit {options.kind} needs --{name}, but found none; --help tells more")
@@ -105,31 +119,41 @@ def _needed() -> None:
 
 
 def _ask(options: argparse.Namespace) -> tuple[Answer, dict[str, Any]]:
-    from craik.estimators.answering import Question, agreement_answer, distill_answer  # noqa: PLC0415
-    from craik.estimators.reading import column, digest, read_table  # noqa: PLC0415
+    from craik.estimators.answering import Question  # noqa: PLC0415
+
+    settings = {"seed": options.seed, "budget": 60 * options.budget, "anonymous": options.anonymous, "progress": _told(options)}
+    question = Question(options.target or "", options.task, **settings)
+    answer = _of_trajectories(options, question) if options.kind == "skips" else _of_table(options, question)
+    code = {"agreement": CODE, "distill": None, "skips": STEPPED}[options.kind]
+    facts: dict[str, Any] = {**answer.facts, "command": _command(options), "code": code}
+    facts["notes"] = [f"Budget: {options.budget:g} minutes, split evenly over the candidates.", *facts["notes"]]
+    from craik.estimators.reading import digest  # noqa: PLC0415
+
+    return type(answer)(answer.facts, answer.verdict, _with_digest(answer, digest(options.file))), facts
+
+
+def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
+    from craik.estimators.answering import skips_answer  # noqa: PLC0415
+    from craik.estimators.reading import read_trajectories  # noqa: PLC0415
+
+    return skips_answer(read_trajectories(options.file, options.trajectory, options.time), question, options.ahead)
+
+
+def _of_table(options: argparse.Namespace, question: Question) -> Answer:
+    from craik.estimators.answering import agreement_answer, distill_answer  # noqa: PLC0415
+    from craik.estimators.reading import column, read_table  # noqa: PLC0415
 
     columns = read_table(options.file)
     column(columns, options.target)
     for pattern in options.drop:
         for name in _matching(pattern, columns, options.target):
             del columns[name]
-    settings = {"seed": options.seed, "budget": 60 * options.budget, "anonymous": options.anonymous, "progress": _told(options)}
-    question = Question(options.target, options.task, **settings)
     if options.kind == "agreement":
         sites = column(columns, options.environment)
         rest = {name: values for name, values in columns.items() if name != options.environment}
-        answer = agreement_answer(rest, sites, question, options.test_environment)
-    else:
-        known = [name for pattern in options.privileged or () for name in _matching(pattern, columns, options.target)]
-        answer = distill_answer(columns, known, question)
-    facts: dict[str, Any] = {
-        **answer.facts,
-        "command": _command(options),
-        "code": CODE if options.kind == "agreement" else None,
-    }
-    facts["notes"] = [f"Budget: {options.budget:g} minutes, split evenly over the candidates.", *facts["notes"]]
-    answer = type(answer)(answer.facts, answer.verdict, _with_digest(answer, digest(options.file)))
-    return answer, facts
+        return agreement_answer(rest, sites, question, options.test_environment)
+    known = [name for pattern in options.privileged or () for name in _matching(pattern, columns, options.target)]
+    return distill_answer(columns, known, question)
 
 
 def _with_digest(answer: Answer, digest: str) -> Any:  # noqa: ANN401  # a Model
@@ -160,9 +184,9 @@ def _told(options: argparse.Namespace) -> Any:  # noqa: ANN401  # a function, or
 
 
 def _command(options: argparse.Namespace) -> str:
-    words = ["craik fit", options.kind, options.file.name, f"--target {options.target}"]
-    if options.environment:
-        words.append(f"--environment {options.environment}")
+    words = ["craik fit", options.kind, options.file.name]
+    said = ("target", "environment", "trajectory", "time", "ahead")
+    words += [f"--{name} {getattr(options, name)}" for name in said if getattr(options, name)]
     words += [f"--privileged '{pattern}'" for pattern in options.privileged or ()]
     return " ".join(words)
 
@@ -191,6 +215,7 @@ def _say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     print(answer.facts["sentence"])
     for sentence in answer.facts["advice"]:
         print(sentence)
+    places = "6.3f" if "skip" in answer.facts["candidates"][0] else "6.1f"
     for one in answer.facts["candidates"]:
-        print(f"  {one['name']:<30} {one['mean']:6.1f}  worst {one['worst']:6.1f}")
+        print(f"  {one['name']:<34} {one['mean']:{places}}  worst {one['worst']:{places}}")
     print(f"report {content['report']}\nmodel  {content['model']}\n{seconds:.0f} s")

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from craik.cli.answers import print_json, shown
 from craik.cli.options import helped, refuse
 from craik.lab.errors import UsageError
+from craik.lab.values import whole_number
 
 if TYPE_CHECKING:
-    from craik.estimators.saving import Model
+    from craik.estimators.saving import Model, Stepping
 
 SENTENCE = "predict with a model that craik fit kept"
 """What the command does."""
@@ -22,12 +23,15 @@ SENTENCE = "predict with a model that craik fit kept"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Its options."""
-    parser.usage = "craik predict MODEL FILE [--out FILE]"
+    parser.usage = "craik predict MODEL FILE [--steps N] [--out FILE]"
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", type=Path, help="the folder with card.json and weights.safetensors"
     )
     parser.add_argument(
         "file", metavar="FILE", nargs="?", type=Path, help="a table with the columns trained on; more do no harm"
+    )
+    parser.add_argument(
+        "--steps", metavar="N", type=whole_number, help="of a model of trajectories; as many as were judged if not said"
     )
     parser.add_argument("--out", metavar="FILE", type=Path, help="a .csv file for the predictions; the terminal if not said")
 
@@ -40,12 +44,17 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.model is None or options.file is None:
         raise UsageError("craik predict needs a model and a table, but found less; craik predict runs/fit-data/model data.csv")
     from craik.estimators.reading import read_table  # noqa: PLC0415  # needed from here on only
-    from craik.estimators.saving import load  # noqa: PLC0415
+    from craik.estimators.saving import Model, load  # noqa: PLC0415
 
     try:
         model = load(options.model)
         table = read_table(options.file)
-        rows = list(_rows(model, table))
+        if isinstance(model, Model):
+            if options.steps is not None:
+                raise ValueError("--steps is for a model of trajectories, but found one of a table; leave it out")
+            rows = list(_rows(model, table))
+        else:
+            rows = list(_states(model, table, options.steps))
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(str(error)) from error
     if options.out is not None:
@@ -72,6 +81,15 @@ def _rows(model: Model, table: Any) -> Iterator[list[object]]:  # noqa: ANN401  
     yield [target, *(f"{word} of {label}" for label in classes)]
     for row in outputs:
         yield [classes[int(row.argmax())], *(round(float(value), 6) for value in row)]
+
+
+def _states(model: Stepping, table: Any, steps: int | None) -> Iterator[list[object]]:  # noqa: ANN401  # columns by name
+    """Each row of the table is a state to start from; a step skips as many frames as it does on average."""
+    states = model.states(table, steps if steps else int(model.facts["steps"]))
+    yield ["start", "step", "frames ahead", *model.names]
+    for start, path in enumerate(states):
+        for step, state in enumerate(path, 1):
+            yield [start, step, round(step * float(model.facts["skip"]), 2), *(float(value) for value in state)]
 
 
 def _write(rows: Sequence[Sequence[object]], file: Any) -> None:  # noqa: ANN401  # a text file

@@ -2,7 +2,7 @@
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -13,12 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
-from craik.arguments import check_positive, check_whole
+from craik.arguments import check_one_of, check_positive, check_share, check_whole
 from craik.estimators.tables import Numbers, Scaling
 from craik.losses import SquaredError
 from craik.nn.perceptrons import relu_mlp
 from craik.schedules import Linear
-from craik.skips import Dynamics, Greedy, match
+from craik.skips import Dynamics, Fixed, Greedy, Matching, displacement, match
 from craik.trajectories import Trajectories
 
 
@@ -28,15 +28,22 @@ class SkipForecaster(BaseEstimator):
     Args:
         hidden: units of the one hidden layer; the network predicts the change of a standardised frame.
         horizon: how many frames ahead a step may be matched; 1 is one-step prediction.
-        exploration: share of the training steps in which random matches give way to the best ones.
+        matching: "greedy", the frame that a prediction fits best (thesis algorithm 1); "relative", the one that it fits best
+            for how far states move in that time (ours); "fixed", always `horizon` frames ahead.
+        exploration: share of the training steps in which random matches give way to the best ones, where it is greedy.
+        sampling: share of the training steps in which true frames give way to the model's own predictions as what it goes on
+            from; 0 feeds true frames throughout.
         steps: training steps.
         batch_size: pieces of trajectories in a step.
+        evaluations: of the model in a training step, on average, whatever the skips: long skips then see more pieces. None:
+            `batch_size` pieces.
         window: frames of a piece.
         learning_rate: of Adam.
         random_state: of initial weights, batches and matches.
 
     Attributes:
-        mean_skip_: how many frames a step of the model skips, on the training pieces, at the end.
+        mean_skip_: how many frames a step of the model skips, on the training pieces of the last twentieth of its steps.
+        evaluations_: of the model in training.
         history_: loss of each training step.
     """
 
@@ -45,18 +52,24 @@ class SkipForecaster(BaseEstimator):
         *,
         hidden: Any = 32,  # noqa: ANN401
         horizon: Any = 5,  # noqa: ANN401
+        matching: Any = "greedy",  # noqa: ANN401
         exploration: Any = 0.3,  # noqa: ANN401
+        sampling: Any = 0.0,  # noqa: ANN401
         steps: Any = 200,  # noqa: ANN401
         batch_size: Any = 16,  # noqa: ANN401
+        evaluations: Any = None,  # noqa: ANN401
         window: Any = 16,  # noqa: ANN401
         learning_rate: Any = 0.01,  # noqa: ANN401
         random_state: Any = None,  # noqa: ANN401
     ) -> None:
         self.hidden = hidden
         self.horizon = horizon
+        self.matching = matching
         self.exploration = exploration
+        self.sampling = sampling
         self.steps = steps
         self.batch_size = batch_size
+        self.evaluations = evaluations
         self.window = window
         self.learning_rate = learning_rate
         self.random_state = random_state
@@ -77,39 +90,63 @@ class SkipForecaster(BaseEstimator):
         with torch.no_grad():  # starts as standing still
             for parameter in network[-1].parameters():
                 parameter.zero_()
-        self.history_, self.mean_skip_ = self._train(network, pieces, generator)
+        self.history_ = self._train(network, pieces, generator)
         self.weights_ = [parameter.detach().double().numpy() for parameter in network.parameters()]
         return self
 
     def _check_settings(self) -> None:
         for name, least in (("hidden", 1), ("horizon", 1), ("steps", 1), ("batch_size", 1), ("window", 2)):
             check_whole(name, getattr(self, name), least)
+        if self.evaluations is not None:
+            check_whole("evaluations", self.evaluations, 1)
+        check_one_of("matching", self.matching, ("greedy", "relative", "fixed"))
+        check_share("exploration", self.exploration)
+        check_share("sampling", self.sampling)
         check_positive("learning_rate", self.learning_rate)
 
-    def _train(self, network: nn.Sequential, pieces: Sequence[Tensor], generator: torch.Generator) -> tuple[list[float], float]:
+    def _matching(self, pieces: Sequence[Tensor]) -> Callable[[int], Matching]:
+        """Return how frames are matched at a training step."""
+        if self.matching == "fixed":
+            return lambda step: Fixed(self.horizon)
+        explored = round(self.exploration * self.steps) if self.horizon > 1 and self.matching == "greedy" else 0
+        falls = Linear(explored) if explored else None
+        scale = displacement(Trajectories.from_list(pieces), self.horizon) if self.matching == "relative" else None
+        return lambda step: Greedy(self.horizon, falls(step) if falls else 0.0, scale)
+
+    def _train(self, network: nn.Sequential, pieces: Sequence[Tensor], generator: torch.Generator) -> list[float]:
         optimizer = torch.optim.Adam(network.parameters(), self.learning_rate)
-        explored = max(1, round(self.exploration * self.steps))
-        falls = Linear(explored)
-        history, skips = [], 1.0
+        matching, sampled = self._matching(pieces), round(self.sampling * self.steps)
+        forcing = Linear(sampled) if sampled else None
 
         def changed(frames: Tensor) -> Tensor:
             return frames + network(frames)
 
+        # No gradient flows from one step of a roll-out to the one before.
+        dynamics = Dynamics(changed, SquaredError(), feedback=torch.detach)
+        history: list[float] = []
+        spent = seen = last_skips = last_steps = 0
         for step in range(self.steps):
-            batch = self._drawn(pieces, generator)
-            matching = Greedy(self.horizon, exploration=falls(step) if self.horizon > 1 else 0.0)
-            # True frames are fed throughout: predictions of an untrained model would leave the data.
-            matched = match(Dynamics(changed, SquaredError()), batch, matching, generator=generator)
+            count = self._count(spent / seen if seen else float(self.window - 1))
+            batch = self._drawn(pieces, count, generator)
+            forced = 1.0 if forcing is None else forcing(step)
+            matched = match(dynamics, batch, matching(step), teacher_forcing=forced, generator=generator)
             optimizer.zero_grad()
             matched.loss.backward()
             optimizer.step()
             history.append(float(matched.loss.detach()))
-            skips = float(matched.skips.sum() / matched.steps.sum())
-        return history, skips
+            spent, seen = spent + matched.evaluations, seen + count
+            if step >= 0.95 * (self.steps - 1):
+                last_skips, last_steps = last_skips + int(matched.skips.sum()), last_steps + int(matched.steps.sum())
+        self.mean_skip_, self.evaluations_ = last_skips / last_steps, spent
+        return history
 
-    def _drawn(self, pieces: Sequence[Tensor], generator: torch.Generator) -> Trajectories:
+    def _count(self, each: float) -> int:
+        """Return how many pieces a step takes, where one takes so many evaluations of the model."""
+        return self.batch_size if self.evaluations is None else max(1, round(self.evaluations / each))
+
+    def _drawn(self, pieces: Sequence[Tensor], count: int, generator: torch.Generator) -> Trajectories:
         longest = torch.tensor([float(len(piece)) for piece in pieces])
-        chosen = torch.multinomial(longest, self.batch_size, replacement=True, generator=generator).tolist()
+        chosen = torch.multinomial(longest, count, replacement=True, generator=generator).tolist()
         drawn: list[Tensor] = []
         for index in chosen:
             piece = pieces[index]

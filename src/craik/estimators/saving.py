@@ -1,7 +1,7 @@
 """A model to keep: weights as safetensors, everything else as a JSON card. No pickle is written or read.
 
 A saved model is standardisation, then one or more linear models or networks of one hidden layer whose outputs are averaged:
-what `craik fit` keeps of every candidate but boosting.
+what `craik fit` keeps of every candidate but boosting. Of trajectories it keeps one network, which is stepped.
 """
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
@@ -68,6 +68,42 @@ class Model:
         return found[:, 0] if self.classes is None else np.array(self.classes)[found.argmax(1)]
 
 
+@dataclass(frozen=True, eq=False)
+class Stepping:
+    """What steps from a state to a coming one.
+
+    Args:
+        names: of the features.
+        arrays: mean and spread of a state; `0.weight` (U, D), `0.bias`, `2.weight`, `2.bias` of a standardised one's change.
+        facts: what the card says beside: verdict, method, `skip`, the frames that a step skips, and `steps`, how many were
+            judged.
+    """
+
+    names: tuple[str, ...]
+    arrays: Mapping[str, NDArray[np.float64]]
+    facts: Mapping[str, Any]
+
+    def states(self, table: Mapping[str, NDArray[Any]], steps: int) -> Numbers:
+        """Return (n, steps, D): where the model's steps lead from the states that a table's rows are.
+
+        Raises:
+            ValueError: columns that are missing, or that are no finite numbers.
+        """
+        missing = [name for name in self.names if name not in table]
+        if missing:
+            raise ValueError(f"A table of states should have the columns trained on. Found no {missing[0]!r}. Add it.")
+        a, columns = self.arrays, [np.asarray(table[name]) for name in self.names]
+        for name, values in zip(self.names, columns, strict=True):
+            if values.dtype.kind not in "fiu" or not np.isfinite(values).all():
+                raise ValueError(f"States should be finite numbers. Found others in column {name!r}. Fill them first.")
+        z = (np.stack(columns, 1).astype(np.float64) - a["mean"]) / a["spread"]
+        found: list[Numbers] = []
+        for _ in range(steps):
+            z = z + np.maximum(z @ a["0.weight"].T + a["0.bias"], 0) @ a["2.weight"].T + a["2.bias"]
+            found.append(z * a["spread"] + a["mean"])
+        return np.stack(found, 1)
+
+
 def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, Any]) -> Model:
     """Fit a candidate on all sites, to keep.
 
@@ -106,7 +142,7 @@ def _linear_arrays(model: Any, fold: Fold) -> dict[str, Numbers]:  # noqa: ANN40
     return {"0.weight": weight[None], "0.bias": bias[None]}
 
 
-def save(model: Model, folder: Path) -> Path:
+def save(model: Model | Stepping, folder: Path) -> Path:
     """Write a model's weights and card; return the folder.
 
     Raises:
@@ -116,9 +152,7 @@ def save(model: Model, folder: Path) -> Path:
     content = safetensors("numpy").save({name: np.ascontiguousarray(values) for name, values in model.arrays.items()})
     card = {
         "format": FORMAT,
-        "classes": None if model.classes is None else list(model.classes),
-        "scores": model.scores,
-        "columns": [asdict(column) for column in model.encoding.columns],
+        **_described(model),
         "weights": sha256(content),
         "versions": {name: _version(name) for name in ("craik", "torch", "scikit-learn", "numpy")},
         **model.facts,
@@ -129,7 +163,17 @@ def save(model: Model, folder: Path) -> Path:
     return folder
 
 
-def load(folder: Path) -> Model:
+def _described(model: Model | Stepping) -> dict[str, Any]:
+    if isinstance(model, Stepping):
+        return {"states": list(model.names)}
+    return {
+        "classes": None if model.classes is None else list(model.classes),
+        "scores": model.scores,
+        "columns": [asdict(column) for column in model.encoding.columns],
+    }
+
+
+def load(folder: Path) -> Model | Stepping:
     """Read a model that `save` wrote.
 
     Raises:
@@ -145,14 +189,17 @@ def load(folder: Path) -> Model:
         raise ValueError(
             f"Weights should be those that the card names. Found others in {folder.name}. The file was changed: fit again."
         )
+    own = {"format", "classes", "scores", "columns", "weights", "versions", "states"}
+    facts = {name: value for name, value in card.items() if name not in own}
+    arrays = safetensors("numpy").load(content)
+    if "states" in card:
+        return Stepping(tuple(card["states"]), arrays, facts)
     columns = tuple(
         Column(one["name"], None if one["categories"] is None else tuple(one["categories"]), one["missing"])
         for one in card["columns"]
     )
     classes = None if card["classes"] is None else tuple(card["classes"])
-    own = {"format", "classes", "scores", "columns", "weights", "versions"}
-    facts = {name: value for name, value in card.items() if name not in own}
-    return Model(Encoding(columns), classes, safetensors("numpy").load(content), card["scores"], facts)
+    return Model(Encoding(columns), classes, arrays, card["scores"], facts)
 
 
 def _version(name: str) -> str:

@@ -50,6 +50,10 @@ def answer_page(facts: Mapping[str, Any]) -> str:
             "code",
             "classes",
             "differences",
+            "counts",
         )
     )
-    return render("answer.html.jinja", {**absent, **facts, "dots": dots, "ends": ends, "reach": reach, "kinds": KINDS})
+    places = "%.3f" if facts.get("counts") else "%.1f"
+    return render(
+        "answer.html.jinja", {**absent, "places": places, **facts, "dots": dots, "ends": ends, "reach": reach, "kinds": KINDS}
+    )

@@ -1,0 +1,284 @@
+"""Which steps a dynamics model should take on trajectories of one's own: fixed ones, or those that are easy to predict.
+
+Every candidate has the same small network (`SkipForecaster`), as many settings and evaluations of the model in training;
+settings are chosen on trajectories set apart, and the verdict is drawn on others that none has seen. What is scored is the
+state `ahead` frames after a start, whatever a candidate does on the way there; one that skips takes ahead / mean skip steps.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craik.arguments import check_whole
+from craik.estimators.forecaster import SkipForecaster
+from craik.estimators.tables import Numbers
+from craik.estimators.verdict import MARGIN, MORE, Verdict
+
+SETTINGS = 5
+"""Of each candidate: step lengths, or horizons."""
+
+HORIZONS = (2, 4, 8, 12, 16)
+REACH = 32
+"""How far ahead a state is predicted where trajectories are long enough and nothing else is asked for."""
+
+SURE = 0.95
+"""Share of resamples that must agree."""
+
+FEWEST = 20
+"""Trajectories."""
+
+STILL = "standing still"
+FIXED = ("fixed steps", "one step all the way")
+ADAPTIVE = ("adaptive skips", "adaptive skips, exploring", "skips relative to distance")
+"""Names of the candidates."""
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """What each setting of each candidate may spend.
+
+    Args:
+        steps: training steps.
+        evaluations: of the model in a training step, on average.
+        hidden: units of the network's hidden layer.
+        progress: told how many of how many networks are trained.
+    """
+
+    steps: int = 400
+    evaluations: int = 256
+    hidden: int = 64
+    progress: Callable[[int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "evaluations", "hidden"):
+            check_whole(name, getattr(self, name), 1)
+
+
+class Tried(NamedTuple):
+    """A candidate with the setting that was chosen for it.
+
+    Attributes:
+        name: of the candidate.
+        setting: its step or horizon in words.
+        errors: (n,) of the trajectories that nothing has seen, root mean squared, in standard deviations.
+        skip: frames that a step skips, on average.
+        evaluations: of the model for one prediction.
+        model: what predicts; None where nothing is trained.
+    """
+
+    name: str
+    setting: str
+    errors: NDArray[np.float64]
+    skip: float
+    evaluations: int
+    model: SkipForecaster | None
+
+
+@dataclass(frozen=True, eq=False)
+class Forecasts:
+    """What `compare_forecasters` found.
+
+    Attributes:
+        verdict: of the best adaptive candidate against the best fixed step; a point is a per cent of its error.
+        tried: every candidate, in order.
+        ahead: frames.
+        counts: trajectories trained on, chosen on and judged on.
+        chosen: name of the candidate to use.
+        settings: of the network to keep, for `SkipForecaster`; None where standing still is best.
+    """
+
+    verdict: Verdict
+    tried: tuple[Tried, ...]
+    ahead: int
+    counts: tuple[int, int, int]
+    chosen: str
+    settings: Mapping[str, Any] | None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        return sentence(self.verdict, self.ahead, self.counts[2])
+
+    def __str__(self) -> str:
+        """The verdict, and a line for each candidate."""
+        lines = [f"  {one.name:<28} {one.setting:<12} {float(np.mean(one.errors)):.3f}" for one in self.tried]
+        return "\n".join([self.sentence, *lines])
+
+
+def sentence(verdict: Verdict, ahead: int, judged: int) -> str:
+    """Return a verdict on trajectories in words."""
+    interval = f"(95 % interval {verdict.low:+.1f} to {verdict.high:+.1f})"
+    over = f"on {judged} trajectories that it had not seen, {ahead} frames ahead"
+    what = f"{verdict.gain:+.1f} per cent {interval} {over}"
+    words = {
+        "helps": f"Adaptive skips help: the error of {verdict.method} is lower than that of {verdict.against} by {what}.",
+        "as good": f"As good: use {verdict.against}. {verdict.method} lowers its error by {what}.",
+        "harms": f"Adaptive skips harm: {verdict.method} lowers the error of {verdict.against} by {what}.",
+    }
+    return words.get(verdict.word, f"One cannot tell: {verdict.method} lowers the error of {verdict.against} by {what}.")
+
+
+def compare_forecasters(
+    trajectories: Sequence[Numbers], ahead: int | None = None, budget: Budget | None = None, random_state: int = 0
+) -> Forecasts:
+    """Train fixed and adaptive steps on trajectories, and judge them on others.
+
+    Candidates: standing still; fixed steps of lengths that divide `ahead`; one step all the way; adaptive skip intervals
+    without and with exploration (thesis section 2.2.1); skips relative to distance (ours).
+
+    Args:
+        trajectories: arrays (T, D), of the same D; at least 20 of more than `ahead` frames.
+        ahead: how far ahead a state is to be predicted, in frames; the longest that all trajectories have, up to 32, if None.
+        budget: of each setting of each candidate.
+        random_state: of the split, initial weights, batches and matches.
+
+    Raises:
+        TypeError: frames ahead that are no whole number.
+        ValueError: too few or too short trajectories, frames that are not finite, or other numbers of features.
+    """
+    budget = budget or Budget()
+    listed = _checked(trajectories)
+    ahead = _ahead(listed, ahead)
+    train, chosen_on, judged = _split(listed, ahead, random_state)
+    spread = np.concatenate(train).std(0)
+    scale = np.where(spread > 0, spread, 1.0)
+    tried = [Tried(STILL, "", _of_each(_same, judged, ahead, scale), float("inf"), 0, None)]
+    plan = _plan(ahead)
+    total, done = sum(len(settings) for settings in plan.values()), 0
+    kept: dict[str, tuple[float, Mapping[str, Any] | None]] = {
+        STILL: (float(np.mean(_of_each(_same, chosen_on, ahead, scale))), None)
+    }
+    for name, settings in plan.items():
+        found: list[tuple[float, SkipForecaster, str, Mapping[str, Any]]] = []
+        for words, own in settings:
+            given = {**own, **_shared(budget, ahead), "random_state": random_state}
+            model = SkipForecaster(**given).fit(train)
+            found.append((float(np.mean(_errors(model, chosen_on, ahead, scale))), model, words, given))
+            done += 1
+            if budget.progress is not None:
+                budget.progress(done, total)
+        error, model, words, given = min(found, key=lambda one: one[0])
+        kept[name] = error, given
+        steps = _steps(model, ahead)
+        tried.append(Tried(name, words, _errors(model, judged, ahead, scale), model.mean_skip_, steps, model))
+    verdict = _verdict(tried, kept, random_state)
+    # The simplest that does best where settings were chosen; an adaptive one only where it helps.
+    chosen = min(ADAPTIVE if verdict.word == "helps" else (STILL, *FIXED), key=lambda name: kept[name][0])
+    counts = len(train), len(chosen_on), len(judged)
+    return Forecasts(verdict, tuple(tried), ahead, counts, chosen, kept[chosen][1])
+
+
+def _checked(trajectories: Sequence[Numbers]) -> list[Numbers]:
+    listed = [np.asarray(one, dtype=np.float64) for one in trajectories]
+    if len(listed) < FEWEST:
+        raise ValueError(
+            f"A verdict needs at least {FEWEST} trajectories. Found {len(listed)}. Cut long ones, or collect more."
+        )
+    for index, one in enumerate(listed):
+        if one.ndim != 2 or one.shape[1] != listed[0].shape[-1]:
+            raise ValueError(
+                f"Trajectories should be of shape (frames, features), all with as many features. Found {one.shape} in "
+                f"trajectory {index} and {listed[0].shape} in the first."
+            )
+        if not np.isfinite(one).all():
+            raise ValueError(f"Frames should be finite. Found others in trajectory {index}. Fill them or cut there.")
+    return listed
+
+
+def _ahead(listed: Sequence[Numbers], ahead: int | None) -> int:
+    shortest = min(len(one) for one in listed)
+    if ahead is None:
+        longest = min(REACH, shortest - 1)
+        return longest - longest % 4 if longest >= 4 else longest
+    check_whole("ahead", ahead, 2)
+    if shortest <= ahead:
+        raise ValueError(
+            f"Trajectories should have more than {ahead} frames to be judged so far ahead. Found one of {shortest}. Ask for "
+            "fewer, or leave short ones out."
+        )
+    return ahead
+
+
+def _split(listed: Sequence[Numbers], ahead: int, random_state: int) -> tuple[list[Numbers], list[Numbers], list[Numbers]]:
+    """Half to train on, a fifth to choose on, the rest to judge on."""
+    if ahead < 2:
+        raise ValueError(f"Trajectories should have at least 3 frames. Found one of {min(len(one) for one in listed)}.")
+    order = np.random.default_rng(random_state).permutation(len(listed))
+    first, second = round(0.5 * len(listed)), round(0.7 * len(listed))
+    parts = order[:first], order[first:second], order[second:]
+    train, chosen_on, judged = ([listed[i] for i in part] for part in parts)
+    return train, chosen_on, judged
+
+
+def _plan(ahead: int) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    """Candidates' settings; fixed steps divide the way, so that all arrive."""
+    fixed = [k for k in (1, 2, 3, 4, 6, 8, 12, 16) if ahead % k == 0 and k < ahead]
+    while len(fixed) > SETTINGS:
+        fixed.remove(next((k for k in (3, 6, 12) if k in fixed), fixed[-1]))
+    horizons = [h for h in HORIZONS if h <= ahead] or [2]
+    return {
+        "fixed steps": [(f"k = {k}", {"matching": "fixed", "horizon": k}) for k in fixed],
+        "one step all the way": [(f"k = {ahead}", {"matching": "fixed", "horizon": ahead})],
+        "adaptive skips": [(f"H = {h}", {"horizon": h, "exploration": 0.0}) for h in horizons],
+        "adaptive skips, exploring": [(f"H = {h}", {"horizon": h, "exploration": 0.4}) for h in horizons],
+        "skips relative to distance": [(f"H = {h}", {"matching": "relative", "horizon": h}) for h in horizons],
+    }
+
+
+def _shared(budget: Budget, ahead: int) -> dict[str, Any]:
+    rate = {"learning_rate": 0.003, "sampling": 0.7, "window": ahead + 1}
+    return {"hidden": budget.hidden, "steps": budget.steps, "evaluations": budget.evaluations, **rate}
+
+
+def _steps(model: SkipForecaster, ahead: int) -> int:
+    return max(1, round(ahead / model.mean_skip_))
+
+
+def _starts(one: Numbers, ahead: int) -> NDArray[np.int64]:
+    """Starts of a trajectory, every half way along."""
+    return np.arange(0, len(one) - ahead, max(1, ahead // 2))
+
+
+def _errors(model: SkipForecaster, trajectories: Sequence[Numbers], ahead: int, scale: Numbers) -> NDArray[np.float64]:
+    predict = partial(model.predict, n_steps=_steps(model, ahead))
+    return _of_each(lambda frames: predict(frames)[:, -1], trajectories, ahead, scale)
+
+
+def _of_each(
+    predict: Callable[[Numbers], Numbers], trajectories: Sequence[Numbers], ahead: int, scale: Numbers
+) -> NDArray[np.float64]:
+    """Return each trajectory's root mean squared error over its starts and features."""
+    starts = [_starts(one, ahead) for one in trajectories]
+    frames = np.concatenate([one[at] for one, at in zip(trajectories, starts, strict=True)])
+    ends = np.concatenate([one[at + ahead] for one, at in zip(trajectories, starts, strict=True)])
+    squared = (((predict(frames) - ends) / scale) ** 2).mean(1)
+    last = np.cumsum([len(at) for at in starts])
+    return np.array([float(np.sqrt(part.mean())) for part in np.split(squared, last[:-1])])
+
+
+def _same(frames: Numbers) -> Numbers:
+    return frames
+
+
+def _verdict(tried: Sequence[Tried], kept: Mapping[str, tuple[float, Any]], random_state: int, draws: int = 10_000) -> Verdict:
+    """Judge the adaptive candidate that does best where settings were chosen against the fixed one that does best there."""
+    named = {one.name: one for one in tried}
+    ours, theirs = (named[min(names, key=lambda name: kept[name][0])] for names in (ADAPTIVE, FIXED))
+    rows = np.random.default_rng(random_state).integers(len(ours.errors), size=(draws, len(ours.errors)))
+    gains = 100 * (1 - ours.errors[rows].mean(1) / theirs.errors[rows].mean(1))
+    gain = 100 * (1 - float(ours.errors.mean() / theirs.errors.mean()))
+    low, high = (float(end) for end in np.quantile(gains, (0.025, 0.975)))
+    share = float((gains > 0).mean())
+    if share >= SURE and gain >= MORE:
+        word = "helps"
+    elif low >= -MARGIN and high <= MARGIN:
+        word = "as good"
+    else:
+        word = "harms" if high < 0 else "cannot tell"
+    differences = tuple((theirs.errors - ours.errors).tolist())
+    against = f"{theirs.name} ({theirs.setting})"
+    return Verdict(word, f"{ours.name} ({ours.setting})", against, gain, low, high, 2 * min(share, 1 - share), differences)
