@@ -25,7 +25,7 @@ def columns(rewards, values, terminated, truncated, final_values):
 
 def n_step(rewards, values, terminated, truncated, final_values, discount, n):
     out = np.zeros(rewards.shape)
-    for b, (r, v, after, ends) in enumerate(columns(rewards, values, terminated, truncated, final_values)):
+    for b, (r, _, after, ends) in enumerate(columns(rewards, values, terminated, truncated, final_values)):
         for t in range(len(r)):
             total = 0.0
             for k in range(n):

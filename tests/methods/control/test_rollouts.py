@@ -108,7 +108,7 @@ def test_collect_from_gymnasium():
 
 
 def test_collect_refuses():
-    with pytest.raises(TypeError, match="`generator` should be a torch.Generator"):
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
         inspect.unwrap(collect)(Counting(), policy, 1, None)
     with pytest.raises(ValueError, match="`steps` should be at least 1"):
         collect(Counting(), policy, 0, torch.Generator())

@@ -13,29 +13,33 @@ from torch import Tensor
 from craik.arguments import check_share, check_tensor, check_whole
 from craik.methods.control.rollouts import Rollout
 
-DOUBLING = 100_000
-"""T * B up to which log2(T) passes over everything beat T steps over a row, measured on one thread."""
+SHORT, WIDE = 32, 1024
+"""Up to so many steps, and from so many environments on, T operations on a row beat log2(T) on all rows (one thread)."""
 
 
 @torch.no_grad()
 def linear_recurrence(a: Tensor, b: Tensor) -> Tensor:
     """Return x (T, B) with x_t = b_t + a_t x_{t+1} and x_T = 0.
 
-    By doubling, log2(T) passes, where T * B is at most `DOUBLING`; else row by row. Both give the same to rounding.
+    By doubling, in log2(T) passes, or row by row, whichever is faster; both give the same to rounding.
 
     Args:
         a: (T, B).
         b: (T, B).
     """
-    if b.numel() > DOUBLING or len(b) < 4:
-        return _by_rows(a, b)
-    a, b, reach = a.clone(), b.clone(), 1
-    while reach < len(b):
+    return _by_rows(a, b) if len(b) <= SHORT or b[0].numel() >= WIDE else _by_doubling(a, b)
+
+
+def _by_doubling(a: Tensor, b: Tensor) -> Tensor:
+    x, steps, reach = b.clone(), len(b), 1
+    while reach < steps:
+        left = steps - reach
         # Row t knows x_t in terms of x_{t + reach}; the product is made before anything is overwritten.
-        b[:-reach] += a[:-reach] * b[reach:]
-        a[:-reach] = a[:-reach] * a[reach:]
+        x.narrow(0, 0, left).add_(a.narrow(0, 0, left) * x.narrow(0, reach, left))
+        if left > reach:  # chains of twice the length, of the rows that still have one
+            a = a.narrow(0, 0, left - reach) * a.narrow(0, reach, left - reach)
         reach *= 2
-    return b
+    return x
 
 
 def _by_rows(a: Tensor, b: Tensor) -> Tensor:
@@ -79,19 +83,22 @@ def following(rollout: Rollout, values: Tensor, discount: float, final_values: T
             f"`values` should have the shape {(rollout.steps + 1, rollout.batch)}: one for each observation, "
             f"the last included. Found {tuple(values.shape)}."
         )
-    after, ended = values[1:], rollout.terminated | rollout.truncated
+    after = values[1:]
+    if final_values is not None or rollout.cuts:
+        after = _with_finals(rollout, after, final_values)
+    return Steps(after.masked_fill(rollout.terminated, 0.0), rollout.going_on.to(values.dtype).mul_(discount))
+
+
+def _with_finals(rollout: Rollout, after: Tensor, final_values: Tensor | None) -> Tensor:
     if final_values is not None:
         check_tensor("final_values", final_values)
-    count = int(rollout.truncated.sum())
-    if (0 if final_values is None else final_values.numel()) != count:
-        found = "None" if final_values is None else str(tuple(final_values.shape))
+    if final_values is None or final_values.shape != (rollout.cuts,):
+        found = "None" if final_values is None else f"the shape {tuple(final_values.shape)}"
         raise ValueError(
-            f"`final_values` should be one value for each of the {count} truncated steps: what was cut is worth that much. "
+            f"`final_values` should be one value for each of the {rollout.cuts} truncated steps: what was cut is worth that. "
             f"Found {found}. Take the critic's of rollout.final_observations."
         )
-    if count and final_values is not None:
-        after = after.masked_scatter(rollout.truncated, final_values.detach().to(after))
-    return Steps(after.masked_fill(rollout.terminated, 0.0), (~ended).to(values.dtype) * discount)
+    return after.masked_scatter(rollout.truncated, final_values.to(after))
 
 
 @torch.no_grad()
@@ -118,8 +125,8 @@ def gae(rollout: Rollout, values: Tensor, discount: float, lambda_: float = 0.95
     """
     check_share("lambda_", lambda_)
     steps = following(rollout, values, discount, final_values)
-    delta = rollout.rewards + discount * steps.following - values[:-1]
-    return linear_recurrence(lambda_ * steps.carry, delta)
+    delta = steps.following.mul_(discount).add_(rollout.rewards).sub_(values[:-1])
+    return linear_recurrence(steps.carry.mul_(lambda_), delta)
 
 
 @torch.no_grad()

@@ -1,12 +1,14 @@
 """Roll-outs: what a policy met in a batch of environments, time first, with both ways an episode can end told apart.
 
-Index conventions of the whole field: t counts steps from 0 to T - 1, b environments from 0 to B - 1. Observation t is what action t
-was chosen from; reward t, `terminated` t and `truncated` t answer action t. Row T of the observations is what the next action would
-be chosen from. Where an episode ends at t, observation t + 1 belongs to the next episode.
+Index conventions of the whole field: t counts steps from 0 to T - 1, b environments from 0 to B - 1. Observation t is what
+action t was chosen from; reward t, `terminated` t and `truncated` t answer action t. Row T of the observations is what the next
+action would be chosen from. Where an episode ends at t, observation t + 1 belongs to the next episode.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -54,8 +56,8 @@ class Rollout:
 
     Raises:
         TypeError: no tensors, flags that are not of bool, rewards that are no floats.
-        ValueError: shapes that differ, T = 0 or B = 0, a step both terminated and truncated, rewards that are not finite, actions
-            whose log-probability is NaN or infinite, final observations of another number than that of truncated steps.
+        ValueError: shapes that differ, T = 0 or B = 0, a step both terminated and truncated, rewards that are not finite,
+            actions whose log-probability is NaN or infinite, more or fewer final observations than truncated steps.
     """
 
     observations: Tensor
@@ -91,13 +93,20 @@ class Rollout:
         """B."""
         return self.rewards.shape[1]
 
+    @cached_property
+    def cuts(self) -> int:
+        """N, how many steps were truncated."""
+        return int(self.truncated.sum())
+
+    @cached_property
+    def going_on(self) -> Tensor:
+        """(T, B) of bool: the next row belongs to the same episode."""
+        return ~(self.terminated | self.truncated)
+
     def _check_shapes(self) -> None:
-        (time, batch), leads = (
-            self.rewards.shape,
-            {"observations": 1, "actions": 0, "terminated": 0, "truncated": 0, "log_mu": 0},
-        )
-        for name, more in leads.items():
-            value = getattr(self, name)
+        time, batch = self.rewards.shape
+        for name in ("observations", "actions", "terminated", "truncated", "log_mu"):
+            value, more = getattr(self, name), int(name == "observations")
             check_tensor(name, value)
             bare = name in ("terminated", "truncated", "log_mu")
             if value.shape[:2] != (time + more, batch) or (bare and value.dim() != 2):
@@ -111,7 +120,7 @@ class Rollout:
         for name in ("rewards", "log_mu"):
             value = getattr(self, name)
             # One sum tells in nearly all cases that there is nothing to look for.
-            if not torch.isfinite(value.sum()) and not (fine := torch.isfinite(value)).all():
+            if not math.isfinite(float(value.sum())) and not (fine := torch.isfinite(value)).all():
                 t, b = (~fine).nonzero()[0].tolist()
                 way_out = (
                     "An action of probability 0 cannot have been taken: keep what the behaviour said when it acted."
@@ -124,8 +133,7 @@ class Rollout:
         for name in ("terminated", "truncated"):
             if getattr(self, name).dtype != torch.bool:
                 raise TypeError(f"`{name}` should be of bool. Found {getattr(self, name).dtype}. Convert it with .bool().")
-        both = self.terminated & self.truncated
-        if both.any():
+        if self.cuts and (both := self.terminated & self.truncated).any():
             t, b = both.nonzero()[0].tolist()
             raise ValueError(
                 "a step is terminated or truncated, not both: the first cuts the bootstrap, the second does not. "
@@ -133,7 +141,7 @@ class Rollout:
             )
         if self.final_observations is not None:
             check_tensor("final_observations", self.final_observations)
-            wanted = (int(self.truncated.sum()), *self.observations.shape[2:])
+            wanted = (self.cuts, *self.observations.shape[2:])
             if self.final_observations.shape != wanted:
                 raise ValueError(
                     f"`final_observations` should have the shape {wanted}, a row each truncated step. "

@@ -5,13 +5,15 @@ With rho_t = min(rho_bar, pi/mu) and c_t = lambda min(c_bar, pi/mu) of the actio
     delta_t = rho_t (r_t + gamma V(x_{t+1}) - V(x_t)),
     v_s = V(x_s) + sum_{t >= s} gamma^(t-s) (prod_{i=s}^{t-1} c_i) delta_t,
 
-and the policy's gradient is min(pg_bar, pi/mu) grad log pi(a_s|x_s) (r_s + gamma v_{s+1} - V(x_s)). What rho_bar changes is the
-fixed point, which is the value of the policy pi_rho(a|x) ~ min(rho_bar mu(a|x), pi(a|x)); c_bar changes speed and variance alone.
+and the policy's gradient is min(pg_bar, pi/mu) grad log pi(a_s|x_s) (r_s + gamma v_{s+1} - V(x_s)). What rho_bar changes is
+the fixed point, which is the value of the policy pi_rho(a|x) ~ min(rho_bar mu(a|x), pi(a|x)); c_bar changes speed and variance
+alone.
 
 Not for data of a policy that has little in common with the learner's, such as demonstrations: all ratios are then near 0 and
 nothing is learned; nor where log-probabilities of the behaviour were not kept.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -106,22 +108,25 @@ def vtrace(
     check_tensor("log_pi", log_pi)
     if log_pi.shape != rollout.rewards.shape:
         raise ValueError(
-            f"`log_pi` should have the shape {tuple(rollout.rewards.shape)}, one number a step: sum over an action's dimensions. "
-            f"Found {tuple(log_pi.shape)}."
+            f"`log_pi` should have the shape {tuple(rollout.rewards.shape)}, one number a step: "
+            f"sum over an action's dimensions. Found {tuple(log_pi.shape)}."
         )
     steps = following(rollout, values, discount, final_values)
     ratio = (log_pi - rollout.log_mu).exp_()
-    if not torch.isfinite(ratio.sum()):
+    if not math.isfinite(float(ratio.sum())):
         _refuse(log_pi)
-    now = values[:-1]
-    delta = (rollout.rewards + discount * steps.following - now).mul_(ratio.clamp(max=clips.rho))
-    errors = linear_recurrence(ratio.clamp(max=clips.c).mul_(steps.carry).mul_(lambda_), delta)
-    targets = now + errors
+    now, carry = values[:-1], steps.carry
+    delta = steps.following.mul_(discount).add_(rollout.rewards).sub_(now)
+    if clips.rho == clips.c == clips.pg_rho and lambda_ == 1:
+        # v_s - V(x_s) is then rho_s (r_s + gamma v_{s+1} - V(x_s)), the advantage itself; large arrays are made once.
+        ratio.clamp_(max=clips.rho)
+        errors = linear_recurrence(carry.mul_(ratio), delta.mul_(ratio))
+        return VTrace(now + errors, errors.clone(), errors)
+    traces = ratio.clamp(max=clips.c).mul_(carry).mul_(lambda_)
+    errors = linear_recurrence(traces, ratio.clamp(max=clips.rho).mul_(delta))
     # v_{s+1} is V(x_{s+1}) plus its error within an episode, what follows as it is at an end.
-    ahead = steps.following.mul(discount)
-    ahead[:-1].addcmul_(steps.carry[:-1], errors[1:])
-    advantages = ahead.add_(rollout.rewards).sub_(now).mul_(ratio.clamp(max=clips.pg_rho))
-    return VTrace(targets, advantages, errors)
+    delta[:-1].addcmul_(carry[:-1], errors[1:])
+    return VTrace(now + errors, delta.mul_(ratio.clamp_(max=clips.pg_rho)), errors)
 
 
 def _refuse(log_pi: Tensor) -> None:
