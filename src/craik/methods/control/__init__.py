@@ -6,6 +6,13 @@ from craik.methods.control.popart import art as art
 from craik.methods.control.popart import normalize as normalize
 from craik.methods.control.popart import pop as pop
 from craik.methods.control.popart import unnormalize as unnormalize
+from craik.methods.control.promp import Batch as Batch
+from craik.methods.control.promp import ProMP as ProMP
+from craik.methods.control.promp import adapt as adapt
+from craik.methods.control.promp import exploration_credit as exploration_credit
+from craik.methods.control.promp import meta_objective as meta_objective
+from craik.methods.control.promp import promp_objective as promp_objective
+from craik.methods.control.promp import surrogate as surrogate
 from craik.methods.control.returns import discounted as discounted
 from craik.methods.control.returns import gae as gae
 from craik.methods.control.returns import linear_recurrence as linear_recurrence

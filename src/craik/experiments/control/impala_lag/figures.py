@@ -16,8 +16,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
     curves = rows.where(kind="curve")
     lags = sorted({int(lag) for lag in curves["lag"]})
     figure, (axes,) = panels(
-        caption="Score at the end (mean reward of an episode; 1 is the best, -0.6 chance on Catch) against how many updates the "
-        "actors are behind; median and range over seeds.", height=3.2,
+        caption="Score at the end (mean reward of an episode; 1 is the best, -0.6 chance on Catch) against how many updates "
+        "the actors are behind; median and range over seeds.", height=3.2,
     )  # fmt: skip
     for method in METHODS:
         ends = np.array([scores(rows, lag)[method] for lag in lags]).T

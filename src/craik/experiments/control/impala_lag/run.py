@@ -1,4 +1,4 @@
-"""One actor-critic on all eight variants of Catch, acted for by itself as it was some updates ago; and V-trace's fixed point, exactly.
+"""One actor-critic on all eight variants of Catch, acted for by itself as it was some updates ago; V-trace's fixed point, exactly.
 
 An update is one episode of every environment. All methods of a lag see the same number of frames and begin with the same weights.
 """
@@ -21,8 +21,8 @@ from craik.methods.control import Clips, Rollout, VTrace, collect, gae, vtrace
 from craik.tasks.agents.catch import VARIANTS, Catch
 
 METHODS = ("none", "epsilon", "one-step", "vtrace")
-"""How the actor's lag is corrected: not at all; not, with 1e-6 added to probabilities; the policy's gradient weighted by its step's
-ratio; V-trace."""
+"""How lag is corrected: not at all; not, with 1e-6 added to probabilities; the policy's gradient weighted by its step's ratio;
+V-trace."""
 EPSILON = 1e-6
 REPORTS = 20
 

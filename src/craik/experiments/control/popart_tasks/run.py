@@ -1,4 +1,4 @@
-"""One actor-critic on eight variants of Catch whose rewards differ by four orders of magnitude; in two of them their size matters.
+"""One actor-critic on eight variants of Catch whose rewards differ by four orders of magnitude; in two their size matters.
 
 An update is one episode of every environment; all methods see the same frames and begin with the same weights. The policy is
 told nothing but the picture, the critic has a head for each task.
@@ -75,7 +75,7 @@ DISCOUNT, ENTROPY, VALUE = 0.99, 0.003, 0.5
 
 
 class Learned(NamedTuple):
-    """A step's losses (T * B,), and how far PopArt's update moved an output, as a share of its size, computed in float64."""
+    """Losses of all steps (T * B,), and how far PopArt's update moved an output, as a share of its size, in float64."""
 
     losses: Tensor
     moved: float
