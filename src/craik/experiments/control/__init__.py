@@ -1,0 +1,1 @@
+"""Reinforcement learning: methods of `craik.methods.control` where their claims can fail."""

@@ -1,0 +1,15 @@
+"""Actors that are some updates behind the learner, and what corrects for it."""
+
+from craik.experiments.control.impala_lag import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="impala-lag",
+    title="Actors some updates behind the learner: no correction, one-step importance sampling, V-trace.",
+    reproduces="IMPALA (Espeholt et al. 2018), table 2, on Catch",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

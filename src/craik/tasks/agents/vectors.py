@@ -1,0 +1,68 @@
+"""The face of gymnasium's vector environments for craik's batched tasks, for other people's learners."""
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+
+@runtime_checkable
+class Task(Protocol):
+    """What `craik.tasks.agents` offers: a batch of environments that speaks torch."""
+
+    num_envs: int
+    observation_shape: tuple[int, ...]
+    actions: int | tuple[int, ...]
+
+    def reset(self, *, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """Begin everywhere."""
+        ...
+
+    def step(self, actions: Tensor, /) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Tensor]]:
+        """Act."""
+        ...
+
+
+def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
+    """Return a task as a `gymnasium.vector.VectorEnv` with `AutoresetMode.SAME_STEP`, which speaks numpy.
+
+    Observations are a Box without bounds, actions Discrete or a Box.
+
+    Raises:
+        ImportError: gymnasium is not installed.
+    """
+    try:
+        from gymnasium import spaces  # noqa: PLC0415 # an extra
+        from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: PLC0415
+        from gymnasium.vector.utils import batch_space  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError(
+            "A VectorEnv needs gymnasium, which is not installed. Run `pip install 'craik[experiments]'`."
+        ) from error
+
+    class Face(VectorEnv[Any, Any, Any]):
+        metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012  # gymnasium's way
+
+        def __init__(self) -> None:
+            self.num_envs = task.num_envs
+            self.single_observation_space = spaces.Box(-np.inf, np.inf, task.observation_shape, np.float32)
+            whole = isinstance(task.actions, int)
+            self.single_action_space = (
+                spaces.Discrete(task.actions) if whole else spaces.Box(-np.inf, np.inf, task.actions, np.float32)
+            )
+            self.observation_space = batch_space(self.single_observation_space, task.num_envs)
+            self.action_space = batch_space(self.single_action_space, task.num_envs)
+
+        def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
+            return task.reset(seed=0 if seed is None else int(seed))[0].numpy(), {}
+
+        def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # noqa: ANN401  # numpy's
+            observations, rewards, terminated, truncated, infos = task.step(torch.as_tensor(actions))
+            final = {"final_obs": infos["final_obs"].numpy(), "_final_obs": (terminated | truncated).numpy()} if infos else {}
+            return observations.numpy(), rewards.numpy(), terminated.numpy(), truncated.numpy(), final
+
+    return Face()

@@ -1,0 +1,118 @@
+import copy
+
+import pytest
+import torch
+
+import returns_oracles as oracles
+from craik.methods.control import PopArt, PopArtLinear, art, normalize, pop, unnormalize
+from craik.methods.control.popart import popart
+
+
+def drawn(seed, count, tasks):
+    generator = torch.Generator().manual_seed(seed)
+    task = torch.randint(tasks, (count,), generator=generator)
+    scale = 10.0 ** torch.randint(-2, 4, (tasks,), generator=generator)
+    return task, scale[task] * (torch.randn(count, generator=generator, dtype=torch.float64) + 1)
+
+
+@pytest.mark.parametrize("beta", [3e-4, 0.1, 1.0])
+def test_a_batch_is_its_targets_in_turn(beta):
+    for seed in range(5):
+        task, target = drawn(seed, 40, 6)
+        state = PopArt(torch.randn(6, dtype=torch.float64), torch.rand(6, dtype=torch.float64) + 3)
+        expected = oracles.art(state.mean.tolist(), state.second_moment.tolist(), target.tolist(), task.tolist(), beta)
+        found = art(state, target, task, beta)
+        torch.testing.assert_close(found.mean, torch.tensor(expected[0], dtype=torch.float64), rtol=1e-13, atol=1e-12)
+        torch.testing.assert_close(found.second_moment, torch.tensor(expected[1], dtype=torch.float64), rtol=1e-13, atol=1e-9)
+
+
+def test_the_other_orders():
+    task, target = drawn(0, 40, 3)
+    state = popart(3)
+    for k in range(3):
+        of = target[task == k]
+        assert art(state, target, task, 0.01, "sum").mean[k] == pytest.approx(0.01 * float(of.sum()))
+        assert art(state, target, task, 0.01, "mean").mean[k] == pytest.approx(0.01 * float(of.mean()))
+    one = torch.tensor([5.0]), torch.tensor([1])
+    found = {order: art(state, *one, 0.1, order) for order in ("sequential", "sum", "mean")}
+    assert all(torch.equal(found["sum"].mean, other.mean) for other in found.values())
+    shuffled = torch.randperm(40, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(art(state, target, task, 0.1, "mean"), art(state, target[shuffled], task[shuffled], 0.1, "mean"))
+
+
+def test_outputs_are_preserved_over_ten_thousand_updates():
+    """To 4 units in the last place of what an output is summed from, at each update, in float64; 64 tasks, 160 times each."""
+    generator = torch.Generator().manual_seed(0)
+    draw = lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)  # noqa: E731
+    scales = 10.0 ** (4 * torch.rand(64, generator=generator, dtype=torch.float64) - 1)
+    weight, bias, features, state, every, worst = draw(64, 3), draw(64), draw(3), popart(64), torch.arange(64), 0.0
+    for _ in range(160):
+        new = art(state, scales * (1 + draw(64)), every, 0.02)
+        before, size = unnormalize(state, weight @ features + bias, every), state.scale * (weight.abs() @ features.abs())
+        size = size + state.scale * bias.abs() + state.scale + state.mean.abs() + new.mean.abs()
+        weight, bias = pop(weight, bias, state, new)
+        error = (unnormalize(new, weight @ features + bias, every) - before).abs() / size
+        worst, state = max(worst, float(error.max())), new
+    assert worst <= 4 * torch.finfo(torch.float64).eps
+
+
+def test_the_layer():
+    head = PopArtLinear(5, 3, torch.Generator().manual_seed(1)).double()
+    generator = torch.Generator().manual_seed(2)
+    features, tasks = (
+        torch.randn(4, 7, 5, generator=generator, dtype=torch.float64),
+        torch.randint(3, (4, 7), generator=generator),
+    )
+    before = head.values(features, tasks)
+    head.update(1000 * torch.randn(4, 7, generator=generator, dtype=torch.float64), tasks, 0.1)
+    torch.testing.assert_close(head.values(features, tasks), before, rtol=1e-12, atol=1e-10)
+    values = head.values(features, tasks)
+    torch.testing.assert_close(normalize(head.state, values, tasks), head(features, tasks), rtol=1e-9, atol=1e-9)
+    again = PopArtLinear(5, 3, torch.Generator().manual_seed(3)).double()
+    again.load_state_dict(head.state_dict())
+    assert torch.equal(again.values(features, tasks), head.values(features, tasks))
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.RMSprop])
+def test_what_an_optimiser_keeps_is_rescaled_when_asked(kind):
+    """A gradient of the rescaled layer is the old one times sigma / sigma': averages that are rescaled agree with that."""
+    settings = {"momentum": 0.9} if kind is not torch.optim.Adam else {}
+    head = PopArtLinear(2, 2, torch.Generator().manual_seed(0)).double()
+    optimizer = kind(head.parameters(), lr=1e-3, **settings)
+    head(torch.ones(3, 2, dtype=torch.float64), torch.tensor([0, 1, 1])).sum().backward()
+    optimizer.step()
+    kept, old = copy.deepcopy(optimizer.state[head.weight]), head.state
+    head.update(torch.tensor([40.0, 3.0]), torch.tensor([0, 1]), 0.5, optimizer=optimizer)
+    ratio = (old.scale / head.state.scale)[:, None]
+    for name, value in optimizer.state[head.weight].items():
+        power = {"momentum_buffer": 1, "exp_avg": 1, "exp_avg_sq": 2, "square_avg": 2}.get(name)
+        if power and value is not None:
+            torch.testing.assert_close(value, kept[name] * ratio**power)
+    head.update(torch.tensor([1.0]), torch.tensor([0]), 0.5)  # nothing asked, nothing changed
+    assert head.mean.dtype == torch.float64
+
+
+def test_scale_stays_within_its_bounds():
+    assert PopArt(torch.tensor([3.0]), torch.tensor([9.0])).scale.item() == pytest.approx(1e-4)
+    assert PopArt(torch.tensor([0.0]), torch.tensor([1e20])).scale.item() == pytest.approx(1e6)
+    assert art(popart(1), torch.tensor([3e30]), torch.tensor([0]), 0.5).second_moment.item() == pytest.approx(4.5e60)
+
+
+def test_bad_input_leaves_everything_as_it_was():
+    head = PopArtLinear(2, 3, torch.Generator().manual_seed(0))
+    kept = copy.deepcopy(head.state_dict())
+    fine, task = torch.ones(2), torch.tensor([0, 2])
+    cases = [
+        ((torch.tensor([1.0, torch.inf]), task), ValueError, "`targets` should be finite. Found inf at place 1. The state is"),
+        ((fine, torch.tensor([0, 3])), ValueError, "`tasks` should lie between 0 and 2. Found 3"),
+        ((fine, torch.tensor([-1, 3])), ValueError, "between 0 and 2. Found -1"),
+        ((fine, torch.tensor([0.0, 1.0])), TypeError, "`tasks` should be integers. Found torch.float32"),
+        ((fine, torch.tensor([0])), ValueError, r"shape of the values, \(2,\).*Found \(1,\)"),
+        ((fine[:0], task[:0]), ValueError, "at least one target"),
+        ((fine, task, 0.0), ValueError, r"`beta` should lie in \(0, 1\].*Found 0.0"),
+        ((fine, task, 2.0), ValueError, "Found 2.0. The paper's is 3e-4"),
+    ]
+    for arguments, error, sentence in cases:
+        with pytest.raises(error, match=sentence):
+            head.update(*arguments)
+    assert all(torch.equal(kept[name], value) for name, value in head.state_dict().items())
