@@ -1,8 +1,9 @@
 """Squares on a canvas: positions in, pictures out, and back; the toy set of the CoordConv paper ("Not-so-Clevr").
 
-Liu et al. 2018 (https://arxiv.org/abs/1807.03247, section 4): a 9 x 9 square on a canvas of 64 x 64, at each of the 56 x 56 places
-where it fits, and two splits: "uniform" holds out a fifth of the places at random, "quadrant" those in the lower right quarter, where
-a network has never been. Positions are (row, column) of the square's centre, in pixels; scaled ones lie in [-1, 1] over the canvas.
+Liu et al. 2018 (https://arxiv.org/abs/1807.03247, section 4): a 9 x 9 square on a canvas of 64 x 64, at each of the 56 x 56
+places where it fits, and two splits: "uniform" holds out a fifth of the places at random, "quadrant" those in the lower right
+quarter, where a network has never been. Positions are (row, column) of the square's centre, in pixels; scaled ones lie in
+[-1, 1] over the canvas.
 """
 
 from typing import Literal, NamedTuple, get_args

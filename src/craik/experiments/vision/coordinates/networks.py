@@ -52,7 +52,9 @@ def deconv(inputs: int, outputs: int, generator: Generator, kernel: int = 4, str
 
 
 def per_pixel(side: int, widths: Sequence[int], generator: Generator) -> nn.Sequential:
-    """Return CoordConv's answer to positions in, pixels out: the position on every pixel, coordinates, then 1 x 1 convolutions."""
+    """Return CoordConv's answer to positions in, pixels out: the position on every pixel, coordinates, then 1 x 1
+    convolutions.
+    """
     modules: list[nn.Module] = [Tiled(side), CoordConv2d(2, widths[0], 1, generator), nn.ReLU()]
     for inputs, outputs in pairwise(widths):
         modules += [conv(inputs, outputs, 1, generator, coordinates=False), nn.ReLU()]
@@ -106,7 +108,7 @@ def classifier(coordinates: bool, generator: Generator, width: int = 16) -> nn.S
 
 
 def painter(side: int, latent: int, width: int, coordinates: bool, generator: Generator) -> nn.Sequential:
-    """Return a generator of pictures from noise, (b, latent) to (b, 1, side, side): deconvolutions, or all noise on every pixel."""
+    """Return a generator of pictures from noise, (b, latent) to (b, 1, side, side): deconvolutions, or noise on every pixel."""
     if not coordinates:
         return nn.Sequential(*deconvolutions(side, width, generator, latent), nn.Sigmoid())
     modules: list[nn.Module] = [nn.Unflatten(1, (latent, 1, 1)), nn.Upsample(size=(side, side))]

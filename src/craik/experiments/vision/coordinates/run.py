@@ -1,8 +1,9 @@
 """Positions to pixels and back, by convolutions that see coordinates and by convolutions that do not.
 
-Three tasks on the squares of the paper: the one pixel at a position ("point"), the square at a position ("paint"), the position of a
-square ("find"), each with places held out at random and with a quarter of the canvas held out. Then two of its further ones, small:
-digits, where coordinates should do no harm, and a GAN of squares, whose pictures should be at all places.
+Three tasks on the squares of the paper: the one pixel at a position ("point"), the square at a position ("paint"), the
+position of a square ("find"), each with places held out at random and with a quarter of the canvas held out. Then two of its
+further ones,
+small: digits, where coordinates should do no harm, and a GAN of squares, whose pictures should be at all places.
 """
 
 from collections.abc import Callable, Iterator
@@ -133,7 +134,7 @@ def loss_of(task: Task, model: nn.Module, data: Squares, some: Tensor) -> Tensor
 
 
 def scores(task: Task, model: nn.Module, data: Squares) -> Tensor:
-    """Return a number for each place: whether the pixel is hit ("point"), the overlap over the union ("paint"), pixels off ("find")."""
+    """Return a number for each place: 1 if its pixel is hit ("point"), overlap over union ("paint"), pixels off ("find")."""
     model.eval()
     found: list[Tensor] = []
     with torch.no_grad():
