@@ -1,1 +1,1 @@
-"""Networks and blocks that two rooms use; no task, no loop: perceptrons, convolutions, residual, adversarial, stacks, files."""
+"""Networks and blocks that two rooms use; no task, no loop."""

@@ -1,7 +1,9 @@
-"""Surfaces: what the losses of several environments look like around a point (thesis section 3.2)."""
+"""Surfaces: what losses look like around a point: consistency between environments (thesis section 3.2), slices, curvature."""
 
 from craik.surfaces.auditing import Audit as Audit
 from craik.surfaces.auditing import audit as audit
+from craik.surfaces.balancing import balanced as balanced
+from craik.surfaces.balancing import rescale_units as rescale_units
 from craik.surfaces.consistency.definition import Consistency as Consistency
 from craik.surfaces.consistency.direct import Walk as Walk
 from craik.surfaces.consistency.direct import walk as walk
@@ -19,6 +21,22 @@ from craik.surfaces.consistency.score import inconsistency as inconsistency
 from craik.surfaces.consistency.searches import Ascent as Ascent
 from craik.surfaces.consistency.searches import Exact as Exact
 from craik.surfaces.consistency.searches import Subspace as Subspace
+from craik.surfaces.curvature import Curvatures as Curvatures
+from craik.surfaces.curvature import convexity_plane as convexity_plane
+from craik.surfaces.curvature import extreme_curvature as extreme_curvature
+from craik.surfaces.directions import between as between
+from craik.surfaces.directions import from_flat as from_flat
+from craik.surfaces.directions import orthogonal_to as orthogonal_to
+from craik.surfaces.directions import random_direction as random_direction
 from craik.surfaces.landscape import Landscape as Landscape
 from craik.surfaces.landscape import landscape_of_functions as landscape_of_functions
 from craik.surfaces.model_landscape import landscape_of_model as landscape_of_model
+from craik.surfaces.paths import Principal as Principal
+from craik.surfaces.paths import flat as flat
+from craik.surfaces.paths import principal as principal
+from craik.surfaces.paths import random_walk_explained as random_walk_explained
+from craik.surfaces.planes import Surface as Surface
+from craik.surfaces.planes import flatness as flatness
+from craik.surfaces.planes import line as line
+from craik.surfaces.planes import plane as plane
+from craik.surfaces.planes import surface_of_model as surface_of_model

@@ -1,0 +1,1 @@
+"""Pictures: where things are, what captions say of them, what recordings tell of them."""

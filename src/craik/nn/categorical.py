@@ -1,0 +1,133 @@
+"""Discrete choices that gradients go through: the Gumbel-softmax and its straight-through form, from a generator.
+
+Sources: Jang et al. 2017 (https://arxiv.org/abs/1611.01144, equation 1) and Maddison et al. 2017
+(https://arxiv.org/abs/1611.00712); straight-through, Bengio et al. 2013 (https://arxiv.org/abs/1308.3432). PyTorch's own
+`gumbel_softmax` draws from the global generator.
+
+When not to use it: the soft sample's gradient is that of another, smoothed problem, and the straight-through one is biased.
+Where choices are few, sum over them.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+from torch.nn.functional import one_hot
+
+from craik.arguments import check_flag, check_generator, check_kind, check_positive, check_tensor, check_whole
+
+
+def gumbel_softmax(
+    logits: Float[Tensor, "*batch k"], temperature: float, generator: Generator, hard: bool = False
+) -> Float[Tensor, "*batch k"]:
+    """Return softmax((log p + g) / tau) with standard Gumbel noise g: a relaxed one-hot sample of softmax(logits).
+
+    Args:
+        logits: (..., K); minus infinity where a choice is not allowed.
+        temperature: tau, positive. Small: nearly one-hot, with gradients that are rare and large.
+        generator: of the noise, on the logits' device.
+        hard: return the one-hot of the largest component, with the soft sample's gradient (straight-through). Its
+            frequencies are softmax(logits) whatever tau is.
+
+    Raises:
+        TypeError: arguments of another kind.
+        ValueError: no choices, a temperature that is not positive, logits with NaN or with nothing allowed.
+
+    >>> import torch
+    >>> gumbel_softmax(torch.tensor([0.0, 50.0]), 1.0, torch.Generator().manual_seed(0), hard=True)
+    tensor([0., 1.])
+    """
+    check_positive("temperature", temperature, way_out="For the limit 0 take the one-hot of the largest logit.")
+    check_flag("hard", hard)
+    soft = ((logits + gumbel_noise(logits, generator)) / temperature).softmax(-1)
+    return straight_through(soft) if hard else soft
+
+
+def gumbel_noise(logits: Float[Tensor, "*batch k"], generator: Generator) -> Float[Tensor, "*batch k"]:
+    """Return standard Gumbel noise like the logits; logits + noise has its largest component distributed as softmax(logits).
+
+    Raises:
+        TypeError: no logits, no generator.
+        ValueError: no choices, logits with NaN or with nothing allowed.
+    """
+    _check_logits(logits)
+    check_generator("generator", generator)
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    exponential = torch.empty(logits.shape, dtype=wide, device=logits.device).exponential_(generator=generator)
+    return -exponential.clamp_(min=torch.finfo(wide).tiny).log_().to(logits.dtype)
+
+
+def sample_categorical(logits: Float[Tensor, "*batch k"], generator: Generator) -> Int[Tensor, "*batch"]:
+    """Return draws of softmax(logits), (...), by the largest of logits + Gumbel noise: no gradient."""
+    return (logits.detach() + gumbel_noise(logits, generator)).argmax(-1)
+
+
+def straight_through(soft: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch k"]:
+    """Return the one-hot of the largest component, exactly, with the gradient of ``soft`` itself.
+
+    >>> import torch
+    >>> soft = torch.tensor([0.2, 0.8], requires_grad=True)
+    >>> (straight_through(soft) * torch.tensor([3.0, 5.0])).sum().backward()
+    >>> soft.grad
+    tensor([3., 5.])
+    """
+    check_tensor("soft", soft)
+    return _StraightThrough.apply(soft)
+
+
+class _StraightThrough(torch.autograd.Function):
+    # Not soft + (hard - soft).detach(): in floating point that is not exactly one-hot.
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(soft: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ANN401
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:  # noqa: ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
+        return gradients[0]
+
+
+def used_symbols(symbols: Int[Tensor, "*draws"], count: int, least: float = 0.01) -> int:
+    """Return how many of ``count`` symbols make up at least a share ``least`` of what was said.
+
+    Args:
+        symbols: ids from 0 to count - 1, at least one.
+        count: size of the vocabulary.
+        least: the share, above 0, below which a symbol counts as unused.
+
+    Raises:
+        TypeError: symbols that are no whole numbers.
+        ValueError: none, or ids out of range.
+    """
+    check_tensor("symbols", symbols, way_out="Pass ids; one-hot symbols with .argmax(-1).")
+    check_whole("count", count, least=1)
+    check_positive("least", least)
+    if symbols.is_floating_point():
+        raise TypeError(
+            f"`symbols` should be ids, whole numbers. Found {symbols.dtype}. Pass one-hot symbols with .argmax(-1)."
+        )
+    if symbols.numel() == 0 or int(symbols.min()) < 0 or int(symbols.max()) >= count:
+        found = "none" if symbols.numel() == 0 else f"{int(symbols.min())} to {int(symbols.max())}"
+        raise ValueError(f"`symbols` should be ids from 0 to {count - 1}, at least one. Found {found}. Check `count`.")
+    shares = torch.bincount(symbols.flatten().long(), minlength=count) / symbols.numel()
+    return int((shares >= least).sum())
+
+
+def _check_logits(logits: Tensor) -> None:
+    check_kind("logits", logits, Tensor, "a tensor", way_out="Convert it with torch.as_tensor.")
+    if not logits.is_floating_point() or logits.dim() == 0 or logits.shape[-1] == 0:
+        raise ValueError(
+            f"`logits` should be floating numbers of shape (..., K) with one choice or more. Found {tuple(logits.shape)}, "
+            f"{logits.dtype}. Put the choices last."
+        )
+    largest = logits.detach().amax(-1) if logits.numel() else logits
+    if not bool(torch.isfinite(largest).all()):
+        raise ValueError(
+            "`logits` should be numbers, minus infinity for some choices at most. Found NaN, infinity, or no choice."
+        )

@@ -1,0 +1,242 @@
+"""Graph networks: blocks that update edges, nodes and a global vector, and a recurrent one.
+
+Source: Battaglia et al. 2018 (https://arxiv.org/abs/1806.01261, algorithm 1), with sums:
+    e'_k = phi_e(e_k, v_r, v_s, u),  v'_i = phi_v(sum_{k: r_k = i} e'_k, v_i, u),  u' = phi_u(sum_k e'_k, sum_i v'_i, u).
+The recurrent block is the GraphGRU of Tacchetti et al. 2019 (https://arxiv.org/abs/1809.11044, section 2): each phi is a GRU
+with a state of its own. Index conventions: n nodes, m edges, edge k goes from senders[k] to receivers[k]; leading axes are
+batches, which share one graph structure. Renaming nodes renames the outputs and leaves the global vector alone.
+
+When not to use it: where every node hears every other with nothing known of the pair, attention is the same at less memory.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor, nn
+
+from craik.arguments import check_generator, check_kind, check_tensor, check_whole
+from craik.nn.perceptrons import linear
+
+
+class Graph(NamedTuple):
+    """A batch of graphs of one structure.
+
+    Attributes:
+        nodes: (..., n, dv).
+        edges: (..., m, de).
+        globals: (..., du).
+        senders: (m,) where each edge comes from.
+        receivers: (m,) where it goes.
+    """
+
+    nodes: Float[Tensor, "*batch n dv"]
+    edges: Float[Tensor, "*batch m de"]
+    globals: Float[Tensor, "*batch du"]
+    senders: Int[Tensor, " m"]
+    receivers: Int[Tensor, " m"]
+
+
+class Widths(NamedTuple):
+    """Numbers of an edge, of a node and of the global vector."""
+
+    edges: int
+    nodes: int
+    globals: int
+
+
+class GraphState(NamedTuple):
+    """What a `GraphGRU` remembers: (..., m, de), (..., n, dv), (..., du)."""
+
+    edges: Float[Tensor, "*batch m de"]
+    nodes: Float[Tensor, "*batch n dv"]
+    globals: Float[Tensor, "*batch du"]
+
+
+def edges_to(receivers: int, nodes: int) -> tuple[Int[Tensor, " m"], Int[Tensor, " m"]]:
+    """Return senders and receivers of the edges from every node to each of the first nodes, none to itself.
+
+    Args:
+        receivers: the first so many nodes receive: the agents, where objects follow them.
+        nodes: of all.
+
+    Raises:
+        TypeError: no whole numbers.
+        ValueError: more receivers than nodes, or fewer than one.
+
+    >>> edges_to(1, 3)
+    (tensor([1, 2]), tensor([0, 0]))
+    """
+    check_whole("receivers", receivers, least=1)
+    check_whole("nodes", nodes, least=receivers, why="the receivers are among them")
+    pairs = [(sender, receiver) for receiver in range(receivers) for sender in range(nodes) if sender != receiver]
+    found = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+class GraphBlock(nn.Module):
+    """One round of updates, each phi a perceptron with one hidden layer of ReLU units.
+
+    The first layer of phi_e is taken apart: what it makes of nodes and of the global vector is computed once for each of them,
+    not once for each edge.
+
+    Args:
+        inputs: widths of what comes in.
+        outputs: widths of what goes out.
+        hidden: units of each hidden layer.
+        generator: of the initial weights, PyTorch's default ones.
+
+    Raises:
+        TypeError: arguments of another kind.
+        ValueError: negative widths, no output, no unit.
+    """
+
+    def __init__(self, inputs: Widths, outputs: Widths, hidden: int, generator: Generator) -> None:
+        super().__init__()
+        _check_widths(inputs, outputs, generator)
+        check_whole("hidden", hidden, least=1)
+        self.inputs = inputs
+        into = _into(inputs, outputs)
+        self.first = nn.ModuleDict({name: linear(into[name], hidden, "default", generator) for name in into})
+        wide = outputs._asdict()
+        self.last = nn.ModuleDict({name: linear(hidden, wide[name], "default", generator) for name in into})
+
+    def forward(self, graph: Graph) -> Graph:
+        """Return the graph with new edges, nodes and global vector.
+
+        Raises:
+            ValueError: other widths, edges that lead nowhere.
+        """
+        _check_graph(graph, self.inputs)
+        edges = self._update("edges", _edge_inputs(self.first["edges"], graph))
+        heard = _summed(edges, graph.receivers, graph.nodes.shape[-2])
+        v_in = torch.cat([heard, graph.nodes, _along(graph.globals, graph.nodes)], -1)
+        nodes = self._update("nodes", self.first["nodes"](v_in))
+        u_in = torch.cat([edges.sum(-2), nodes.sum(-2), graph.globals], -1)
+        return graph._replace(nodes=nodes, edges=edges, globals=self._update("globals", self.first["globals"](u_in)))
+
+    def _update(self, name: str, before: Tensor) -> Tensor:
+        return self.last[name](before.relu())
+
+
+class GraphGRU(nn.Module):
+    """A recurrent block: each phi is a GRU (Cho et al. 2014), for edges, nodes and the global vector with a state of its own.
+
+    Args:
+        inputs: widths of what comes in.
+        outputs: widths of the states, which are what goes out.
+        generator: of the initial weights, PyTorch's default ones.
+
+    Raises:
+        TypeError: arguments of another kind.
+        ValueError: negative widths, no state.
+    """
+
+    def __init__(self, inputs: Widths, outputs: Widths, generator: Generator) -> None:
+        super().__init__()
+        _check_widths(inputs, outputs, generator)
+        self.inputs, self.outputs = inputs, outputs
+        into, wide = _into(inputs, outputs), outputs._asdict()
+        self.first = nn.ModuleDict({name: _gates(into[name], wide[name], wide[name], generator) for name in into})
+        self.again = nn.ModuleDict({name: _gates(wide[name], wide[name], wide[name], generator) for name in into})
+
+    def begin(self, graph: Graph) -> GraphState:
+        """Return zeros, the state before the first step, for a batch like this one."""
+        edges, nodes, top = graph.edges, graph.nodes, graph.globals
+        wide = self.outputs
+        return GraphState(
+            edges.new_zeros(*edges.shape[:-1], wide.edges),
+            nodes.new_zeros(*nodes.shape[:-1], wide.nodes),
+            top.new_zeros(*top.shape[:-1], wide.globals),
+        )
+
+    def forward(self, graph: Graph, state: GraphState | None = None) -> tuple[Graph, GraphState]:
+        """Return the graph after one step of time, and the state, whose tensors are the graph's new ones.
+
+        Args:
+            graph: of this step.
+            state: of the step before; None at the beginning.
+
+        Raises:
+            ValueError: other widths, edges that lead nowhere.
+        """
+        _check_graph(graph, self.inputs)
+        before = self.begin(graph) if state is None else state
+        edges = self._update("edges", _edge_inputs(self.first["edges"], graph), before.edges)
+        heard = _summed(edges, graph.receivers, graph.nodes.shape[-2])
+        v_in = torch.cat([heard, graph.nodes, _along(graph.globals, graph.nodes)], -1)
+        nodes = self._update("nodes", self.first["nodes"](v_in), before.nodes)
+        u_in = torch.cat([edges.sum(-2), nodes.sum(-2), graph.globals], -1)
+        top = self._update("globals", self.first["globals"](u_in), before.globals)
+        return graph._replace(nodes=nodes, edges=edges, globals=top), GraphState(edges, nodes, top)
+
+    def _update(self, name: str, seen: Tensor, h: Tensor) -> Tensor:
+        # torch.nn.GRUCell's equations: reset r, update z, candidate n; h' = (1 - z) n + z h.
+        r_x, z_x, n_x = seen.chunk(3, -1)
+        r_h, z_h, n_h = self.again[name](h).chunk(3, -1)
+        z = (z_x + z_h).sigmoid()
+        new = (n_x + (r_x + r_h).sigmoid() * n_h).tanh()
+        return new + z * (h - new)
+
+
+def edge_norms(edges: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:
+    """Return how much each edge says: the norm of its vector (Tacchetti et al., section 3.2)."""
+    check_tensor("edges", edges)
+    return edges.norm(dim=-1)
+
+
+def _into(inputs: Widths, outputs: Widths) -> dict[str, int]:
+    """Numbers that each phi reads."""
+    e, v, u = inputs
+    return {
+        "edges": e + 2 * v + u,
+        "nodes": outputs.edges + v + u,
+        "globals": outputs.edges + outputs.nodes + u,
+    }
+
+
+def _edge_inputs(layer: nn.Module, graph: Graph) -> Tensor:
+    """What a linear layer makes of [e_k, v_r, v_s, u], with one product for each node instead of each edge."""
+    sizes = [graph.edges.shape[-1], graph.nodes.shape[-1], graph.nodes.shape[-1], graph.globals.shape[-1]]
+    of_edge, of_receiver, of_sender, of_top = layer.get_parameter("weight").split(sizes, dim=1)
+    received = (graph.nodes @ of_receiver.T).index_select(-2, graph.receivers)
+    sent = (graph.nodes @ of_sender.T).index_select(-2, graph.senders)
+    return graph.edges @ of_edge.T + received + sent + (graph.globals @ of_top.T + layer.get_parameter("bias")).unsqueeze(-2)
+
+
+def _summed(edges: Tensor, receivers: Tensor, nodes: int) -> Tensor:
+    return edges.new_zeros(*edges.shape[:-2], nodes, edges.shape[-1]).index_add(-2, receivers, edges)
+
+
+def _along(top: Tensor, nodes: Tensor) -> Tensor:
+    return top.unsqueeze(-2).expand(*nodes.shape[:-1], top.shape[-1])
+
+
+def _gates(inputs: int, outputs: int, fan: int, generator: Generator) -> nn.Linear:
+    layer = linear(inputs, 3 * outputs, "default", generator)
+    bound = 1 / math.sqrt(max(fan, 1))
+    for tensor in (layer.weight, layer.bias):
+        nn.init.uniform_(tensor, -bound, bound, generator=generator)
+    return layer
+
+
+def _check_widths(inputs: Widths, outputs: Widths, generator: Generator) -> None:
+    for what, widths, least in (("inputs", inputs, 0), ("outputs", outputs, 1)):
+        check_kind(what, widths, Widths, "Widths(edges, nodes, globals)")
+        for name, width in widths._asdict().items():
+            check_whole(f"{what}.{name}", width, least=least)
+    check_generator("generator", generator)
+
+
+def _check_graph(graph: Graph, wanted: Widths) -> None:
+    check_kind("graph", graph, Graph, "a Graph(nodes, edges, globals, senders, receivers)")
+    found = Widths(graph.edges.shape[-1], graph.nodes.shape[-1], graph.globals.shape[-1])
+    if found != wanted:
+        raise ValueError(f"The graph should have the widths {wanted}. Found {found}. Build the block for these.")
+    edges, nodes = graph.edges.shape[-2], graph.nodes.shape[-2]
+    if not len(graph.senders) == len(graph.receivers) == edges:
+        found = (len(graph.senders), len(graph.receivers))
+        raise ValueError(f"Each of the {edges} edges should have one sender and one receiver. Found {found} of them.")
+    if edges and max(int(graph.senders.max()), int(graph.receivers.max())) >= nodes:
+        raise ValueError(f"Edges should join nodes 0 to {nodes - 1}. Found one that names a node beyond. Check `senders`.")

@@ -1,0 +1,230 @@
+"""Slices of a loss: lines and planes through a model, one surface for each environment, many points of the slice at once.
+
+A slice is L(theta + a d), or L(theta + a d + b e) (Li et al. 2018, https://arxiv.org/abs/1712.09913, section 3). Index
+conventions: a of n values, b of m, environments g of G. The loss is a function of parameters by name; the model is never
+    modified.
+
+When not to use it: a flat-looking slice says little by itself, as a random direction misses the steep ones; see
+`craik.surfaces.extreme_curvature`, and compare slices only where weights have one scale (`craik.surfaces.directions`).
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.func import functional_call, replace_all_batch_norm_modules_, vmap
+from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all of them
+
+from craik.arguments import check_kind, check_one_of, check_positive, check_tensor, check_whole
+from craik.params import Params, parameters_of
+from craik.surfaces.model_landscape import Batches, Loss
+
+Statistics = Literal["kept", "moved", "re-estimated"]
+Function = Callable[[Params], Tensor]
+"""From parameters by name to a loss: a scalar, or one for each environment, (G,)."""
+
+
+class Surface(NamedTuple):
+    """The loss of a model as a function of its parameters.
+
+    Attributes:
+        losses: from parameters by name to the mean loss of each environment, (G,).
+        parameters: where the model is; with statistics="moved" its running averages are among them.
+        environments: ids, ascending.
+    """
+
+    losses: Function
+    parameters: Params
+    environments: tuple[int, ...]
+
+    def mean(self, parameters: Params) -> Float[Tensor, ""]:
+        """Return the mean over environments."""
+        return self.losses(parameters).mean()
+
+
+def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics: Statistics | None = None) -> Surface:
+    """Return a model's loss as a function of its trainable parameters, evaluated as in eval mode.
+
+    Args:
+        model: any module; a copy of it is used.
+        loss: from outputs and targets to one unreduced loss for each example.
+        batches: what can be iterated over again and again and yields (inputs, targets, environments); zeros for the
+            environments where there is one. Inputs are a tensor, a tuple of positional arguments or a dict of named ones.
+        statistics: what BatchNorm's running averages are at other weights: "kept"; "moved", along directions like parameters
+            (the published code's 'states'; `between` two models moves them, random directions do not); "re-estimated", each
+            batch normalised by its own. They are no slices of the same function, so a model with BatchNorm has to name one.
+
+    Raises:
+        TypeError: no module.
+        ValueError: no data, no trainable parameter, a reduced loss, BatchNorm and no choice of its statistics.
+    """
+    check_kind("model", model, nn.Module, "a torch.nn.Module")
+    normalised = any(isinstance(module, _BatchNorm) for module in model.modules())
+    if normalised or statistics is not None:
+        rule = "At other weights its running averages are 'kept', 'moved' or 're-estimated': say which by `statistics`."
+        check_one_of("statistics", statistics, get_args(Statistics), way_out=rule)
+    alone = copy.deepcopy(model).eval()
+    if statistics == "re-estimated":
+        replace_all_batch_norm_modules_(alone)
+    start = {name: tensor.clone() for name, tensor in parameters_of(alone).items()}
+    if not start:
+        raise ValueError("`model` should have at least one parameter that requires a gradient. Found none. Unfreeze some.")
+    if statistics == "moved":
+        start |= {name: buffer.clone() for name, buffer in alone.named_buffers() if buffer.is_floating_point()}
+    ids, weights = _weights(batches)
+
+    def losses(parameters: Params) -> Tensor:
+        total: Tensor | None = None
+        for (inputs, targets, _), share in zip(batches, weights(), strict=True):
+            found = loss(_call(alone, parameters, inputs), targets)
+            if found.shape != share.shape[1:]:
+                raise ValueError(
+                    f"`loss` should return one unreduced loss for each example, shape {tuple(share.shape[1:])}. Found "
+                    f"{tuple(found.shape)}. Build it with reduction='none' and average over everything but the examples."
+                )
+            part = share.to(found) @ found
+            total = part if total is None else total + part
+        if total is None:
+            raise RuntimeError("_weights has refused empty data")
+        return total
+
+    return Surface(losses, start, ids)
+
+
+def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor, " n"], chunk: int = 64) -> Tensor:
+    """Return L(theta + a d) at each a: (n,), or (G, n) of a loss with environments.
+
+    Args:
+        loss: from parameters by name to a scalar or (G,); differentiability is not needed.
+        parameters: theta.
+        direction: d.
+        at: values of a.
+        chunk: points evaluated at once, by `torch.func.vmap`: memory for so many models and their activations.
+
+    Raises:
+        TypeError: arguments of another kind.
+        ValueError: no points, directions with other names or shapes.
+    """
+    check_tensor("at", at)
+    points = at.reshape(-1, 1)
+    return _evaluated(loss, parameters, [direction], points, chunk).movedim(0, -1)
+
+
+def plane(
+    loss: Function, parameters: Params, first: Params, second: Params, at: Sequence[Float[Tensor, " _"]], chunk: int = 64
+) -> Tensor:
+    """Return L(theta + a d + b e): (n, m), or (G, n, m) of a loss with environments.
+
+    Args:
+        loss: from parameters by name to a scalar or (G,).
+        parameters: theta.
+        first: d.
+        second: e.
+        at: the values of a, (n,), and those of b, (m,).
+        chunk: points evaluated at once.
+
+    Raises:
+        TypeError: arguments of another kind.
+        ValueError: no points, directions with other names or shapes.
+    """
+    if len(at) != 2:
+        raise ValueError(f"`at` should have two parts, values of a and of b. Found {len(at)}. Write (a, b).")
+    for name, values in zip(("at[0]", "at[1]"), at, strict=True):
+        check_tensor(name, values)
+    points = torch.cartesian_prod(*at).reshape(-1, 2)
+    found = _evaluated(loss, parameters, [first, second], points, chunk)
+    return found.unflatten(0, (len(at[0]), len(at[1]))).movedim((0, 1), (-2, -1))
+
+
+def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -> float:
+    """Return the width of a slice around its lowest point: how far apart the loss has risen by ``rise`` on either side.
+
+    Between points the curve is a straight line. Infinite where it does not rise so far within the slice.
+
+    Args:
+        curve: the losses of a `line`.
+        at: its values of a, ascending.
+        rise: positive, in units of the loss.
+
+    Raises:
+        ValueError: another number of points, a rise that is not positive, points that do not ascend.
+    """
+    check_positive("rise", rise)
+    if curve.shape != at.shape or at.dim() != 1 or len(at) < 2 or not bool((at.diff() > 0).all()):
+        raise ValueError(
+            f"`curve` and `at` should be as long as each other, with ascending points. Found {tuple(curve.shape)} and "
+            f"{tuple(at.shape)}. Sort them."
+        )
+    low = int(curve.argmin())
+    level = float(curve[low]) + rise
+    right = _crossing(curve[low:], at[low:], level)
+    left = _crossing(curve[: low + 1].flip(0), at[: low + 1].flip(0), level)
+    return abs(right - left)
+
+
+def _crossing(curve: Tensor, at: Tensor, level: float) -> float:
+    above = (curve >= level).nonzero()
+    if len(above) == 0:
+        return float("inf") if len(at) < 2 or at[-1] > at[0] else -float("inf")
+    i = int(above[0, 0])
+    share = (level - float(curve[i - 1])) / (float(curve[i]) - float(curve[i - 1]))
+    return float(at[i - 1]) + share * (float(at[i]) - float(at[i - 1]))
+
+
+def _evaluated(loss: Function, parameters: Params, axes: list[Params], points: Tensor, chunk: int) -> Tensor:
+    check_whole("chunk", chunk, least=1)
+    if len(points) == 0:
+        raise ValueError("A slice should have at least one point. Found none. Pass torch.linspace(-1, 1, 51), for example.")
+    shapes = {name: tensor.shape for name, tensor in parameters.items()}
+    for axis in axes:
+        if {name: tensor.shape for name, tensor in axis.items()} != shapes:
+            raise ValueError("A direction should have the parameters' names and shapes. Found others. See random_direction.")
+    with torch.no_grad():
+        return torch.cat([_together(loss, stacked) for stacked in _moved(parameters, axes, points, chunk)])
+
+
+def _moved(parameters: Params, axes: list[Params], points: Tensor, chunk: int) -> Iterator[Params]:
+    for some in points.split(chunk):
+        moved = dict[str, Tensor]()
+        for name, theta in parameters.items():
+            stacked = theta.expand(len(some), *theta.shape)
+            for place, axis in enumerate(axes):
+                stacked = stacked + some[:, place].to(theta).view(-1, *[1] * theta.dim()) * axis[name]
+            moved[name] = stacked
+        yield moved
+
+
+def _together(loss: Function, stacked: Params) -> Tensor:
+    count = len(next(iter(stacked.values())))
+    if count == 1:
+        return loss({name: tensor[0] for name, tensor in stacked.items()})[None]
+    return vmap(loss)(stacked)
+
+
+def _call(model: nn.Module, parameters: Params, inputs: Any) -> Any:  # noqa: ANN401
+    if isinstance(inputs, dict):
+        return functional_call(model, parameters, (), inputs)
+    return functional_call(model, parameters, inputs if isinstance(inputs, tuple) else (inputs,))
+
+
+def _weights(batches: Batches) -> tuple[tuple[int, ...], Callable[[], Iterator[Tensor]]]:
+    """Return the environments' ids, and for each batch (G, B): 1 / size where an example is of the environment."""
+    if iter(batches) is batches:
+        raise ValueError(
+            "`batches` should be something to iterate over again and again. Found an iterator, which the first pass uses up. "
+            "Pass the loader itself, or a list of batches."
+        )
+    found = [torch.as_tensor(ids).cpu().long() for _, _, ids in batches]
+    if not found or not sum(len(ids) for ids in found):
+        raise ValueError("`batches` should yield (inputs, targets, environments). Found none. Pass at least one batch.")
+    names, sizes = torch.cat(found).unique(return_counts=True)
+
+    def weights() -> Iterator[Tensor]:
+        for _, _, ids in batches:
+            same = names[:, None] == torch.as_tensor(ids).cpu().long()
+            yield same.double() / sizes[:, None]
+
+    return tuple(names.tolist()), weights

@@ -1,0 +1,67 @@
+import pytest
+import torch
+from torch import nn
+
+from craik.surfaces import balanced, rescale_units
+
+
+def model():
+    torch.manual_seed(1)
+    layers = (
+        nn.Conv2d(1, 3, 3),
+        nn.LeakyReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(3, 4, 1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(16, 2),
+    )
+    return nn.Sequential(*layers).double()
+
+
+FACTORS = [torch.tensor([1.0, 5.0, 0.1]), torch.tensor([3.0, 0.3, 1.0, 9.0])]
+X = torch.randn(6, 1, 6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def test_rescaled_and_balanced_networks_compute_the_same():
+    one = model()
+    other = rescale_units(one, FACTORS)
+    torch.testing.assert_close(other(X), one(X), rtol=1e-12, atol=1e-12)
+    assert not torch.allclose(other[0].weight, one[0].weight)
+    torch.testing.assert_close(balanced(one)(X), one(X), rtol=1e-12, atol=1e-12)
+
+
+def test_the_balanced_form_is_one_and_equalises_norms():
+    one = model()
+    found, other = balanced(one), balanced(rescale_units(one, FACTORS))
+    for name, parameter in found.named_parameters():
+        torch.testing.assert_close(other.get_parameter(name), parameter, rtol=1e-12, atol=1e-13)
+    first, second, last = found[0].weight, found[3].weight, found[6].weight
+    torch.testing.assert_close(first.flatten(1).norm(dim=1), second.transpose(0, 1).flatten(1).norm(dim=1), rtol=1e-13, atol=0)
+    torch.testing.assert_close(
+        second.flatten(1).norm(dim=1), last.view(2, 4, 4).transpose(0, 1).flatten(1).norm(dim=1), rtol=1e-13, atol=0
+    )
+    squares = [sum(float(net[i].weight.detach().square().sum()) for i in (0, 3, 6)) for net in (found, one)]
+    assert squares[0] < squares[1]
+
+
+def test_dead_units_stay():
+    one = model()
+    one[0].weight.data[1] = 0
+    found = balanced(one)
+    assert bool(torch.isfinite(found[6].weight).all())
+    torch.testing.assert_close(found(X), one(X), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_refusals():
+    with pytest.raises(ValueError, match="Found Tanh at '1'"):
+        balanced(nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1)))
+    with pytest.raises(ValueError, match="two layers or more"):
+        balanced(nn.Sequential(nn.Linear(2, 2)))
+    with pytest.raises(TypeError, match="Sequential"):
+        balanced(nn.Linear(2, 2))
+    with pytest.raises(ValueError, match=r"\[3, 4\]. Found \[3\]"):
+        rescale_units(model(), FACTORS[:1])
+    with pytest.raises(ValueError, match="positive"):
+        rescale_units(model(), [-FACTORS[0], FACTORS[1]])

@@ -1,0 +1,143 @@
+import copy
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+import surfaces_oracles as oracles
+from craik.nn.perceptrons import relu_mlp
+from craik.params import parameters_of
+from craik.surfaces import between, flatness, line, plane, random_direction, surface_of_model
+
+AT = (torch.linspace(-1, 1, 4, dtype=torch.float64), torch.linspace(-0.5, 1, 3, dtype=torch.float64))
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def by_example(out, y):
+    return cross_entropy(out, y, reduction="none")
+
+
+def data(inputs=4):
+    x = torch.randn(20, inputs, dtype=torch.float64, generator=generator(1))
+    return x, torch.randint(0, 3, (20,), generator=generator(2)), torch.randint(0, 3, (20,), generator=generator(3))
+
+
+def axes_of(parameters):
+    return [random_direction(parameters, generator(seed)) for seed in (5, 6)]
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 64])
+def test_a_plane_of_a_model_is_the_literal_loop(chunk):
+    model, (x, y, ids) = relu_mlp((4, 6, 3), generator()).double(), data()
+    before = copy.deepcopy(model.state_dict())
+    surface = surface_of_model(model, by_example, [(x[:7], y[:7], ids[:7]), (x[7:], y[7:], ids[7:])])
+    axes = axes_of(surface.parameters)
+    found = plane(surface.losses, surface.parameters, *axes, AT, chunk)
+    torch.testing.assert_close(found, oracles.plane(model, by_example, x, y, ids, axes, AT), rtol=0, atol=1e-12)
+    mean = plane(surface.mean, surface.parameters, *axes, AT, chunk)
+    torch.testing.assert_close(mean, found.mean(0), rtol=0, atol=1e-13)
+    cut = line(surface.losses, surface.parameters, axes[0], AT[0], chunk)
+    flat = plane(surface.losses, surface.parameters, *axes, (AT[0], torch.zeros(1, dtype=torch.float64)))
+    torch.testing.assert_close(cut, flat[:, :, 0], rtol=0, atol=1e-13)
+    assert surface.environments == (0, 1, 2)
+    assert all(torch.equal(model.state_dict()[name], tensor) for name, tensor in before.items())
+    assert all(parameter.grad is None and parameter.requires_grad for parameter in model.parameters())
+
+
+def test_a_plane_of_a_quadratic_is_its_closed_form():
+    h = torch.tensor([[3.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
+    theta = {"t": torch.tensor([0.5, -1.0], dtype=torch.float64)}
+    d, e = ({"t": torch.tensor(v, dtype=torch.float64)} for v in ([1.0, 0.0], [1.0, 1.0]))
+    found = plane(lambda p: p["t"] @ h @ p["t"] / 2, theta, d, e, AT)
+    for i, a in enumerate(AT[0]):
+        for j, b in enumerate(AT[1]):
+            point = theta["t"] + a * d["t"] + b * e["t"]
+            assert float(found[i, j]) == pytest.approx(float(point @ h @ point / 2), abs=1e-14)
+
+
+def convolutional():
+    torch.manual_seed(0)
+    layers = (nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 3))
+    model = nn.Sequential(*layers).double()
+    model(torch.randn(30, 1, 4, 4, dtype=torch.float64))  # averages that are not the initial ones
+    return model
+
+
+@pytest.mark.parametrize("statistics", ["kept", "moved", "re-estimated"])
+def test_batch_norm_s_statistics(statistics):
+    model = convolutional()
+    x = torch.randn(20, 1, 4, 4, dtype=torch.float64, generator=generator(4))
+    _, y, ids = data()
+    surface = surface_of_model(model, by_example, [(x, y, ids)], statistics)
+    d = random_direction(surface.parameters, generator(5))
+    found = line(surface.losses, surface.parameters, d, AT[0])
+    literal = copy.deepcopy(model).train(statistics == "re-estimated")
+    zero = {name: torch.zeros_like(tensor) for name, tensor in d.items()}
+    at = (AT[0], torch.zeros(1, dtype=torch.float64))
+    torch.testing.assert_close(found, oracles.plane(literal, by_example, x, y, ids, (d, zero), at)[:, :, 0])
+    assert ("1.running_var" in surface.parameters) == (statistics == "moved")
+
+
+def test_moved_statistics_move_between_models():
+    one, other = convolutional(), convolutional()
+    other[1].running_mean += 1
+    _, y, ids = data()
+    batch = [(torch.randn(20, 1, 4, 4, dtype=torch.float64, generator=generator(4)), y, ids)]
+    start, end = (surface_of_model(model, by_example, batch, "moved") for model in (one, other))
+    ends = line(start.losses, start.parameters, between(start.parameters, end.parameters), torch.tensor([0.0, 1.0]))
+    torch.testing.assert_close(ends[:, 1], end.losses(end.parameters))
+
+
+def test_named_and_several_inputs():
+    class Sum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 3).double()
+
+        def forward(self, a, b):
+            return self.layer(a + b)
+
+    x, y, ids = data()
+    found = [surface_of_model(Sum(), by_example, [(given, y, ids)]) for given in ((x, x), {"a": x, "b": x})]
+    values = [float(one.mean(found[0].parameters)) for one in found]
+    assert values[0] == values[1]
+
+
+def test_flatness():
+    at = torch.linspace(-2, 2, 41)
+    assert flatness(at.square(), at, 1.0) == pytest.approx(2.0)
+    assert flatness((at - 0.5).square(), at, 0.25) == pytest.approx(1.0, abs=1e-5)
+    assert flatness(at.square(), at, 5.0) == float("inf")
+    assert flatness(at, at, 1.0) == float("inf")
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_refusals():
+    model, (x, y, ids) = relu_mlp((4, 6, 3), generator()).double(), data()
+    surface = surface_of_model(model, by_example, [(x, y, ids)])
+    with pytest.raises(ValueError, match="running averages are 'kept', 'moved' or 're-estimated'"):
+        surface_of_model(convolutional(), by_example, [(x, y, ids)])
+    with pytest.raises(ValueError, match="again and again"):
+        surface_of_model(model, by_example, iter([(x, y, ids)]))
+    with pytest.raises(ValueError, match="Found none"):
+        surface_of_model(model, by_example, [])
+    reduced = surface_of_model(model, cross_entropy, [(x, y, ids)])
+    with pytest.raises(ValueError, match="unreduced"):
+        reduced.losses(reduced.parameters)
+    with pytest.raises(ValueError, match="names and shapes"):
+        line(surface.losses, surface.parameters, {"a": x}, AT[0])
+    with pytest.raises(ValueError, match="two parts"):
+        plane(surface.losses, surface.parameters, surface.parameters, surface.parameters, AT[:1])
+    with pytest.raises(ValueError, match="at least one point"):
+        line(surface.losses, surface.parameters, parameters_of(model), AT[0][:0])
+    with pytest.raises(ValueError, match="`rise` should be positive"):
+        flatness(AT[0], AT[0], 0.0)
+    with pytest.raises(ValueError, match="Sort them"):
+        flatness(AT[0], AT[0].flip(0), 1.0)
+    frozen = relu_mlp((4, 3), generator()).requires_grad_(False)
+    with pytest.raises(ValueError, match="Unfreeze"):
+        surface_of_model(frozen, by_example, [(x, y, ids)])
