@@ -73,7 +73,7 @@ def forest(sample: Sample, seed: int) -> Classifier:
     return as_target(RandomForestClassifier(100, random_state=seed % 2**32).fit(*arrays(sample)))
 
 
-def arrays(sample: Sample) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def arrays(sample: Sample) -> tuple[np.ndarray[Any, np.dtype[Any]], np.ndarray[Any, np.dtype[Any]]]:
     """Return a sample as scikit-learn takes it."""
     return sample.x.numpy(), sample.y.numpy()
 

@@ -70,12 +70,16 @@ def surrogates_of(seed: int, data: Parts) -> dict[str, list[Classifier]]:
     return {"plain": eight(data.surrogate, seed + 10), "sites": eight(data.surrogate, seed + 10, sites)}
 
 
+Surrogates = Mapping[str, list[Classifier]]
+"""The attacker's, by what they were trained on: "plain" or "sites"."""
+
+
 def ensembles(
-    seed: int, pair: str, ball: Ball, steps: int, data: Parts, targets: Mapping[tuple[str, str], Classifier]
+    surrogates_by: Surrogates, pair: str, ball: Ball, steps: int, data: Parts, targets: Mapping[tuple[str, str], Classifier]
 ) -> Iterator[Row]:
     """Yield each rule's error over all targets, and how well the surrogates' agreement predicts alignment."""
     x, y = data.test
-    for trained, surrogates in surrogates_of(seed, data).items():
+    for trained, surrogates in surrogates_by.items():
         tags: Row = {"pair": pair, "trained": trained}
         singles = [maximum_confidence(one, x, y, ball, steps) for one in surrogates]
         errors = [error(targets, points, y) for points in singles]
@@ -100,10 +104,11 @@ def error(targets: Mapping[tuple[str, str], Classifier], points: Tensor, y: Tens
     return sum(float(missed(target, points, y).double().mean()) for target in targets.values()) / len(targets)
 
 
-def defences(seed: int, pair: str, ball: Ball, steps: int, data: Parts, training_steps: int) -> Iterator[Row]:
+def defences(
+    attackers: Surrogates, pair: str, ball: Ball, steps: int, data: Parts, training_steps: int, seed: int
+) -> Iterator[Row]:
     """Yield what attacks do to a perceptron that was trained in each way, all for the same number of steps."""
     x, y = data.test
-    attackers = surrogates_of(seed, data)
     attacks = {
         "clean": x,
         "sites mean": agreed_attack(attackers["sites"], x, y, ball, steps, RULES["mean"]),

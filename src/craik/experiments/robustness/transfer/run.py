@@ -14,7 +14,7 @@ import torch
 from annotated_types import Ge, MinLen
 
 from craik.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, accuracy, fitted, forest, parts
-from craik.experiments.robustness.transfer.ensembles import defences, ensembles
+from craik.experiments.robustness.transfer.ensembles import defences, ensembles, surrogates_of
 from craik.lab import Positive, Preset, Row, check_limits
 from craik.methods.robustness import (
     Ball,
@@ -86,8 +86,9 @@ def run(config: Config) -> Iterator[Row]:
             yield from models(config, pair, norm, data, surrogates, targets)
             yield from matrix(config, pair, norm, ball, data, surrogates, targets)
         if config.ensembles:
-            yield from ensembles(config.seed, pair, config.ball("2"), config.steps, data, targets)
-            yield from defences(config.seed, pair, config.ball("2"), config.steps, data, config.training_steps)
+            attackers, ball = surrogates_of(config.seed, data), config.ball("2")
+            yield from ensembles(attackers, pair, ball, config.steps, data, targets)
+            yield from defences(attackers, pair, ball, config.steps, data, config.training_steps, config.seed)
 
 
 Named = dict[tuple[str, str], Classifier]
