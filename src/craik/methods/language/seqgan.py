@@ -111,7 +111,9 @@ def action_values(
     check_shape("judgements", judged, completions[..., 0].numel() + rows, way_out="Return one probability a row.")
     if not bool(((judged >= 0) & (judged <= 1)).all()):
         found = f"{float(judged.min()):.3g} to {float(judged.max()):.3g}"
-        raise ValueError(f"`discriminator` should give probabilities in [0, 1]. Found {found}. Put a sigmoid behind its logits.")
+        raise ValueError(
+            f"`discriminator` should give probabilities in [0, 1]. Found {found}. Put a sigmoid behind its logits."
+        )
     before = judged[:-rows].view(completions.shape[:3]).mean(1)
     return torch.cat([before, judged[None, -rows:]]).T
 

@@ -20,10 +20,9 @@ from craik.methods.language.chance import best_of
 from craik.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
 from craik.methods.language.scoring import Scorer, predict, score
 from craik.nn.transformer import LanguageModel, TransformerSizes
-from craik.tasks.text.schema_world import SchemaWorld
+from craik.tasks.text.schema_world import PARTS, SchemaWorld
 
 Method = Literal["averaging", "and-mask", "no-association"]
-PARTS = ("associative", "neutral", "opposed")
 LENGTH = 9
 """Words of a sentence with who is meant."""
 
@@ -40,6 +39,10 @@ class Config:
     """Verbs of the world."""
     adjectives: Annotated[int, Ge(2)] = 16
     """Adjectives of the world."""
+    names: Annotated[int, Ge(4)] = 16
+    """Names that each environment has of its own."""
+    irregular: Share = 0.0
+    """Share of the combinations that do not follow from the degrees of verb and adjective."""
     environments: Annotated[int, Ge(2), "one has nothing to agree with"] = 8
     """Environments of the world."""
     share: Share = 0.9
@@ -95,14 +98,9 @@ class Trained(NamedTuple):
 
 
 def world_of(config: Config) -> SchemaWorld:
-    """Return the world of a config's seed; an adjective goes with 3 nouns in each environment, or as many as there are for it."""
+    """Return the world of a config's seed."""
     return SchemaWorld(
-        config.seed,
-        nouns=40 if config.environments <= 12 else 64,
-        verbs=config.verbs,
-        adjectives=config.adjectives,
-        environments=config.environments,
-        associated=3 if config.environments <= 20 else 1,
+        config.seed, config.environments, config.names, config.verbs, config.adjectives, irregular=config.irregular
     )
 
 
@@ -174,14 +172,17 @@ def written(world: SchemaWorld, config: Config, count: int = 20_000) -> Cooccurr
     ids = torch.arange(count) % world.environments
     found = world.draw("associative", ids, Generator().manual_seed(config.seed + 2**34), config.share)
     vocabulary = world.vocabulary
-    # Of a sentence the words that tell who is meant from who is not: the adjective and the noun that is meant.
+    # Of each sentence the adjective and the name that is meant; the other name is no evidence of what goes with what.
     return Cooccurrence.of(vocabulary.text(pair) for pair in torch.stack([found.ids[:, 6], found.meant], 1).tolist())
 
 
 def run(config: Config) -> Iterator[Row]:
     """Yield the guessers' row, then for each method its curve and its probe."""
     world = world_of(config)
-    items = {part: world.schemas(part, config.items, Generator().manual_seed(config.seed + 2**35 + i)) for i, part in enumerate(PARTS)}
+    items = {
+        part: world.schemas(part, config.items, Generator().manual_seed(config.seed + 2**35 + i))
+        for i, part in enumerate(PARTS)
+    }
     yield guessing(config, world)
     counts = written(world, config)
     for method in config.methods:
@@ -239,5 +240,7 @@ def public(config: Config) -> Row:
     tokenizer = AutoTokenizer.from_pretrained(config.checkpoint, local_files_only=True)
     schemas = read_wsc(config.wsc)
     found = probe(Scorer.of_transformers(model, tokenizer), schemas, Cooccurrence.of(one.text for one in schemas))
-    rates = {f"{name}_{part}": getattr(rate, part) for name, rate in found._asdict().items() for part in ("value", "low", "high")}
+    rates = {
+        f"{name}_{part}": getattr(rate, part) for name, rate in found._asdict().items() for part in ("value", "low", "high")
+    }
     return {"kind": "public", "model": architectures[0], **rates}
