@@ -22,7 +22,7 @@ def gumbel(shape: tuple[int, ...], generator: Generator, dtype: torch.dtype = to
 
 
 def choose(
-    logits: Float[Tensor, "*n v"], noise: Float[Tensor, "*n v"], temperature: float = 1.0, top: int | None = None
+    logits: Float[Tensor, "*n v"], noise: Float[Tensor, "*n v"], temperature: float | int = 1.0, top: int | None = None
 ) -> Int[Tensor, "*n"]:
     """Return argmax(logits / T + noise): with Gumbel noise a draw from softmax(logits / T).
 
@@ -51,7 +51,7 @@ def choose(
 
 
 def draw(
-    logits: Float[Tensor, "*n v"], generator: Generator, temperature: float = 1.0, top: int | None = None
+    logits: Float[Tensor, "*n v"], generator: Generator, temperature: float | int = 1.0, top: int | None = None
 ) -> Int[Tensor, "*n"]:
     """Return draws from softmax(logits / T); see `choose`.
 
@@ -70,7 +70,7 @@ def sample(
     length: int,
     generator: Generator,
     *,
-    temperature: float = 1.0,
+    temperature: float | int = 1.0,
     top: int | None = None,
     begin: int = 0,
 ) -> Int[Tensor, "count length"]:
@@ -102,7 +102,7 @@ def sample(
 
 
 def _next(
-    model: StepModel, tokens: Tensor, state: State, generator: Generator, temperature: float, top: int | None
+    model: StepModel, tokens: Tensor, state: State, generator: Generator, temperature: float | int, top: int | None
 ) -> tuple[Tensor, State]:
     logits, state = model.step(tokens, state)
     return draw(logits, generator, temperature, top), state

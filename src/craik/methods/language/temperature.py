@@ -8,7 +8,7 @@ draw thousands a point, and share the random numbers (the same generator seed at
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -59,6 +59,7 @@ class Dominance(NamedTuple):
     high: float
 
 
+@runtime_checkable
 class Measure(Protocol):
     """From samples at a temperature and the tempered generator to a cost."""
 
