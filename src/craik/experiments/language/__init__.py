@@ -1,0 +1,1 @@
+"""Language: probes, generators and encoders on text that is always there."""

@@ -1,0 +1,14 @@
+"""Which attacks transfer between models, what predicts it, and what surrogates agree on."""
+
+from craik.experiments.robustness.transfer import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="transfer",
+    title="Evasion made on stand-ins: alignment, complexity, and what surrogates agree on.",
+    reproduces="Demontis et al. 2019, evasion (section 4.1); surrogates as environments are ours",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

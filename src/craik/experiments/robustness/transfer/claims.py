@@ -1,0 +1,225 @@
+"""What is claimed of transferred attacks; written before any recorded run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, above, at_least, at_most, bootstrap, low_above
+
+_PAPER = "Demontis et al. 2019, section 4.1"
+_OURS = "ours; issue 'language and robustness audits'"
+FIRST = ("8-9", "2")
+"""The pair and norm that claims are read at."""
+
+
+def _first(rows: Rows) -> Rows:
+    return rows.where(lambda row: row.get("pair") == FIRST[0] and row.get("norm", FIRST[1]) == FIRST[1])
+
+
+def over_seeds(number: Callable[[Rows], float | None]) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: the mean over seeds of a number of each seed's rows, of those seeds that have one."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = [number(group) for group in _first(rows).by("seed").values()] if len(rows) else []
+        kept = [value for value in found if value is not None]
+        return bootstrap(kept, np.mean) if kept else None
+
+    return measure
+
+
+def correlation(alignment: str, ratio: str) -> Callable[[Rows], float | None]:
+    """Return Pearson's correlation over all pairs of surrogate and target, both 90 % accurate."""
+
+    def number(rows: Rows) -> float | None:
+        pairs = rows.where(kind="pair").where(lambda row: float(row["accurate"] or 0) >= 0.9)
+        return float(np.corrcoef(pairs[alignment], pairs[ratio])[0, 1]) if len(pairs) > 2 else None
+
+    return number
+
+
+def regularised_targets(family: str) -> Callable[[Rows], float | None]:
+    """Return the error under its own attack above the clean one, the complex target's less the simple one's."""
+
+    def number(rows: Rows) -> float | None:
+        models = rows.where(kind="model", family=family)
+        if not len(models) or min(models["accuracy"]) < 0.9:
+            return None
+        costs = {c: models.where(complexity=c) for c in "HL"}
+        above_clean = {c: one["white_box"][0] - (1 - one["accuracy"][0]) for c, one in costs.items()}
+        return above_clean["H"] - above_clean["L"]
+
+    return number
+
+
+def regularised_surrogates(family: str) -> Callable[[Rows], float | None]:
+    """Return the mean transfer error of the simple surrogate of a family less that of the complex one."""
+
+    def number(rows: Rows) -> float | None:
+        pairs = rows.where(kind="pair", surrogate=family)
+        models = rows.where(kind="model", family=family)
+        if not len(pairs) or min(models["surrogate_accuracy"]) < 0.9:
+            return None
+        return float(np.subtract(*(np.mean(pairs.where(surrogate_complexity=c)["error"]) for c in "LH")))
+
+    return number
+
+
+def excess(rows: Rows) -> float | None:
+    """Return by how much the first-order value exceeds its bound at most, as a share of it."""
+    pairs = rows.where(kind="pair")
+    return max(pairs["excess"]) if len(pairs) else None
+
+
+def ensemble(trained: str, rule: str, over: str) -> Callable[[Rows], float | None]:
+    """Return the error of one rule's attack less another's, mean over targets."""
+
+    def number(rows: Rows) -> float | None:
+        found = rows.where(kind="ensemble", trained=trained)
+        return found.where(rule=rule)["error"][0] - found.where(rule=over)["error"][0] if len(found) else None
+
+    return number
+
+
+def score(rows: Rows) -> float | None:
+    """Return the correlation of agreement with alignment over examples, mean over targets."""
+    found = rows.where(kind="score", trained="sites")
+    return float(np.mean(found["correlation"])) if len(found) else None
+
+
+def defence(way: str, over: str, attack: str) -> Callable[[Rows], float | None]:
+    """Return how much lower the error under an attack is with one defence than with another."""
+
+    def number(rows: Rows) -> float | None:
+        found = rows.where(kind="defence", attack=attack)
+        return found.where(way=over)["error"][0] - found.where(way=way)["error"][0] if len(found) else None
+
+    return number
+
+
+def white_box(rows: Rows) -> float | None:
+    """Return the error under its own attack of a model that was trained against its surrogates' mask."""
+    found = rows.where(kind="defence", attack="white box", way="trained-mask")
+    return found["error"][0] if len(found) else None
+
+
+CLAIMS = (
+    Claim(
+        id="transfer.alignment",
+        text="Attacks transfer the better, the better input gradients are aligned.",
+        source=f"{_PAPER}, third hypothesis",
+        measure=over_seeds(correlation("alignment", "loss_ratio")),
+        condition=at_least(
+            0.7, of="Pearson correlation of R with the rise of loss over the own attack's, 64 pairs, mean over seeds,"
+        ),
+    ),
+    Claim(
+        id="transfer.alignment-margin",
+        text="Read on the margin, which the attack raises, alignment says nearly all.",
+        source=_OURS,
+        measure=over_seeds(correlation("margin_alignment", "margin_ratio")),
+        condition=at_least(0.9, of="the same correlation of the margin's gradients with the margin's rise"),
+        kind="ours",
+    ),
+    *(
+        Claim(
+            id=f"transfer.regularised-{family}-target",
+            text=f"A strongly regularised target is harder to attack ({family}).",
+            source=f"{_PAPER}, first hypothesis",
+            measure=over_seeds(regularised_targets(family)),
+            condition=low_above(0.0, of="rise of error under its own attack, complex less simple, mean over seeds,"),
+        )
+        for family in ("logistic", "svm")
+    ),
+    *(
+        Claim(
+            id=f"transfer.regularised-{family}-surrogate",
+            text=f"The better surrogate is the strongly regularised one ({family}).",
+            source=f"{_PAPER}, second hypothesis",
+            measure=over_seeds(regularised_surrogates(family)),
+            condition=low_above(0.0, of="error over eight targets, simple less complex surrogate, mean over seeds,"),
+        )
+        for family in ("logistic", "svm", "rbf", "mlp")
+    ),
+    Claim(
+        id="transfer.bound",
+        text="To first order no transferred attack gains more than the target's own.",
+        source="Demontis et al. 2019, section 3, the inequality",
+        measure=over_seeds(excess),
+        condition=at_most(1e-12, of="greatest excess over the bound, as a share of it,"),
+        kind="control",
+    ),
+    Claim(
+        id="transfer.ensemble",
+        text="Averaging eight surrogates transfers better than one of them does on average.",
+        source="Liu et al. 2017, section 5",
+        measure=over_seeds(ensemble("plain", "mean", "single")),
+        condition=low_above(0.0, of="error over eight targets, ensemble less single, mean over seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="transfer.agreed-sites",
+        text="Where surrogates come from sites with shortcuts of their own, what they agree on transfers better than their "
+        "average.",
+        source=_OURS,
+        measure=over_seeds(ensemble("sites", "and-mask", "mean")),
+        condition=low_above(0.0, of="error over eight targets, AND-mask less mean, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="transfer.agreed-plain",
+        text="The same where they come from one population.",
+        source=_OURS,
+        measure=over_seeds(ensemble("plain", "and-mask", "mean")),
+        condition=low_above(0.0, of="error over eight targets, AND-mask less mean, mean over seeds,"),
+        kind="ours",
+        tried="Thresholds of .34 to 1, three norms, ensembles of strangers and of one kind, on seeds from 1000 on: averaging "
+        "was as "
+        "good or better everywhere. What is averaged is an unbiased estimate of the target's gradient there, and a mask only "
+        "adds bias.",
+    ),
+    Claim(
+        id="transfer.score",
+        text="On examples whose gradients surrogates agree on, a target's gradient is better aligned, too.",
+        source=_OURS,
+        measure=over_seeds(score),
+        condition=above(
+            0.3, of="correlation over examples of agreement and alignment, surrogates of sites, mean over targets and seeds,"
+        ),
+        kind="ours",
+    ),
+    Claim(
+        id="transfer.defence",
+        text="Trained on examples along what its own surrogates agree on, a model withstands others' masked attack better "
+        "than trained "
+        "on examples along their average.",
+        source=_OURS,
+        measure=over_seeds(defence("trained-mask", "trained-mean", "sites mask")),
+        condition=low_above(0.0, of="error, trained on the average's less on the mask's examples, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="transfer.defence-average",
+        text="It withstands their averaged attack better, too: training against an average moves weight to what surrogates "
+        "disagree on.",
+        source=_OURS,
+        measure=over_seeds(defence("trained-mask", "trained-mean", "sites mean")),
+        condition=low_above(0.0, of="error, trained on the average's less on the mask's examples, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="transfer.defence-white-box",
+        text="Such training helps against strangers only: an attack on the model itself still succeeds.",
+        source=_OURS,
+        measure=over_seeds(white_box),
+        condition=above(0.9, of="error under the model's own attack, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="transfer.defence-own",
+        text="Training on attacks on itself is what helps against both.",
+        source=_OURS,
+        measure=over_seeds(defence("own", "none", "white box")),
+        condition=low_above(0.0, of="error under the own attack, undefended less defended, mean over seeds,"),
+        kind="ours",
+    ),
+)

@@ -1,0 +1,86 @@
+"""What guessing gives on a small test: intervals of a share, two models on the same items, the best of many.
+
+Exact where it is cheap to be: binomial sums, no normal approximation but in Wilson's interval, which is made of one.
+"""
+
+import math
+from typing import NamedTuple
+
+from jaxtyping import Bool
+from torch import Tensor
+
+from craik.arguments import check_share, check_whole
+
+
+class Rate(NamedTuple):
+    """A share with its Wilson interval.
+
+    Attributes:
+        value: the share; NaN where there is no item.
+        low: lower end of its 95 % interval.
+        high: upper end.
+        n: the number of items.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def wilson(successes: int, trials: int, z: float = 1.959963984540054) -> Rate:
+    """Return a share with the interval of Wilson (1927), which holds its level at small n and near 0 and 1.
+
+    >>> [round(number, 3) for number in wilson(137, 273)]
+    [0.502, 0.443, 0.561, 273]
+    """
+    check_whole("trials", trials)
+    check_whole("successes", successes)
+    if not trials:
+        return Rate(math.nan, 0.0, 1.0, 0)
+    share = successes / trials
+    middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
+    half = z / (1 + z * z / trials) * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials**2))
+    return Rate(share, max(0.0, middle - half), min(1.0, middle + half), trials)
+
+
+def mcnemar(one: Bool[Tensor, " n"], other: Bool[Tensor, " n"]) -> float:
+    """Return the exact two-sided p-value that two models are right equally often, from the items on which they differ.
+
+    Args:
+        one: which items a model has right.
+        other: the same of the other model.
+    """
+    better, worse = int((one & ~other).sum()), int((other & ~one).sum())
+    total = better + worse
+    below = sum(math.comb(total, k) for k in range(min(better, worse) + 1)) / 2**total
+    return min(1.0, 2 * below)
+
+
+def best_of(settings: int, items: int, chance: float = 0.5, level: float = 0.95) -> tuple[float, float]:
+    """Return the central interval of the best accuracy among guessers: the greatest of m binomial shares.
+
+    Args:
+        settings: m, how many models or settings were tried.
+        items: n, of the test.
+        chance: of a right guess.
+        level: of the interval.
+
+    Returns:
+        Its ends; a search's best accuracy below the upper one is what guessing gives.
+
+    >>> [round(end, 3) for end in best_of(1, 273)], [round(end, 3) for end in best_of(100, 273)]
+    ([0.443, 0.56], [0.553, 0.604])
+    """
+    check_whole("settings", settings, 1)
+    check_whole("items", items, 1)
+    check_share("chance", chance)
+    if not 0 < level < 1:
+        raise ValueError(f"`level` should lie in (0, 1). Found {level}. 0.95 is usual.")
+    cumulative, total = list[float](), 0.0
+    for k in range(items + 1):
+        total += math.comb(items, k) * chance**k * (1 - chance) ** (items - k)
+        cumulative.append(min(total, 1.0) ** settings)
+    low = next(k for k, one in enumerate(cumulative) if one >= (1 - level) / 2)
+    high = next((k for k, one in enumerate(cumulative) if one >= (1 + level) / 2), items)
+    return low / items, high / items

@@ -1,0 +1,269 @@
+"""Masked language models: BERT's corruption, its sentence pairs and its loss (Devlin et al. 2019, and the released code).
+
+Some tokens of a sequence are chosen; 80 % of them become the mask, 10 % a random word, 10 % stay; the encoder
+(`craik.nn.transformer.Encoder`) guesses all of them from both sides. Only chosen positions give a loss, 15 % of the text a step:
+a causal model gets one from every token, and is ahead while steps are few.
+
+Index convention: b a sequence, t a position.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Generator, Tensor
+from torch.nn import functional as F  # noqa: N812  # the usual name
+
+from craik.arguments import check_generator, check_kind, check_one_of, check_shape, check_share, check_tensor, check_whole
+from craik.methods.language.vocabulary import BEGIN, END, MASK, PAD, SPECIAL
+from craik.methods.paper import Paper
+
+PAPER = Paper(
+    "Masked language model", 2019, "Devlin et al., section 3.1", "https://arxiv.org/abs/1810.04805", "a loss at 15 % of tokens"
+)
+
+IGNORED = -100
+"""The target of positions without a loss, as torch's cross-entropy has it."""
+
+UNTOUCHED, MASKED, KEPT, REPLACED = range(4)
+"""What became of a token."""
+
+
+@dataclass(frozen=True)
+class Corruption:
+    """How tokens are chosen and changed.
+
+    Args:
+        vocabulary: how many ids there are.
+        mask: the mask's id.
+        rate: share of tokens that are chosen.
+        selection: "count", exactly max(1, round(rate * length)) of a sequence, length with its special tokens, as in the released
+            code; or "bernoulli", each by itself, as `transformers` does.
+        random_from: a replaced token becomes any id ("all", as in the released code, special ones and its own included), or one
+            that is not special ("ordinary").
+        most: the most that are chosen in a sequence; no limit where None.
+        padding: the id of padding, which has no part in a length.
+
+    Raises:
+        TypeError, ValueError: numbers out of their range, a mask outside the vocabulary, a rate of 0.
+    """
+
+    vocabulary: int
+    mask: int = MASK
+    rate: float = 0.15
+    selection: str = "count"
+    random_from: str = "all"
+    most: int | None = None
+    padding: int = PAD
+
+    def __post_init__(self) -> None:
+        check_whole("vocabulary", self.vocabulary, 1)
+        check_whole("mask", self.mask)
+        check_share("rate", self.rate)
+        check_one_of("selection", self.selection, ("count", "bernoulli"))
+        check_one_of("random_from", self.random_from, ("all", "ordinary"))
+        if self.mask >= self.vocabulary:
+            raise ValueError(f"`mask` should be an id of the vocabulary of {self.vocabulary}. Found {self.mask}. Give its id.")
+        if self.rate == 0:
+            raise ValueError("`rate` should be above 0, else nothing is learnt. Found 0. BERT has 0.15.")
+        if self.most is not None:
+            check_whole("most", self.most, 1)
+        if self.random_from == "ordinary" and self.vocabulary <= len(SPECIAL):
+            raise ValueError(f"`vocabulary` should be above {len(SPECIAL)}, the special ids. Found {self.vocabulary}.")
+
+
+class Corrupted(NamedTuple):
+    """What an encoder reads, and what it is to say.
+
+    Attributes:
+        ids: (b, t) to read.
+        targets: (b, t) the words before, `IGNORED` where there is no loss.
+        kind: (b, t) what became of each: `UNTOUCHED`, `MASKED`, `KEPT` or `REPLACED`.
+    """
+
+    ids: Int[Tensor, "b t"]
+    targets: Int[Tensor, "b t"]
+    kind: Int[Tensor, "b t"]
+
+
+def corrupt(
+    ids: Int[Tensor, "b t"],
+    special: Bool[Tensor, "b t"],
+    corruption: Corruption,
+    generator: Generator,
+    words: Int[Tensor, "b t"] | None = None,
+) -> Corrupted:
+    """Choose tokens and mask, keep or replace them.
+
+    Args:
+        ids: of the text.
+        special: True where a token is never chosen: begin, end, padding.
+        corruption: how.
+        generator: of all draws.
+        words: whole words: pieces of one word have one number within a sequence and are chosen together, as long as the count
+            allows (a word that is too long for what is left is passed over, as in the released code). Needs "count".
+
+    Raises:
+        TypeError: no tensors or generator.
+        ValueError: other shapes, a sequence with special tokens only, ids outside the vocabulary.
+    """
+    check_kind("corruption", corruption, Corruption, "a Corruption")
+    check_generator("generator", generator)
+    check_shape("ids", ids, "B", "T")
+    check_shape("special", special, *ids.shape)
+    if bool(special.all(1).any()):
+        row = int(special.all(1).nonzero()[0])
+        raise ValueError(f"Each sequence should have a token that is not special. Found nothing to mask in row {row}. Drop it.")
+    if int(ids.max()) >= corruption.vocabulary or int(ids.min()) < 0:
+        raise ValueError(f"`ids` should lie in [0, {corruption.vocabulary - 1}]. Found {int(ids.min())} to {int(ids.max())}.")
+    chosen = _chosen(ids, special, corruption, generator, words)
+    fate = torch.rand(ids.shape, generator=generator)
+    kind = torch.where(fate < 0.8, MASKED, torch.where(fate < 0.9, KEPT, REPLACED)) * chosen
+    least = 0 if corruption.random_from == "all" else len(SPECIAL)
+    drawn = torch.randint(least, corruption.vocabulary, ids.shape, generator=generator)
+    read = torch.where(kind == REPLACED, drawn, ids.masked_fill(kind == MASKED, corruption.mask))
+    return Corrupted(read, ids.masked_fill(~chosen, IGNORED), kind)
+
+
+def masked_loss(logits: Float[Tensor, "b t v"], targets: Int[Tensor, "b t"]) -> Float[Tensor, " b"]:
+    """Return each sequence's mean cross-entropy over its chosen tokens.
+
+    Only logits at targets enter: give the head chosen positions alone where the vocabulary is large, and average by sequence.
+
+    Raises:
+        TypeError, ValueError: other shapes, a sequence without a target.
+    """
+    check_tensor("logits", logits)
+    check_shape("targets", targets, *logits.shape[:2])
+    known = targets != IGNORED
+    count = known.sum(1)
+    if not bool((count > 0).all()):
+        row = int((count == 0).nonzero()[0])
+        raise ValueError(f"Each sequence should have a target. Found only {IGNORED} in row {row}. Leave such rows out.")
+    losses = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none", ignore_index=IGNORED)
+    return losses.sum(1) / count
+
+
+class SentencePair(NamedTuple):
+    """Two stretches of text as one sequence: begin a end b end.
+
+    Attributes:
+        ids: of all tokens.
+        segments: 0 up to the first end, 1 behind it.
+        follows: whether b comes after a in its document, BERT's second task.
+    """
+
+    ids: list[int]
+    segments: list[int]
+    follows: bool
+
+
+def sentence_pairs(
+    documents: Sequence[Sequence[Sequence[int]]], length: int, generator: Generator, short: float = 0.1
+) -> list[SentencePair]:
+    """Cut documents into pairs, of which half are not from one place, as the released code does.
+
+    Args:
+        documents: each a list of sentences, each a list of ids.
+        length: the most tokens of a pair, its three special ones included.
+        generator: of all draws.
+        short: share of pairs that aim at fewer tokens, so that short sequences occur, too.
+
+    Raises:
+        TypeError, ValueError: fewer than two documents (the other half needs another one), a length below 5.
+    """
+    check_whole("length", length, 5, why="three special tokens, and one of each stretch")
+    check_share("short", short)
+    check_generator("generator", generator)
+    full = [[list(sentence) for sentence in document if sentence] for document in documents]
+    full = [document for document in full if document]
+    if len(full) < 2:
+        raise ValueError(
+            f"`documents` should be two or more, as half of the pairs mix two. Found {len(full)}. Split your text."
+        )
+    return [pair for index in range(len(full)) for pair in _pairs_of(full, index, length - 3, generator, short)]
+
+
+def _chosen(ids: Tensor, special: Tensor, corruption: Corruption, generator: Generator, words: Tensor | None) -> Tensor:
+    if corruption.selection == "bernoulli":
+        if words is not None:
+            raise ValueError('`words` are chosen by "count". Found selection="bernoulli". Use selection="count".')
+        return (torch.rand(ids.shape, generator=generator) < corruption.rate) & ~special
+    lengths = (ids != corruption.padding).sum(1)
+    count = (lengths.double() * corruption.rate).round().long().clamp(min=1)  # halves to even, as Python's round
+    count = count if corruption.most is None else count.clamp(max=corruption.most)
+    if words is not None:
+        check_shape("words", words, *ids.shape)
+        return _whole_words(words, special, count, generator)
+    keys = torch.rand(ids.shape, generator=generator).masked_fill(special, 2.0)  # behind all others
+    count = torch.minimum(count, (~special).sum(1))
+    bound = keys.topk(int(count.max()), 1, largest=False).values.gather(1, count[:, None] - 1)
+    return keys <= bound
+
+
+def _whole_words(words: Tensor, special: Tensor, count: Tensor, generator: Generator) -> Tensor:
+    chosen = torch.zeros_like(special)
+    for row, limit in enumerate(count.tolist()):
+        places: dict[int, list[int]] = {}
+        for place, word in enumerate(words[row].tolist()):
+            if not special[row, place]:
+                places.setdefault(word, []).append(place)
+        groups, taken = list(places.values()), 0
+        for index in torch.randperm(len(groups), generator=generator).tolist():
+            if taken + len(groups[index]) <= limit:
+                chosen[row, groups[index]] = True
+                taken += len(groups[index])
+    return chosen
+
+
+def _pairs_of(
+    documents: list[list[list[int]]], index: int, room: int, generator: Generator, short: float
+) -> list[SentencePair]:
+    """Return the pairs that begin in one document."""
+
+    def below(end: int, start: int = 0) -> int:  # a whole number in [start, end)
+        return int(torch.randint(start, end, (), generator=generator))
+
+    def chance() -> float:
+        return float(torch.rand((), generator=generator))
+
+    def aim() -> int:
+        return below(room + 1, 2) if chance() < short else room
+
+    document, target = documents[index], aim()
+    pairs, chunk, place = list[SentencePair](), list[list[int]](), 0
+    while place < len(document):
+        chunk.append(document[place])
+        if place == len(document) - 1 or sum(map(len, chunk)) >= target:
+            end = below(len(chunk), 1) if len(chunk) > 1 else 1
+            first, follows = [i for sentence in chunk[:end] for i in sentence], not (len(chunk) == 1 or chance() < 0.5)
+            if follows:
+                second = [i for sentence in chunk[end:] for i in sentence]
+            else:
+                other = documents[(index + below(len(documents), 1)) % len(documents)]
+                second = _beginning(other[below(len(other)) :], target - len(first))
+                place -= len(chunk) - end  # what was not used is read again
+            _cut(first, second, room, chance)
+            ids = [BEGIN, *first, END, *second, END]
+            pairs.append(SentencePair(ids, [0] * (len(first) + 2) + [1] * (len(second) + 1), follows))
+            chunk, target = [], aim()
+        place += 1
+    return pairs
+
+
+def _beginning(sentences: list[list[int]], wanted: int) -> list[int]:
+    found: list[int] = []
+    for sentence in sentences:
+        found.extend(sentence)
+        if len(found) >= wanted:
+            break
+    return found
+
+
+def _cut(first: list[int], second: list[int], room: int, chance: Callable[[], float]) -> None:
+    """Shorten the longer stretch, at either end, until both fit."""
+    while len(first) + len(second) > room:
+        longer = first if len(first) > len(second) else second
+        longer.pop(0 if chance() < 0.5 else -1)

@@ -1,0 +1,108 @@
+"""Drawing tokens: temperature, the likeliest k, ancestral samples of any `StepModel`.
+
+Index convention: b a sequence, t a position, v a word. A draw adds Gumbel noise to logits / T and takes the greatest, which has
+the law softmax(logits / T). So two models, or two temperatures, that are given the same noise share their random numbers:
+differences between them are then measured with less noise than from draws of their own.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+
+from craik.arguments import check_generator, check_not_negative, check_tensor, check_whole
+from craik.methods.language.step_model import State, StepModel, check_rows
+
+
+def gumbel(shape: tuple[int, ...], generator: Generator, dtype: torch.dtype = torch.float32) -> Float[Tensor, "*shape"]:
+    """Return independent standard Gumbel numbers."""
+    check_generator("generator", generator)
+    return torch.empty(shape, dtype=dtype).exponential_(generator=generator).log_().neg_()
+
+
+def choose(
+    logits: Float[Tensor, "*n v"], noise: Float[Tensor, "*n v"], temperature: float | int = 1.0, top: int | None = None
+) -> Int[Tensor, "*n"]:
+    """Return argmax(logits / T + noise): with Gumbel noise a draw from softmax(logits / T).
+
+    Args:
+        logits: unnormalised log-probabilities.
+        noise: as `gumbel` draws it.
+        temperature: T; 0 means greedy: the greatest logit, whatever the noise.
+        top: draw among the likeliest so many words only; all if None.
+
+    Raises:
+        TypeError: no tensor, or no numbers.
+        ValueError: a temperature below 0 or infinite, a top below 1, logits that are NaN.
+    """
+    check_tensor("logits", logits)
+    check_not_negative("temperature", temperature, why="0 means greedy", way_out="Divide by a temperature above 0.")
+    if bool(logits.isnan().any()):
+        raise ValueError("`logits` should be numbers. Found NaN. Look at the loss before drawing from a model that diverged.")
+    if temperature == 0:
+        return logits.argmax(-1)
+    logits = logits if temperature == 1 else logits / temperature
+    if top is not None:
+        check_whole("top", top, 1)
+        least = logits.topk(min(top, logits.shape[-1]), -1).values[..., -1:]
+        logits = logits.masked_fill(logits < least, -math.inf)
+    return (logits + noise).argmax(-1)
+
+
+def draw(
+    logits: Float[Tensor, "*n v"], generator: Generator, temperature: float | int = 1.0, top: int | None = None
+) -> Int[Tensor, "*n"]:
+    """Return draws from softmax(logits / T); see `choose`.
+
+    >>> import torch
+    >>> draw(torch.tensor([[0.0, 100.0]]), torch.Generator().manual_seed(0)).tolist()
+    [1]
+    """
+    check_tensor("logits", logits)
+    return choose(logits, gumbel(tuple(logits.shape), generator, logits.dtype), temperature, top)
+
+
+@torch.no_grad()
+def sample(
+    model: StepModel,
+    count: int,
+    length: int,
+    generator: Generator,
+    *,
+    temperature: float | int = 1.0,
+    top: int | None = None,
+    begin: int = 0,
+) -> Int[Tensor, "count length"]:
+    """Return sequences drawn token by token from a generator.
+
+    Args:
+        model: the generator.
+        count: how many sequences.
+        length: tokens of each.
+        generator: of the draws; the same seed shares its random numbers between models and temperatures.
+        temperature: T; 0 means greedy.
+        top: draw among the likeliest so many words only; all if None.
+        begin: the id that is read first.
+
+    Raises:
+        TypeError, ValueError: numbers out of their range, or a state that has not one row for each sequence.
+    """
+    check_whole("count", count, 1)
+    check_whole("length", length, 1)
+    check_generator("generator", generator)
+    state = model.start(count)
+    check_rows(state, count)
+    tokens = torch.full((count,), begin, dtype=torch.long)
+    drawn: list[Tensor] = []
+    for _ in range(length):
+        tokens, state = _next(model, tokens, state, generator, temperature, top)
+        drawn.append(tokens)
+    return torch.stack(drawn, 1)
+
+
+def _next(
+    model: StepModel, tokens: Tensor, state: State, generator: Generator, temperature: float | int, top: int | None
+) -> tuple[Tensor, State]:
+    logits, state = model.step(tokens, state)
+    return draw(logits, generator, temperature, top), state

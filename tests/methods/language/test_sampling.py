@@ -1,0 +1,82 @@
+import pytest
+import torch
+
+from craik.methods.language.sampling import choose, draw, gumbel, sample
+from craik.methods.language.step_model import RecurrentModel, check_rows, log_probabilities, pick
+from craik.methods.language.temperature import Tempered
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def model(words=5, seed=0):
+    return RecurrentModel(words, 4, 6, seeded(seed), layers=2, spread=1.0)
+
+
+class StepsOnly:
+    """The same generator without `read`."""
+
+    def __init__(self, inner):
+        self.start, self.step = inner.start, inner.step
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_draws_follow_the_softmax(temperature):
+    logits = torch.tensor([0.3, -1.0, 1.2, 0.0])
+    drawn = draw(logits.expand(100_000, 4), seeded(), temperature)
+    shares = drawn.bincount(minlength=4) / 1e5
+    expected = (logits / temperature).softmax(0)
+    assert ((shares - expected).abs() < 4 * (expected * (1 - expected) / 1e5).sqrt()).all()
+
+
+def test_greedy_top_and_temperature_one():
+    logits = torch.randn(50, 7, generator=seeded())
+    assert torch.equal(choose(logits, gumbel((50, 7), seeded()), 0.0), logits.argmax(1))
+    assert torch.equal(draw(logits, seeded(1), 1e-4), logits.argmax(1))
+    assert torch.equal(draw(logits, seeded(1), top=1), logits.argmax(1))
+    kept = draw(logits.repeat(100, 1), seeded(1), 5.0, top=2)
+    assert (logits.repeat(100, 1).argsort(1, descending=True).argsort(1).gather(1, kept[:, None]) < 2).all()
+    generator = model()
+    plain = sample(generator, 6, 5, seeded(2))
+    assert torch.equal(plain, sample(Tempered(generator, 1.0), 6, 5, seeded(2)))
+    assert torch.equal(sample(Tempered(generator, 0.5), 6, 5, seeded(2)), sample(generator, 6, 5, seeded(2), temperature=0.5))
+
+
+def test_probabilities_are_the_same_step_by_step_and_in_one_call():
+    generator = model().double()
+    tokens = sample(generator, 4, 6, seeded(3))
+    found = log_probabilities(generator, tokens)
+    torch.testing.assert_close(found, log_probabilities(StepsOnly(generator), tokens))
+    torch.testing.assert_close(log_probabilities(Tempered(generator, 1.0), tokens), found)
+    hot = log_probabilities(Tempered(generator, 3.0), tokens)
+    torch.testing.assert_close(hot, log_probabilities(Tempered(StepsOnly(generator), 3.0), tokens))
+    words = torch.cartesian_prod(*[torch.arange(5)] * 3)
+    assert float(log_probabilities(generator, words).sum(1).exp().sum().detach()) == pytest.approx(1.0)
+
+
+def test_states_are_picked_by_row():
+    generator = model()
+    _, state = generator.step(torch.tensor([1, 2]), generator.start(2))
+    twice = pick(state, torch.tensor([1, 1, 0]))
+    check_rows(twice, 3)
+    logits, _ = generator.step(torch.tensor([3, 3, 3]), twice)
+    assert torch.equal(logits[0], logits[1])
+    assert type(twice) is type(state)
+    with pytest.raises(ValueError, match=r"each of the 2 sequences"):
+        check_rows(torch.zeros(1, 2), 2)
+    with pytest.raises(TypeError, match="state"):
+        check_rows([torch.zeros(2)], 2)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="0 means greedy"):
+        draw(torch.zeros(1, 2), seeded(), -1.0)
+    with pytest.raises(ValueError, match="NaN"):
+        draw(torch.full((1, 2), float("nan")), seeded())
+    with pytest.raises(ValueError, match="count"):
+        sample(model(), 0, 3, seeded())
+    with pytest.raises(ValueError, match=r"temperature=0"):
+        Tempered(model(), 0.0)
+    with pytest.raises(ValueError, match="units"):
+        RecurrentModel(3, 4, 0, seeded())
