@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from craik.tasks.pictures.digits import CLASSES, TOTAL, digits
-from craik.tasks.tables.sites import SiteTable
+from craik.tasks.tables.sites import SiteTable, tagged
 
 CORNERS = (0, 1, 6, 7, 56, 57, 62, 63)
 """Pixels that hold the code: two in each corner of 8 x 8, almost always empty."""
@@ -83,3 +83,16 @@ def codes(seed: int, sites: int, rows: int, height: float = 1.0) -> SiteTable:
     names = (*(f"site {e + 1}" for e in range(sites)), "new")
     x, y = torch.cat([found.x.flatten(0, 1), found.test_x]), torch.cat([found.y.flatten(), found.test_y])
     return SiteTable(x, y, site, names, ("new",), CORNERS if height else ())
+
+
+def digits_tag(seed: int, sites: int = 8, rows: int = 179, noise: float = 1.0) -> SiteTable:
+    """Return noisy digits, odd or even, beside a column that goes with that, as `craik.tasks.tables.cells.tag` has it.
+
+    Args:
+        seed: of the rows and the tag.
+        sites: training sites.
+        rows: of each.
+        noise: standard deviation of what is added to the tag's -1 or 1.
+    """
+    table = codes(seed, sites, rows, height=0.0)
+    return tagged(table._replace(y=table.y % 2), sites, noise, Generator().manual_seed(seed + 2**32))

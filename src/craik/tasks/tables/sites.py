@@ -6,6 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+TURNED = 0.25
+"""Share of the sites at which what is planted is turned round."""
+AFTER = ("as before", "shuffled", "reversed")
+"""What a tag does at a new site: what it does at most, nothing, or the opposite."""
+
 
 class SiteTable(NamedTuple):
     """Rows of several sites.
@@ -47,3 +52,17 @@ def signs(count: int, turned: int, generator: Generator) -> Float[Tensor, " coun
 def normal(generator: Generator, *shape: int) -> Tensor:
     """Draw standard normal numbers."""
     return torch.randn(shape, generator=generator)
+
+
+def tagged(table: SiteTable, sites: int, noise: float, generator: Generator) -> SiteTable:
+    """Return a table of two classes with a tag, the rows of its new site three times."""
+    old, fresh = (table.site < sites).nonzero()[:, 0], (table.site == sites).nonzero()[:, 0]
+    sign = signs(sites, max(1, round(TURNED * sites)), generator)
+    at_random = torch.randint(0, 2, (len(fresh),), generator=generator) * 2.0 - 1
+    kinds = {"as before": torch.ones(len(fresh)), "shuffled": at_random, "reversed": -torch.ones(len(fresh))}
+    rows = torch.cat([old, *[fresh] * len(AFTER)])
+    turned = torch.cat([sign[table.site[old]], *(kinds[name] for name in AFTER)])
+    column = turned * (2.0 * table.y[rows] - 1) + noise * normal(generator, len(table.site))[rows]
+    site = torch.cat([table.site[old], *(torch.full((len(fresh),), sites + k) for k in range(len(AFTER)))])
+    x = torch.cat([table.x[rows], column[:, None]], 1)
+    return SiteTable(x, table.y[rows], site, (*table.sites[:sites], *AFTER), AFTER, (x.shape[1] - 1,))
