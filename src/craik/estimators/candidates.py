@@ -227,9 +227,9 @@ NETWORKS: dict[str, Recipe] = {
     "AND-mask": Recipe(MASKED),
     "conflict rule": Recipe(tested(0.2), qualitative),
     "Cochran's Q": Recipe(tested(0.05), homogeneous),
-    "IRM": Recipe(weighed(1.0, 100.0), penalised(irm)),
-    "V-REx": Recipe(weighed(1.0, 100.0), penalised(vrex)),
-    "Fishr": Recipe(weighed(1.0, 100.0), penalised(fishr)),
+    "IRM": Recipe(weighed(0.1, 1.0), penalised(irm)),
+    "V-REx": Recipe(weighed(10.0, 1000.0), penalised(vrex)),
+    "Fishr": Recipe(weighed(100.0, 1000.0), penalised(fishr)),
     "group DRO": Recipe(weighed(0.01, 0.1), group_dro),
 }
 """One hidden layer of 32 units each, stopped early on held-out training sites: the mean of the sites' gradients; their

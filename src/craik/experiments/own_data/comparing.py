@@ -63,7 +63,9 @@ def candidates(board: SiteTable, methods: Sequence[str] = METHODS) -> dict[str, 
     return {**named(methods), **extra, **known}
 
 
-def scores(settings: Settings, board: SiteTable, chosen: Mapping[str, Candidate], **cell: str | int | float) -> Iterator[Row]:
+def scores(
+    settings: Settings, board: SiteTable, chosen: Mapping[str, Candidate], cell: Mapping[str, str | float]
+) -> Iterator[Row]:
     """Yield each candidate's balanced accuracy at each new site, in points; trained on all other sites.
 
     Args:
