@@ -28,7 +28,7 @@ def test_a_site_apart_has_no_part_and_names_can_be_hidden():
     assert "balanced accuracy" in answer.facts["apart"]
     assert "ward" not in str(answer.facts)
     assert {one["name"] for one in answer.facts["candidates"]} == {"pooled linear", "pooled network"}
-    assert sum("left out" in note for note in answer.facts["notes"]) == 3
+    assert sum("left out" in note for note in answer.facts["notes"]) == 4
     with pytest.raises(ValueError, match="'ward 9'"):
         agreement_answer(COLUMNS, WARDS, Question("ill"), apart="ward 9")
 

@@ -1,7 +1,9 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
-from craik.estimators.candidates import AVERAGING, CANDIDATES, MASKED, Fold
+from craik.estimators.candidates import CANDIDATES, NETWORKS, PEERS, Fold
 from craik.estimators.comparing import compare, compare_table
 from craik.estimators.fitting import Training
 from craik.estimators.tables import prepare
@@ -41,7 +43,7 @@ def test_the_held_out_site_has_no_part_in_its_prediction():
     spoiled_x, spoiled_y = table.x.copy(), table.y.copy()
     spoiled_y[table.site == 2] = np.random.default_rng(0).permutation(spoiled_y[table.site == 2])
     two = prepare(spoiled_x, spoiled_y, table.site)
-    for name, candidate in CANDIDATES.items():
+    for name, candidate in {**CANDIDATES, **PEERS}.items():
         np.testing.assert_array_equal(candidate(Fold(one, 2, QUICK)), candidate(Fold(two, 2, QUICK)), err_msg=name)
 
 
@@ -53,10 +55,24 @@ def test_the_same_seed_gives_the_same_answer_and_another_does_not():
     assert not np.array_equal(first, other)
 
 
-def test_candidates_have_as_many_configurations():
-    assert len(AVERAGING) == len(MASKED) == 6
-    assert all(configuration.threshold == 0 for configuration in AVERAGING)
-    assert all(configuration.threshold > 0 for configuration in MASKED)
+def test_every_way_to_train_has_as_many_distinct_configurations():
+    for name, recipe in NETWORKS.items():
+        assert len(set(recipe.configurations)) == 6, name
+
+
+def test_new_sites_are_judged_together_by_what_the_others_taught():
+    table = prepare(*shortcut(sites=6, rows=30)[:3])
+    some = {name: CANDIDATES[name] for name in ("pooled linear", "pooled network", "AND-mask", "conflict rule")}
+    found = compare_table(table, some, QUICK, new=("2", "5"))
+    assert found.sites == ("2", "5")
+    spoiled_y = table.y.copy()
+    spoiled_y[table.site == 5] = spoiled_y[table.site == 5][::-1, ::-1]
+    again = compare_table(dataclasses.replace(table, y=spoiled_y), some, QUICK, new=("2", "5"))
+    for name, scores in found.scores.items():
+        assert scores[0] == again.scores[name][0], name  # the other new site had no part in it
+    for names, message in ((("7",), "new"), (tuple("012345"), "leave others")):
+        with pytest.raises(ValueError, match=message):
+            compare_table(table, some, QUICK, new=names)
 
 
 def test_two_sites_can_be_compared_though_nothing_told():

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from craik.estimators.candidates import AVERAGING, Fold, linear_model
+from craik.estimators.candidates import NETWORKS, Fold, linear_model
 from craik.estimators.fitting import Training
 from craik.estimators.forecaster import SkipForecaster
 from craik.estimators.saving import SAVED, Stepping, load, model_of, save
@@ -44,7 +44,7 @@ def test_numbers_come_in_their_own_unit():
 
 def test_networks_are_the_fold_models_averaged():
     fold, columns, model = kept("pooled network", shortcut(sites=4, rows=30))
-    params, x = fold.trained(AVERAGING)
+    params, x = fold.trained(NETWORKS["pooled network"])
     from scipy.special import softmax
 
     from craik.estimators.fitting import outputs

@@ -6,10 +6,11 @@ chosen configuration's fold models; the linear model chooses its strength there 
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,8 +19,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
+from craik.estimators.conflicts import homogeneous, qualitative
 from craik.estimators.disagreement import screened_columns
-from craik.estimators.fitting import Configuration, Sites, Training, fit, outputs
+from craik.estimators.fitting import Configuration, MaskedMean, Sites, Training, Way, fit, outputs
+from craik.estimators.penalties import fishr, group_dro, irm, penalised, vrex
 from craik.estimators.tables import Numbers, Scaling, Table
 from craik.params import Params
 
@@ -27,29 +30,44 @@ RATES, DECAYS, STRENGTHS = (0.003, 0.01, 0.03), (0.03, 0.3), (1e-3, 1e-2, 1e-1, 
 THRESHOLDS = (0.8, 1.0)
 AVERAGING = tuple(Configuration(rate, decay) for rate in RATES for decay in DECAYS)
 MASKED = tuple(Configuration(rate, 0.1, threshold) for rate in RATES for threshold in THRESHOLDS)
-"""The networks' configurations: as many for the mean as for the AND-mask."""
+"""The networks' configurations: six for every way to train."""
+
+
+def tested(level: float) -> tuple[Configuration, ...]:
+    """Return averaging's configurations for a test at a level."""
+    return tuple(one._replace(strength=level) for one in AVERAGING)
+
+
+def weighed(*strengths: float) -> tuple[Configuration, ...]:
+    """Return the configurations of a penalty: two strengths, as there are two thresholds."""
+    return tuple(Configuration(rate, 0.1, strength=strength) for rate in RATES for strength in strengths)
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A table with one site held out; numbers are standardised by the other rows.
+    """A table with one site held out, or several at once; numbers are standardised by the other rows.
 
     Args:
         table: all of it.
-        out: the site held out; -1 for none, where a model is fitted to keep.
+        out: the site held out, or those that are; -1 for none, where a model is fitted to keep.
         training: of the networks.
         seed: of the inner folds, the initial weights and the batches.
     """
 
     table: Table
-    out: int
+    out: int | tuple[int, ...]
     training: Training
     seed: int = 0
 
     @cached_property
+    def held_out(self) -> NDArray[np.bool_]:
+        """(E,) True where a site is held out."""
+        return np.isin(np.arange(len(self.table.sites)), self.out)
+
+    @cached_property
     def trained_on(self) -> NDArray[np.bool_]:
         """(n,) True for the rows of the other sites."""
-        return self.table.site != self.out
+        return ~self.held_out[self.table.site]
 
     @cached_property
     def x(self) -> Numbers:
@@ -77,11 +95,11 @@ class Fold:
     @cached_property
     def inner(self) -> NDArray[np.bool_]:
         """(F, E) True where an inner fold trains on a site; F = 3, fewer with fewer sites."""
-        sites = np.flatnonzero(np.arange(len(self.table.sites)) != self.out)
+        sites = np.flatnonzero(~self.held_out)
         own = np.ones((max(1, min(3, len(sites))), len(self.table.sites)), dtype=bool)
-        own[:, np.arange(len(self.table.sites)) == self.out] = False
+        own[:, self.held_out] = False
         if len(sites) > 1:
-            shuffled = np.random.default_rng([self.seed, self.out + 1]).permutation(sites)
+            shuffled = np.random.default_rng([self.seed, *(np.atleast_1d(self.out) + 1)]).permutation(sites)
             for fold, part in enumerate(np.array_split(shuffled, len(own))):
                 own[fold, part] = False
         return own
@@ -89,7 +107,7 @@ class Fold:
     @cached_property
     def dropped(self) -> NDArray[np.bool_]:
         """(J,) True for the columns that screening leaves out, by the other sites' rows alone."""
-        if len(self.table.sites) < 3:
+        if (~self.held_out).sum() < 2:
             return np.zeros(self.x.shape[1], dtype=bool)
         return ~screened_columns(self.x, self.y, self.table, self.trained_on).keep.numpy()
 
@@ -101,28 +119,27 @@ class Fold:
     @cached_property
     def pooled(self) -> Numbers:
         """The pooled network's prediction; screening's too, where it drops nothing."""
-        return self.network(AVERAGING)
+        return self.network(NETWORKS["pooled network"])
 
-    def network(self, configurations: tuple[Configuration, ...], dropped: NDArray[np.bool_] | None = None) -> Numbers:
+    def network(self, recipe: "Recipe", dropped: NDArray[np.bool_] | None = None) -> Numbers:
         """Return what the chosen configuration's fold models predict of the held-out rows, averaged."""
-        params, x = self.trained(configurations, dropped)
+        params, x = self.trained(recipe, dropped)
         z = outputs(params, x[torch.tensor(~self.trained_on)])
         mean = (z.softmax(-1) if self.table.classes is not None else z).mean(0)
         return self.shown(mean.double().numpy())
 
-    def trained(
-        self, configurations: tuple[Configuration, ...], dropped: NDArray[np.bool_] | None = None
-    ) -> tuple[Params, Tensor]:
+    def trained(self, recipe: "Recipe", dropped: NDArray[np.bool_] | None = None) -> tuple[Params, Tensor]:
         """Train a stack of configurations and inner folds; return the best one's fold models, and all rows as they saw them."""
+        configurations = recipe.configurations
         x = self.x if dropped is None else np.where(dropped, 0.0, self.x)
         sites = self.table.sites_of(x, self.y, self.weights)
-        # The held-out site must not stop anybody: for the loop the table ends where the training sites do.
-        kept = [e for e in range(len(sites.sizes)) if e != self.out]
+        # A held-out site must not stop anybody: for the loop the table ends where the training sites do.
+        kept = np.flatnonzero(~self.held_out).tolist()
         some = torch.tensor(self.trained_on)
         inside = Sites(sites.x[some], sites.y[some], tuple(sites.sizes[e] for e in kept), sites.weights[some], sites.task)
         own = torch.tensor(np.repeat(self.inner[:, kept], len(configurations), 0))
         generator = torch.Generator().manual_seed(self.seed)
-        found = fit(inside, list(configurations) * len(self.inner), own, self.training, generator)
+        found = fit(inside, list(configurations) * len(self.inner), own, self.training, generator, way=recipe.way)
         losses = found.losses.nan_to_num(torch.inf).view(len(self.inner), len(configurations)).mean(0)
         chosen = torch.arange(len(self.inner)) * len(configurations) + int(losses.argmin())
         return {name: values[chosen] for name, values in found.params.items()}, sites.x
@@ -185,31 +202,58 @@ def pooled_boosting(fold: Fold) -> Numbers:
 
 
 def pooled_network(fold: Fold) -> Numbers:
-    """One hidden layer of 32 units on the mean of the sites' gradients, stopped early on held-out training sites."""
+    """The mean of the sites' gradients."""
     return fold.pooled
-
-
-def and_mask(fold: Fold) -> Numbers:
-    """The same network on the AND-mask of the sites' gradients, thresholds .8 and 1."""
-    return fold.network(MASKED)
 
 
 def screening(fold: Fold) -> Numbers:
     """The pooled network without the columns that the training sites disagree about (`craik.methods.environments.screen`)."""
-    return fold.network(AVERAGING, fold.dropped) if fold.dropped.any() else fold.pooled
+    return fold.network(NETWORKS["pooled network"], fold.dropped) if fold.dropped.any() else fold.pooled
 
 
 Candidate = Callable[[Fold], Numbers]
 """From a fold to predictions of its held-out rows: (n, K) probabilities, or (n, 1) numbers."""
+
+
+class Recipe(NamedTuple):
+    """How a network is trained: what is searched, and what its members follow."""
+
+    configurations: tuple[Configuration, ...]
+    way: Way = MaskedMean
+
+
+NETWORKS: dict[str, Recipe] = {
+    "pooled network": Recipe(AVERAGING),
+    "AND-mask": Recipe(MASKED),
+    "conflict rule": Recipe(tested(0.2), qualitative),
+    "Cochran's Q": Recipe(tested(0.05), homogeneous),
+    "IRM": Recipe(weighed(0.1, 1.0), penalised(irm)),
+    "V-REx": Recipe(weighed(10.0, 1000.0), penalised(vrex)),
+    "Fishr": Recipe(weighed(100.0, 1000.0), penalised(fishr)),
+    "group DRO": Recipe(weighed(0.01, 0.1), group_dro),
+}
+"""One hidden layer of 32 units each, stopped early on held-out training sites: the mean of the sites' gradients; their
+AND-mask, thresholds .8 and 1; Gail and Simon's rule, which averages unless sites are established to pull in opposite
+directions, and Cochran's, unless they are established to differ; penalties; the worst site's loss."""
+
+
+def network(name: str) -> Candidate:
+    """Return one of `NETWORKS` as a candidate."""
+    return functools.partial(Fold.network, recipe=NETWORKS[name])
+
 
 CANDIDATES: dict[str, Candidate] = {
     "pooled linear": pooled_linear,
     "pooled boosting": pooled_boosting,
     "pooled network": pooled_network,
     "screening": screening,
-    "AND-mask": and_mask,
+    "AND-mask": network("AND-mask"),
+    "conflict rule": network("conflict rule"),
 }
 """By the name that reports use, simple ones first."""
+
+PEERS: dict[str, Candidate] = {name: network(name) for name in NETWORKS if name not in CANDIDATES}
+"""What `compare` takes by name beside these: each further method asked is another chance to be fooled."""
 
 SIMPLE = ("pooled linear", "pooled boosting", "screening")
 """What needs no agreement, and is preferred where it does as well."""

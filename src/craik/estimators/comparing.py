@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from craik.arguments import check_one_of
-from craik.estimators.candidates import CANDIDATES, SIMPLE, Candidate, Fold
+from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold
 from craik.estimators.disagreement import Disagreement, audit
 from craik.estimators.fitting import Task, Training
 from craik.estimators.tables import Numbers, Table, prepare
@@ -74,7 +74,7 @@ def compare(
         X: a data frame, columns by name, or a matrix.
         y: the target.
         groups: the site of each row.
-        methods: names of `CANDIDATES`.
+        methods: names of `CANDIDATES`, and of `PEERS` beside these.
         task: "classification" or "regression"; from the target if None.
         training: of the networks.
         random_state: seed of everything random.
@@ -83,13 +83,20 @@ def compare(
     Raises:
         TypeError, ValueError: a method that there is none of, or a table that cannot be asked.
     """
+    table, candidates = prepare(X, y, groups, task), named(methods)
+    return compare_table(table, candidates, training, random_state, progress)
+
+
+def named(methods: Sequence[str]) -> dict[str, Candidate]:
+    """Return candidates by name, simple ones first, and those that are always there.
+
+    Raises:
+        ValueError: a method that there is none of.
+    """
+    every = {**CANDIDATES, **PEERS}
     for name in methods:
-        check_one_of("methods", name, tuple(CANDIDATES))
-    table = prepare(X, y, groups, task)
-    wanted = {*ALWAYS, *methods}
-    return compare_table(
-        table, {name: one for name, one in CANDIDATES.items() if name in wanted}, training, random_state, progress
-    )
+        check_one_of("methods", name, tuple(every))
+    return {name: one for name, one in every.items() if name in {*ALWAYS, *methods}}
 
 
 def compare_table(
@@ -99,6 +106,7 @@ def compare_table(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
     budget: float | None = None,
+    new: Sequence[str] = (),
 ) -> Comparison:
     """Compare candidates on a prepared table; also ones of your own, beside "pooled linear" and "pooled network".
 
@@ -110,18 +118,25 @@ def compare_table(
         progress: told how many of how many fits are done.
         budget: seconds, split evenly over the candidates; one that would need more is left out, and the notes say so.
             The linear model and the pooled network always finish.
+        new: sites to be judged together by what was trained on all others; none: each site is held out once.
+
+    Raises:
+        ValueError: new sites that the table does not have or that cannot be judged, or all of them.
     """
-    held_out = np.flatnonzero(table.judged).tolist()
+    held_out = _new(table, new) if new else np.flatnonzero(table.judged).tolist()
+    folds: list[int | tuple[int, ...]] = [tuple(held_out)] if new else held_out
     errors: dict[str, list[float]] = {name: [] for name in candidates}
     seconds, slow = dict.fromkeys(candidates, 0.0), list[str]()
-    for site in held_out:
-        fold = Fold(table, site, training, seed)
-        truth = table.y[table.site == site]
+    for out in folds:
+        fold = Fold(table, out, training, seed)
+        rows = table.site[~fold.trained_on]
         for name, candidate in candidates.items():
             if name in slow:
                 continue
             start = time.perf_counter()
-            errors[name].append(_score(candidate(fold), truth, table.task))
+            predicted, truth = candidate(fold), table.y[~fold.trained_on]
+            for site in np.atleast_1d(out):
+                errors[name].append(_score(predicted[rows == site], truth[rows == site], table.task))
             seconds[name] += time.perf_counter() - start
             expected = seconds[name] / len(errors[name]) * len(held_out)
             if budget is not None and name not in ALWAYS and expected > budget / len(candidates):
@@ -135,6 +150,18 @@ def compare_table(
     chosen = _chosen(verdicts, scores)
     late = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
     return Comparison(chosen, verdicts, scores, sites, audited, table.task, seconds, (*late, *audited.notes))
+
+
+def _new(table: Table, names: Sequence[str]) -> list[int]:
+    for name in names:
+        check_one_of("new", name, table.sites)
+    found = [table.sites.index(name) for name in names]
+    if not table.judged[found].all() or len(found) == len(table.sites):
+        raise ValueError(
+            "New sites should have enough rows and more than one class, and leave others to train on. Found "
+            f"{', '.join(names)} of {len(table.sites)} sites. Name fewer."
+        )
+    return found
 
 
 def _simple(scores: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ stack costs, since a site's gradient is its share of the same products. Index co
 site of E, k an output of K, j an input of J, u a hidden unit of U.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -81,11 +81,20 @@ class Configuration(NamedTuple):
         rate: Adam's learning rate.
         decay: decoupled weight decay.
         threshold: of the AND-mask; 0 is the mean of the sites' gradients.
+        strength: what another way to train makes of it: a penalty's weight, group DRO's step size, a test's level.
     """
 
     rate: float = 0.01
     decay: float = 0.1
     threshold: float = 0.0
+    strength: float = 0.0
+
+
+Direction = Callable[[Params, Sites], Params]
+"""From the stack's parameters, (M, *shape) each, and a step's rows of all sites to the gradients that Adam is given."""
+
+Way = Callable[[Sites, Sequence[Configuration], Bool[Tensor, "m e"]], Direction]
+"""A way to train: from the table, M configurations and each member's own sites to a direction, made anew for each `fit`."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +152,19 @@ def check_configuration(configuration: Configuration) -> None:
     check_positive("learning_rate", configuration.rate)
     check_not_negative("weight_decay", configuration.decay)
     check_share("threshold", configuration.threshold)
+    check_not_negative("strength", configuration.strength)
+
+
+class MaskedMean:
+    """The mean of the own sites' gradients, masked by the thresholds of the configurations: averaging and the AND-mask."""
+
+    def __init__(self, sites: Sites, configurations: Sequence[Configuration], own: Bool[Tensor, "m e"]) -> None:
+        self._own = own
+        self._thresholds = torch.tensor([c.threshold for c in configurations], dtype=sites.x.dtype, device=sites.x.device)
+
+    def __call__(self, params: Params, batch: Sites) -> Params:
+        """Return the masked means."""
+        return agreed(site_gradients(params, batch), self._own, self._thresholds)
 
 
 def fit(
@@ -152,6 +174,7 @@ def fit(
     training: Training,
     generator: Generator,
     progress: Callable[[int, float], None] | None = None,
+    way: Way = MaskedMean,
 ) -> Trained:
     """Train one perceptron for each configuration on its own sites; stop it early on the others.
 
@@ -164,17 +187,18 @@ def fit(
         training: how.
         generator: of the initial weights, then of each step's rows.
         progress: told the step and the mean held-out loss at each look.
+        way: what the members follow.
     """
     stack = _stack(sites, len(configurations), training.hidden, generator)
     optimizer = StackedAdam(
         stack.parameters(), [c.rate for c in configurations], [c.decay for c in configurations], decoupled=True
     )
-    thresholds = torch.tensor([c.threshold for c in configurations], dtype=sites.x.dtype, device=sites.x.device)
+    direction = way(sites, configurations, own)
     best = _Best(stack, own)
     noise = 64 * torch.finfo(sites.x.dtype).eps
     for step in range(1, training.steps + 1):
         batch = sites.drawn(training.rows_per_site, generator)
-        for name, gradient in agreed(site_gradients(stack.stacked(), batch), own, thresholds).items():
+        for name, gradient in direction(stack.stacked(), batch).items():
             # Rounding is no gradient: Adam would blow it up to full steps, and rows' order would decide what is learned.
             stack.stacked()[name].grad = torch.where(gradient.abs() > noise, gradient, 0.0)
         optimizer.step(running=best.running.cpu())
@@ -226,10 +250,16 @@ def _stack(sites: Sites, members: int, hidden: int, generator: Generator) -> Sta
 
 def outputs(params: Params, x: Float[Tensor, "n j"]) -> Float[Tensor, "m n k"]:
     """Return what each member makes of the rows: logits or numbers."""
+    return seen_through(params, x)[1]
+
+
+def seen_through(params: Params, x: Float[Tensor, "n j"]) -> tuple[Float[Tensor, "m n u"], Float[Tensor, "m n k"]]:
+    """Return what each member's last layer is given, and what it makes of that."""
     rows = x.expand(len(params["0.weight"]), *x.shape)
     if "2.weight" not in params:
-        return _affine(params, "0", rows)
-    return _affine(params, "2", _affine(params, "0", rows).relu_())
+        return rows, _affine(params, "0", rows)
+    hidden = _affine(params, "0", rows).relu_()
+    return hidden, _affine(params, "2", hidden)
 
 
 def _affine(params: Params, layer: str, rows: Tensor) -> Tensor:
@@ -242,28 +272,31 @@ def site_gradients(params: Params, sites: Sites) -> Params:
 
     Backpropagation through one hidden layer, written out: a site's gradient is the product over its own rows.
     """
+    found: Params = {}
+    for layer, (inputs, delta) in layer_products(params, sites).items():
+        found[f"{layer}.weight"] = torch.stack([delta[:, rows].mT @ inputs[:, rows] for rows in sites.slices()])
+        found[f"{layer}.bias"] = torch.stack([delta[:, rows].sum(1) for rows in sites.slices()])
+    return found
+
+
+@torch.no_grad()
+def layer_products(params: Params, sites: Sites) -> dict[str, tuple[Float[Tensor, "m n i"], Float[Tensor, "m n o"]]]:
+    """Return each layer's inputs and the derivative of the sum of the sites' mean losses by its outputs.
+
+    A row's part of its site's gradient is the product of the two, delta^T input; of the bias it is delta.
+    """
     x = sites.x.expand(len(params["0.weight"]), *sites.x.shape)
     if "2.weight" not in params:
-        delta = _delta(_affine(params, "0", x), sites)
-        return _by_site(sites, {"0": (x, delta)})
+        return {"0": (x, _delta(_affine(params, "0", x), sites))}
     hidden = _affine(params, "0", x).relu_()
     delta = _delta(_affine(params, "2", hidden), sites)
-    below = (delta @ params["2.weight"]).mul_(hidden > 0)
-    return _by_site(sites, {"0": (x, below), "2": (hidden, delta)})
+    return {"0": (x, (delta @ params["2.weight"]).mul_(hidden > 0)), "2": (hidden, delta)}
 
 
 def _delta(z: Tensor, sites: Sites) -> Tensor:
     """The derivative of the sum of the sites' mean losses by the outputs, (M, n, K)."""
     error = z.softmax(-1) - sites.y if sites.task == "classification" else 2 * (z - sites.y)
     return error.mul_(sites.shares()[:, None])
-
-
-def _by_site(sites: Sites, layers: dict[str, tuple[Tensor, Tensor]]) -> Params:
-    found: Params = {}
-    for layer, (inputs, delta) in layers.items():
-        found[f"{layer}.weight"] = torch.stack([delta[:, rows].mT @ inputs[:, rows] for rows in sites.slices()])
-        found[f"{layer}.bias"] = torch.stack([delta[:, rows].sum(1) for rows in sites.slices()])
-    return found
 
 
 @torch.no_grad()

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from craik.estimators.candidates import AVERAGING, MASKED, Fold, linear_model
+from craik.estimators.candidates import NETWORKS, Fold, linear_model
 from craik.estimators.tables import Column, Encoding, Numbers
 from craik.nn.saving import safetensors, sha256, write_at_once
 
 FORMAT = 1
 """Of the card; another one is refused."""
 
-SAVED = ("pooled linear", "pooled network", "screening", "AND-mask")
+SAVED = ("pooled linear", "pooled network", "screening", "AND-mask", "conflict rule")
 """Candidates that can be kept."""
 
 
@@ -118,7 +118,7 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
         arrays = _linear_arrays(linear_model(fold), fold)
     else:
         dropped = fold.dropped if method == "screening" else None
-        params, _ = fold.trained(MASKED if method == "AND-mask" else AVERAGING, dropped)
+        params, _ = fold.trained(NETWORKS["pooled network" if method == "screening" else method], dropped)
         arrays = {name: values.double().numpy() for name, values in params.items()}
         if dropped is not None:
             arrays["0.weight"] = np.where(dropped, 0.0, arrays["0.weight"])

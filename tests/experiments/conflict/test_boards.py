@@ -10,9 +10,10 @@ import torch
 from craik.experiments.conflict import codes, null, rotated, spirals, units
 from craik.experiments.conflict.methods import rotation
 from craik.experiments.conflict.rotated.subspaces import differing
-from craik.experiments.conflict.tables import CORNERS, Sites, table
+from craik.experiments.conflict.tables import Sites, table
 from craik.experiments.conflict.training import Board, Training, make_data, shuffled
 from craik.lab import Rows, judge
+from craik.tasks.tables.codes import CORNERS
 
 SMALL = {"steps": 3, "examples": 32, "batch": 8, "hidden": 8, "environments": 3}
 

@@ -1,12 +1,8 @@
-"""Noisy digits at several sites, with or without a code of the site's own, and a small network trained on them.
-
-A site writes the label as a code of its own into the corner pixels: easy to read where it is known, worth nothing at a site
-with another code. Without codes the sites are random parts of one population: rows are exchangeable and no rule can gain.
-"""
+"""A small network trained on noisy digits at several sites, with or without a code of the site's own (`craik.tasks.tables`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import torch
 from annotated_types import Ge
@@ -16,10 +12,8 @@ from torch.nn.functional import cross_entropy
 from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept
 from craik.lab import Positive, check_limits
 from craik.nn.perceptrons import mlp
-from craik.tasks.pictures.digits import CLASSES, digits
-
-CORNERS = (0, 1, 6, 7, 56, 57, 62, 63)
-"""Pixels that hold the code: two in each corner of 8 x 8, almost always empty."""
+from craik.tasks.pictures.digits import CLASSES
+from craik.tasks.tables.codes import CodedDigits, Writing, coded_digits
 
 
 @dataclass(frozen=True)
@@ -51,34 +45,12 @@ class Sites:
             raise ValueError(f"batch should be at most {self.rows}: it comes from one site's rows. Found {self.batch}.")
 
 
-class Table(NamedTuple):
-    """Rows of the training sites, (sites, rows, 64) and (sites, rows), and of a site with a code of its own for testing."""
-
-    x: Tensor
-    y: Tensor
-    test_x: Tensor
-    test_y: Tensor
-
-
-def table(config: Sites) -> Table:
+def table(config: Sites) -> CodedDigits:
     """Draw a board."""
-    generator = Generator().manual_seed(config.seed)
-    count = config.sites * config.rows
-    found = digits(config.seed, train=count, validation=1, test=500)
-
-    def written(x: Tensor, y: Tensor) -> Tensor:
-        noisy = x.flatten(1) + config.noise * torch.randn(len(x), 64, generator=generator)
-        codes = torch.randint(0, 2, (CLASSES, len(CORNERS)), generator=generator) * 2.0 - 1
-        if config.code:
-            noisy[:, list(CORNERS)] = config.code * codes[y] + 0.1 * torch.randn(len(x), len(CORNERS), generator=generator)
-        return noisy
-
-    x, y = found.train.x.view(config.sites, config.rows, 64), found.train.y.view(config.sites, config.rows)
-    rows = torch.stack([written(one, labels) for one, labels in zip(x, y, strict=True)])
-    return Table(rows, y, written(found.test.x, found.test.y), found.test.y)
+    return coded_digits(config.seed, config.sites, config.rows, Writing(config.noise, config.code))
 
 
-def batches(config: Sites, data: Table) -> Iterator[tuple[Tensor, Tensor]]:
+def batches(config: Sites, data: CodedDigits) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield rows of every site for each step, sites adjacent."""
     generator = Generator().manual_seed(config.seed + 2**32)
     for _ in range(config.steps):
@@ -87,7 +59,7 @@ def batches(config: Sites, data: Table) -> Iterator[tuple[Tensor, Tensor]]:
         yield data.x[site, chosen].flatten(0, 1), data.y[site, chosen].flatten()
 
 
-def train(config: Sites, data: Table, method: Method) -> tuple[nn.Module, float]:
+def train(config: Sites, data: CodedDigits, method: Method) -> tuple[nn.Module, float]:
     """Return a trained network and the mean share of its components kept."""
     model = mlp(64, CLASSES, Generator().manual_seed(config.seed), config.hidden, 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate, weight_decay=1e-5)

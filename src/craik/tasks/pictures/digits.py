@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from craik.tasks.pictures.images import ImageData, Images
@@ -35,13 +36,18 @@ def digits(seed: int, train: int = 1000, validation: int = 297, test: int = 500)
     sizes = (train, validation, test)
     if min(sizes) < 1 or sum(sizes) > TOTAL:
         raise ValueError(f"The sizes should be at least 1 and add up to at most the {TOTAL} digits there are. Found {sizes}.")
-    x, y = _all_digits()
+    x, y = digits_in_order()
     order = torch.randperm(TOTAL, generator=Generator().manual_seed(seed))
     parts = [Images(x[some], y[some]) for some in order[: sum(sizes)].split(sizes)]
     return ImageData(*parts, name="scikit-learn's handwritten digits (real, 8 x 8 grey)")
 
 
-def _all_digits() -> tuple[Tensor, Tensor]:
+def digits_in_order() -> tuple[Float[Tensor, "1797 1 8 8"], Int[Tensor, "1797"]]:
+    """Return all images and labels as the file has them.
+
+    Raises:
+        ImportError: scikit-learn is not installed.
+    """
     try:
         from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:

@@ -1,0 +1,69 @@
+"""What is claimed of codes; written before any judged run."""
+
+from craik.experiments.own_data.codes.run import CELLS
+from craik.experiments.own_data.measures import POOLED, SOURCE, difference, least, share_of_gain
+from craik.lab import Claim, at_least, low_above, low_at_least
+
+PEERS = ("IRM", "V-REx", "Fishr", "group DRO")
+CODED = tuple(cell for cell in CELLS.values() if cell["code"])
+FEW = tuple(cell for cell in CELLS.values() if cell["size"] == "8x53")
+MAIN = CELLS["8x179"]
+
+CLAIMS = (
+    Claim(
+        id="own-data-codes.pooled",
+        text="With 8 sites of 179 rows the AND-mask is above early-stopped pooled training at a new site.",
+        source=SOURCE,
+        measure=difference("AND-mask", MAIN),
+        condition=low_above(0.0, of="points over pooled, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-codes.linear",
+        text="It is above the pooled linear model, too.",
+        source=SOURCE,
+        measure=difference("AND-mask", MAIN, "pooled linear"),
+        condition=low_above(0.0, of="points over the linear model, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-codes.peers",
+        text="It is above IRM, V-REx, Fishr and group DRO.",
+        source=SOURCE,
+        measure=least(("AND-mask",), PEERS, (MAIN,)),
+        condition=low_above(0.0, of="points over the best of them, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-codes.never-worse",
+        text="Gail-Simon's rule is never a point worse than pooled training: few rows, with and without codes.",
+        source=SOURCE,
+        measure=least(("conflict rule",), (POOLED,), FEW),
+        condition=low_at_least(-1.0, of="points over pooled in the worse cell, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-codes.gains",
+        text="Wherever the AND-mask gains, Gail-Simon's rule has 80 % of that.",
+        source=SOURCE,
+        measure=share_of_gain("conflict rule", "AND-mask", 0.8, CODED),
+        condition=at_least(0.0, of="points over 80 % of the AND-mask's gain where least, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-codes.cochran",
+        text="Cochran's Q as a mask has 80 % of it, too.",
+        source=SOURCE,
+        measure=share_of_gain("Cochran's Q", "AND-mask", 0.8, CODED),
+        condition=at_least(0.0, of="points over 80 % of the AND-mask's gain where least, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-codes.filter",
+        text="Dropping columns is at least as good as the AND-mask in every cell, where the shortcut has columns of its own.",
+        source=f"{SOURCE}; a claim against us",
+        measure=least(("screening",), ("AND-mask",), CODED),
+        condition=low_at_least(-1.0, of="points of screening over the AND-mask where least, mean over seeds,"),
+        kind="ours",
+    ),
+)

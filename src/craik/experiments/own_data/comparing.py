@@ -1,0 +1,81 @@
+"""What is compared on every table, and the rows that come of it. Nothing is fitted but by `craik.estimators`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge
+
+from craik.estimators.candidates import NETWORKS, Candidate, Fold
+from craik.estimators.comparing import TRAINING, compare_table, named
+from craik.estimators.disagreement import screened_columns
+from craik.estimators.tables import Numbers, Table, prepare
+from craik.lab import Row, check_limits
+from craik.tasks.tables import SiteTable
+
+TAUGHT = ("AND-mask", "conflict rule", "Cochran's Q", "IRM", "V-REx", "Fishr", "group DRO")
+"""Ways to train the same network; six configurations each, as pooled training and screening have."""
+
+METHODS = ("pooled linear", "pooled network", "screening", *TAUGHT)
+"""In every table. Boosting joins where there are two classes: with ten it takes longer than all others together."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of one seed of comparisons."""
+
+    seed: int = 100
+    """First seed: of the table, the inner folds, the initial weights and the batches. Settings were searched from 1000 on."""
+    steps: Annotated[int, Ge(1)] = 120
+    """Optimiser steps of the networks."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+def q_filter(fold: Fold) -> Numbers:
+    """The pooled network without the columns whose relation differs between training sites significantly, however little."""
+    dropped = screened_columns(fold.x, fold.y, fold.table, fold.trained_on).significant.numpy()
+    return fold.network(NETWORKS["pooled network"], dropped)
+
+
+def oracle(planted: Sequence[int]) -> Candidate:
+    """Return the pooled network without the planted columns, which nobody knows."""
+
+    def candidate(fold: Fold) -> Numbers:
+        dropped = np.isin(np.arange(fold.x.shape[1]), planted)
+        return fold.network(NETWORKS["pooled network"], dropped) if dropped.any() else fold.pooled
+
+    return candidate
+
+
+def table_of(board: SiteTable) -> Table:
+    """Return a board as `craik.estimators` takes it."""
+    names = np.array(board.sites)[board.site.numpy()]
+    return prepare(board.x.double().numpy(), board.y.numpy(), names, "classification")
+
+
+def candidates(board: SiteTable, methods: Sequence[str] = METHODS) -> dict[str, Candidate]:
+    """Return what is compared on a board: by name, and the two filters that know less and more than screening."""
+    extra: Mapping[str, Callable[[Fold], Numbers]] = {"Q filter": q_filter}
+    known = {"oracle": oracle(board.planted)} if board.planted else {}
+    return {**named(methods), **extra, **known}
+
+
+def scores(
+    settings: Settings, board: SiteTable, chosen: Mapping[str, Candidate], cell: Mapping[str, str | float]
+) -> Iterator[Row]:
+    """Yield each candidate's balanced accuracy at each new site, in points; trained on all other sites.
+
+    Args:
+        settings: of the networks.
+        board: the table.
+        chosen: what is compared.
+        cell: where in the grid this is, for the rows.
+    """
+    training = replace(TRAINING, steps=settings.steps)
+    found = compare_table(table_of(board), chosen, training, settings.seed, new=board.new)
+    for method, values in found.scores.items():
+        for site, score in zip(found.sites, values, strict=True):
+            yield {"kind": "score", **cell, "new": site, "method": method, "score": score}

@@ -1,0 +1,91 @@
+"""From recorded scores to differences between methods, paired by seed, and their picture; in points of balanced accuracy."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from craik.lab import COLOURS, Measurement, Rows, Scalar, bootstrap, panels
+
+SOURCE = "ours; issue 'Does it help anyone?'"
+POOLED = "pooled network"
+Cell = Mapping[str, Scalar]
+Measure = Callable[[Rows], Measurement | None]
+
+
+def differences(rows: Rows, method: str, over: str, cell: Cell) -> list[float]:
+    """Return a method's score less another's for each seed, mean over the new sites of a cell."""
+    scores = rows.where(kind="score", **cell)
+    found: list[float] = []
+    for group in scores.by("seed").values():
+        one, other = (group.where(method=name)["score"] for name in (method, over))
+        if one and len(one) == len(other):
+            found.append(float(np.mean(one) - np.mean(other)))
+    return found
+
+
+def difference(method: str, cell: Cell, over: str = POOLED) -> Measure:
+    """Return a measure: `differences`, mean over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = differences(rows, method, over, cell)
+        return bootstrap(found, np.mean) if found else None
+
+    return measure
+
+
+def least(methods: Sequence[str], over: Sequence[str], cells: Sequence[Cell]) -> Measure:
+    """Return a measure: the smallest mean difference over all pairs of methods and all cells, with that pair's interval."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = [differences(rows, one, other, cell) for one in methods for other in over for cell in cells]
+        worst = min((values for values in found if values), key=lambda values: float(np.mean(values)), default=None)
+        return None if worst is None else bootstrap(worst, np.mean)
+
+    return measure
+
+
+def share_of_gain(method: str, of: str, share: float, cells: Sequence[Cell]) -> Measure:
+    """Return a measure: what a method gains on pooled training less a share of another's gain, in the cell where that is least.
+
+    Only cells count in which the other's gain is above 0 with its whole interval; without any there is nothing to say.
+    """
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[list[float]] = []
+        for cell in cells:
+            other = differences(rows, of, POOLED, cell)
+            if other and bootstrap(other, np.mean).low > 0:
+                own = differences(rows, method, POOLED, cell)
+                if len(own) == len(other):
+                    found.append([one - share * two for one, two in zip(own, other, strict=True)])
+        worst = min(found, key=lambda values: float(np.mean(values)), default=None)
+        return None if worst is None else bootstrap(worst, np.mean)
+
+    return measure
+
+
+def gains(rows: Rows, cells: Mapping[str, Cell], caption: str) -> Figure:
+    """Draw every method's difference from pooled training with its interval over seeds, a panel a cell."""
+    scores = rows.where(kind="score")
+    methods = [str(name) for name in dict.fromkeys(row["method"] for row in scores) if name != POOLED]
+    columns = min(len(cells), 3)
+    lines = -(-len(cells) // columns)
+    figure, axes = panels(columns, lines, caption=caption, height=2.9 * lines)
+    for axis in axes[len(cells) :]:
+        axis.set_visible(False)
+    for axis, (title, cell) in zip(axes, cells.items(), strict=False):
+        base = scores.where(method=POOLED, **cell)["score"]
+        for place, method in enumerate(reversed(methods)):
+            found = differences(rows, method, POOLED, cell)
+            if found:
+                one = bootstrap(found, np.mean)
+                colour = COLOURS["ours"] if method in ("AND-mask", "conflict rule", "Cochran's Q") else COLOURS["sixth"]
+                axis.plot([one.low, one.high], [place, place], color=colour)
+                axis.plot([one.value], [place], "o", color=colour, markersize=4)
+        axis.set_yticks(range(len(methods)), list(reversed(methods)), fontsize=7)
+        axis.axvline(0.0, color=COLOURS["reference"], linewidth=0.8)
+        axis.set_title(f"{title}: pooled {np.mean(base):.1f}" if base else title, fontsize=8)
+        axis.set_xlabel("points over the pooled network", fontsize=8)
+        axis.grid(axis="x", color="#e6e8eb")
+    return figure

@@ -1,0 +1,60 @@
+"""What is claimed of a tag that most sites share; written before any judged run."""
+
+from craik.experiments.own_data.measures import POOLED, SOURCE, least, share_of_gain
+from craik.experiments.own_data.tag.run import CELLS
+from craik.lab import Claim, at_least, low_above, low_at_least
+
+REVERSED, SHUFFLED, KEPT = (
+    tuple(cell for cell in CELLS.values() if cell["new"] == new) for new in ("reversed", "shuffled", "as before")
+)
+
+CLAIMS = (
+    Claim(
+        id="own-data-tag.reversed",
+        text="Where the tag is reversed at the new site, the AND-mask is above pooled training, on cells and on digits.",
+        source=SOURCE,
+        measure=least(("AND-mask",), (POOLED,), REVERSED),
+        condition=low_above(0.0, of="points over pooled on the board where least, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-tag.as-before",
+        text="Where the tag is as before, the AND-mask loses on both.",
+        source=f"{SOURCE}; a claim against us",
+        measure=least((POOLED,), ("AND-mask",), KEPT),
+        condition=low_above(0.0, of="points of pooled over the AND-mask on the board where least, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-tag.cost",
+        text="Gail-Simon's rule loses less there than the AND-mask.",
+        source=SOURCE,
+        measure=least(("conflict rule",), ("AND-mask",), KEPT),
+        condition=low_at_least(0.0, of="points over the AND-mask on the board where least, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-tag.gains",
+        text="Gail-Simon's rule has 80 % of the AND-mask's gain where the tag is reversed or shuffled.",
+        source=SOURCE,
+        measure=share_of_gain("conflict rule", "AND-mask", 0.8, (*REVERSED, *SHUFFLED)),
+        condition=at_least(0.0, of="points over 80 % of the AND-mask's gain where least, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-tag.cochran",
+        text="Cochran's Q as a mask has 80 % of it.",
+        source=SOURCE,
+        measure=share_of_gain("Cochran's Q", "AND-mask", 0.8, (*REVERSED, *SHUFFLED)),
+        condition=at_least(0.0, of="points over 80 % of the AND-mask's gain where least, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-tag.filter",
+        text="Dropping columns is at least as good as the AND-mask where the tag is reversed or shuffled.",
+        source=f"{SOURCE}; a claim against us",
+        measure=least(("screening",), ("AND-mask",), (*REVERSED, *SHUFFLED)),
+        condition=low_at_least(-1.0, of="points of screening over the AND-mask where least, mean over seeds,"),
+        kind="ours",
+    ),
+)

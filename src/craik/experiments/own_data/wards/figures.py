@@ -1,0 +1,17 @@
+"""Every method against pooled training, a panel a cell."""
+
+from matplotlib.figure import Figure
+
+from craik.experiments.own_data.measures import gains
+from craik.experiments.own_data.wards.run import CELLS
+from craik.lab import Rows
+
+CAPTION = (
+    "Points of balanced accuracy at a new clinic with wards of its own over the early-stopped pooled network; 95 % interval of "
+    "the mean over seeds; clinics x rows of each."
+)
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw all cells."""
+    return {"gains": gains(rows, CELLS, CAPTION)}

@@ -1,0 +1,14 @@
+"""Exchangeable clinics and weak columns: nothing to gain."""
+
+from craik.experiments.own_data.weak import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="own-data-weak",
+    title="Weak columns of cells at exchangeable clinics: a null, by sites and rows.",
+    reproduces="ours; a null on real columns",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

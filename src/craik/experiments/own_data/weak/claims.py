@@ -1,0 +1,51 @@
+"""What is claimed where clinics are exchangeable; written before any judged run."""
+
+from craik.experiments.own_data.comparing import TAUGHT
+from craik.experiments.own_data.measures import POOLED, SOURCE, least
+from craik.experiments.own_data.weak.run import CELLS
+from craik.lab import Claim, at_least, low_at_least
+
+ALL = tuple(CELLS.values())
+
+CLAIMS = (
+    Claim(
+        id="own-data-weak.null",
+        text="The AND-mask is within two points of pooled training where there is nothing to gain.",
+        source=SOURCE,
+        measure=least(("AND-mask",), (POOLED,), ALL),
+        condition=low_at_least(-2.0, of="points over pooled in the worst cell, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-weak.never-worse",
+        text="Gail-Simon's rule is not a point worse than pooled training.",
+        source=SOURCE,
+        measure=least(("conflict rule",), (POOLED,), ALL),
+        condition=low_at_least(-1.0, of="points over pooled in the worst cell, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-weak.never-worse-cochran",
+        text="Nor is Cochran's Q as a mask.",
+        source=SOURCE,
+        measure=least(("Cochran's Q",), (POOLED,), ALL),
+        condition=low_at_least(-1.0, of="points over pooled in the worst cell, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-weak.nothing",
+        text="No way to train gains a point on pooled training in any cell.",
+        source=SOURCE,
+        measure=least((POOLED,), TAUGHT, ALL),
+        condition=at_least(-1.0, of="points of pooled over the best of all ways and cells, mean over seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="own-data-weak.linear",
+        text="With so few rows the pooled linear model is at least as good as the pooled network.",
+        source=SOURCE,
+        measure=least(("pooled linear",), (POOLED,), ALL),
+        condition=low_at_least(-1.0, of="points over pooled in the worst cell, mean over seeds,"),
+        kind="ours",
+    ),
+)

@@ -1,0 +1,14 @@
+"""Digits by thirteen writers, as they are and with a code of each writer's own."""
+
+from craik.experiments.own_data.writers import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="own-data-writers",
+    title="Digits by writer: real sites as they are, and with a code of each writer's own.",
+    reproduces="ours; a natural null, and a shortcut planted in real sites",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,77 @@
+"""The experiments on own data, with two steps of training."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from craik.experiments.own_data import codes, tag, wards, weak, writers
+from craik.experiments.own_data.comparing import METHODS, candidates, table_of
+from craik.experiments.own_data.measures import POOLED, differences, least, share_of_gain
+from craik.lab import Rows, judge
+from craik.tasks.tables.cells import wards as ward_table
+
+CONFIGS = {
+    codes: {"grid": ("8x53",)},
+    writers: {"boards": ("with codes",)},
+    weak: {"grid": ("16x26",)},
+    wards: {"grid": ("8x53",)},
+    tag: {"boards": ("cells",)},
+}
+
+
+@pytest.mark.parametrize("module", CONFIGS, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
+    few = lambda board, methods=METHODS: candidates(board, ("pooled linear", "AND-mask", "conflict rule"))  # noqa: E731
+    monkeypatch.setattr(module.run, "candidates", few)
+    experiment = module.EXPERIMENT
+    config = replace(experiment.presets["quick"].config, steps=2, **CONFIGS[module])
+    rows = [{**row, "seed": 100} for row in experiment.run(config)]
+    assert {row["method"] for row in rows} >= {"pooled linear", "pooled network", "AND-mask", "conflict rule", "Q filter"}
+    assert all(0 <= row["score"] <= 100 for row in rows)
+    for claim in experiment.claims:
+        judge(claim, rows, "quick")
+    assert experiment.figures(Rows(rows))
+
+
+RULES = ("AND-mask", "conflict rule", "Cochran's Q", "screening")
+MADE_UP = (RULES, RULES[:1], RULES[1:], ("pooled network", *RULES[1:]), ("pooled network", "pooled linear"), ("oracle",))
+
+
+@pytest.mark.parametrize("module", CONFIGS, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_every_claim_can_fail_and_hold(module):
+    """Scores made up so that some methods are nine points above the others."""
+    methods = (*METHODS, "Q filter", "oracle", "pooled boosting")
+    found: dict[str, set[str]] = {claim.id: set() for claim in module.EXPERIMENT.claims}
+    for better in MADE_UP:
+        rows = [
+            {"kind": "score", "seed": seed, "new": "new", **cell, "method": method, "score": 50.0 + 9 * (method in better)}
+            for seed in range(6)
+            for cell in module.run.CELLS.values()
+            for method in methods
+        ]
+        for claim in module.EXPERIMENT.claims:
+            found[claim.id].add(judge(claim, rows, "paper").verdict)
+    for name, verdicts in found.items():
+        assert {"holds", "does not hold"} <= verdicts, name
+
+
+def test_measures_are_paired_by_seed():
+    scores = {("a", "one"): (3.0, 5.0), ("a", POOLED): (1.0, 2.0), ("b", "one"): (0.0, 0.0), ("b", POOLED): (1.0, 3.0)}
+    rows = Rows(
+        {"kind": "score", "seed": seed, "cell": cell, "method": method, "score": score}
+        for (cell, method), values in scores.items()
+        for seed, score in enumerate(values)
+    )
+    assert differences(rows, "one", "pooled network", {"cell": "a"}) == [2.0, 3.0]
+    assert least(("one",), ("pooled network",), ({"cell": "a"}, {"cell": "b"}))(rows).value == -2.0
+    # Of a itself it has all of the gain; b does not count, where there is none.
+    assert share_of_gain("one", "one", 0.8, ({"cell": "a"}, {"cell": "b"}))(rows).value == pytest.approx(0.5)
+
+
+def test_the_oracle_alone_knows_what_was_planted():
+    board = ward_table(100)
+    assert "oracle" in candidates(board)
+    assert "oracle" not in candidates(board._replace(planted=()))
+    assert table_of(board).x.shape == (569, 17)
+    assert np.isfinite(table_of(board).x).all()
