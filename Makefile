@@ -26,7 +26,7 @@ lint: $(STAMP)
 # The tests that need an optional dependency, in an environment of their own that has them all; there a missing one fails.
 # The peers of `craik bench` are not among them: BackPACK brings torchvision, whose wheel does not load beside the CPU torch.
 EXTRAS := .venv-extras
-EVERY  := experiments,sklearn,dev,rl,worlds,language,cluster,tracking,recipes
+EVERY  := experiments,sklearn,test,rl,worlds,language,cluster,tracking,recipes
 extras: $(EXTRAS)/.installed
 	CRAIK_EXTRAS=1 $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 tests
 
@@ -34,7 +34,8 @@ extras: $(EXTRAS)/.installed
 $(EXTRAS)/.installed: $(STAMP)
 	$(PYTHON) -m venv $(EXTRAS)
 	$(BIN)/python -c "import torch; print('torch==' + torch.__version__)" > $(EXTRAS)/torch.txt
-	$(EXTRAS)/bin/pip install --quiet --constraint constraints.txt --constraint $(EXTRAS)/torch.txt --editable '.[$(EVERY)]'
+	$(EXTRAS)/bin/pip install --quiet --no-compile --constraint constraints.txt --constraint $(EXTRAS)/torch.txt \
+		--editable '.[$(EVERY)]'
 	$(EXTRAS)/bin/pip freeze | grep -qxF -f $(EXTRAS)/torch.txt
 	touch $@
 
