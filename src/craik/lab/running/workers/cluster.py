@@ -14,6 +14,7 @@ import hashlib
 import os
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import uuid
@@ -105,19 +106,16 @@ def cluster(wish: Wish) -> Generator[Engine, None, None]:
     import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports] # of the extra `cluster`
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
 
-    _connect(ray, wish.address)
-    try:
-        width = _room(ray, wish)
-        here = ray.get_runtime_context().get_node_id()
-        beside = NodeAffinitySchedulingStrategy(here, soft=False)
-        office = ray.remote(PostOffice).options(num_cpus=0, scheduling_strategy=beside).remote()
-        tasks = _Tasks(ray, office, wish)
+    with contextlib.redirect_stdout(sys.stderr):  # Ray prints what happens to workers; stdout is for verdicts or JSON
+        _connect(ray, wish.address)
         try:
-            yield Engine(tasks.start, width)
+            width = _room(ray, wish)
+            beside = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+            office = ray.remote(PostOffice).options(num_cpus=0, scheduling_strategy=beside).remote()
+            with contextlib.closing(_Tasks(ray, office, wish)) as tasks:
+                yield Engine(tasks.start, width)
         finally:
-            tasks.close()
-    finally:
-        ray.shutdown()
+            ray.shutdown()
 
 
 def _connect(ray: Any, address: str) -> None:  # noqa: ANN401  # the module
