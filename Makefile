@@ -23,15 +23,20 @@ lint: $(STAMP)
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache
 
-# The tests that need an optional dependency, in an environment of their own that has them all.
+# The tests that need an optional dependency, in an environment of their own that has them all; there a missing one fails.
+# The peers of `craik bench` are not among them: BackPACK brings torchvision, whose wheel does not load beside the CPU torch.
 EXTRAS := .venv-extras
+EVERY  := experiments,sklearn,test,rl,worlds,language,cluster,tracking,recipes
 extras: $(EXTRAS)/.installed
 	CRAIK_EXTRAS=1 $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 tests
 
-$(EXTRAS)/.installed: pyproject.toml constraints.txt
+# The same build of torch as `make` has: what an extra asks for must not bring another one, such as one for CUDA.
+$(EXTRAS)/.installed: $(STAMP)
 	$(PYTHON) -m venv $(EXTRAS)
-	$(EXTRAS)/bin/pip install --quiet --constraint constraints.txt \
-		--editable '.[experiments,sklearn,dev,rl,worlds,language,cluster,tracking,recipes]'
+	$(BIN)/python -c "import torch; print('torch==' + torch.__version__)" > $(EXTRAS)/torch.txt
+	$(EXTRAS)/bin/pip install --quiet --no-compile --constraint constraints.txt --constraint $(EXTRAS)/torch.txt \
+		--editable '.[$(EVERY)]'
+	$(EXTRAS)/bin/pip freeze | grep -qxF -f $(EXTRAS)/torch.txt
 	touch $@
 
 # The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.

@@ -28,7 +28,7 @@ def here(monkeypatch):
         until: int | None = None
         tried: ClassVar[list[dict[str, object]]] = []
 
-    def attempts(waiting, processes, preset, goes_on, said):
+    def attempts(waiting, engine, preset, goes_on, said):
         for what, job in waiting:
             attempt = Attempt(what, job)
             experiment = single(load(job.experiment, job.package), preset)

@@ -49,7 +49,8 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         stop = error if isinstance(error, Stop) else Stop()
         return f"stopped by {stop.words}", 128 + stop.number
     if isinstance(error, ModuleNotFoundError):
-        extra = "tracking" if {"tensorboard", "mlflow"} & set((error.name or "").split(".")) else "experiments"
+        extras = {"tensorboard": "tracking", "mlflow": "tracking", "ray": "cluster"}
+        extra = next((extras[word] for word in (error.name or "").split(".") if word in extras), "experiments")
         return f"this command needs what an extra installs, but found {error}; pip install 'craik[{extra}]'", 1
     if isinstance(error, OSError):
         reason = f"{error.strerror or error} {error.filename or ''}".strip()

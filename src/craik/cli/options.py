@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from craik.lab.errors import UsageError
+from craik.lab.values import finite_number
+
+if TYPE_CHECKING:
+    from craik.lab.running.workers.engine import Engine
 
 OUT = Path("runs")
 """Where runs go, and where the report looks for them, unless told otherwise."""
@@ -26,6 +32,38 @@ def shared(parser: argparse.ArgumentParser) -> None:
 def package_option(parser: argparse.ArgumentParser) -> None:
     """`--package`, of the commands that look for experiments."""
     parser.add_argument("--package", metavar="P", help="the package that holds the experiments; default craik.experiments")
+
+
+def engine_options(parser: argparse.ArgumentParser) -> None:
+    """Where seeds and trials are computed."""
+    where = "ray, the cluster of this machine or of RAY_ADDRESS, or ray:HOST:PORT; default: processes of this machine"
+    parser.add_argument("--on", metavar="ENGINE", help=where)
+    parser.add_argument("--cpus", type=finite_number, metavar="N", help="cores of each seed or trial on a cluster; default 1")
+    parser.add_argument("--gpus", type=finite_number, metavar="N", help="GPUs of each, or a fraction of one; default 0")
+
+
+@contextlib.contextmanager
+def engine(options: argparse.Namespace) -> Generator[Engine | None, None, None]:
+    """Where seeds and trials are computed; None on this machine.
+
+    Raises:
+        UsageError: an unknown engine, or wishes of a cluster without one.
+        LabError: the cluster is not there.
+    """
+    wishes = {name: value for name, value in (("cpus", options.cpus), ("gpus", options.gpus)) if value is not None}
+    if options.on is None:
+        if wishes:
+            found = f"--{next(iter(wishes))}"
+            raise UsageError(f"wishes of a cluster need one, but found {found} without --on ray; leave it out on one machine")
+        yield None
+        return
+    name, _, address = options.on.partition(":")
+    if name != "ray":
+        raise UsageError(f"--on must be ray or ray:HOST:PORT, but found {options.on!r}; leave it out for this machine")
+    from craik.lab.running.workers.cluster import Wish, cluster  # noqa: PLC0415  # needed from here on only
+
+    with cluster(Wish(address, **wishes)) as found:
+        yield found
 
 
 def named_path(text: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import claims_json, fields_help, print_json, shown
-from craik.cli.options import OUT, RESULTS, helped, named_path, package, package_option
+from craik.cli.options import OUT, RESULTS, engine, engine_options, helped, named_path, package, package_option
 from craik.lab.errors import UsageError
 from craik.lab.experiment import load
 from craik.lab.fields import parse_overrides, settings_of
@@ -40,6 +40,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json-log", type=named_path, metavar="FILE", help="add each event to a file, as a line of JSON")
     tools = "send rows as they come to DIR/.../tensorboard or DIR/NAME/mlruns"
     parser.add_argument("--track", choices=("tensorboard", "mlflow"), help=tools)
+    engine_options(parser)
     package_option(parser)
 
 
@@ -49,8 +50,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         if helped(options):
             return 0
         raise UsageError("craik run needs the name of an experiment, but found none; craik list shows them")
-    where = package(options)
-    experiment = load(options.name, where)
+    package_ = package(options)
+    experiment = load(options.name, package_)
     settings = settings_of(experiment.config)
     if helped(options):
         presets = {name: preset.config for name, preset in experiment.presets.items()}
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from craik.lab.running.watching.tracking import json_lines, tracked  # noqa: PLC0415
     from craik.lab.showing.terminal import progress  # noqa: PLC0415
 
-    planned = plan(experiment, options.preset, parse_overrides(settings, rest, experiment.name), options.seeds, where)
+    planned = plan(experiment, options.preset, parse_overrides(settings, rest, experiment.name), options.seeds, package_)
     out = options.out or (RESULTS if options.record else OUT)
     folder = planned.record(out) if options.record else planned.folder(out)
     with contextlib.ExitStack() as watching:
@@ -73,7 +74,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
             for ear in ears:
                 ear(event)
 
-        done = execute(planned, folder, options.jobs, hear, options.keep_older, options.checkpoint_seconds)
+        on = watching.enter_context(engine(options))
+        done = execute(planned, folder, options.jobs, hear, options.keep_older, options.checkpoint_seconds, on)
     if options.json:
         print_json(run_json(done))
     else:

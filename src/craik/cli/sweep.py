@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import fields_help, print_json, shown
-from craik.cli.options import OUT, helped, named_path, package, package_option
+from craik.cli.options import OUT, engine, engine_options, helped, named_path, package, package_option
 from craik.lab.errors import UsageError
 from craik.lab.experiment import PACKAGE, load
 from craik.lab.fields import parse_overrides, settings_of
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 SENTENCE = "search an experiment's settings, as many trials for every method, on validation rows"
 """What the command does."""
 
-OPTIONS = ("preset", "trials", "sampler", "pruner", "seeds", "jobs", "out", "storage", "take_over", "package", "json", "help")
+OPTIONS = (
+    "preset", "trials", "sampler", "pruner", "seeds", "jobs", "out", "storage", "take_over",
+    "on", "cpus", "gpus", "package", "json", "help",
+)  # fmt: skip
 """Options of `craik sweep` itself."""
 
 
@@ -45,6 +48,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--storage", metavar="URL", help=where)
     dead = "compute the trials that other commands on this storage have begun and not ended"
     parser.add_argument("--take-over", action="store_true", help=dead)
+    engine_options(parser)
     package_option(parser)
 
 
@@ -72,8 +76,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
     overrides = parse_overrides(settings_of(experiment.config), rest, experiment.name, OPTIONS)
     planned = sweep(experiment, options.preset, options.trials, overrides, (options.sampler, options.pruner), where)
-    means = Means(options.jobs, options.seeds, options.storage, options.take_over)
-    with watched(planned) as hear:
+    with watched(planned) as hear, engine(options) as on:
+        means = Means(options.jobs, options.seeds, options.storage, options.take_over, on)
         done = search(planned, planned.folder(options.out), means, hear)
     found = outcomes(done)
     report, figures = write_report(done, found, command(planned))

@@ -21,7 +21,6 @@ from craik.lab.rows import Row, Rows
 from craik.lab.running.checkpoints.files import checkpoint_path, checkpoints
 from craik.lab.running.checkpoints.loops import EVERY
 from craik.lab.running.plan import Plan
-from craik.lab.running.provenance.machine import cores
 from craik.lab.running.provenance.source_tree import Code, code_of
 from craik.lab.running.recovering import of_other_sources, older_ones, recover, store
 from craik.lab.running.rowfiles import read_rows
@@ -29,7 +28,8 @@ from craik.lab.running.run import Judged, Run, seconds_of
 from craik.lab.running.runfiles import keep
 from craik.lab.running.storage import ensure_writable, locked
 from craik.lab.running.watching.status import told
-from craik.lab.running.workers.local import run_jobs
+from craik.lab.running.workers.engine import Engine
+from craik.lab.running.workers.local import here, run_jobs
 from craik.lab.running.workers.worker import Event, Job, OnEvent
 
 
@@ -51,16 +51,18 @@ def execute(
     on_event: OnEvent = lambda event: None,
     keep_older: bool = False,
     every: float = EVERY,
+    engine: Engine | None = None,
 ) -> Run:
     """Computes the seeds of a plan that the present source has not made yet, then draws the figures and judges the claims.
 
     Args:
         plan: what is to be computed.
         folder: the run's, such as `plan.folder(out)`.
-        jobs: how many seeds run at once, each in a process of its own; one a processor core if None.
+        jobs: how many seeds run at once, each in a process of its own; as many as the engine has room for if None.
         on_event: told of everything that happens.
         keep_older: take the seeds of another source as they are instead of making them again.
         every: seconds between two checkpoints inside a seed.
+        engine: where seeds are computed; on this machine if None.
 
     Raises:
         UsageError: the folder cannot be written, fewer than one job, or a negative time between checkpoints.
@@ -77,11 +79,11 @@ def execute(
         run, seeds = recover(plan, folder, code.source or "", hear)
         growing = _Growing(plan, run, seeds, code, hear)
         growing.run = older_ones(growing.run, seeds, growing.code, keep_older, hear)
-        _compute(growing, jobs or cores(), every)
+        _compute(growing, (engine or here()).at_once(jobs), every)
         return _conclude(growing)
 
 
-def _compute(growing: _Growing, processes: int, every: float) -> None:
+def _compute(growing: _Growing, engine: Engine, every: float) -> None:
     """Adds the missing seeds to the folder as they finish."""
     plan, seeds, folder = growing.plan, growing.seeds, growing.run.folder
     missing = [seed for seed in plan.seeds if seed not in seeds]
@@ -89,7 +91,7 @@ def _compute(growing: _Growing, processes: int, every: float) -> None:
         growing.on_event(Event("reused", seed, 1.0, rows=len(seeds[seed]), seconds=seconds_of(seeds[seed])))
     jobs, start = [_job(plan, folder, seed, growing.code, every) for seed in missing], time.perf_counter()
     try:
-        with contextlib.closing(run_jobs(jobs, processes, growing.on_event)) as finished:
+        with contextlib.closing(run_jobs(jobs, engine, growing.on_event)) as finished:
             for job, made in finished:
                 seeds[job.seed] = read_rows(job.partial).seeds[job.seed]
                 wall = round(time.perf_counter() - start, 3)

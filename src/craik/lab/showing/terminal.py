@@ -64,7 +64,7 @@ class Lines:
             self._write(f"{self.name} seed {event.seed}: {how} ({self.done} of {self.seeds})")
         elif event.kind == "failed":
             self._write(f"{self.name} seed {event.seed}: failed")  # why, is the last sentence of the command
-        elif event.kind == "notice":
+        elif event.kind in ("again", "notice"):
             self._write(f"craik: {event.text}")
 
     def _write(self, line: str) -> None:
@@ -120,7 +120,7 @@ class Bars:
             self._advance(self._running[event.seed], event)
         elif event.kind in ("finished", "reused", "failed") and event.seed is not None:
             self._end(event.seed, event)
-        elif event.kind == "notice":
+        elif event.kind in ("again", "notice"):
             self._print(f"craik: {event.text}")
         self._show_total()
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
 from typing import Generic, Literal, TypeVar
 
 from craik.lab.decoding import parse_object
 from craik.lab.errors import LabError
 from craik.lab.rows import Row
-from craik.lab.running.workers.local import Worker, start
+from craik.lab.running.workers.engine import Engine, Worker, ready
 from craik.lab.running.workers.worker import Event, Job, work
 from craik.lab.sweeping.plan import viewed
 
@@ -39,6 +38,10 @@ class Attempt(Generic[T]):
     seconds: float = 0.0
     _read: int = 0
 
+    def begin_anew(self) -> None:
+        """Forgets the rows of a worker that died: another one begins at the first."""
+        self.rows, self._read = [], 0
+
     def catch_up(self) -> bool:
         """Reads the rows that its worker has written since; whether there were any."""
         with self.job.partial.open("rb") as file:
@@ -52,18 +55,18 @@ class Attempt(Generic[T]):
 
 def attempts(
     waiting: Iterator[tuple[T, Job]],
-    processes: int,
+    engine: Engine,
     preset: str,
     goes_on: Callable[[Attempt[T]], bool],
     said: Callable[[str], None],
 ) -> Generator[Attempt[T], None, None]:
-    """Tries one after the other, at most `processes` at once, and yields each at its end.
+    """Tries one after the other, as many at once as the engine has room for, and yields each at its end.
 
     The next one is asked for when a process is free, after the last one's end was heard of.
 
     Args:
         waiting: what is tried, and the job that does it.
-        processes: at most so many at once.
+        engine: where, and how many at once.
         preset: of the ranges, which say what a training is.
         goes_on: asked after each row.
         said: told of what a worker found worth a notice.
@@ -75,39 +78,37 @@ def attempts(
     main, left = functools.partial(work, seen=viewed(preset)), True
     try:
         while True:
-            while left and len(running) < processes:
+            while left and len(running) < engine.width:
                 found = next(waiting, None)
                 left = found is not None
                 if found is not None:
                     found[1].partial.unlink(missing_ok=True)
-                    running.append((start(found[1], main), Attempt(*found)))
+                    running.append((engine.start(found[1], main), Attempt(*found)))
             if not running:
                 return
-            for worker, attempt in _ready(running):
+            speaking = ready([worker for worker, _ in running])
+            for worker, attempt in [one for one in running if one[0] in speaking]:
                 event = worker.next_event()
-                if event.kind == "notice":
+                if event.kind in ("again", "notice"):
                     said(event.text)
+                    if event.kind == "again":
+                        attempt.begin_anew()
                     continue
                 _move(attempt, event, goes_on)
                 if attempt.state == "running":
                     continue
                 running.remove((worker, attempt))
                 if attempt.state == "pruned":
-                    worker.process.kill()
+                    worker.kill()
                 worker.end()
                 attempt.job.partial.unlink(missing_ok=True)
                 yield attempt
     finally:
         for worker, _ in running:
-            worker.process.kill()
+            worker.kill()
         for worker, attempt in running:
             worker.end()
             attempt.job.partial.unlink(missing_ok=True)
-
-
-def _ready(running: Sequence[tuple[Worker, Attempt[T]]]) -> list[tuple[Worker, Attempt[T]]]:
-    ready = wait([worker.connection for worker, _ in running])
-    return [one for one in running if one[0].connection in ready]
 
 
 def _move(attempt: Attempt[T], event: Event, goes_on: Callable[[Attempt[T]], bool]) -> None:

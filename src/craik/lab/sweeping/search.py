@@ -22,10 +22,11 @@ from craik.lab.errors import Interrupted, LabError, Stop, UsageError
 from craik.lab.rows import Row
 from craik.lab.running.checkpoints.files import previous
 from craik.lab.running.plan import LAST_SEED
-from craik.lab.running.provenance.machine import cores
 from craik.lab.running.provenance.source_tree import code_of
 from craik.lab.running.rowfiles import packed
 from craik.lab.running.storage import ensure_writable, locked, write_atomically
+from craik.lab.running.workers.engine import Engine
+from craik.lab.running.workers.local import here
 from craik.lab.running.workers.worker import Job
 from craik.lab.sweeping.attempts import Attempt, attempts
 from craik.lab.sweeping.plan import FRESH, Sweep
@@ -99,10 +100,11 @@ class Means:
     """By what a sweep is made.
 
     Args:
-        jobs: how many trials at once, each in a process of its own; one a processor core if None.
+        jobs: how many trials at once, each in a process of its own; as many as the engine has room for if None.
         seeds: how many fresh ones; the preset's own number if None.
         storage: a URL that Optuna knows; a journal in the sweep's folder if None.
         take_over: compute what other owners have claimed and not told.
+        engine: where trials are computed; on this machine if None.
 
     Raises:
         UsageError: fewer than one job or seed.
@@ -112,11 +114,17 @@ class Means:
     seeds: int | None = None
     storage: str | None = None
     take_over: bool = False
+    engine: Engine | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("jobs", self.jobs), ("seeds", self.seeds)):
             if value is not None and value < 1:
                 raise UsageError(f"a sweep needs at least one of its {name}, but found --{name} {value}; leave it out")
+
+    @property
+    def where(self) -> Engine:
+        """The engine, with as many workers at once as were asked for."""
+        return (self.engine or here()).at_once(self.jobs)
 
 
 def best_of(sweep: Sweep, trials: list[Trial]) -> Trial | None:
@@ -183,7 +191,7 @@ class _Going:
     def try_all(self, means: Means) -> None:
         """Computes trials until the budget is spent."""
         self.tell()
-        trying = attempts(self._trials(means.take_over), means.jobs or cores(), self.sweep.preset, self._goes_on, self.tell)
+        trying = attempts(self._trials(means.take_over), means.where, self.sweep.preset, self._goes_on, self.tell)
         with contextlib.closing(trying) as ended:
             for attempt in ended:
                 self._record(attempt)
@@ -241,7 +249,7 @@ class _Going:
             ((trial, seed), self._job(trial, f"best-{_safe(trial.method)}-{trial.number}-seed-{seed}", seed))
             for trial, seed in missing
         )
-        with contextlib.closing(attempts(jobs, means.jobs or cores(), self.sweep.preset, lambda one: True, self.tell)) as ended:
+        with contextlib.closing(attempts(jobs, means.where, self.sweep.preset, lambda one: True, self.tell)) as ended:
             for attempt in ended:
                 if attempt.state == "failed":
                     raise LabError(attempt.why)

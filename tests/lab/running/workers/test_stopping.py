@@ -5,7 +5,49 @@ import time
 
 import pytest
 
-from craik.lab.running.workers.stopping import deaf
+from craik.lab.errors import Interrupted, Stop
+from craik.lab.experiment import load
+from craik.lab.running.execute import execute
+from craik.lab.running.plan import plan
+from craik.lab.running.workers.stopping import STOPS, deaf, stop_if_asked, stoppable
+
+
+@pytest.fixture
+def ears():
+    """After a stop a command hears nothing any more; the tests do."""
+    before = {number: signal.getsignal(number) for number in STOPS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class Finalised:
+    """A signal comes while Python runs this object's finaliser: what its handler raises there is dropped."""
+
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+
+
+def test_a_stop_that_python_drops_is_raised_by_the_loop_that_waits(package, tmp_path, ears, monkeypatch):
+    dropped = []
+    monkeypatch.setattr("sys.unraisablehook", lambda what: dropped.append(what.exc_type))
+    it = plan(load("counter-walk", package), "quick", {"mode": "sleep"}, 2, package)
+
+    def hear(event):
+        if event.kind == "advanced" and event.seed == 1 and event.rows == 2:  # from here on it sleeps for a minute
+            Finalised()
+
+    start = time.monotonic()
+    with stoppable(), pytest.raises(Interrupted, match="stopped by SIGTERM; 1 of 2 seeds are recorded"):
+        execute(it, it.folder(tmp_path), 1, hear)
+    assert dropped == [Stop]
+    assert time.monotonic() - start < 30
+
+
+def test_a_command_after_one_that_was_stopped_is_not():
+    with stoppable():
+        stop_if_asked()
 
 
 def test_ctrl_c_waits_until_a_worker_is_started_even_if_another_thread_takes_the_signal():

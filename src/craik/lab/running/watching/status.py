@@ -37,7 +37,7 @@ State = Literal["running", "failed", "stopped", "killed", "finished", "unfinishe
 class Seed:
     """Where a seed is: the share that is done, None where the experiment does not tell, its own words, its time."""
 
-    state: Literal["started", "advanced", "finished", "reused", "failed"]
+    state: Literal["started", "advanced", "again", "finished", "reused", "failed"]
     fraction: float | None = None
     text: str = ""
     rows: int = 0
@@ -198,6 +198,6 @@ def _where(going: Going) -> str:
     parts = [
         f"seed {seed} {100 * (one.fraction or 0):.0f} % {one.text}".strip()
         for seed, one in going.at.items()
-        if one.state in ("started", "advanced")
+        if one.state in ("started", "advanced", "again")
     ]
     return ", ".join(parts)

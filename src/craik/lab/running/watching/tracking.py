@@ -69,11 +69,11 @@ def tracked(tool: Tool, plan: Plan, folder: Path) -> Generator[OnEvent, None, No
     tails: dict[int, _Tail] = {}
 
     def hear(event: Event) -> None:
-        if event.seed is None or event.kind not in ("started", "advanced", "finished"):
+        if event.seed is None or event.kind not in ("started", "advanced", "again", "finished"):
             return
         if event.seed not in tails:
             tails[event.seed] = _Tail(folder / f"seed-{event.seed}.partial.jsonl", open_(event.seed))
-        tails[event.seed].send()
+        tails[event.seed].send(anew=event.kind == "again")
         if event.kind == "finished":
             tails.pop(event.seed).tracker.close()
 
@@ -91,7 +91,9 @@ class _Tail:
         self.path, self.tracker = path, tracker
         self._place, self._steps = 0, Counter[str]()
 
-    def send(self) -> None:
+    def send(self, anew: bool) -> None:
+        if anew:
+            self._place, self._steps = 0, Counter[str]()
         for row in self._rows():
             words = "/".join(str(value) for value in row.values() if isinstance(value, str) and len(value) <= 40)
             numbers = {

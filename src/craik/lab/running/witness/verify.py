@@ -25,7 +25,7 @@ from craik.lab.running.run import Run, Witness
 from craik.lab.running.runfiles import find_runs, keep, read_run
 from craik.lab.running.storage import locked
 from craik.lab.running.witness.comparing import compare
-from craik.lab.running.workers.local import run_jobs
+from craik.lab.running.workers.local import here, run_jobs
 from craik.lab.running.workers.worker import Job, OnEvent
 
 
@@ -113,7 +113,7 @@ def _made_again(
             Job(recipe.name, recipe.package, {**config, "seed": seed}, seed, path, code.source or "")
             for seed, path in partials.items()
         ]
-        with contextlib.closing(run_jobs(jobs, 1, on_event, None if minutes is None else 60 * minutes)) as done:
+        with contextlib.closing(run_jobs(jobs, here().at_once(1), on_event, None if minutes is None else 60 * minutes)) as done:
             for job, made in done:
                 finished[job.seed] = made
         return {seed: read_partial(path) for seed, path in partials.items()}, finished

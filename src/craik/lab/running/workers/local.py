@@ -11,27 +11,29 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
 from craik.lab.errors import LabError
+from craik.lab.running.provenance.machine import cores
 from craik.lab.running.provenance.made import Made
+from craik.lab.running.workers.engine import Engine, Main, Worker, ready
 from craik.lab.running.workers.stopping import deaf
 from craik.lab.running.workers.worker import Event, Job, OnEvent, work
 
 
 def run_jobs(
-    jobs: Sequence[Job], processes: int, on_event: OnEvent, limit: float | None = None
+    jobs: Sequence[Job], engine: Engine, on_event: OnEvent, limit: float | None = None
 ) -> Generator[tuple[Job, Made], None, None]:
-    """Runs each job in a process of its own, at most `processes` at once, and yields each when its partial file is whole.
+    """Runs each job in a process of its own, as many at once as there is room for; yields each when its partial file is whole.
 
     When one fails, those that run come to their end and no further one starts.
 
     Args:
         jobs: what is to be done.
-        processes: at most so many at once.
+        engine: where, and how many at once.
         on_event: told of everything that happens.
         limit: seconds after which whatever still runs is ended; its partial file stays as far as it has come.
 
@@ -42,12 +44,13 @@ def run_jobs(
     end = None if limit is None else time.monotonic() + limit
     try:
         while (waiting and not failures) or running:
-            while waiting and not failures and len(running) < processes:
-                running.append(start(waiting.popleft()))
+            while waiting and not failures and len(running) < engine.width:
+                running.append(engine.start(waiting.popleft(), work))
                 on_event(Event("started", running[-1].job.seed))
-            for worker, event in _heard(running, end):
+            for worker in ready(running, end):
+                event = worker.next_event()
                 on_event(event)
-                if event.kind in ("advanced", "notice"):
+                if event.kind in ("advanced", "again", "notice"):
                     continue
                 running.remove(worker)
                 worker.end()
@@ -59,24 +62,16 @@ def run_jobs(
                 return
     finally:
         for worker in running:
-            worker.process.kill()  # it hears nothing else; what it has written is whole
+            worker.kill()
         for worker in running:
             worker.end()
     if failures:
         raise LabError(failures[0].text, failures[0].detail)
 
 
-def _heard(running: Sequence[Worker], end: float | None) -> Iterator[tuple[Worker, Event]]:
-    """What the workers say next, one event of each that has something to say; nothing where time is up."""
-    left = None if end is None else max(0.0, end - time.monotonic())
-    ready = wait([worker.connection for worker in running], left)
-    for worker in [worker for worker in running if worker.connection in ready]:
-        yield worker, worker.next_event()
-
-
 @dataclass(frozen=True)
-class Worker:
-    """A process that does a job, and the end of the pipe that it speaks into."""
+class Child:
+    """A process of this machine that does a job, and the end of the pipe that it speaks into."""
 
     job: Job
     process: BaseProcess
@@ -89,6 +84,10 @@ class Worker:
         except (EOFError, OSError):  # the worker's end closed without a last word
             self.process.join()
             return Event("failed", self.job.seed, text=_obituary(self.job, self.process.exitcode))
+
+    def kill(self) -> None:
+        """Ends it: it hears nothing else, and what it has written is whole."""
+        self.process.kill()
 
     def end(self) -> None:
         """Waits for its end, not for ever, and lets go of it."""
@@ -108,7 +107,12 @@ def _obituary(job: Job, status: int | None) -> str:
     return f"{who} left with exit status {status}; let run raise an error instead of leaving"
 
 
-def start(job: Job, main: Callable[[Job, Connection], None] = work) -> Worker:
+def here() -> Engine:
+    """This machine: a process a core."""
+    return Engine(start, cores())
+
+
+def start(job: Job, main: Main = work) -> Child:
     """Starts a process for a job.
 
     Args:
@@ -121,7 +125,7 @@ def start(job: Job, main: Callable[[Job, Connection], None] = work) -> Worker:
     with _worker_environment(), deaf():
         process.start()
     sender.close()  # so that the worker's death closes the pipe's last sending end
-    return Worker(job, process, receiver)  # pyright: ignore[reportArgumentType] # the stubs' union holds Windows' too
+    return Child(job, process, receiver)  # pyright: ignore[reportArgumentType] # the stubs' union holds Windows' too
 
 
 @contextlib.contextmanager

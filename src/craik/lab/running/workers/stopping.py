@@ -17,6 +17,9 @@ STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") 
 GRACE = 10.0
 """Seconds in which a stopped command ends its workers, and hears nothing else."""
 
+_asked: list[int] = []
+"""The signals that asked the command to stop since `stoppable` was entered."""
+
 
 @contextlib.contextmanager
 def stoppable() -> Generator[None, None, None]:
@@ -28,8 +31,10 @@ def stoppable() -> Generator[None, None, None]:
         yield
         return
     heard: list[float] = []
+    _asked.clear()
 
     def stop(number: int, frame: FrameType | None) -> None:
+        _asked.append(number)
         if not heard or time.monotonic() - heard[-1] > GRACE:
             heard.append(time.monotonic())
             raise Stop(number)
@@ -43,6 +48,17 @@ def stoppable() -> Generator[None, None, None]:
     finally:
         for number, handler in before.items():  # to ignore is what Python's own end leaves as it is
             signal.signal(number, signal.SIG_IGN if heard else handler)
+        _asked.clear()
+
+
+def stop_if_asked() -> None:
+    """Raises `Stop` where one was raised and lost; for loops that wait.
+
+    Python drops what is raised while it runs a callback of its own (a finaliser, that of a weak reference), and the command
+    would wait on, deaf for `GRACE` seconds.
+    """
+    if _asked:
+        raise Stop(_asked[0])
 
 
 @contextlib.contextmanager

@@ -40,7 +40,8 @@ class Event:
     """Something that happened in a run, for whoever shows its progress.
 
     Args:
-        kind: a seed was "reused", "started", "advanced", "finished" or "failed", or there is a "notice" to read.
+        kind: a seed was "reused", "started", "advanced", "finished" or "failed", its worker died and another began "again",
+            from the first row on, or there is a "notice" to read.
         seed: which seed, None for a notice.
         fraction: the share of the seed's work that is done, None where the experiment does not tell.
         text: where the seed is, or the sentence of a failure or notice.
@@ -50,7 +51,7 @@ class Event:
         made: where a finished seed's rows come from.
     """
 
-    kind: Literal["reused", "started", "advanced", "finished", "failed", "notice"]
+    kind: Literal["reused", "started", "advanced", "again", "finished", "failed", "notice"]
     seed: int | None = None
     fraction: float | int | None = None
     text: str = ""

@@ -1,0 +1,165 @@
+"""Runs and sweeps on a real cluster of two nodes, with workers killed while they train."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ray_nodes
+from craik.lab.experiment import load
+from craik.lab.running.rowfiles import complete_row
+from craik.lab.running.runfiles import find_runs
+
+pytestmark = [
+    pytest.mark.extra("cluster", "ray"),
+    pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="finds processes in /proc, which is Linux's"),
+]
+
+ENVIRONMENT = {
+    **{key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"},
+    "PYTHONPATH": os.pathsep.join([str(Path(ray_nodes.__file__).parent), *filter(None, sys.path)]),
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+
+
+@pytest.fixture(scope="module")
+def address():
+    """The cluster's; it is started once."""
+    command = [sys.executable, ray_nodes.__file__]
+    cluster = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    line = next((line for line in cluster.stdout if line.startswith("address ")), "")
+    assert line, "the cluster did not start"
+    yield line.split()[1]
+    cluster.stdin.close()
+    cluster.wait(timeout=60)
+    cluster.stdout.close()
+
+
+def craik(*words):
+    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, *map(str, words)]
+    return subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
+    return found
+
+
+def events(log: Path) -> list[dict]:
+    """What a run has told of; the last line may be half-written."""
+    whole = log.read_text().rpartition("\n")[0] if log.exists() else ""
+    return [json.loads(line) for line in whole.splitlines()]
+
+
+def workers(title: str) -> set[int]:
+    """The processes that do the tasks of a name."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes().startswith(f"ray::{title}".encode()):
+                found.add(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def undisturbed(seeds, **settings) -> list[dict]:
+    """The rows of a run that nobody kills, made in this process."""
+    experiment = load("walker", "fake_trainings")
+    config = dataclasses.replace(experiment.presets["quick"].config, **settings)
+    configs = {seed: dataclasses.replace(config, seed=seed) for seed in range(seeds)}
+    return [{**complete_row(row, seed, 0.0), "seconds": 0} for seed, one in configs.items() for row in experiment.run(one)]
+
+
+@pytest.mark.parametrize("every", [0, 20], ids=["goes on from its checkpoint", "begins at its first row"])
+def test_a_seed_whose_worker_is_killed_is_begun_again(address, tmp_path, every):
+    words = ("run", "walker", "--package", "fake_trainings", "--pause", "0.3", "--steps", "4", "--seeds", "2")
+    log = tmp_path / "log.jsonl"
+    options = ("--on", f"ray:{address}", "--out", tmp_path / "runs", "--json-log", log, "--checkpoint-seconds", every)
+    process = craik(*words, *options)
+
+    def half_way():
+        rows = max((one["rows"] for one in events(log) if one.get("seed") == 1), default=0)
+        return rows >= 3 and [one["text"] for one in events(log) if one.get("seed") == 1 and "process" in one.get("text", "")]
+
+    (told,) = wait_for(half_way)
+    (pid,) = {int(told.rpartition(" ")[2])} & workers("walker seed 1")
+    os.kill(pid, signal.SIGKILL)
+    _, said = process.communicate(timeout=90)
+    assert process.returncode == 0, said
+    (again,) = [one for one in events(log) if one["kind"] == "again"]
+    assert again["text"].startswith("walker seed 1: its worker died, and another one runs on ")
+    assert int(again["text"].rpartition(" ")[2]) != pid
+    assert ("goes on from its checkpoint" in said) == (every == 0)
+    (run,) = find_runs(tmp_path / "runs")
+    assert [{**row, "seconds": 0} for row in run.rows()] == undisturbed(2, steps=4)
+    assert run.made[0].machine.threads in (None, 1)
+    assert sorted(path.name for path in run.folder.iterdir() if path.name != ".lock") == [
+        "claims.json",
+        "rows.jsonl.gz",
+        "run.json",
+    ]
+    assert not workers("walker")
+
+
+def test_a_sweep_ends_with_the_trials_of_one_machine_though_a_worker_is_killed(address, tmp_path):
+    words = ("sweep", "climb", "--package", "fake_sweeps", "--preset", "quick", "--pause", "0.6")
+    words = (*words, "--trials", "2", "--seeds", "1", "--sampler", "random", "--pruner", "none", "--json")
+    process = craik(*words, "--on", f"ray:{address}", "--out", tmp_path / "there")
+    wait_for(lambda: [path for path in (tmp_path / "there").rglob("*.partial.jsonl") if path.stat().st_size])
+    for pid in workers("climb"):
+        os.kill(pid, signal.SIGKILL)
+    out, said = process.communicate(timeout=90)
+    assert process.returncode == 0, said
+    assert "its worker died, and another one runs on" in said
+    there = json.loads(out)
+    here = craik(*words, "--pause", "0", "--jobs", "2", "--out", tmp_path / "here")
+    here = json.loads(here.communicate(timeout=60)[0])
+
+    def found(answer):
+        return [(one["method"], one["complete"], one["failed"], one["best"]["chosen"], one["best"]["value"], one["fresh"]) for one in answer["methods"]]  # fmt: skip # noqa: E501
+
+    assert found(there) == found(here)
+    assert not [path for path in Path(tmp_path / "there").rglob("*") if "partial" in path.name or "checkpoint" in path.name]
+
+
+def test_ctrl_c_ends_the_tasks(address, tmp_path):
+    words = ("run", "walker", "--package", "fake_trainings", "--pause", "5", "--seeds", "2")
+    process = craik(*words, "--on", f"ray:{address}", "--out", tmp_path / "runs")
+    wait_for(lambda: len(workers("walker seed")) == 2)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert said.splitlines()[-1].startswith("craik: stopped by Ctrl-C; 0 of 2 seeds are recorded")
+    wait_for(lambda: not workers("walker"), 20)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (("--gpus", "0.5"), 2, "this cluster has no GPUs, and found --gpus 0.5; lower it"),
+        (("--cpus", "3"), 2, "of cores the most that one of this cluster has is 1, and found --cpus 3"),
+    ],
+)
+def test_a_cluster_that_has_less_than_is_wished(address, tmp_path, words, status, sentence):
+    process = craik("run", "walker", "--package", "fake_trainings", "--on", f"ray:{address}", "--out", tmp_path, *words)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, sentence in said) == (status, True), said
+
+
+def test_a_cluster_that_is_not_there(tmp_path):
+    process = craik("run", "walker", "--package", "fake_trainings", "--on", "ray:127.0.0.1:1", "--out", tmp_path)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "--on ray needs a cluster, but found none at 127.0.0.1:1" in said
+    assert "ray start --head" in said
