@@ -1,0 +1,188 @@
+"""Draws the pictures of docs/gallery.md again: `python docs/gallery/make.py`. Needs matplotlib and pymunk.
+
+One function a figure of the texts, from the tasks that the experiments train on; a seed chooses what is shown, nothing else.
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import torch
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+from PIL import Image
+
+from craik.agreement import AndMask, Mean
+from craik.experiments.spirals.gradient_correlation.run import flat, shuffled, statistics
+from craik.nn.perceptrons import mlp
+from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
+from craik.tasks.frames import funnel_board, room_runner
+from craik.tasks.frames.funnel_board.geometry import Board, Funnel, funnel_outlines
+from craik.tasks.frames.funnel_board.physics import _build, _position, _step  # an experiment would have no use for these
+from craik.tasks.pictures.life import life
+
+HERE = Path(__file__).parent
+INK, SOFT, BLUE, RED = "#1e2228", "#8a8f98", "#0b6e9e", "#d1495b"
+
+
+def funnel() -> Figure:
+    """Thesis figure 2.2: balls let go into a funnel at different speeds, and where they come out."""
+    settings = funnel_board.PUBLISHED
+    one = Funnel(0.0, 0.0, 1.0, 3.0, 0.25, 0.6)
+    speeds = (-2.0, -1.0, 0.4, 1.2, 2.0)
+    figure, panels = plt.subplots(1, len(speeds), figsize=(9, 3.2), sharex=True, sharey=True, layout="constrained")
+    for panel, speed in zip(panels, speeds, strict=True):
+        space, ball = _build(settings, Board((0.0, 2.6), (), (one,), ()))
+        ball.velocity = (speed, 0.0)
+        path = [_position(ball)]
+        while path[-1][1] > -3.2 and len(path) < 300:
+            _step(settings, space, ball)
+            path.append(_position(ball))
+        x, y = np.array(path).T
+        for wall in funnel_outlines(one):
+            panel.fill(*wall.T, color=INK)
+        inside = np.abs(y) < one.height / 2
+        panel.plot(x, y, color=BLUE, lw=1)
+        panel.plot(np.where(inside, x, np.nan), np.where(inside, y, np.nan), color=RED, lw=1)
+        panel.set(title=f"{speed:+.1f}", xlim=(-2.2, 2.2), ylim=(-3.2, 3), aspect="equal", xticks=[], yticks=[])
+        panel.spines[:].set_visible(False)
+    return figure
+
+
+def _merged(frames: np.ndarray, every: int) -> np.ndarray:
+    """All frames of an episode in one picture: the darkest of each pixel and channel."""
+    return frames[::every].min(0).transpose(1, 2, 0)
+
+
+def _episodes(world: object, count: int, seed: int, names: tuple[str, ...], every: int) -> Figure:
+    episodes = world.generate(count, seed)  # type: ignore[attr-defined]
+    figure, panels = plt.subplots(2, count, figsize=(2.2 * count, 5.2), layout="constrained")
+    for column in range(count):
+        frames = episodes.pixels(column)
+        panels[0, column].imshow(frames[0].transpose(1, 2, 0))
+        panels[1, column].imshow(_merged(frames, every))
+        panels[1, column].set_xlabel(names[int(episodes.labels[column])])
+        for panel in panels[:, column]:
+            panel.set(xticks=[], yticks=[])
+    panels[0, 0].set_ylabel("x, the first frame")
+    panels[1, 0].set_ylabel("x*, the trajectory")
+    return figure
+
+
+def runner() -> Figure:
+    """Thesis figure 2.5: first frames of Room runner, the walks merged into one picture, and their labels."""
+    return _episodes(room_runner, 4, 6, ("ends in red", "ends in blue"), 1)
+
+
+def board() -> Figure:
+    """Thesis figure 2.6: first frames of Funnel board, the falls merged into one picture, and their labels."""
+    names = tuple(f"platform {k + 1}" for k in range(5))
+    return _episodes(funnel_board, 4, 1, names, 2)
+
+
+def directions() -> Figure:
+    """Thesis figure 3.2: two environments whose gradients point elsewhere while their mean still descends."""
+    x, y = np.meshgrid(np.linspace(-2, 2, 160), np.linspace(-2, 2, 160))
+    centres = np.array([[0.0, 1.1], [0.0, -1.1]])
+    widths = np.array([[1.0, 0.35], [1.0, 0.35]])
+    start = np.array([-1.5, 0.15])
+    figure, panels = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
+    losses, gradients = [], []
+    for centre, width in zip(centres, widths, strict=True):
+        losses.append(((x - centre[0]) / width[0]) ** 2 / 2 + ((y - centre[1]) / width[1]) ** 2 / 2)
+        gradients.append((start - centre) / width**2)
+    agree = np.where(np.sign(gradients[0]) == np.sign(gradients[1]), np.mean(gradients, 0), 0)
+    shown = [*zip(losses, gradients, strict=True), (np.mean(losses, 0), np.mean(gradients, 0))]
+    for panel, (loss, gradient), title in zip(panels, shown, ("environment A", "environment B", "their mean"), strict=True):
+        panel.contour(x, y, loss, levels=12, colors=SOFT, linewidths=0.6)
+        step = -gradient / np.linalg.norm(gradient)
+        panel.annotate("", start + step, start, arrowprops={"arrowstyle": "->", "color": BLUE, "lw": 2})
+        panel.plot(*start, "o", color=INK)
+        panel.set(title=title, xticks=[], yticks=[], aspect="equal")
+    masked = -agree / np.linalg.norm(agree)
+    panels[2].annotate("", start + masked, start, arrowprops={"arrowstyle": "->", "color": RED, "lw": 2})
+    panels[2].text(*(start + masked + np.array([0.05, -0.3])), "masked", color=RED)
+    return figure
+
+
+def environments() -> Figure:
+    """Thesis figure 3.5: two spiral inputs and two shortcut inputs, in two environments."""
+    data = spirals(5, environments=2, examples=160, shortcuts=Shortcuts(2, 0.5), mechanism=Mechanism(revolutions=1)).train
+    figure, panels = plt.subplots(2, 2, figsize=(6, 6), layout="constrained")
+    for column in range(2):
+        own = data.environments == column
+        x, y = data.x[own].numpy(), data.y[own].numpy().astype(bool)
+        for row, inputs in enumerate((slice(0, 2), slice(2, 4))):
+            spread = 0.06 * np.random.default_rng(column).normal(size=(len(x), 2)) if row else 0  # else all dots are one
+            for label, colour in ((False, BLUE), (True, RED)):
+                panels[row, column].plot(*(x[:, inputs] + spread)[y == label].T, ".", color=colour, ms=4)
+            panels[row, column].set(xticks=[], yticks=[], aspect="equal")
+        panels[0, column].set_title(f"environment {'AB'[column]}")
+        panels[1, column].set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6))
+    panels[0, 0].set_ylabel("mechanism: inputs 1 and 2")
+    panels[1, 0].set_ylabel("shortcuts: inputs 3 and 4")
+    return figure
+
+
+def lives() -> Figure:
+    """Thesis figure 4.5: a board, its three generations, and the cell that is the label."""
+    found = life(2, examples=1)
+    part = found.data.train
+    boards = [part.x[0], *part.privileged[0][found.frame_of_step]]
+    figure, panels = plt.subplots(1, 4, figsize=(9, 2.6), layout="constrained")
+    for time, (panel, cells) in enumerate(zip(panels, boards, strict=True)):
+        panel.imshow(1 - cells.numpy(), cmap="gray", vmin=0, vmax=1)
+        panel.set(xticks=[], yticks=[], title="x" if time == 0 else f"x*, generation {time}")
+    middle = len(boards[0]) // 2
+    panels[3].add_patch(plt.Rectangle((middle - 0.5, middle - 0.5), 1, 1, fill=False, color=RED, lw=2))
+    panels[3].set_xlabel(f"y = {int(part.y[0])}", color=RED)
+    return figure
+
+
+def components() -> Figure:
+    """The paper's figure 7: components of a combined gradient against those of the shortcuts' and the mechanism's."""
+    data = spirals(100, 16, 1024, Shortcuts(32, 0.1)).train
+    generator = torch.Generator().manual_seed(100 + 2**32)
+    model = mlp(34, 1, generator, 256, 3, "default")
+    alone = {
+        "shortcuts": flat(Mean(), statistics(model, shuffled(data, "mechanism", generator), Mean.needs)),
+        "mechanism": flat(Mean(), statistics(model, shuffled(data, "shortcuts", generator), Mean.needs)),
+    }
+    found = statistics(model, data, AndMask.needs)
+    figure, panels = plt.subplots(2, 2, figsize=(6.4, 6), layout="constrained")
+    for row, (name, rule) in enumerate({"averaged": Mean(), "AND-mask, threshold 1": AndMask(1.0)}.items()):
+        combined = flat(rule, found)
+        kept = combined.nonzero()[:, 0]
+        shown = kept[torch.randperm(len(kept), generator=generator)[:3000]]
+        for column, (signal, gradient) in enumerate(alone.items()):
+            a, b = (values[shown].double().numpy() for values in (gradient, combined))
+            slope, offset = np.polyfit(gradient[kept].double().numpy(), combined[kept].double().numpy(), 1)
+            ends = np.array([a.min(), a.max()])
+            panels[row, column].plot(a, b, ".", color=BLUE, ms=2, alpha=0.4)
+            panels[row, column].plot(ends, slope * ends + offset, color=RED)
+            panels[row, column].set(xticks=[0], yticks=[0])
+            panels[row, column].set_xlabel(f"gradient of the {signal} alone")
+        panels[row, 0].set_ylabel(f"{name}: {len(kept)} components")
+    return figure
+
+
+PICTURES = {
+    "funnel": funnel,
+    "runner": runner,
+    "board": board,
+    "directions": directions,
+    "environments": environments,
+    "life": lives,
+    "components": components,
+}
+
+
+if __name__ == "__main__":
+    mpl.use("Agg")
+    for name, draw in PICTURES.items():
+        figure = draw()
+        figure.savefig(HERE / f"{name}.png", dpi=90, facecolor="white")
+        plt.close(figure)
+        with Image.open(HERE / f"{name}.png") as picture:  # a third of the size, and no difference to see
+            small = picture.convert("RGB").quantize(128)
+        small.save(HERE / f"{name}.png", optimize=True)

@@ -1,0 +1,34 @@
+"""The gallery's pictures are those that its script draws, and each is shown."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from matplotlib import pyplot as plt
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def make():
+    mpl.use("Agg")
+    spec = importlib.util.spec_from_file_location("gallery", DOCS / "gallery" / "make.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_picture_is_shown(make):
+    shown = re.findall(r"\]\(gallery/(\w+)\.png\)", (DOCS / "gallery.md").read_text())
+    assert sorted(shown) == sorted(make.PICTURES)
+    assert sorted(path.stem for path in (DOCS / "gallery").glob("*.png")) == sorted(shown)
+
+
+@pytest.mark.parametrize("name", ["funnel", "directions", "environments", "life"])
+def test_a_picture_is_drawn(make, name, tmp_path):
+    figure = make.PICTURES[name]()
+    figure.savefig(tmp_path / "picture.png", dpi=30)
+    plt.close(figure)
+    assert all(panel.get_children() for panel in figure.axes)
