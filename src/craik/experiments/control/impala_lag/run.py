@@ -1,6 +1,6 @@
-"""One actor-critic on all eight variants of Catch, acted for by itself as it was some updates ago; V-trace's fixed point, exactly.
+"""One actor-critic on all eight variants of Catch, acted for by itself as it was some updates ago; and V-trace, exactly.
 
-An update is one episode of every environment. All methods of a lag see the same number of frames and begin with the same weights.
+An update is one episode of every environment. All methods of a lag see as many frames and begin with the same weights.
 """
 
 import itertools

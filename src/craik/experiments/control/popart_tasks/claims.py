@@ -86,18 +86,14 @@ CLAIMS = (
         source="PopArt, figure 2",
         printed="clipped and unclipped nearly the same (from memory, unchecked)",
         measure=apart,
-        condition=high_at_most(
-            0.1, of="mean score over tasks with one ball, with and without clipping apart by, mean over seeds,"
-        ),
+        condition=high_at_most(0.1, of="how far apart both are in the tasks with one ball, mean over seeds,"),
     ),
     Claim(
         id="popart-tasks.clipping",
         text="Without PopArt it makes a large one.",
         source="PopArt, figure 2",
         measure=clipped,
-        condition=low_above(
-            0.5, of="mean score over tasks with one ball, clipping's less that of no measure, mean over seeds,"
-        ),
+        condition=low_above(0.5, of="score in the tasks with one ball, clipping's less that of no measure, mean over seeds,"),
     ),
     Claim(
         id="popart-tasks.prizes",

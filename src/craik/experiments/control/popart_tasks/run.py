@@ -21,7 +21,7 @@ from craik.tasks.agents.catch import VARIANTS, Board, Catch
 
 SCALES = (0.1, 1.0, 10.0, 100.0, 1000.0, 1.0, 30.0, 0.1)
 PRIZES = (3, 4)
-"""Variants with a bright and a dim ball; clipped to [-1, 1] both are worth the same."""
+"""Variants with two balls; clipped to [-1, 1] both are worth the same."""
 GAMES = ("breakout", "pong", "qbert", "seaquest", "space_invaders", "boxing", "ms_pacman", "asterix")
 
 
@@ -31,11 +31,13 @@ class Method(NamedTuple):
     popart: bool = False
     clip: bool = False
     mask: bool = False
+    normalise: str | None = None
 
 
 METHODS = {
     "none": Method(), "clipping": Method(clip=True), "popart": Method(popart=True),
     "popart-clipping": Method(popart=True, clip=True), "and-mask": Method(mask=True),
+    "and-mask-normalised": Method(mask=True, normalise="model"),
     "popart-and-mask": Method(popart=True, mask=True),
 }  # fmt: skip
 REPORTS = 20
@@ -60,7 +62,7 @@ class Config:
     beta: Annotated[float, Interval(gt=0, le=1)] = 0.1
     """PopArt's step, on a batch's mean of each task."""
     threshold: Share = 0.25
-    """Of the AND-mask over tasks: a component survives where the signs of eight tasks agree by so much; 0.25 is five of them."""
+    """Of the AND-mask over tasks: a component survives where the signs of tasks agree by so much; 0.25 is five of eight."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -132,7 +134,7 @@ def train(config: Config, name: str, world: Catch | Games) -> Iterator[Row]:
     generator, method = Generator().manual_seed(config.seed), METHODS[name]
     model = ActorCritic(world.observation_shape, world.actions, VARIANTS, HIDDEN[config.world], generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.rate)
-    agreement = Agreement(model, AndMask(config.threshold))
+    agreement = Agreement(model, AndMask(config.threshold), normalise=method.normalise)
     tasks = torch.arange(VARIANTS).repeat_interleave(config.envs)
     scales = torch.tensor(SCALES if config.world == "catch" else [1.0] * VARIANTS)
     rate, start = falling(config.rate, config.updates), None
