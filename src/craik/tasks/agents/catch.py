@@ -6,8 +6,8 @@ times 1 where the ball was caught and -1 where not. Variant v shows the board mi
 paddle the other way in the picture, and its columns shifted by v // 2, round the edge. A row above the board shows v in binary,
 so that a policy that is told nothing can tell the variants apart, as games differ in their looks.
 
-In a variant with prizes two balls fall side by side in columns of their own: the bright one is worth 1, the dim one 0.01 (times
-the scale). There the size of a reward matters, which clipping hides.
+In a variant with prizes two balls fall side by side in columns of their own: the usual one is worth 0.01 there and a dim one 1
+(times the scale). So the size of a reward matters, which clipping hides.
 """
 
 import math
@@ -23,9 +23,9 @@ from craik.arguments import check_generator, check_whole
 
 VARIANTS = 8
 DIM = 0.5
-"""How bright the lesser ball is."""
+"""How bright the second ball is."""
 LESSER = 0.01
-"""What it is worth beside the bright one."""
+"""What the usual ball is worth beside it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Positions(NamedTuple):
 
     Attributes:
         row: of the balls.
-        ball: column of the bright ball.
+        ball: column of the usual ball.
         dim: column of the dim one; -1 where there is none.
         paddle: its column.
     """
@@ -146,7 +146,8 @@ class Catch:
         paddle = (at.paddle + moves - 1).clamp(0, self.board.columns - 1)
         self._at = at._replace(row=at.row + 1, paddle=paddle)
         over = self._at.row == self.board.rows - 1
-        caught = torch.where(paddle == at.ball, 1.0, torch.where(paddle == at.dim, LESSER, -1.0))
+        usual = torch.where(self._two, LESSER, 1.0)
+        caught = torch.where(paddle == at.dim, 1.0, torch.where(paddle == at.ball, usual, -1.0))
         rewards, infos = torch.where(over, caught * self.scales, 0.0), dict[str, Tensor]()
         if over.any():
             infos["final_obs"] = self.pictures()

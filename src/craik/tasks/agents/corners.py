@@ -1,8 +1,8 @@
 """Corners: points in the plane, each with one of four corners as its goal, paid only on the way to it and away from the start.
 
 Positions begin in [-0.2, 0.2]^2 and move by actions cut to [-0.2, 0.2]^2. The corners are (+-2, +-2). A step is paid by how
-much closer to its goal it ends, but only where it ends at an l1 distance of at least `quiet` from the origin and its goal is the
-nearest of the corners. So a point has to go and see before it knows its goal: the task is what to try before it adapts.
+much closer to its goal it ends, but only where it ends at an l1 distance of at least `quiet` from the origin and its goal is
+the nearest of the corners. So a point has to go and see before it knows its goal: the task is what to try before it adapts.
 Episodes have no end of their own; the best return is about 2.8 less what is not paid near the start.
 
 Source: the 2-D corner task of the published code of ProMP (Rothfuss et al. 2019).

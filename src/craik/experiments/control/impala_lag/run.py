@@ -1,6 +1,6 @@
-"""One actor-critic on all eight variants of Catch, acted for by itself as it was some updates ago; V-trace's fixed point, exactly.
+"""One actor-critic on all eight variants of Catch, acted for by itself as it was some updates ago; and V-trace, exactly.
 
-An update is one episode of every environment. All methods of a lag see the same number of frames and begin with the same weights.
+An update is one episode of every environment. All methods of a lag see as many frames and begin with the same weights.
 """
 
 import itertools
@@ -41,13 +41,13 @@ class Config:
     """How many updates the acting policy is behind."""
     world: Literal["catch", "atari"] = "catch"
     """The eight variants of Catch, or ten Atari games, each learned on its own."""
-    updates: Annotated[int, Ge(1)] = 500
+    updates: Annotated[int, Ge(1)] = 600
     """Of each method at each lag."""
     envs: Annotated[int, Ge(8)] = 128
     """Environments, the same number of each variant of Catch."""
     steps: Annotated[int, Ge(1)] = 9
     """Of an update in every environment; 9 are an episode of Catch."""
-    rate: Positive = 1e-2
+    rate: Positive = 5e-3
     """Adam's learning rate, which falls linearly to 0."""
     mdps: Annotated[int, Ge(1)] = 100
     """Random MDPs for the fixed point."""

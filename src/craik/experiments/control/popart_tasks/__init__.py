@@ -1,4 +1,4 @@
-"""One network on tasks whose rewards differ by orders of magnitude, and what keeps the largest from being all that is learned."""
+"""One network on tasks whose rewards differ by orders of magnitude, and what keeps the largest from ruling."""
 
 from craik.experiments.control.popart_tasks import claims, figures, run
 from craik.lab import Experiment

@@ -9,11 +9,11 @@ from craik.lab import COLOURS, Rows, band, panels
 
 LABELS = {
     "none": "nothing", "clipping": "clipping", "popart": "PopArt", "popart-clipping": "PopArt, clipping",
-    "and-mask": "AND-mask", "popart-and-mask": "PopArt, AND-mask",
+    "and-mask": "AND-mask", "and-mask-normalised": "AND-mask, normalised", "popart-and-mask": "PopArt, AND-mask",
 }  # fmt: skip
 SHADES = {
     "none": "baseline", "clipping": "fourth", "popart": "ours", "popart-clipping": "third", "and-mask": "fifth",
-    "popart-and-mask": "sixth",
+    "and-mask-normalised": "sixth", "popart-and-mask": "ink",
 }  # fmt: skip
 
 

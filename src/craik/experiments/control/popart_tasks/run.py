@@ -5,7 +5,7 @@ told nothing but the picture, the critic has a head for each task.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NamedTuple
 
 import torch
@@ -21,7 +21,7 @@ from craik.tasks.agents.catch import VARIANTS, Board, Catch
 
 SCALES = (0.1, 1.0, 10.0, 100.0, 1000.0, 1.0, 30.0, 0.1)
 PRIZES = (3, 4)
-"""Variants with a bright and a dim ball; clipped to [-1, 1] both are worth the same."""
+"""Variants with two balls; clipped to [-1, 1] both are worth the same."""
 GAMES = ("breakout", "pong", "qbert", "seaquest", "space_invaders", "boxing", "ms_pacman", "asterix")
 
 
@@ -31,11 +31,13 @@ class Method(NamedTuple):
     popart: bool = False
     clip: bool = False
     mask: bool = False
+    normalise: str | None = None
 
 
 METHODS = {
     "none": Method(), "clipping": Method(clip=True), "popart": Method(popart=True),
     "popart-clipping": Method(popart=True, clip=True), "and-mask": Method(mask=True),
+    "and-mask-normalised": Method(mask=True, normalise="model"),
     "popart-and-mask": Method(popart=True, mask=True),
 }  # fmt: skip
 REPORTS = 20
@@ -49,7 +51,7 @@ class Config:
     """First seed: of everything that is drawn."""
     world: Literal["catch", "atari"] = "catch"
     """The eight variants of Catch, or eight Atari games at once."""
-    updates: Annotated[int, Ge(1)] = 600
+    updates: Annotated[int, Ge(1)] = 800
     """Of each method."""
     envs: Annotated[int, Ge(1)] = 16
     """Environments of each task."""
@@ -60,7 +62,7 @@ class Config:
     beta: Annotated[float, Interval(gt=0, le=1)] = 0.1
     """PopArt's step, on a batch's mean of each task."""
     threshold: Share = 0.25
-    """Of the AND-mask over tasks: a component survives where the signs of eight tasks agree by so much; 0.25 is five of them."""
+    """Of the AND-mask over tasks: a component survives where the signs of tasks agree by so much; 0.25 is five of eight."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -94,8 +96,7 @@ def learn(model: ActorCritic, rollout: Rollout, tasks: Tensor, method: Method, b
         values = torch.cat((model.value.values(features, flat).view_as(steps), last[None]))
         ends = rollout.final_observations
         final = None if ends is None else model.value.values(model.features(ends), steps[rollout.truncated])
-        seen = Rollout(*(paid if part is rollout.rewards else part for part in _parts(rollout)))
-        found = vtrace(seen, values, log_pi.view_as(steps), DISCOUNT, final_values=final)
+        found = vtrace(replace(rollout, rewards=paid), values, log_pi.view_as(steps), DISCOUNT, final_values=final)
         moved = 0.0
         if method.popart:
             moved = _moved(model, features, flat, found.targets.reshape(-1), beta)
@@ -104,13 +105,6 @@ def learn(model: ActorCritic, rollout: Rollout, tasks: Tensor, method: Method, b
         advantages = found.advantages.reshape(-1) / model.value.state.scale[flat].float()
     errors = wanted - model.value(features, flat)
     return Learned(-advantages * log_pi - ENTROPY * entropy(logs) + VALUE * errors.square(), moved)
-
-
-def _parts(rollout: Rollout) -> tuple[Tensor | None, ...]:
-    return (
-        rollout.observations, rollout.actions, rollout.rewards, rollout.terminated, rollout.truncated, rollout.log_mu,
-        rollout.final_observations,
-    )  # fmt: skip
 
 
 def _moved(model: ActorCritic, features: Tensor, tasks: Tensor, targets: Tensor, beta: float) -> float:
@@ -132,7 +126,7 @@ def train(config: Config, name: str, world: Catch | Games) -> Iterator[Row]:
     generator, method = Generator().manual_seed(config.seed), METHODS[name]
     model = ActorCritic(world.observation_shape, world.actions, VARIANTS, HIDDEN[config.world], generator)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.rate)
-    agreement = Agreement(model, AndMask(config.threshold))
+    agreement = Agreement(model, AndMask(config.threshold), normalise=method.normalise)
     tasks = torch.arange(VARIANTS).repeat_interleave(config.envs)
     scales = torch.tensor(SCALES if config.world == "catch" else [1.0] * VARIANTS)
     rate, start = falling(config.rate, config.updates), None

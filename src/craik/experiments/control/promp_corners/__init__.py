@@ -1,0 +1,15 @@
+"""A policy that one gradient step adapts to the corner that pays: ProMP against MAML on equal steps."""
+
+from craik.experiments.control.promp_corners import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="promp-corners",
+    title="Points that must find out which corner pays: ProMP against MAML with policy gradients, on equal steps.",
+    reproduces="ProMP (Rothfuss et al. 2019), sections 6.1 and 6.3, on its 2-D corner task",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,42 @@
+"""What is claimed of corners; written before any recorded run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, bootstrap, low_above
+
+LAST = 3
+"""Reports at the end of which the mean counts."""
+
+
+def less(key: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: ProMP's number less MAML's at the end, mean over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        curves = rows.where(kind="curve")
+        ends = [
+            [float(np.mean(group[key][-LAST:])) for group in curves.where(method=method).by("seed").values()]
+            for method in ("promp", "maml")
+        ]
+        return bootstrap(np.subtract(*ends).tolist(), np.mean) if ends[0] else None
+
+    return measure
+
+
+CLAIMS = (
+    Claim(
+        id="promp-corners.samples",
+        text="On equal steps in the world, ProMP's return after the step is above MAML's.",
+        source="ProMP, section 6.1 and figure 2",
+        measure=less("after"),
+        condition=low_above(0, of="return after the step, ProMP's less MAML's, mean over seeds,"),
+    ),
+    Claim(
+        id="promp-corners.exploration",
+        text="Before the step, ProMP's policy visits more of the corners.",
+        source="ProMP, section 6.3 and figure 5: credit for what was tried before the step",
+        measure=less("visited"),
+        condition=low_above(0, of="share of corners visited before the step, ProMP's less MAML's, mean over seeds,"),
+    ),
+)

@@ -1,0 +1,33 @@
+import json
+
+import pytest
+
+from craik.cli.bench import folder, load
+from craik.cli.benchrows import KEYS
+
+
+def test_rows(craik):
+    status, out, _ = craik("bench", "control", "--quick", "--json")
+    assert status == 0
+    rows = json.loads(out)["rows"]
+    assert all(set(KEYS) <= set(row) for row in rows)
+    ours = [row for row in rows if row["method"] == "craik"]
+    assert [row["workload"].split(",")[0] for row in ours] == ["V-trace", "GAE", "PopArt", "ProMP's meta-gradient"]
+    assert all(row["exact"] for row in ours)
+    assert ours[2]["share"] > 0
+
+
+def test_an_old_peer_is_refused(monkeypatch):
+    bench = load("control", folder()).module
+    monkeypatch.setattr(bench, "installed", lambda *_: object())
+    monkeypatch.setattr(bench, "versioned", lambda _: "torchrl 0.7.2")
+    assert bench._torchrl() == (None, "torchrl 0.7.2 is refused: older than 0.14; pip install 'torchrl>=0.14'")
+
+
+@pytest.mark.extra("bench", "torchrl")
+@pytest.mark.filterwarnings("ignore")
+def test_the_peer_gives_the_same_values(craik):
+    status, out, _ = craik("bench", "control", "--quick", "--json")
+    assert status == 0
+    peers = [row for row in json.loads(out)["rows"] if row["method"] == "torchrl"]
+    assert [row["exact"] for row in peers] == [True, True, None]
