@@ -48,6 +48,15 @@ def test_conjugate_gradients_stop_at_the_solution():
     assert not flat(conjugate_gradients(never, zeros, 5)).any()
 
 
+def test_conjugate_gradients_end_at_a_tolerance():
+    matrix, operator, vector = problem()
+    calls = []
+    found = conjugate_gradients(lambda parts: (calls.append(1), operator(parts))[1], vector, SIZE, tolerance=1e-3)
+    left = flat(vector) - matrix @ flat(found)
+    assert left.norm() <= 1e-3 * flat(vector).norm()
+    assert len(calls) < SIZE
+
+
 def test_a_neumann_series_tends_to_the_inverse():
     matrix, operator, vector = problem()
     found = neumann_series(operator, vector, terms=60, scale=0.5)

@@ -12,19 +12,21 @@ Operator = Callable[[Vector], Vector]
 """A symmetric matrix H, as its product with a vector."""
 
 
-def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations: int) -> Vector:
+def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations: int, tolerance: float = 0.0) -> Vector:
     """Return H^-1 v after at most so many iterations of conjugate gradients (Hestenes and Stiefel, 1952).
 
     Args:
         operator: the product with H, which should be positive definite.
         vector: v.
-        iterations: the most that are taken; fewer where the residual is exactly 0.
+        iterations: the most that are taken.
+        tolerance: it ends where the residual's length is at most this share of v's; 0 asks for a residual of exactly 0.
     """
     residual = direction = tuple(vector)
     found = tuple(torch.zeros_like(part) for part in vector)
     square = _dot(residual, residual)
+    enough = tolerance**2 * float(square)
     for _ in range(iterations):
-        if float(square) == 0.0:
+        if float(square) <= enough:
             break
         image = operator(direction)
         step = square / _dot(direction, image)

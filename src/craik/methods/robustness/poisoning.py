@@ -136,7 +136,9 @@ def fit(learner: Learner, sample: Sample, start: Params | None = None, steps: in
         size = max(float(part.abs().max()) for part in problem.gradient)
         if size <= tolerance:
             return params
-        move = conjugate_gradients(problem.product, problem.gradient, min(problem.size, learner.iterations))
+        # Newton's steps need no exact solve before the last ones: the residual falls with the gradient.
+        exactness = min(0.1, size)
+        move = conjugate_gradients(problem.product, problem.gradient, min(problem.size, learner.iterations), exactness)
         params = _descended(learner, params, sample, move, problem)
     if size <= 1e3 * tolerance:  # rounding may keep a gradient from falling further
         return params
@@ -211,10 +213,10 @@ def _solve(learner: Learner, problem: _Problem, target: Vector) -> Vector:
 
     size = _length(target)
     iterations = min(problem.size, learner.iterations)
-    found = conjugate_gradients(product, target, iterations)
+    found = conjugate_gradients(product, target, iterations, 1e-13)
     left = _minus(target, product(found))
     if _length(left) > 1e-12 * size:  # once more on what is left: rounding, or few iterations
-        again = conjugate_gradients(product, left, iterations)
+        again = conjugate_gradients(product, left, iterations, 1e-6)
         better = tuple(a + b for a, b in zip(found, again, strict=True))
         rest = _minus(target, product(better))
         if _length(rest) < _length(left):

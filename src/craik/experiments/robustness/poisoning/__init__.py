@@ -1,0 +1,14 @@
+"""How much harm a few training points with wrong labels can do, and to which learners."""
+
+from craik.experiments.robustness.poisoning import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="poisoning",
+    title="Poison by implicit gradients: three linear learners, weakly and strongly regularised, and stand-ins of them.",
+    reproduces="Demontis et al. 2019, poisoning (section 4.2)",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

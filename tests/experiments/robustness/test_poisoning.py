@@ -1,0 +1,39 @@
+"""Poison, at sizes of seconds."""
+
+import pytest
+
+from craik.experiments.robustness import poisoning
+from craik.experiments.robustness.poisoning.run import Config, board
+from craik.lab import Rows, judge
+
+CONFIG = Config(train=30, shares=(0.1,), steps=2, high=0.05, low=1.0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [{**row, "seed": 100} for row in poisoning.run.run(CONFIG)]
+
+
+def test_a_tiny_run_can_be_judged_and_drawn(rows):
+    for claim in poisoning.EXPERIMENT.claims:
+        assert judge(claim, rows, "quick").measured is not None, claim.id
+    assert poisoning.EXPERIMENT.figures(Rows(rows))
+
+
+def test_every_learner_and_every_pair_is_there(rows):
+    found = Rows(rows)
+    assert len(found.where(kind="own")) == 6
+    assert len(found.where(kind="pair")) == 36
+    assert max(found.where(kind="own", family="logistic")["foretold"]) < 1e-3
+
+
+def test_a_tenth_of_all_is_poison():
+    assert Config().count(0.1) == 11
+    data = board(Config(), "8-9")
+    assert len(data.train.y) == len(data.surrogate.y) == 100
+    assert abs(len(data.validation.y) - len(data.test.y)) <= 1
+
+
+def test_shares_that_are_no_minority_are_refused():
+    with pytest.raises(ValueError, match="shares should lie between"):
+        Config(shares=(0.7,))
