@@ -244,7 +244,7 @@ class Report(NamedTuple):
 
 
 def report(
-    predictions: Int[Tensor, " n"],
+    predictions: Int[Tensor, " k"],
     schemas: Sequence[Schema],
     associations: Float[Tensor, " n"],
     switched: Int[Tensor, " m"],

@@ -11,7 +11,6 @@ from typing import Annotated, Literal, NamedTuple
 import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from craik.agreement import Agreement, AndMask, Mean, Rule
 from craik.lab import Preset, Row, Share, check_limits
@@ -20,7 +19,7 @@ from craik.methods.language.chance import best_of
 from craik.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
 from craik.methods.language.scoring import Scorer, predict, score
 from craik.nn.transformer import LanguageModel, TransformerSizes
-from craik.tasks.text.schema_world import PARTS, SchemaWorld
+from craik.tasks.text.schema_world import PARTS, SchemaWorld, Sentences
 
 Method = Literal["averaging", "and-mask", "no-association"]
 LENGTH = 9
@@ -130,16 +129,21 @@ def train(config: Config, method: Method, world: SchemaWorld) -> Iterator[Traine
     for step in range(1, config.steps + 1):
         sentences = world.draw("associative", ids, generator, share)
         optimizer.zero_grad()
-        record = agreement.backward(last_losses(model, sentences.ids, sentences.meant), ids)
+        record = agreement.backward(choice_losses(model, sentences), ids)
         optimizer.step()
         if step % max(1, config.steps // config.looks) == 0 or step == config.steps:
             yield Trained(step, float(record.losses.mean()), survivors(record.survivors, model), model)
 
 
-def last_losses(model: LanguageModel, ids: Tensor, meant: Tensor) -> Tensor:
-    """Return the cross-entropy of who is meant, one a sentence: the other words are the same whoever it is."""
-    hidden = model.encoder(ids)[:, -1]
-    return cross_entropy(model.head(hidden, model.encoder.words.weight), meant, reduction="none")
+def choice_losses(model: LanguageModel, sentences: Sentences) -> Tensor:
+    """Return the cross-entropy of who is meant between the two candidates, one a sentence.
+
+    Not over all words: there every environment would vote on every other one's names, by pushing down what it never uses.
+    """
+    hidden = model.encoder(sentences.ids)[:, -1]
+    pair = model.head(hidden, model.encoder.words.weight)
+    chosen = torch.stack([sentences.meant, sentences.other], 1)
+    return -pair.gather(1, chosen).log_softmax(1)[:, 0]
 
 
 def survivors(shares: dict[str, float], model: nn.Module) -> float:
