@@ -25,6 +25,7 @@ ENVIRONMENT = {
     **{key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"},
     "PYTHONPATH": os.pathsep.join([str(Path(ray_nodes.__file__).parent), *filter(None, sys.path)]),
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "120",  # a machine with other work starts slowly
 }
 
 
