@@ -23,7 +23,8 @@ MODULES = {
         "pyarrow": "pyarrow", "pgserver": "pgserver", "psycopg": "psycopg",
     },
     "bench": {
-        "opacus": "opacus", "backpack-for-pytorch": "backpack", "torchjd": "torchjd", "higher": "higher", "torchopt": "torchopt",
+        "opacus": "opacus", "backpack-for-pytorch": "backpack", "torchjd": "torchjd", "higher": "higher",
+        "torchopt": "torchopt",
     },
     "coinrun": {"stable-baselines3": "stable_baselines3"},
 }  # fmt: skip
