@@ -60,7 +60,7 @@ def engine(options: argparse.Namespace) -> Generator[Engine | None, None, None]:
     name, _, address = options.on.partition(":")
     if name != "ray":
         raise UsageError(f"--on must be ray or ray:HOST:PORT, but found {options.on!r}; leave it out for this machine")
-    from craik.lab.running.workers.cluster import Wish, cluster  # noqa: PLC0415  # needed from here on only
+    from craik.lab.running.workers.clusters.joining import Wish, cluster  # noqa: PLC0415  # needed from here on only
 
     with cluster(Wish(address, **wishes)) as found:
         yield found

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.agreement.coinrun import EXPERIMENT
+from craik.experiments.agreement.coinrun import EXPERIMENT, ranges
 from craik.experiments.agreement.coinrun import run as coinrun
 from craik.experiments.agreement.coinrun.claims import Reduction
 from craik.experiments.agreement.coinrun.networks import make_network
@@ -178,3 +178,19 @@ def test_rows_and_caption_say_who_was_cloned(tmp_path):
 def test_a_recording_that_is_none_is_refused(tmp_path):
     with pytest.raises(ValueError, match="craik coinrun collect"):
         list(coinrun.run(replace(SMALL, recording=str(tmp_path / "none"))))
+
+
+@pytest.mark.parametrize("method", ["adam", "and-mask"])
+def test_a_sweep_trains_as_the_searches_do(method):
+    swept = EXPERIMENT.ranges["quick"]
+    config = replace(swept.single.config(SMALL), method=method, threshold=0.0)
+    settings = Settings(method, config.lr, config.beta1, config.weight_decay, config.decoupled)
+    masked = settings._replace(beta3=config.beta3, bias_correction=config.bias_correction)
+    data = coinrun.load(SMALL)
+    epochs = list(coinrun.train(SMALL, masked if method == "and-mask" else settings, data, SMALL.seed, measure_test=True))
+    *curve, best = ranges.run_one(config)
+    assert [row["validation"] for row in curve] == [epoch.validation for epoch in epochs]
+    chosen = min(epochs, key=lambda epoch: epoch.validation)
+    assert (best["epoch"], best["validation"], best["test"]) == (chosen.epoch, chosen.validation, chosen.test)
+    assert swept.objective.of(curve) == chosen.validation
+    assert ("threshold" in swept.drawn(method)) == (method == "and-mask")

@@ -1,11 +1,11 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import torch
 
 from craik.agreement import AndMask
 from craik.experiments.spirals import training
-from craik.experiments.spirals.baselines import EXPERIMENT
+from craik.experiments.spirals.baselines import EXPERIMENT, ranges
 from craik.experiments.spirals.baselines import run as baselines
 from craik.lab import Rows, judge
 
@@ -112,3 +112,20 @@ def test_a_trial_that_does_not_fit_its_data_says_nothing(rows):
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(TINY, **changes)
+
+
+@pytest.mark.parametrize("method", baselines.METHODS)
+def test_a_sweep_trains_as_the_experiment_does_and_draws_from_its_ranges(rows, method):
+    trial = asdict(baselines.draw(method, TINY))
+    swept = EXPERIMENT.ranges["quick"]
+    single = swept.single.config(TINY)
+    fields = {**trial, **swept.methods[method], "depth": trial["layers"]}
+    del fields["layers"]
+    (row,) = ranges.run_one(replace(single, **fields))
+    assert row == {key: value for key, value in rows.where(method=method, seed=0)[0].items() if key != "seed"}
+    paper = EXPERIMENT.ranges["paper"]
+    drawn = {name: set(one.values) for name, one in paper.drawn(method).items()}
+    trials = [baselines.draw(method, replace(EXPERIMENT.presets["paper"].config, seed=seed)) for seed in range(60)]
+    for name, values in drawn.items():
+        found = {getattr(one, "layers" if name == "depth" else name) for one in trials}
+        assert found - {1.0} == values - {1.0}, name

@@ -54,6 +54,24 @@ def test_killed_at_any_row_the_same_command_ends_alike(hill, here, tmp_path):
     assert [one.rows for one in found.fresh] == [one.rows for one in whole.fresh]
 
 
+def test_of_a_hundred_trials_none_is_lost_or_doubled_by_restarts(hill, here, tmp_path):
+    plan, generator, kills = hill(trials=50, steps=1), random.Random(1), 0
+    while True:
+        here.until = generator.randrange(5, 40)
+        try:
+            done = search(plan, tmp_path, Means(1))
+            break
+        except Kill:
+            kills += 1
+    assert kills > 5
+    trials = [one for method in ("up", "down") for one in done.studies.trials(method)]
+    assert [(one.method, one.number) for one in trials] == [(method, place) for method in ("up", "down") for place in range(50)]
+    assert {one.state for one in trials} == {"complete", "failed"}
+    assert all(len(done.studies.study(method).trials) == 50 for method in ("up", "down"))
+    whole = sum(values["seed"] == 0 for values in here.tried)
+    assert 100 <= whole <= 100 + kills  # what was under way when it was killed is computed once more
+
+
 def test_more_trials_later(hill, here, tmp_path):
     search(hill(trials=2), tmp_path, Means(1))
     before = len(here.tried)

@@ -120,9 +120,10 @@ def test_rows_are_loaded_beside_their_settings(package, tmp_path):
         runs.load(tmp_path, "excel")
 
 
-@pytest.mark.parametrize("frame", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "frame", [pytest.param(name, marks=pytest.mark.extra("recipes", name)) for name in ("pandas", "polars")]
+)
 def test_rows_are_a_frame(package, tmp_path, frame):
-    pytest.importorskip(frame, reason=f"{frame} is not installed: craik asks for no frames")
     made(package, tmp_path / "runs", steps=2)
     made(package, tmp_path / "runs", seeds=1, name="drunkard")
     found = runs.load(tmp_path / "runs", frame)
@@ -148,8 +149,8 @@ def told(package, tmp_path, tool):
         return execute(planned, folder, 1, hear)
 
 
+@pytest.mark.extra("tracking", "tensorboard")
 def test_numbers_go_to_tensorboard(package, tmp_path):
-    pytest.importorskip("tensorboard", reason="the extra tracking is not installed")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     run = told(package, tmp_path, "tensorboard")
@@ -160,8 +161,8 @@ def test_numbers_go_to_tensorboard(package, tmp_path):
     assert sorted(found) == pytest.approx(sorted(run.rows()["place"]), rel=1e-6)
 
 
+@pytest.mark.extra("tracking", "mlflow")
 def test_numbers_go_to_mlflow(package, tmp_path):
-    pytest.importorskip("mlflow", reason="the extra tracking is not installed")
     from mlflow.tracking import MlflowClient
 
     run = told(package, tmp_path, "mlflow")

@@ -1,6 +1,6 @@
 """Behavioural cloning over levels with the temporal AND-mask (thesis section 3.3.3)."""
 
-from craik.experiments.agreement.coinrun import claims, figures, run
+from craik.experiments.agreement.coinrun import claims, figures, ranges, run
 from craik.lab import Experiment
 
 EXPERIMENT = Experiment(
@@ -13,4 +13,5 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    ranges=ranges.RANGES,
 )

@@ -1,6 +1,6 @@
 """What does not find the spirals, and what does (thesis figure 3.6)."""
 
-from craik.experiments.spirals.baselines import claims, figures, run
+from craik.experiments.spirals.baselines import claims, figures, ranges, run
 from craik.lab import Experiment
 
 EXPERIMENT = Experiment(
@@ -12,4 +12,5 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    ranges=ranges.RANGES,
 )

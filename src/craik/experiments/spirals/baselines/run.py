@@ -21,7 +21,7 @@ from craik.lab import Preset, Row, Share, check_limits
 from craik.methods.environments import irm_penalty
 from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import mlp
-from craik.tasks.boards.spirals import Split
+from craik.tasks.boards.spirals import SpiralsData, Split
 
 METHODS = ("dropout", "l1", "l2", "batch-norm", "dann", "irm", "and-mask")
 
@@ -200,9 +200,9 @@ def train(method: str, model: nn.Module, trial: Trial, config: Config, data: Spl
     return train_loss, train_accuracy
 
 
-def run(config: Config) -> Iterator[Row]:
-    """Yield one row for each method: the drawn settings, and accuracies on held-out environments and test data."""
-    board = replace(
+def board(config: Config) -> SpiralsData:
+    """Return the data, the same for all trials."""
+    settings = replace(
         training.TRAININGS["quick"],
         seed=config.data_seed,
         environments=config.environments,
@@ -211,20 +211,29 @@ def run(config: Config) -> Iterator[Row]:
         shortcut_dims=config.shortcut_dims,
         shortcut_scale=config.shortcut_scale,
     )
-    data = training.make_data(board)
+    return training.make_data(settings)
+
+
+def tried(method: str, trial: Trial, config: Config, data: SpiralsData) -> Row:
+    """Train one method at some settings; return these, and accuracies on held-out environments and test data."""
+    model = make_model(method, trial, config)
+    row: Row = {"method": method, **asdict(trial), "outcome": "finished"}
+    try:
+        row["train_loss"], row["train_accuracy"] = train(method, model, trial, config, data.train)
+    except (ValueError, FloatingPointError) as error:  # `Agreement` refuses a loss that is not finite with the former
+        row |= {"outcome": f"diverged: {error}", "train_loss": None, "train_accuracy": None}
+    model.eval()
+    finished = row["outcome"] == "finished"
+    row["validation_accuracy"] = training.accuracy(model, data.validation) if finished else 0.0
+    row["test_accuracy"] = training.accuracy(model, data.test) if finished else None
+    return row
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield one row for each method: the drawn settings, and accuracies on held-out environments and test data."""
+    data = board(config)
     for method in METHODS:
-        trial = draw(method, config)
-        model = make_model(method, trial, config)
-        row: Row = {"method": method, **asdict(trial), "outcome": "finished"}
-        try:
-            row["train_loss"], row["train_accuracy"] = train(method, model, trial, config, data.train)
-        except (ValueError, FloatingPointError) as error:  # `Agreement` refuses a loss that is not finite with the former
-            row |= {"outcome": f"diverged: {error}", "train_loss": None, "train_accuracy": None}
-        model.eval()
-        finished = row["outcome"] == "finished"
-        row["validation_accuracy"] = training.accuracy(model, data.validation) if finished else 0.0
-        row["test_accuracy"] = training.accuracy(model, data.test) if finished else None
-        yield row
+        yield tried(method, draw(method, config), config, data)
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -91,7 +91,7 @@ class _Tail:
         self.path, self.tracker = path, tracker
         self._place, self._steps = 0, Counter[str]()
 
-    def send(self, anew: bool) -> None:
+    def send(self, anew: bool = False) -> None:
         if anew:
             self._place, self._steps = 0, Counter[str]()
         for row in self._rows():

@@ -1,0 +1,1 @@
+"""Seeds and trials on a Ray cluster."""

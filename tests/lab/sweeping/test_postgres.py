@@ -1,0 +1,110 @@
+"""Studies in a real PostgreSQL, whose server comes in a wheel."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import warnings
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("optuna", reason="searches need optuna: pip install 'craik[experiments]'")
+
+from craik.lab import Choice, LabError
+from craik.lab.sweeping.search import Means, search
+from craik.lab.sweeping.studies import open_storage
+
+pytestmark = [
+    pytest.mark.extra("recipes", "pgserver", "psycopg"),
+    pytest.mark.filterwarnings(
+        "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),  # SQLAlchemy's pools go when they are collected
+]
+
+
+@pytest.fixture(scope="module")
+def server():
+    """The URL of a database in a server of our own; a socket's path must be short."""
+    folder = tempfile.mkdtemp(prefix="craik-pg-")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a user without a folder for what runs
+        import pgserver
+
+        server = pgserver.get_server(folder, cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def url(server, tmp_path):
+    """A database of the test's own."""
+    import psycopg
+
+    name = "".join(c for c in tmp_path.name if c.isalnum()).lower()[-60:]
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'create database "{name}"')
+    return server.replace("postgresql://postgres:@/postgres", f"postgresql+psycopg://postgres:@/{name}")
+
+
+def found(done):
+    return [
+        (one.method, one.number, one.chosen, one.state, one.value) for m in ("up", "down") for one in done.studies.trials(m)
+    ]
+
+
+def test_a_study_is_the_same_there_as_in_a_journal(hill, here, tmp_path, url):
+    plan = hill(trials=6, draws=("tpe", "median"))
+    there = search(plan, tmp_path / "there", Means(1, storage=url))
+    journal = search(plan, tmp_path / "journal", Means(1))
+    assert found(there) == found(journal)
+    assert not (tmp_path / "there" / "journal.jsonl").exists()
+    tried = len(here.tried)
+    assert found(search(plan, tmp_path / "there", Means(1, storage=url))) == found(there)
+    assert len(here.tried) == tried
+
+
+def test_a_study_of_other_ranges_is_refused(hill, here, tmp_path, url):
+    plan = hill(trials=1)
+    search(plan, tmp_path, Means(1, storage=url))
+    other = replace(plan.ranges, of={**plan.ranges.of, "shape": Choice("round", "steep")})
+    other = replace(plan, experiment=replace(plan.experiment, ranges={"quick": other}))
+    with pytest.raises(LabError, match="ranges: shape is 'one of round, steep' here and 'one of round, steep, broken' there"):
+        search(other, tmp_path, Means(1, storage=url))
+
+
+def test_a_server_that_does_not_answer_is_a_sentence(tmp_path):
+    with pytest.raises(LabError, match=r"a storage must be reachable, but postgresql\+psycopg://\*\*\*@127.0.0.1:1/x is not"):
+        open_storage("postgresql+psycopg://me:secret@127.0.0.1:1/x", tmp_path)
+
+
+def start(out, url, *words):
+    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = ("sweep", "climb", "--package", "fake_sweeps", "--preset", "slow", "--trials", "5", "--seeds", "1", *words)
+    words = (*words, "--sampler", "random", "--pruner", "none", "--jobs", "1", "--json", "--storage", url, "--out", str(out))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_commands_share_one_budget_and_one_that_is_killed_loses_nothing(hill, here, tmp_path, url):
+    dead = start(tmp_path / "dead", url)
+    next(line for line in dead.stderr if "trial 0" in line)  # one has ended, one is under way
+    dead.send_signal(signal.SIGKILL)
+    dead.communicate()
+    both = [start(tmp_path / name, url) for name in ("one", "two")]
+    answers = [json.loads(process.communicate(timeout=300)[0]) for process in both]
+    last, said = start(tmp_path / "one", url, "--take-over").communicate(timeout=300)
+    expected = search(hill(5, "slow"), tmp_path / "here", Means(1))
+    assert all(one["complete"] + one["failed"] + one["running"] == 5 for answer in answers for one in answer["methods"])
+    assert [one["complete"] + one["failed"] for one in json.loads(last)["methods"]] == [5, 5], said
+    for one in json.loads(last)["methods"]:
+        assert (one["best"]["chosen"], one["best"]["value"]) == (
+            expected.best(one["method"]).chosen,
+            expected.best(one["method"]).value,
+        )
