@@ -39,13 +39,13 @@ class Config:
     """Pixels of the square's side, odd."""
     steps: Annotated[int, Ge(1)] = 500
     """Optimiser steps with coordinates; the last quarter has a tenth of the learning rate."""
-    plain_steps: Annotated[int, Ge(1)] = 500
+    plain_steps: Annotated[int, Ge(1)] = 1500
     """Optimiser steps without coordinates."""
     batch: Annotated[int, Ge(1)] = 16
     """Places in a step."""
     learning_rate: Positive = 1e-2
     """Adam's, with coordinates."""
-    plain_rate: Positive = 1e-3
+    plain_rate: Positive = 3e-3
     """Adam's, without coordinates."""
     width: Annotated[int, Ge(8)] = 64
     """Channels of the deconvolutions' first layer, halved at each of the next."""
@@ -134,7 +134,7 @@ def loss_of(task: Task, model: nn.Module, data: Squares, some: Tensor) -> Tensor
 
 
 def scores(task: Task, model: nn.Module, data: Squares) -> Tensor:
-    """Return a number for each place: 1 if its pixel is hit ("point"), overlap over union ("paint"), pixels off ("find")."""
+    """Return each place's score: 1 if its pixel is hit ("point"), overlap over union ("paint"), pixels of 64 off ("find")."""
     model.eval()
     found: list[Tensor] = []
     with torch.no_grad():
@@ -147,8 +147,7 @@ def scores(task: Task, model: nn.Module, data: Squares) -> Tensor:
 def score(task: Task, model: nn.Module, data: Squares, some: Tensor) -> Tensor:
     """Return `scores` of some places."""
     if task == "find":
-        off = (model(data.images[some]) - data.scaled[some]) * (data.images.shape[-1] - 1) / 2
-        return off.norm(dim=1)
+        return 63 / 2 * (model(data.images[some]) - data.scaled[some]).norm(dim=1)  # whatever the canvas: in pixels of 64
     out = model(data.scaled[some])
     if task == "point":
         side = out.shape[-1]

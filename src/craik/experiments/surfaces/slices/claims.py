@@ -1,0 +1,5 @@
+CLAIMS = ()
+
+
+def figures(rows):
+    return {}
