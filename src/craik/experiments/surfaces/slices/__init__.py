@@ -5,7 +5,7 @@ from craik.lab import Experiment
 
 EXPERIMENT = Experiment(
     name="loss-surface",
-    title="Slices of the loss around trained networks: what depends on the scale of weights, and what is left when it is taken out.",
+    title="Slices of the loss around trained networks, and what of them is the scale of the weights.",
     reproduces="Li et al. 2018, figures 2, 3, 7 and 9, on scikit-learn's digits; an erratum to filter normalisation",
     presets=run.PRESETS,
     run=run.run,

@@ -79,9 +79,7 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6, tolerance=1e-3),
-    "paper": Preset(
-        Config(hidden=(128, 128, 128), epochs=200, batches=(16, 1024), depth=56, grid=21), seeds=10, tolerance=1e-2
-    ),
+    "paper": Preset(Config(hidden=(128, 128), epochs=200, batches=(16, 1024), depth=56, grid=21), seeds=10, tolerance=1e-2),
 }
 
 
@@ -204,7 +202,7 @@ def deep(config: Config, data: ImageData, shortcuts: bool) -> Iterator[Row]:
 
 
 def deep_network(config: Config, shortcuts: bool) -> nn.Sequential:
-    """Return a perceptron of many layers, two of them within each shortcut, each branch scaled down by the root of their number."""
+    """Return a perceptron of many layers, two within each shortcut, whose branches are scaled by the root of their number."""
     generator, width = Generator().manual_seed(config.seed), config.deep_width
     branches = max(1, config.depth // 2)
 

@@ -22,8 +22,8 @@ def places(rows: Rows) -> Figure:
     first = next(iter(rows.by("seed").values()))
     figure, axes = panels(
         4, 3, height=6.0,
-        caption="Every place of a square on the canvas, by how well it is dealt with: dark is right. Boxed: the quarter that was "
-        "held out (left two columns). In the right two, a fifth of the places at random was held out. One seed.",
+        caption="Every place of a square on the canvas, by how well it is dealt with: dark is right. Boxed: the quarter that "
+        "was held out (left two columns). In the right two, a fifth of the places at random was held out. One seed.",
     )  # fmt: skip
     kinds = [(division, network) for division in ("quadrant", "uniform") for network in NETWORKS]
     for row, task in enumerate(TASKS):
