@@ -10,7 +10,17 @@ from craik.lab import Rows, judge
 from craik.tasks.pictures.squares import draw_squares, squares
 
 EXPERIMENT = coordinates.EXPERIMENT
-SMALL = {"side": 16, "steps": 8, "plain_steps": 8, "batch": 4, "width": 8, "digit_steps": 2, "gan_steps": 1, "gan_side": 8}
+SMALL = {
+    "side": 16,
+    "steps": 8,
+    "plain_steps": 8,
+    "find_steps": 8,
+    "batch": 4,
+    "width": 8,
+    "digit_steps": 2,
+    "gan_steps": 1,
+    "gan_side": 8,
+}
 
 
 @pytest.fixture(scope="module")

@@ -112,9 +112,7 @@ CLAIMS = (
         text="After balancing the units, filter-normalised slices are, too.",
         source="ours",
         measure=change("filter", "balanced"),
-        condition=high_at_most(
-            _EXACT, of="largest change of the balanced network's curve when each unit has its own factor"
-        ),
+        condition=high_at_most(_EXACT, of="largest change of the balanced network's curve when each unit has its own factor"),
         kind="ours",
     ),
     Claim(

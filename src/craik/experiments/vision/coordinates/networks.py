@@ -76,8 +76,12 @@ def deconvolutions(side: int, width: int, generator: Generator, inputs: int = 2)
 
 
 def pooled(width: int, generator: Generator) -> nn.Sequential:
-    """Return CoordConv's answer to pixels in, positions out: one layer with coordinates, and a mean over pixels."""
-    return nn.Sequential(CoordConv2d(1, width, 1, generator), nn.ReLU(), MeanPlace(), linear(width, 2, "default", generator))
+    """Return CoordConv's answer to pixels in, positions out: coordinates at the first layer, a mean over pixels at the end."""
+    return nn.Sequential(
+        *(CoordConv2d(1, width, 1, generator), nn.ReLU()),
+        *(conv(width, width, 1, generator, coordinates=False), nn.ReLU()),
+        *(MeanPlace(), linear(width, 2, "default", generator)),
+    )
 
 
 def flattened(side: int, width: int, generator: Generator) -> nn.Sequential:

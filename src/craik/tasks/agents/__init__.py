@@ -1,0 +1,1 @@
+"""Worlds of several agents, all drawn from a seed."""
