@@ -138,8 +138,8 @@ class GraphGRU(nn.Module):
         _check_widths(inputs, outputs, generator)
         self.inputs, self.outputs = inputs, outputs
         into, wide = _into(inputs, outputs), outputs._asdict()
-        self.first = nn.ModuleDict({name: _gates(into[name], wide[name], wide[name], generator) for name in into})
-        self.again = nn.ModuleDict({name: _gates(wide[name], wide[name], wide[name], generator) for name in into})
+        self.first = nn.ModuleDict({name: gated(into[name], 3 * wide[name], wide[name], generator) for name in into})
+        self.again = nn.ModuleDict({name: gated(wide[name], 3 * wide[name], wide[name], generator) for name in into})
 
     def begin(self, graph: Graph) -> GraphState:
         """Return zeros, the state before the first step, for a batch like this one."""
@@ -186,6 +186,22 @@ def edge_norms(edges: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:
     return edges.norm(dim=-1)
 
 
+def gated(inputs: int, outputs: int, fan: int, generator: Generator) -> nn.Linear:
+    """Return the linear part of a recurrent cell's gates, all of them one below the other, with PyTorch's initial weights.
+
+    Args:
+        inputs: what comes in.
+        outputs: units times gates.
+        fan: units, whose root bounds the uniform initial weights.
+        generator: of these.
+    """
+    layer = linear(inputs, outputs, "default", generator)
+    bound = 1 / math.sqrt(max(fan, 1))
+    for tensor in (layer.weight, layer.bias):
+        nn.init.uniform_(tensor, -bound, bound, generator=generator)
+    return layer
+
+
 def _into(inputs: Widths, outputs: Widths) -> dict[str, int]:
     """Numbers that each phi reads."""
     e, v, u = inputs
@@ -211,14 +227,6 @@ def _summed(edges: Tensor, receivers: Tensor, nodes: int) -> Tensor:
 
 def _along(top: Tensor, nodes: Tensor) -> Tensor:
     return top.unsqueeze(-2).expand(*nodes.shape[:-1], top.shape[-1])
-
-
-def _gates(inputs: int, outputs: int, fan: int, generator: Generator) -> nn.Linear:
-    layer = linear(inputs, 3 * outputs, "default", generator)
-    bound = 1 / math.sqrt(max(fan, 1))
-    for tensor in (layer.weight, layer.bias):
-        nn.init.uniform_(tensor, -bound, bound, generator=generator)
-    return layer
 
 
 def _check_widths(inputs: Widths, outputs: Widths, generator: Generator) -> None:

@@ -52,9 +52,7 @@ def deconv(inputs: int, outputs: int, generator: Generator, kernel: int = 4, str
 
 
 def per_pixel(side: int, widths: Sequence[int], generator: Generator) -> nn.Sequential:
-    """Return CoordConv's answer to positions in, pixels out: the position on every pixel, coordinates, then 1 x 1
-    convolutions.
-    """
+    """Return CoordConv's answer to positions in, pixels out: the position on every pixel, coordinates, 1 x 1 convolutions."""
     modules: list[nn.Module] = [Tiled(side), CoordConv2d(2, widths[0], 1, generator), nn.ReLU()]
     for inputs, outputs in pairwise(widths):
         modules += [conv(inputs, outputs, 1, generator, coordinates=False), nn.ReLU()]

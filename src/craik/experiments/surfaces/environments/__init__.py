@@ -1,0 +1,15 @@
+"""One surface for each environment, on the plane through two solutions: figure 3.1 of the thesis, from networks."""
+
+from craik.experiments.surfaces.environments import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="environment-surfaces",
+    title="The loss of every environment on a plane through what averaging and what the AND-mask found on the spirals.",
+    reproduces="thesis figure 3.1, which is drawn by hand, with trained networks",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,57 @@
+"""What is claimed of the surfaces of environments; written before any recorded run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, bootstrap, low_above
+
+_SOURCE = "thesis section 3.1 and figure 3.1"
+
+
+def difference(key: str, log: bool = False) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: a number at averaging's solution less the same at the AND-mask's, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[float] = []
+        for group in rows.where(kind="solution").by("seed").values():
+            mean, masked = (group.where(method=method)[key][0] for method in ("averaging", "AND-mask"))
+            found.append(float(np.log(mean / masked)) if log else mean - masked)
+        return bootstrap(found) if found else None
+
+    return measure
+
+
+def barrier(rows: Rows) -> Measurement | None:
+    """Return the height of the averaged loss between both solutions over the higher of them, median over seeds."""
+    found = rows.where(kind="barrier")["height"]
+    return bootstrap(found) if found else None
+
+
+CLAIMS = (
+    Claim(
+        id="environment-surfaces.patchwork",
+        text="Where one environment does not notice, another suffers more at averaging's solution than at the AND-mask's.",
+        source=f"{_SOURCE}; definition (3.1)",
+        measure=difference("walked", log=True),
+        condition=low_above(0.0, of="log of the true losses' largest difference on the way, averaging over AND-mask,"),
+    ),
+    Claim(
+        id="environment-surfaces.generalises",
+        text="The AND-mask's solution is the mechanism.",
+        source="thesis section 3.3.1",
+        measure=lambda rows: _negative(difference("test_accuracy")(rows)),
+        condition=low_above(0.2, of="test accuracy, the AND-mask's less averaging's,"),
+    ),
+    Claim(
+        id="environment-surfaces.two-minima",
+        text="The averaged loss has both as separate minima.",
+        source=_SOURCE,
+        measure=barrier,
+        condition=low_above(0.1, of="height of the averaged loss on the straight way over the higher end, in nats,"),
+    ),
+)
+
+
+def _negative(found: Measurement | None) -> Measurement | None:
+    return None if found is None else Measurement(-found.value, -found.high, -found.low, found.n)

@@ -1,0 +1,15 @@
+"""Slices of the loss around trained networks, and what their scale says and does not say."""
+
+from craik.experiments.surfaces.slices import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="loss-surface",
+    title="Slices of the loss around trained networks, and what of them is the scale of the weights.",
+    reproduces="Li et al. 2018, figures 2, 3, 7 and 9, on scikit-learn's digits; an erratum to filter normalisation",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,163 @@
+"""What is claimed of slices; written before any recorded run."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import kendalltau  # pyright: ignore[reportMissingTypeStubs]
+
+from craik.lab import Claim, Measurement, Rows, above, bootstrap, high_at_most, high_below, low_above, low_at_least
+
+_SOURCE = "Li et al. 2018"
+_EXACT = 1e-9
+
+
+def change(normalise: str, rescaled: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: how far a curve moves when the same network is written with other weights, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = rows.where(kind="rescaling", normalise=normalise, rescaled=rescaled)["change"]
+        return bootstrap(found) if found else None
+
+    return measure
+
+
+def flip(rows: Rows) -> Measurement | None:
+    """Return by how much weight decay changes the raw slice's comparison, in logs of widths, median over seeds.
+
+    log(small batch's width / large batch's) without weight decay, less the same with it.
+    """
+    differences: list[float] = []
+    for group in rows.where(kind="width", normalise="none").by("seed").values():
+        widths = {(row["batch"], row["decay"]): float(str(row["width"])) for row in group}
+        small, large = sorted({int(str(batch)) for batch, _ in widths})
+        none, some = sorted({float(str(decay)) for _, decay in widths})
+        logs = [np.log(widths[small, decay] / widths[large, decay]) for decay in (none, some)]
+        differences.append(float(logs[0] - logs[1]))
+    return bootstrap(differences) if differences else None
+
+
+def rank(normalise: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: Kendall's tau between sharpness (1 / width) and test error over the four networks, mean over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        taus: list[float] = []
+        for group in rows.by("seed").values():
+            ends = {(row["batch"], row["decay"]): float(str(row["test_error"])) for row in group.where(kind="network")}
+            widths = {(row["batch"], row["decay"]): row["width"] for row in group.where(kind="width", normalise=normalise)}
+            if ends and widths:
+                tau = kendalltau([-float(str(widths[key])) for key in ends], list(ends.values())).statistic
+                taus.append(0.0 if np.isnan(tau) else float(tau))
+        return bootstrap(taus, np.mean) if taus else None
+
+    return measure
+
+
+def convexity(rows: Rows) -> Measurement | None:
+    """Return the share of the plane where the least curvature is no small part of the largest: without less with shortcuts."""
+    groups = rows.where(kind="convexity").by("seed").values()
+    found = [group.where(shortcuts=False)["share"][0] - group.where(shortcuts=True)["share"][0] for group in groups]
+    return bootstrap(found) if found else None
+
+
+def path(key: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: the share of a path's variance in two directions, or that less a random walk's, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[float] = []
+        for group in rows.where(kind="path").by("seed").values():
+            shares = {name: np.mean(np.add(group[f"{name}1"], group[f"{name}2"])) for name in ("path", "walk")}
+            found.append(float(shares["path"] - (shares["walk"] if key == "beyond" else 0.0)))
+        return bootstrap(found) if found else None
+
+    return measure
+
+
+CLAIMS = (
+    Claim(
+        id="loss-surface.layer-invariance",
+        text="Filter-normalised slices do not depend on the scale of a layer.",
+        source=f"{_SOURCE}, section 4",
+        printed="invariant",
+        measure=change("filter", "layers"),
+        condition=high_at_most(_EXACT, of="largest change of the curve when a layer is scaled by 10 and the next by 1/10"),
+    ),
+    Claim(
+        id="loss-surface.unit-invariance",
+        text="Nor on the scale of units: filter normalisation removes the rescaling that ReLU networks are invariant to.",
+        source=f"{_SOURCE}, section 4, read as said of filters",
+        printed="invariant",
+        measure=change("filter", "units"),
+        condition=high_at_most(_EXACT, of="largest change of the curve when each unit has a factor of its own"),
+        tried="Expected not to hold: a factor on one unit mixes into the norms of the next layer's filters. Seen in float64 "
+        "by a prototype before this experiment was written (0.05 to 0.08 in a loss of about 1).",
+    ),
+    Claim(
+        id="loss-surface.unit-invariance-raw",
+        text="The curve moves by what a reader would see.",
+        source="ours; erratum to filter normalisation",
+        measure=change("filter", "units"),
+        condition=low_above(1e-3, of="largest change of the filter-normalised curve when units are rescaled, in nats,"),
+        kind="erratum",
+    ),
+    Claim(
+        id="loss-surface.weight-invariance",
+        text="Normalising each weight is invariant to units, too.",
+        source="ours; an option of the published code",
+        measure=change("weight", "units"),
+        condition=high_at_most(_EXACT, of="largest change of the curve when each unit has a factor of its own"),
+        kind="ours",
+    ),
+    Claim(
+        id="loss-surface.balanced-invariance",
+        text="After balancing the units, filter-normalised slices are, too.",
+        source="ours",
+        measure=change("filter", "balanced"),
+        condition=high_at_most(_EXACT, of="largest change of the balanced network's curve when each unit has its own factor"),
+        kind="ours",
+    ),
+    Claim(
+        id="loss-surface.raw-misleads",
+        text="Raw slices compare batches by the scale of their weights: weight decay turns the comparison round.",
+        source=f"{_SOURCE}, figures 2 and 3",
+        printed="flips",
+        measure=flip,
+        condition=low_above(0.0, of="log of small over large batch's raw width, without weight decay less with,"),
+    ),
+    Claim(
+        id="loss-surface.normalised-agrees",
+        text="Filter-normalised sharpness agrees with test error.",
+        source=f"{_SOURCE}, section 5 and figure 4",
+        measure=rank("filter"),
+        condition=low_above(0.0, of="Kendall's tau of sharpness and test error over four networks, mean over seeds,"),
+    ),
+    Claim(
+        id="loss-surface.raw-disagrees",
+        text="Raw sharpness does not.",
+        source=f"{_SOURCE}, section 4",
+        measure=rank("none"),
+        condition=high_below(0.34, of="Kendall's tau of raw sharpness and test error over four networks, mean over seeds,"),
+    ),
+    Claim(
+        id="loss-surface.skips-convex",
+        text="Without shortcuts deep networks' surfaces are not convex where with them they are.",
+        source=f"{_SOURCE}, sections 6 and figure 7",
+        measure=convexity,
+        condition=low_above(0.0, of="share of the plane with a ratio of curvatures above 0.1, without less with shortcuts,"),
+    ),
+    Claim(
+        id="loss-surface.low-dimensional-path",
+        text="Two directions hold 40 to 90 % of a path's variance.",
+        source=f"{_SOURCE}, section 7 and figure 9",
+        printed="40-90 %",
+        measure=path("share"),
+        condition=low_at_least(0.4, of="share of the path's variance in two directions"),
+    ),
+    Claim(
+        id="loss-surface.path-beyond-a-walk",
+        text="That is more than a random walk of the same steps shows.",
+        source="Antognini and Sohl-Dickstein 2018; the control that the figure lacks",
+        measure=path("beyond"),
+        condition=above(0.05, of="share in two directions, the path's less the random walk's,"),
+        kind="control",
+    ),
+)

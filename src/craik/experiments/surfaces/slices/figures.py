@@ -1,0 +1,96 @@
+"""Slices raw and normalised, the same network twice, paths beside random walks, curvature on the plane."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from craik.experiments.surfaces.slices.run import NORMALISATIONS
+from craik.lab import COLOURS, Rows, colour, panels
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw the four figures, from the first seed but for the paths' shares."""
+    first = next(iter(rows.by("seed").values()))
+    return {"slices": slices(first), "rescaled": rescaled(first), "paths": paths(rows, first), "convexity": convexity(first)}
+
+
+def numbers(text: object) -> np.ndarray:  # pyright: ignore[reportMissingTypeArgument]
+    """Return the numbers of a line."""
+    return np.array([float(word) for word in str(text).split()])
+
+
+def slices(first: Rows) -> Figure:
+    """Draw each network's slice, a panel a normalisation."""
+    figure, axes = panels(
+        4, 1, height=2.8,
+        caption="Training loss along a random direction from each network (one seed). Raw directions compare the scale of the "
+        "weights; blue is the small batch, red the large one, dashed with weight decay.",
+    )  # fmt: skip
+    small = min(int(str(row["batch"])) for row in first.where(kind="slice"))
+    for axis, normalise in zip(axes, NORMALISATIONS, strict=True):
+        for row in first.where(kind="slice", normalise=normalise):
+            curve, reach = numbers(row["curve"]), float(str(row["reach"]))
+            role = COLOURS["ours" if row["batch"] == small else "baseline"]
+            style = "--" if float(str(row["decay"])) else "-"
+            label = f"batch {row['batch']}, decay {row['decay']}"
+            axis.plot(np.linspace(-reach, reach, len(curve)), curve, style, color=role, label=label)
+        axis.set(title="raw" if normalise == "none" else normalise, ylim=(0, 3), xlabel="step")
+    axes[0].set_ylabel("loss")
+    axes[0].legend(fontsize=6)
+    return figure
+
+
+def rescaled(first: Rows) -> Figure:
+    """Draw the slices of one network and of the same with rescaled units."""
+    figure, axes = panels(
+        4, 1, height=2.6,
+        caption="One function, twice: a network (solid) and the same with its units' weights rescaled (dashed), along one "
+        "draw. Where the curves differ, the slice shows the writing, not the function.",
+    )  # fmt: skip
+    for axis, normalise in zip(axes, NORMALISATIONS, strict=True):
+        for name, style, role in (("own", "-", "ours"), ("units", "--", "baseline")):
+            curve = numbers(first.where(kind="rescaled slice", normalise=normalise, network=name)[0]["curve"])
+            axis.plot(np.linspace(-1, 1, len(curve)), curve, style, color=COLOURS[role])
+        axis.set(title="raw" if normalise == "none" else normalise, ylim=(0, 3), xlabel="step")
+    axes[0].set_ylabel("loss")
+    return figure
+
+
+def paths(rows: Rows, first: Rows) -> Figure:
+    """Draw the paths in their principal planes, and what two directions explain, beside a random walk's share."""
+    figure, (plane, bars) = panels(
+        2, 1, height=3.0,
+        caption="Left: training paths in their own two principal directions, from start to end (circle), one seed. Right: the "
+        "share of variance in these two, beside that of a random walk in many dimensions with steps of the same length.",
+    )  # fmt: skip
+    shown = list(first.where(kind="path"))
+    for index, row in enumerate(shown):
+        points = np.array([[float(x) for x in point.split(",")] for point in str(row["points"]).split()])
+        label = f"batch {row['batch']}, decay {row['decay']}"
+        plane.plot(points[:, 0], points[:, 1], color=colour(index), label=label)
+        plane.plot(points[-1:, 0], points[-1:, 1], "o", color=colour(index))
+        some = rows.where(kind="path", batch=row["batch"], decay=row["decay"])
+        for offset, name, role in ((-0.2, "path", "ours"), (0.2, "walk", "reference")):
+            share = float(np.median(np.add(some[f"{name}1"], some[f"{name}2"])))
+            bars.bar(index + offset, share, 0.38, color=COLOURS[role], label=name if index == 0 else None)
+    plane.legend(fontsize=6)
+    names = [f"{row['batch']}\n{row['decay']}" for row in shown]
+    bars.set(xticks=range(len(names)), xticklabels=names, ylim=(0, 1), title="share in two directions")
+    bars.legend()
+    return figure
+
+
+def convexity(first: Rows) -> Figure:
+    """Draw |smallest / largest| curvature over the plane, with shortcuts and without."""
+    figure, axes = panels(
+        2, 1, height=3.2,
+        caption="|smallest / largest| eigenvalue of the Hessian on a plane of two filter-normalised directions around a deep "
+        "network, one seed. Bright: the surface bends down as strongly as up, whatever a slice looks like.",
+    )  # fmt: skip
+    for axis, shortcuts in zip(axes, (True, False), strict=True):
+        values = numbers(first.where(kind="convexity", shortcuts=shortcuts)[0]["ratios"])
+        side = round(len(values) ** 0.5)
+        image = axis.imshow(values.reshape(side, side).T, vmin=0, vmax=1, extent=(-1, 1, -1, 1), origin="lower")
+        axis.set(title="with shortcuts" if shortcuts else "without", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        axis.grid(visible=False)
+        figure.colorbar(image, ax=axis, shrink=0.8)
+    return figure

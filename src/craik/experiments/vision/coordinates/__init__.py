@@ -1,0 +1,15 @@
+"""Where a square is, told by convolutions that see coordinates and by convolutions that do not."""
+
+from craik.experiments.vision.coordinates import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="coordinates",
+    title="Positions to pixels and back, with coordinates and without: what convolutions cannot learn about places.",
+    reproduces="Liu et al. 2018 (CoordConv), sections 4 and 5, on a smaller canvas",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

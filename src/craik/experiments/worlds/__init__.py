@@ -1,0 +1,1 @@
+"""Worlds and those who act in them: forward models, influence, language."""

@@ -1,0 +1,15 @@
+"""Who does what next in a stag hunt, by models that see relations and by models that do not, and with teams nobody has seen."""
+
+from craik.experiments.worlds.forward_models import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="forward-models",
+    title="Next actions of many agents from recorded play: relations, more agents than in training, and new teammates.",
+    reproduces="Tacchetti et al. 2019, sections 2 and 3, on a scripted stag hunt; new teammates are ours",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,196 @@
+"""Four models of the same play, tested on as many agents and on more; then averaging and the AND-mask on teams with habits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Generator, Tensor, nn
+
+from craik.agreement import Agreement, AndMask, Mean
+from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
+from craik.lab import Positive, Preset, Row, check_limits
+from craik.methods.worlds import next_action_losses, perfect_steps
+from craik.nn.graphs import edge_norms, edges_to
+from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
+
+MODELS = ("relational", "relational without memory", "each alone", "flat")
+RULES = ("averaging", "AND-mask")
+SOON = 5
+"""Steps within which an agent should stand on an object that an edge foretells."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 0
+    """First seed: of the play, the initial weights and the batches."""
+    episodes: Annotated[int, Ge(2)] = 1000
+    """Recorded hunts of four agents among six targets."""
+    steps: Annotated[int, Ge(1)] = 800
+    """Optimiser steps of each model, Adam; the last quarter has a tenth of the learning rate."""
+    batch: Annotated[int, Ge(1)] = 16
+    """Windows in a step."""
+    window: Annotated[int, Ge(2)] = 15
+    """Steps of a window."""
+    hidden: Annotated[int, Ge(1)] = 32
+    """Width inside the graph networks; the others have four times as much."""
+    learning_rate: Positive = 3e-3
+    """Adam's."""
+    teams: Annotated[int, Ge(2)] = 8
+    """Teams with habits of their own, to train on."""
+    team_episodes: Annotated[int, Ge(1)] = 60
+    """Hunts of each."""
+    habits: Annotated[int, Ge(1)] = 4
+    """Numbers of a habit."""
+    team_steps: Annotated[int, Ge(1)] = 600
+    """Steps with teams, of 4 windows each."""
+    test: Annotated[int, Ge(1)] = 100
+    """Hunts to test on, each time."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=3, tolerance=1e-2),
+    "paper": Preset(Config(episodes=20_000, steps=20_000, hidden=64, team_steps=10_000, test=1000), seeds=6, tolerance=1e-2),
+}
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield each model's accuracy on the way and at its end; what edges foretell; then both rules on new teams."""
+    hunt = Hunt()
+    play, test = hunts(config.seed, config.episodes, hunt), hunts(config.seed + 2**31, config.test, hunt)
+    more = hunts(config.seed + 2**31, config.test, Hunt(agents=6, targets=8))
+    for name in MODELS:
+        model = make(name, config, hunt)
+        for step in fit(config, model, play, hunt.side):
+            yield {"kind": "curve", "model": name, "step": step, "accuracy": accuracy(model, test, hunt.side)}
+        row: Row = {"model": name, "parameters": sum(p.numel() for p in model.parameters())}
+        answer = answered(model, test, hunt.side)
+        ends: Row = {
+            "accuracy": right(answer, test),
+            "perfect": float(perfect_steps(answer.logits, test.actions).double().mean()),
+        }
+        of_more = accuracy(model, more, hunt.side) if name.startswith("relational") else None
+        yield {"kind": "final", **row, **ends, "accuracy_of_more": of_more}
+        if answer.edges is not None and name == "relational":
+            yield foretold(answer.edges, test)
+    yield {"kind": "persistence", "accuracy": float((test.actions[:, 1:] == test.actions[:, :-1]).double().mean())}
+    yield from new_teammates(config)
+
+
+def make(name: str, config: Config, hunt: Hunt) -> nn.Module:
+    """Return a model with the initial weights of a config's seed."""
+    generator = Generator().manual_seed(config.seed)
+    if name == "each alone":
+        return Alone(hunt.targets, hunt.habits, 4 * config.hidden, generator)
+    if name == "flat":
+        return Flat(hunt.agents, hunt.targets, hunt.habits, 4 * config.hidden, generator)
+    return Relational(hunt.habits, config.hidden, generator, name == "relational")
+
+
+def fit(config: Config, model: nn.Module, play: Play, side: int) -> Iterator[int]:
+    """Train on windows of recorded play; yield the step eight times on the way."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
+    scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
+    generator = Generator().manual_seed(config.seed + 2**32)
+    for step in range(1, config.steps + 1):
+        some = windows(play, torch.randint(len(play.actions), (config.batch,), generator=generator), config.window, generator)
+        optimizer.zero_grad()
+        next_action_losses(model(some, side).logits, some.actions).mean().backward()
+        optimizer.step()
+        scheduler.step()
+        if step % max(1, config.steps // 8) == 0:
+            yield step
+
+
+def windows(play: Play, episodes: Tensor, length: int, generator: Generator) -> Play:
+    """Return a stretch of each episode, all from one random start; the first step's last action is taken as none."""
+    steps = play.actions.shape[1]
+    start = int(torch.randint(max(1, steps - length + 1), (1,), generator=generator))
+    at = slice(start, start + length)
+    places, actions, habits = (tensor[episodes, at] for tensor in (play.places, play.actions, play.habits))
+    return Play(places, actions, play.stags, habits, play.teams[episodes])
+
+
+def new_teammates(config: Config) -> Iterator[Row]:
+    """Train on teams with habits by either rule; yield accuracy on these teams and on teams that nobody has seen."""
+    hunt = Hunt(habits=config.habits)
+    play = hunts(config.seed, config.team_episodes, hunt, config.teams)
+    known = hunts_of(play, Generator().manual_seed(config.seed + 2**33), config.test)
+    new = hunts(config.seed + 2**31, max(1, config.test // config.teams), hunt, config.teams)
+    for rule in RULES:
+        model = Relational(config.habits, config.hidden, Generator().manual_seed(config.seed))
+        agreement = Agreement(model, Mean() if rule == "averaging" else AndMask(0.5, rescale=True))
+        optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
+        scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.team_steps)], gamma=0.1)
+        generator = Generator().manual_seed(config.seed + 2**32)
+        first = torch.arange(config.teams)[:, None] * config.team_episodes
+        for _ in range(config.team_steps):
+            rows = (first + torch.randint(config.team_episodes, (config.teams, 4), generator=generator)).flatten()
+            some = windows(play, rows, config.window, generator)
+            optimizer.zero_grad()
+            agreement.backward(next_action_losses(model(some, hunt.side).logits, some.actions), some.teams)
+            optimizer.step()
+            scheduler.step()
+        ends: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
+        yield {"kind": "teams", "rule": rule, **ends}
+
+
+def hunts_of(play: Play, generator: Generator, count: int) -> Play:
+    """Return some recorded hunts."""
+    some = torch.randperm(len(play.actions), generator=generator)[:count]
+    return Play(play.places[some], play.actions[some], play.stags, play.habits[some], play.teams[some])
+
+
+def answered(model: nn.Module, play: Play, side: int) -> Answer:
+    """Return what a model says of recorded play, without gradients."""
+    with torch.no_grad():
+        return model(play, side)
+
+
+def right(answer: Answer, play: Play) -> float:
+    """Return the share of actions that the logits put first."""
+    return float((answer.logits.argmax(-1) == play.actions).double().mean())
+
+
+def accuracy(model: nn.Module, play: Play, side: int) -> float:
+    """Return the same of a model."""
+    return right(answered(model, play, side), play)
+
+
+def foretold(edges: Tensor, play: Play) -> Row:
+    """Return how well edge norms, and nearness alone, say that an agent stands on an object soon: areas under ROC."""
+    agents, steps = play.actions.shape[2], play.actions.shape[1] - SOON
+    senders, receivers = edges_to(agents, play.places.shape[2])
+    objects = (senders >= agents).nonzero()[:, 0]
+    way = play.places[:, :, senders[objects]] - play.places[:, :, receivers[objects]]
+    there = play.places[:, :, receivers[objects]]
+    wanted = play.places[:, :steps, senders[objects]]
+    soon = torch.zeros(wanted.shape[:-1], dtype=torch.bool)
+    for ahead in range(1, SOON + 1):
+        soon |= (there[:, ahead : ahead + steps] == wanted).all(-1)
+    near = -way.abs().sum(-1)[:, :steps].double()
+    norms = edge_norms(edges)[:, :steps, objects].double()
+    return {"kind": "edges", "norms": area(norms, soon), "nearness": area(near, soon)}
+
+
+def area(scores: Tensor, truth: Tensor) -> float:
+    """Return the area under the ROC: the chance that a true one has the higher score, ties counting half."""
+    values, labels = scores.flatten(), truth.flatten()
+    _, place, counts = values.unique(return_inverse=True, return_counts=True)
+    ranks = (counts.cumsum(0).double() - (counts - 1) / 2)[place]
+    yes = int(labels.sum())
+    no = len(labels) - yes
+    return float((ranks[labels].sum() - yes * (yes + 1) / 2) / (yes * no)) if yes and no else 0.5
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    if row["kind"] in ("teams", "persistence", "edges"):
+        return 0.85, str(row["kind"])
+    return 0.8 * (MODELS.index(str(row["model"])) + 1) / len(MODELS), str(row["model"])

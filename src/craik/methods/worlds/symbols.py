@@ -1,0 +1,170 @@
+"""Grounded compositional language: symbols that agents invent, what makes vocabularies small, and what symbols mean, in bits.
+
+Mordatch and Abbeel 2018 (https://arxiv.org/abs/1703.04908): agents in a differentiable world hear each other's discrete
+symbols, by `craik.nn.categorical.gumbel_softmax` (the paper trains on the soft sample and is discrete in tests;
+straight-through is the variant that is discrete in training, too). A Chinese-restaurant process rewards symbols that were
+used before (section 5.4), so that the vocabulary stays small and symbols have to be combined. What the symbols came to mean
+is measured afterwards.
+
+When not to use it: as evidence of language. A symbol that says much in bits may say it by a code that only these two agents
+share; exchange the symbols between episodes, and see whether what they were for still works.
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+
+from craik.arguments import check_generator, check_positive, check_tensor, check_whole
+from craik.methods.paper import Paper
+
+PAPER = Paper(
+    "Grounded compositional language",
+    2018,
+    "Mordatch and Abbeel, sections 4 and 5",
+    "https://arxiv.org/abs/1703.04908",
+    "K counts",
+)
+
+
+class Grounding(NamedTuple):
+    """What symbols say of meanings.
+
+    Attributes:
+        bits: their mutual information, less what permuted symbols would seem to say; never corrected below 0.
+        plain: without that correction: the plug-in estimate, too large for few draws.
+        entropy: of the meanings: the most there is to say.
+    """
+
+    bits: float
+    plain: float
+    entropy: float
+
+
+def vocabulary_log_probability(symbols: Int[Tensor, " n"], alpha: float) -> Float[Tensor, ""]:
+    """Return the log-probability of a sequence under a Chinese-restaurant process, whatever its order.
+
+    Each symbol said for the (m + 1)-th time has m / (alpha + i - 1) at place i, a new one alpha / (alpha + i - 1).
+
+    Args:
+        symbols: (n,) ids, at least one.
+        alpha: concentration, positive: how readily a new symbol comes up.
+
+    Raises:
+        TypeError: no whole numbers.
+        ValueError: no symbols, an alpha that is not positive.
+    """
+    _check_ids("symbols", symbols)
+    check_positive("alpha", alpha)
+    counts = symbols.unique(return_counts=True)[1].double()
+    start = torch.tensor(float(alpha), dtype=torch.float64)
+    rising = torch.lgamma(start + len(symbols)) - torch.lgamma(start)
+    return len(counts) * start.log() + torch.lgamma(counts).sum() - rising
+
+
+def vocabulary_reward(
+    utterances: Float[Tensor, "*batch k"], counts: Float[Tensor, " k"], alpha: float
+) -> tuple[Float[Tensor, "*batch"], Float[Tensor, " k"]]:
+    """Return r = sum_c u_c log( n_c / (alpha + n - 1) ) of each utterance (section 5.4), and the counts with these in.
+
+    The rich get richer: n_c counts all that was said so far, these utterances included, so that every symbol that is said
+    has been counted. The gradient goes through the utterances u alone.
+
+    Args:
+        utterances: (..., K) one-hot or relaxed symbols.
+        counts: (K,) how often each symbol was said before; zeros at first.
+        alpha: positive.
+
+    Raises:
+        ValueError: another number of symbols, negative counts, an alpha that is not positive.
+    """
+    check_tensor("utterances", utterances)
+    check_tensor("counts", counts)
+    check_positive("alpha", alpha)
+    if counts.dim() != 1 or utterances.shape[-1:] != counts.shape or bool((counts < 0).any()):
+        raise ValueError(
+            f"`counts` should be {utterances.shape[-1]} numbers of at least 0, one a symbol. Found {tuple(counts.shape)}. "
+            "Begin with torch.zeros(K)."
+        )
+    said = counts + utterances.detach().reshape(-1, len(counts)).sum(0)
+    share = said.clamp(min=torch.finfo(said.dtype).tiny) / (alpha + said.sum() - 1).clamp(min=alpha)
+    return (utterances * share.log()).sum(-1), said
+
+
+def grounding(
+    symbols: Int[Tensor, " n"], meanings: Int[Tensor, " n"], generator: Generator, permutations: int = 20
+) -> Grounding:
+    """Return how many bits symbols say of meanings, with what chance alone would seem to say taken off.
+
+    Args:
+        symbols: (n,) ids.
+        meanings: (n,) ids of what is meant: a colour, an addressee.
+        generator: of the permutations.
+        permutations: over which the correction is averaged.
+
+    Raises:
+        TypeError: no whole numbers.
+        ValueError: other lengths, no draws.
+    """
+    _check_ids("symbols", symbols)
+    _check_ids("meanings", meanings)
+    check_generator("generator", generator)
+    check_whole("permutations", permutations, least=1)
+    if len(symbols) != len(meanings):
+        raise ValueError(f"Each symbol should have its meaning. Found {len(symbols)} and {len(meanings)} of them.")
+    plain = _bits(symbols, meanings)
+    chance = [_bits(symbols[torch.randperm(len(symbols), generator=generator)], meanings) for _ in range(permutations)]
+    return Grounding(max(0.0, plain - sum(chance) / permutations), plain, _bits(meanings, meanings))
+
+
+def topographic_similarity(
+    messages: Int[Tensor, "n t"], meanings: Int[Tensor, "n a"], distance: Literal["hamming"] = "hamming"
+) -> float:
+    """Return the rank correlation of distances between messages and between meanings, over all pairs (Brighton, 2006).
+
+    1 where like things are said alike, part by part; about 0 for a code without parts. NaN where all messages are the same.
+
+    Args:
+        messages: (n, T) symbols of each message.
+        meanings: (n, A) attributes of what each is about.
+        distance: the number of places in which two differ.
+
+    Raises:
+        ValueError: other lengths, fewer than three messages.
+    """
+    _check_ids("messages", messages.flatten())
+    _check_ids("meanings", meanings.flatten())
+    if len(messages) != len(meanings) or len(messages) < 3 or distance != "hamming":
+        raise ValueError(
+            f"There should be three messages or more, each with its meaning. Found {len(messages)}, {len(meanings)}."
+        )
+    pairs = torch.triu_indices(len(messages), len(messages), 1)
+    ranks = [_ranks((one[pairs[0]] != one[pairs[1]]).sum(1).double()) for one in (messages, meanings)]
+    centred = [rank - rank.mean() for rank in ranks]
+    norms = centred[0].norm() * centred[1].norm()
+    return float(centred[0] @ centred[1] / norms) if float(norms) > 0 else math.nan
+
+
+def _ranks(values: Tensor) -> Tensor:
+    """Return mean ranks, ties shared."""
+    _, place, counts = values.unique(return_inverse=True, return_counts=True)
+    ends = counts.cumsum(0).double()
+    return (ends - (counts - 1) / 2)[place]
+
+
+def _bits(first: Tensor, second: Tensor) -> float:
+    a, b = (one.unique(return_inverse=True)[1] for one in (first, second))
+    rows, columns = int(a.max()) + 1, int(b.max()) + 1
+    joint = torch.bincount(a * columns + b, minlength=rows * columns).double().view(rows, columns) / len(a)
+    product = joint.sum(1, keepdim=True) * joint.sum(0, keepdim=True)
+    return float(torch.where(joint > 0, joint * (joint.clamp(min=1e-300) / product.clamp(min=1e-300)).log2(), 0.0).sum())
+
+
+def _check_ids(name: str, ids: Tensor) -> None:
+    check_tensor(name, ids)
+    if ids.is_floating_point() or ids.dtype == torch.bool:
+        raise TypeError(f"`{name}` should be ids, whole numbers. Found {ids.dtype}. Take one-hot ones by .argmax(-1).")
+    if ids.dim() != 1 or len(ids) == 0:
+        raise ValueError(f"`{name}` should be one row of ids, at least one. Found shape {tuple(ids.shape)}. Flatten it.")

@@ -1,0 +1,124 @@
+"""A stag hunt of scripted agents: what one does next depends on where the others are.
+
+Ours, after the one of Tacchetti et al. 2019 (https://arxiv.org/abs/1809.11044, section 3), whose agents are trained.
+Agents walk on a board towards what is worth most to them. A hare is worth 1 / (1 + d), d the agent's distance; a stag takes
+two and is worth 2.5 / (1 + d'), d' the farther of the agent and of the nearest other one. So a stag is only worth as much as
+the second hunter is near. What is caught comes up elsewhere. Each team may have a habit that gives the next move away: numbers
+on each agent that are a code of what it is about to do, another code in every team.
+
+Index conventions: b episodes, t steps, n agents then targets; actions 0 stay, 1 up, 2 down, 3 left, 4 right in (row, column).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Generator, Tensor
+
+from craik.arguments import check_not_negative, check_share, check_whole
+
+MOVES = torch.tensor([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]])
+"""What each action adds to (row, column)."""
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """How a hunt is.
+
+    Args:
+        agents: hunters.
+        targets: hares and stags, every other one a stag.
+        side: of the board.
+        steps: of an episode.
+        slip: probability of a random move.
+        habits: numbers of a team's habit, 0 for none.
+        habit_scale: their standard deviation.
+    """
+
+    agents: int = 4
+    targets: int = 6
+    side: int = 12
+    steps: int = 30
+    slip: float = 0.05
+    habits: int = 0
+    habit_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_whole("agents", self.agents, least=2, why="a stag takes two")
+        check_whole("targets", self.targets, least=2)
+        check_whole("side", self.side, least=2)
+        check_whole("steps", self.steps, least=1)
+        check_whole("habits", self.habits)
+        check_share("slip", self.slip)
+        check_not_negative("habit_scale", self.habit_scale)
+
+
+class Play(NamedTuple):
+    """Recorded hunts.
+
+    Attributes:
+        places: (b, t, n, 2) row and column of agents, then targets, before the actions.
+        actions: (b, t, agents) what each did.
+        stags: (targets,) which are stags.
+        habits: (b, t, agents, h) what gives the move away, in each team's own code.
+        teams: (b,) ids.
+    """
+
+    places: Int[Tensor, "b t n 2"]
+    actions: Int[Tensor, "b t agents"]
+    stags: Bool[Tensor, " targets"]
+    habits: Float[Tensor, "b t agents h"]
+    teams: Int[Tensor, " b"]
+
+
+def hunts(seed: int, episodes: int, hunt: Hunt, teams: int = 1) -> Play:
+    """Play hunts, an equal number for each team.
+
+    Args:
+        seed: of everything that is drawn: teams of another seed have other habits.
+        episodes: of each team.
+        hunt: how.
+        teams: how many.
+
+    Raises:
+        TypeError: no whole numbers.
+        ValueError: fewer than one episode or team.
+    """
+    check_whole("episodes", episodes, least=1)
+    check_whole("teams", teams, least=1)
+    generator = Generator().manual_seed(seed)
+    count = episodes * teams
+    codes = hunt.habit_scale * torch.randn(teams, len(MOVES), hunt.habits, generator=generator)
+    places = torch.randint(0, hunt.side, (count, hunt.agents + hunt.targets, 2), generator=generator)
+    stags = torch.arange(hunt.targets) % 2 == 1
+    seen: list[Tensor] = []
+    done: list[Tensor] = []
+    for _ in range(hunt.steps):
+        agents, targets = places[:, : hunt.agents], places[:, hunt.agents :]
+        actions = chosen(agents, targets, stags)
+        slips = torch.rand(actions.shape, generator=generator) < hunt.slip
+        actions = torch.where(slips, torch.randint(0, len(MOVES), actions.shape, generator=generator), actions)
+        seen.append(places)
+        done.append(actions)
+        agents = (agents + MOVES[actions]).clamp(0, hunt.side - 1)
+        standing = (agents[:, :, None] == targets[:, None]).all(-1).sum(1)
+        caught = standing >= torch.where(stags, 2, 1)
+        fresh = torch.randint(0, hunt.side, targets.shape, generator=generator)
+        places = torch.cat([agents, torch.where(caught[..., None], fresh, targets)], 1)
+    ids = torch.arange(teams).repeat_interleave(episodes)
+    actions = torch.stack(done, 1)
+    return Play(torch.stack(seen, 1), actions, stags, codes[ids[:, None, None], actions], ids)
+
+
+def chosen(agents: Int[Tensor, "b a 2"], targets: Int[Tensor, "b m 2"], stags: Bool[Tensor, " m"]) -> Int[Tensor, "b a"]:
+    """Return what scripted agents do: a step towards what is worth most, along the longer way first."""
+    way = targets[:, None] - agents[:, :, None]
+    far = way.abs().sum(-1).double()
+    near_other = torch.stack([far[:, [j for j in range(far.shape[1]) if j != i]].amin(1) for i in range(far.shape[1])], 1)
+    worth = torch.where(stags, 2.5 / (1 + torch.maximum(far, near_other)), 1 / (1 + far))
+    best = worth.argmax(-1)
+    d = way.gather(2, best[..., None, None].expand(-1, -1, 1, 2)).squeeze(2)
+    rows = d[..., 0].abs() >= d[..., 1].abs()
+    along = torch.where(rows, torch.where(d[..., 0] < 0, 1, 2), torch.where(d[..., 1] < 0, 3, 4))
+    return torch.where((d == 0).all(-1), 0, along)

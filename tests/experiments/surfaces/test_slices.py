@@ -1,0 +1,61 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.surfaces import environments, slices
+from craik.experiments.surfaces.slices.claims import flip, rank
+from craik.experiments.surfaces.slices.run import deep_network
+from craik.lab import Rows, judge
+
+SMALL = {
+    slices: {"hidden": (6,), "train": 32, "epochs": 3, "batches": (4, 16), "directions": 1, "points": 7, "depth": 2,
+             "deep_width": 4, "deep_epochs": 1, "grid": 2, "curvature_digits": 8},
+    environments: {"environments": 3, "examples": 8, "shortcuts": 2, "hidden": 6, "batch": 4, "steps": 2, "grid": 3, "lines": 5,
+                   "compared": 2},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=list(SMALL), ids=lambda module: module.__name__.rpartition(".")[2])
+def made(request):
+    experiment = request.param.EXPERIMENT
+    config = replace(experiment.presets["quick"].config, **SMALL[request.param])
+    return experiment, config, [{**row, "seed": 0} for row in experiment.run(config)]
+
+
+def test_a_tiny_run_can_be_judged_and_drawn(made):
+    experiment, config, rows = made
+    for claim in experiment.claims:
+        assert judge(claim, rows, "quick").measured is not None, claim.id
+    assert len(experiment.figures(Rows(rows))) >= 2
+    assert all(0 <= experiment.progress(config, row)[0] <= 1 for row in rows)
+
+
+def test_the_same_seed_gives_the_same_rows(made):
+    experiment, config, rows = made
+    assert {**next(experiment.run(config)), "seed": 0} == rows[0]
+
+
+def test_rescaled_networks_are_told_apart(made):
+    experiment, _, rows = made
+    if experiment.name != "loss-surface":
+        return
+    found = {claim.id.partition(".")[2]: judge(claim, rows, "quick").verdict for claim in experiment.claims}
+    assert found["layer-invariance"] == found["weight-invariance"] == found["balanced-invariance"] == "holds so far"
+
+
+def test_measures_on_made_up_rows():
+    rows = []
+    for seed, (batch, decay, error, width) in enumerate([(16, 0.0, 0.1, 4.0), (256, 0.0, 0.2, 2.0), (16, 0.1, 0.3, 1.0)] * 2):
+        rows.append({"kind": "network", "seed": seed // 3, "batch": batch, "decay": decay, "test_error": error})
+        rows.append({"kind": "width", "seed": seed // 3, "batch": batch, "decay": decay, "normalise": "filter", "width": width})
+    assert rank("filter")(Rows(rows)).value == pytest.approx(1.0)
+    widths = [(16, 0.0, 4.0), (256, 0.0, 2.0), (16, 0.1, 1.0), (256, 0.1, 3.0)]
+    raw = [{"kind": "width", "seed": 0, "normalise": "none", "batch": b, "decay": d, "width": w} for b, d, w in widths]
+    assert flip(Rows(raw)).value == pytest.approx(torch.tensor(6.0).log().item())
+
+
+def test_shortcuts_have_the_layers_of_the_network_without():
+    config = slices.EXPERIMENT.presets["quick"].config
+    counts = [sum(p.numel() for p in deep_network(config, shortcuts).parameters()) for shortcuts in (True, False)]
+    assert counts[0] == counts[1]

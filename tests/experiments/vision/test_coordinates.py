@@ -1,0 +1,64 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.vision import coordinates
+from craik.experiments.vision.coordinates import networks
+from craik.experiments.vision.coordinates.run import make, scores
+from craik.lab import Rows, judge
+from craik.tasks.pictures.squares import draw_squares, squares
+
+EXPERIMENT = coordinates.EXPERIMENT
+SMALL = {
+    "side": 16,
+    "steps": 8,
+    "plain_steps": 8,
+    "find_steps": 8,
+    "batch": 4,
+    "width": 8,
+    "digit_steps": 2,
+    "gan_steps": 1,
+    "gan_side": 8,
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
+    return [{**row, "seed": 0} for row in EXPERIMENT.run(config)]
+
+
+def test_a_tiny_run_can_be_judged_and_drawn(rows):
+    for claim in EXPERIMENT.claims:
+        assert judge(claim, rows, "quick").measured is not None
+    assert set(EXPERIMENT.figures(Rows(rows))) == {"places", "training", "gan"}
+
+
+def test_the_same_seed_gives_the_same_rows(rows):
+    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
+    again = next(row for row in EXPERIMENT.run(config) if row["kind"] == "final")
+    assert {**again, "seed": 0} == next(row for row in rows if row["kind"] == "final")
+
+
+def test_an_untrained_network_fails_the_claims(rows):
+    judged = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
+    assert judged["coordinates.classifies"] == "does not hold so far"
+    assert judged["coordinates.extrapolates-regression"] == "does not hold so far"
+
+
+def test_scores_of_perfect_answers():
+    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
+    data = squares(0, 16, 9)
+
+    class Painted(torch.nn.Module):
+        def forward(self, x):
+            return draw_squares(((x + 1) * 7.5).round().long(), 16, 9) - 0.5
+
+    class Found(torch.nn.Module):
+        def forward(self, x):
+            return 2 * networks.positions(x) / 15 - 1 + torch.tensor([2 / 63, 0.0])
+
+    assert torch.equal(scores("paint", Painted(), data), torch.ones(64))
+    torch.testing.assert_close(scores("find", Found(), data), torch.ones(64))
+    assert networks.count(make(config, "point", "coordinates")) == 1249

@@ -1,0 +1,106 @@
+import math
+
+import pytest
+import torch
+
+import worlds_oracles as oracles
+from craik.methods.worlds import (
+    ModelOfOthers,
+    causal_influence,
+    influence_rewards,
+    mutual_information,
+    others_losses,
+    pointwise_influence,
+)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def draw(batch=5, a=4, b=3):
+    g = generator()
+    counterfactual = (2 * torch.randn(batch, a, b, dtype=torch.float64, generator=g)).log_softmax(-1)
+    policy = torch.randn(batch, a, dtype=torch.float64, generator=g).log_softmax(-1)
+    return counterfactual, policy, torch.randint(0, a, (batch,), generator=g)
+
+
+def test_influence_is_the_enumeration_and_its_mean_the_mutual_information():
+    counterfactual, policy, taken = draw()
+    found, jsd = (causal_influence(counterfactual, policy, taken, how) for how in ("kl", "jsd"))
+    whole = mutual_information(counterfactual, policy)
+    for i in range(5):
+        p, q = counterfactual[i].exp(), policy[i].exp()
+        assert float(found[i]) == pytest.approx(oracles.influence(p, q, int(taken[i])), abs=1e-12)
+        assert float(jsd[i]) == pytest.approx(oracles.jensen_shannon(p, q, int(taken[i])), abs=1e-12)
+        assert float(whole[i]) == pytest.approx(oracles.mutual_information(p, q), abs=1e-12)
+    each = torch.stack([causal_influence(counterfactual, policy, torch.full((5,), a)) for a in range(4)], 1)
+    torch.testing.assert_close((policy.exp() * each).sum(1), whole, rtol=0, atol=1e-12)
+
+
+def test_bounds_independence_and_relabelling():
+    counterfactual, policy, taken = draw()
+    whole = mutual_information(counterfactual, policy)
+    entropy = -(policy.exp() * policy).sum(-1)
+    assert bool((whole <= torch.minimum(entropy, torch.tensor(math.log(3.0))) + 1e-12).all())
+    same = counterfactual[:, :1].expand(-1, 4, -1)
+    assert float(causal_influence(same, policy, taken).max()) < 1e-14
+    order = torch.tensor([2, 0, 3, 1])
+    relabelled = causal_influence(counterfactual[:, order], policy[:, order], order.argsort()[taken])
+    torch.testing.assert_close(relabelled, causal_influence(counterfactual, policy, taken), rtol=0, atol=1e-13)
+    sure = torch.full((5, 4), -torch.inf, dtype=torch.float64)
+    sure[:, 0] = 0.0
+    assert float(causal_influence(counterfactual, sure, torch.zeros(5, dtype=torch.long)).abs().max()) < 1e-14
+    assert float(mutual_information(counterfactual, sure).abs().max()) < 1e-14
+
+
+def test_pointwise_influence_agrees_in_expectation():
+    counterfactual, policy, _ = draw()
+    total = torch.zeros(5, dtype=torch.float64)
+    for a in range(4):
+        for b in range(3):
+            at = pointwise_influence(counterfactual, policy, torch.full((5,), a), torch.full((5,), b))
+            total += policy[:, a].exp() * counterfactual[:, a, b].exp() * at
+    torch.testing.assert_close(total, mutual_information(counterfactual, policy), rtol=0, atol=1e-12)
+
+
+def test_rewards():
+    influence = torch.tensor([[1.0, 2.0], [20.0, 5.0], [1.0, 1.0]])
+    seen = torch.tensor([[True, False], [True, True], [True, True]])
+    assert influence_rewards(influence, seen).tolist() == [1.0, 10.0, 0.0]
+
+
+def test_the_model_of_others_is_the_literal_cell():
+    model = ModelOfOthers(2, 3, 4, 5, generator()).double()
+    features = torch.randn(2, 4, 2, dtype=torch.float64, generator=generator(1))
+    actions = torch.randint(0, 4, (2, 4, 3), generator=generator(2))
+    predicted, imagined = model(features, actions), model.counterfactuals(features, actions)
+    assert imagined.shape == (2, 4, 2, 4, 4)
+    for b, t in ((0, 0), (1, 2), (0, 3)):
+        torch.testing.assert_close(predicted[b, t], oracles.others(model, features[b], actions[b], t, None))
+        for a in range(4):
+            torch.testing.assert_close(imagined[b, t, :, a], oracles.others(model, features[b], actions[b], t, a))
+    losses = others_losses(predicted, actions)
+    literal = [-float(predicted.detach()[0, t, n, actions[0, t + 1, n + 1]]) for t in range(3) for n in range(2)]
+    assert float(losses[0].detach()) == pytest.approx(sum(literal) / 6)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_refusals():
+    counterfactual, policy, taken = draw()
+    with pytest.raises(ValueError, match="Use log_softmax"):
+        causal_influence(counterfactual.exp(), policy, taken)
+    with pytest.raises(ValueError, match="A's actions come second to last"):
+        mutual_information(counterfactual, policy[:, :2])
+    with pytest.raises(ValueError, match="from 0 to 3"):
+        causal_influence(counterfactual, policy, taken + 4)
+    with pytest.raises(ValueError, match='"kl" or "jsd"'):
+        causal_influence(counterfactual, policy, taken, "l2")
+    with pytest.raises(ValueError, match="`agents` should be at least 2"):
+        ModelOfOthers(1, 1, 2, 3, generator())
+    with pytest.raises(ValueError, match="The first agent"):
+        ModelOfOthers(1, 2, 2, 3, generator())(torch.zeros(1, 2, 1), torch.zeros(1, 2, 3, dtype=torch.long))
+    with pytest.raises(ValueError, match="two steps or more"):
+        others_losses(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 2, dtype=torch.long))
+    with pytest.raises(ValueError, match="`clip` should be positive"):
+        influence_rewards(torch.zeros(2, 2), clip=0.0)

@@ -1,0 +1,73 @@
+import math
+
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+import worlds_oracles as oracles
+from craik.methods.worlds import grounding, topographic_similarity, vocabulary_log_probability, vocabulary_reward
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_the_restaurant_is_the_literal_product_in_any_order():
+    symbols = torch.randint(0, 5, (40,), generator=generator())
+    found = float(vocabulary_log_probability(symbols, 1.7))
+    assert found == pytest.approx(oracles.restaurant(symbols.tolist(), 1.7), abs=1e-10)
+    shuffled = symbols[torch.randperm(40, generator=generator(1))]
+    assert float(vocabulary_log_probability(shuffled, 1.7)) == pytest.approx(found, abs=1e-10)
+    one = torch.zeros(40, dtype=torch.long)
+    assert float(vocabulary_log_probability(one, 1.7)) > found  # the rich get richer
+
+
+def test_the_reward_and_its_gradient():
+    utterances = torch.eye(3)[torch.tensor([0, 0, 1])].requires_grad_()
+    reward, counts = vocabulary_reward(utterances, torch.tensor([4.0, 0.0, 0.0]), 2.0)
+    assert counts.tolist() == [6.0, 1.0, 0.0]
+    wanted = [math.log(6 / 8), math.log(6 / 8), math.log(1 / 8)]
+    assert reward.tolist() == pytest.approx(wanted)
+    reward.sum().backward()
+    assert utterances.grad[0, :2].tolist() == pytest.approx([wanted[0], wanted[2]])
+    assert bool(torch.isfinite(utterances.grad).all())
+
+
+def test_grounding_in_bits():
+    g = generator()
+    meanings = torch.randint(0, 4, (4000,), generator=g)
+    told = grounding((meanings + 1) % 4, meanings, g)
+    assert told.bits == pytest.approx(told.entropy, abs=0.01)
+    assert told.plain == pytest.approx(told.entropy, abs=1e-9)
+    few = meanings[:60]
+    noise = torch.randint(0, 8, (60,), generator=g)
+    chance = grounding(noise, few, g)
+    assert chance.plain == pytest.approx(oracles.bits(noise.tolist(), few.tolist()), abs=1e-10)
+    assert chance.bits < 0.1 < chance.plain
+
+
+def test_topographic_similarity():
+    meanings = torch.cartesian_prod(torch.arange(3), torch.arange(3))
+    assert topographic_similarity(meanings + 5, meanings) == pytest.approx(1.0)
+    messages = torch.randint(0, 3, (9, 2), generator=generator())
+    i, j = torch.triu_indices(9, 9, 1)
+    wanted = spearmanr((messages[i] != messages[j]).sum(1), (meanings[i] != meanings[j]).sum(1)).statistic
+    assert topographic_similarity(messages, meanings) == pytest.approx(wanted, abs=1e-12)
+    assert math.isnan(topographic_similarity(torch.zeros(9, 1, dtype=torch.long), meanings))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_refusals():
+    ids = torch.tensor([0, 1])
+    with pytest.raises(ValueError, match="`alpha` should be positive"):
+        vocabulary_log_probability(ids, 0.0)
+    with pytest.raises(TypeError, match="whole numbers"):
+        vocabulary_log_probability(torch.zeros(2), 1.0)
+    with pytest.raises(ValueError, match="at least one"):
+        vocabulary_log_probability(ids[:0], 1.0)
+    with pytest.raises(ValueError, match="Begin with"):
+        vocabulary_reward(torch.eye(3), torch.zeros(2), 1.0)
+    with pytest.raises(ValueError, match="its meaning"):
+        grounding(ids, ids[:1], generator())
+    with pytest.raises(ValueError, match="three messages"):
+        topographic_similarity(ids[:, None], ids[:, None])
