@@ -1,8 +1,8 @@
-import control_finite_oracles as oracle
 import numpy as np
 import pytest
 import torch
 
+import control_finite_oracles as oracle
 from craik.trajectories.finite import FiniteMDP
 
 
@@ -43,7 +43,7 @@ def test_with_discount_one_every_state_must_lead_to_an_end():
     wanted = oracle.values(mdp.transitions.numpy(), mdp.rewards.numpy(), mdp.uniform().numpy(), 1.0, sweeps=1500)
     np.testing.assert_allclose(mdp.values(mdp.uniform()), wanted, atol=1e-10)
     forever = torch.tensor([[0.0, 1.0, 0.0]]).repeat(4, 1)
-    with pytest.raises(ValueError, match="lead to the episode's end. Found state 0"):
+    with pytest.raises(ValueError, match=r"lead to the episode's end. Found state 0"):
         mdp.values(forever)
 
 
@@ -96,8 +96,8 @@ def changed(**parts):
     ("parts", "error", "sentence"),
     [
         ({"discount": 1.5}, ValueError, "lie in \\[0, 1\\]"),
-        ({"discount": "high"}, TypeError, ""),
-        ({"transitions": [[1.0]]}, TypeError, ""),
+        ({"discount": "high"}, TypeError, "."),
+        ({"transitions": [[1.0]]}, TypeError, "."),
         ({"transitions": torch.ones(4, 3, 4)}, ValueError, "at most 1. Found 4.0. Divide"),
         ({"transitions": -torch.ones(4, 3, 4)}, ValueError, "probabilities. Found -1.0"),
         ({"transitions": torch.full((4, 3, 4), torch.nan)}, ValueError, "no number"),

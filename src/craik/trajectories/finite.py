@@ -1,8 +1,8 @@
 """Finite Markov decision processes, in which everything is exact: values, occupancies, optima, gradients by autograd.
 
 Index conventions: s and t are states, a actions, P[s, a, t] = p(t | s, a), R[s, a] the expected reward, all of them behind any
-number of batch axes; a policy is pi[s, a] = p(a | s). A row P[s, a, :] may sum to less than 1: the rest ends the episode. Nothing is
-sampled but by `step`. Values are solutions of linear systems in float64, so that gradients flow through them.
+number of batch axes; a policy is pi[s, a] = p(a | s). A row P[s, a, :] may sum to less than 1: the rest ends the episode.
+Nothing is sampled but by `step`. Values are solutions of linear systems in float64, so that gradients flow through them.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class Optimum(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Where actions led: (n,) next states (those that ended stay where they were), rewards R[s, a], whether the episode ended."""
+    """Where actions led: (n,) next states (what ended stays where it was), rewards R[s, a], whether the episode ended."""
 
     states: Int[Tensor, " n"]
     rewards: Float[Tensor, " n"]
@@ -70,8 +70,8 @@ class FiniteMDP:
 
     Raises:
         TypeError: no tensors, or a discount that is no number.
-        ValueError: shapes that do not fit, negative probabilities, rows above 1, a start that does not sum to 1, rewards that are
-            not finite, a discount outside [0, 1].
+        ValueError: shapes that do not fit, negative probabilities, rows above 1, a start that does not sum to 1, rewards that
+            are not finite, a discount outside [0, 1].
     """
 
     transitions: Float[Tensor, "..."]
