@@ -1,0 +1,1 @@
+"""Reinforcement learning by other people: targets, bonuses, planners; loops, networks and optimisers stay the user's."""
