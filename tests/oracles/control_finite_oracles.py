@@ -88,3 +88,36 @@ def entropy_objective(theta, transitions, rewards, start, discount, tau):
     reward = (policy * (rewards - tau * np.log(policy))).sum(1)
     chain = np.einsum("sa,sat->st", policy, transitions)
     return float(start @ np.linalg.solve(np.eye(states) - discount * chain, reward))
+
+
+def jensen_shannon(probabilities):
+    """sum over members and states of P_i log(P_i / mean P), over E: the mutual information of member and next state."""
+    members = len(probabilities)
+    mean = probabilities.sum(0) / members
+    return sum(p * math.log(p / m) for row in probabilities for p, m in zip(row, mean, strict=True) if p > 0) / members
+
+
+def jensen_renyi(means, variances):
+    """All pairs of members, one by one, at one prediction: (E, d) both."""
+    members, d = means.shape
+    overlap = 0.0
+    for i in range(members):
+        for j in range(members):
+            width = variances[i] + variances[j]
+            exponent = -0.5 * sum((means[i] - means[j]) ** 2 / width)
+            overlap += math.exp(exponent) / math.sqrt((2 * math.pi) ** d * np.prod(width)) / members**2
+    return -math.log(overlap) - sum(0.5 * math.log((4 * math.pi) ** d * np.prod(own)) for own in variances) / members
+
+
+def renyi_by_sampling(means, variances, draws, seed):
+    """-ln of the mixture's mean density under itself, with its standard error, less the members' entropies of order 2."""
+    generator = np.random.default_rng(seed)
+    members, d = means.shape
+    chosen = generator.integers(members, size=draws)
+    x = means[chosen] + generator.normal(size=(draws, d)) * np.sqrt(variances[chosen])
+    density = np.zeros(draws)
+    for mean, variance in zip(means, variances, strict=True):
+        exponent = -0.5 * ((x - mean) ** 2 / variance).sum(1)
+        density += np.exp(exponent) / math.sqrt((2 * math.pi) ** d * np.prod(variance)) / members
+    own = sum(0.5 * math.log((4 * math.pi) ** d * np.prod(one)) for one in variances) / members
+    return -math.log(density.mean()) - own, density.std() / math.sqrt(draws) / density.mean()

@@ -1,0 +1,1 @@
+"""Reinforcement learning methods of the reading digest, each where its effect can be seen."""
