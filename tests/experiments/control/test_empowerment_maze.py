@@ -6,7 +6,7 @@ from craik.experiments.control.empowerment_maze import EXPERIMENT
 from craik.experiments.control.empowerment_maze.run import run
 from craik.lab import Rows, judge
 
-SMALL = replace(EXPERIMENT.presets["quick"].config, size=9, room=7, noise=(0.0, 0.2), ahead=1, steps=3)
+SMALL = replace(EXPERIMENT.presets["quick"].config, size=9, room=7, noise=(0.0, 0.2), ahead=1, steps=3, horizons=(2, 6))
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,16 @@ from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
 _SOURCE = "Klyubin, Polani and Nehaniv 2005, by the reading digest; numbers ours"
 
 
-def over_seeds(rows: Rows, kind: str, key: str, of: str = "max") -> Measurement | None:
-    """Return the largest (or the only) number of a kind in each seed, median over seeds."""
-    groups = rows.where(kind=kind).by("seed").values()
-    found = [(max if of == "max" else np.mean)(group[key]) for group in groups]
+def largest(rows: Rows, kind: str, key: str) -> Measurement | None:
+    """Return the largest number of a kind in each seed, median over seeds."""
+    found = [max(group[key]) for group in rows.where(kind=kind).by("seed").values()]
     return bootstrap(found) if found else None
+
+
+def centrality(rows: Rows) -> Measurement | None:
+    """Return rho at the longest horizon, median over seeds."""
+    groups = rows.where(kind="centrality").by("seed").values()
+    return bootstrap([group["rho"][-1] for group in groups]) if groups else None
 
 
 def by_box(name: str, rows: Rows) -> Measurement | None:
@@ -34,7 +39,7 @@ CLAIMS = (
         id="empowerment-maze.formula",
         text="On an open grid empowerment is log2(2 n^2 + 2 n + 1) in the middle and log2((n + 1)(n + 2) / 2) in a corner.",
         source="counting; " + _SOURCE,
-        measure=lambda rows: over_seeds(rows, "formula", "error"),
+        measure=lambda rows: largest(rows, "formula", "error"),
         condition=high_below(1e-9, of="largest error over n = 1 to 4, bits,"),
         kind="control",
     ),
@@ -42,8 +47,10 @@ CLAIMS = (
         id="empowerment-maze.centrality",
         text="In a maze empowerment follows how central a place is.",
         source=_SOURCE,
-        measure=lambda rows: over_seeds(rows, "centrality", "rho"),
-        condition=low_above(0.5, of="Spearman's rho with closeness centrality over cells, median over seeds,"),
+        measure=centrality,
+        condition=low_above(0.5, of="Spearman's rho with closeness centrality over cells, 8 steps ahead, median over seeds,"),
+        tried="On ten seeds from 1000 on rho was 0.33 to 0.65 two steps ahead, 0.45 to 0.90 five, 0.58 to 0.98 eight: what a few "
+        "steps reach is local.",
     ),
     Claim(
         id="empowerment-maze.box-pushable",
@@ -70,7 +77,7 @@ CLAIMS = (
         id="empowerment-maze.certified",
         text="Every number stands between bounds that meet.",
         source="ours",
-        measure=lambda rows: over_seeds(rows, "sensor", "gap"),
+        measure=lambda rows: largest(rows, "sensor", "gap"),
         condition=high_below(1.0001e-9, of="largest difference of upper and lower bound, bits,"),
         kind="ours",
     ),

@@ -32,7 +32,7 @@ def _maps(rows: Rows) -> Figure:
 
 def _map(cells: Rows) -> np.ndarray:
     places = [(int(row), int(column)) for row, column in zip(cells["row"], cells["column"], strict=True)]
-    side = max(max(place) for place in places) + 1
+    side = max(max(place) for place in places) + 1 + min(min(place) for place in places)  # a wall at both ends, or none
     found = np.full((side, side), np.nan)
     for place, bits in zip(places, cells.values("bits"), strict=True):
         found[place] = np.nan if bits is None else bits
@@ -52,8 +52,13 @@ def _noise(rows: Rows) -> Figure:
         1, 1, caption="Mean empowerment two steps ahead on a slippery floor, by the sensor's noise.", height=2.6
     )
     levels, curves = rows.where(kind="sensor").curves("noise", "bits")
-    band(axis, levels, curves, "capacity, both bounds", COLOURS["ours"])
+    band(axis, levels, curves, "capacity", COLOURS["ours"])
     axis.set_xlabel("share of readings that are drawn from all places")
     axis.set_ylabel("bits")
     axis.set_ylim(bottom=0)
+    horizons, ranks = rows.where(kind="centrality").curves("n", "rho")
+    band(beside, horizons, ranks, "rho", COLOURS["third"])
+    beside.set_xlabel("n, steps ahead")
+    beside.set_ylabel("Spearman's rho with closeness")
+    beside.set_ylim(0, 1)
     return figure

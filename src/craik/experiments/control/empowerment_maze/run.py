@@ -29,8 +29,10 @@ class Config:
     """Cells of the maze's side, odd."""
     loops: Annotated[int, Ge(0)] = 5
     """Walls opened beside the maze's tree."""
+    horizons: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (2, 3, 5, 8)
+    """n, how far ahead influence is counted in the maze, ascending; maps are of the last."""
     steps: Annotated[int, Ge(1)] = 5
-    """n, how far ahead the agent's influence is counted in the maze and beside the box."""
+    """n beside the box."""
     room: Annotated[int, Ge(5)] = 9
     """Side of the open room with the box."""
     noise: Annotated[tuple[Share, ...], MinLen(1)] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -76,10 +78,10 @@ def formula() -> Iterator[Row]:
 
 def in_maze(grid: Grid, config: Config) -> Iterator[Row]:
     """Yield the maze's map beside closeness centrality, 1 / mean walking distance."""
-    bits = reachable(grid.next, config.steps)
     closeness = (len(grid) - 1) / grid.distances.sum(1).double()
-    yield from cells("maze", grid, bits, closeness)
-    yield {"kind": "centrality", "rho": float(spearmanr(bits, closeness).statistic), "n": config.steps}
+    yield from cells("maze", grid, reachable(grid.next, config.horizons[-1]), closeness)
+    for n in config.horizons:
+        yield {"kind": "centrality", "n": n, "rho": float(spearmanr(reachable(grid.next, n), closeness).statistic)}
 
 
 def beside_box(config: Config, generator: Generator) -> Iterator[Row]:
