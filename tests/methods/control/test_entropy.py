@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import control_finite_oracles as oracle
-from craik.methods.control.entropy import classify, dip, interpolate, objective, perturb
+from craik.methods.control.entropy import barrier, classify, interpolate, objective, perturb
 from craik.trajectories.finite import FiniteMDP
 
 
@@ -77,13 +77,12 @@ def test_points_are_told_apart(function, kind):
     assert classify(perturb(function, torch.zeros(3), 0.5, 50, torch.Generator().manual_seed(0)), 1e-6) == kind
 
 
-def test_segments_and_their_dips():
+def test_segments_and_their_barriers():
     found = interpolate(ball, torch.tensor([-1.0, 0.0]), torch.tensor([1.0, 0.0]), 5)
     assert found.tolist() == [-1.0, -0.25, 0.0, -0.25, -1.0]
-    assert float(dip(found)) == 1.0
-    assert float(dip(-found)) == 1.0
-    assert float(dip(torch.tensor([0.0, 1.0, 1.0, 2.0]))) == 0.0
-    assert dip(torch.tensor([[0.0, -3.0, 1.0], [0.0, 1.0, 0.5]])).tolist() == [3.0, 0.5]
+    assert float(barrier(found)) == 0.0
+    assert float(barrier(-found)) == 1.0
+    assert barrier(torch.tensor([[0.0, -3.0, 1.0], [0.0, 1.0, 0.5]])).tolist() == [3.0, 0.0]
 
 
 @pytest.mark.parametrize(

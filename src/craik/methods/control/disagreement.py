@@ -57,7 +57,7 @@ def jensen_shannon(probabilities: Float[Tensor, "..."]) -> Float[Tensor, "*b"]:
     if not bool((probabilities >= 0).all()) or not bool(((sums - 1).abs() <= 1e-4).all()):
         raise ValueError(
             "`probabilities` should have rows that sum to 1. "
-            f"Found sums from {float(sums.min()):.4g} to {float(sums.max()):.4g}, least entry {float(probabilities.min()):.3g}. "
+            f"Found sums from {float(sums.min()):.4g} to {float(sums.max()):.4g}, least {float(probabilities.min()):.3g}. "
             "Take the softmax of logits."
         )
     return entr(probabilities.mean(0)).sum(-1) - entr(probabilities).sum(-1).mean(0)

@@ -129,9 +129,6 @@ def interpolate(function: Function, start: Float[Tensor, "*x"], end: Float[Tenso
         return function(torch.lerp(start.unsqueeze(0), end.unsqueeze(0), share))
 
 
-def dip(values: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
-    """Return how far a path must fall before it can rise: the largest drop from any point to a later one.
-
-    0 on a path that never falls: gradient ascent along it is not stopped.
-    """
-    return (values.cummax(-1).values - values).max(-1).values
+def barrier(values: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
+    """Return how far a path falls below its first point: what an ascent along it would have to give up; 0 if it never does."""
+    return values[..., 0] - values.min(-1).values

@@ -48,9 +48,11 @@ def _draw(axis: Axes, found: np.ndarray, limits: tuple[float, float]) -> None:
 
 
 def _noise(rows: Rows) -> Figure:
-    figure, (axis,) = panels(
-        1, 1, caption="Mean empowerment two steps ahead on a slippery floor, by the sensor's noise.", height=2.6
-    )
+    figure, (axis, beside) = panels(
+        2, 1, caption="Mean empowerment on a slippery floor by the sensors' noise, and how far ahead it must look to follow "
+        "closeness centrality in a maze; median and range over seeds.",
+        height=2.7,
+    )  # fmt: skip
     levels, curves = rows.where(kind="sensor").curves("noise", "bits")
     band(axis, levels, curves, "capacity", COLOURS["ours"])
     axis.set_xlabel("share of readings that are drawn from all places")
