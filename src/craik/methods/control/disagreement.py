@@ -7,7 +7,7 @@ Renyi entropy of order 2 in Shannon's place, in closed form:
 JRD = -ln[(1 / E^2) sum_ij N(mu_i; mu_j, S_i + S_j)] - (1 / E) sum_i (1/2) ln((4 pi)^d |S_i|).
 
 Noise that all members predict alike is worth nothing, unlike under a bonus for prediction errors. Exploring is then planning
-in the model with U as the reward. Index conventions: e a member of E, b of a batch, s and t states, d a number of a Gaussian state.
+in the model with U as the reward. Index conventions: e a member of E, b of a batch, s and t states, d numbers of a Gaussian.
 
 Not for: a single model, or members that are copies of each other (no disagreement, no exploration). What they disagree about
 where they have seen nothing is the prior's doing: members drawn from a posterior still disagree after a deterministic

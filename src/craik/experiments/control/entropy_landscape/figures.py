@@ -15,7 +15,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def _shares(rows: Rows) -> Figure:
     figure, axes = panels(
-        2, 1, caption="Share of starts within 5 % of the best, by learning rate; mean over seeds with their range. "
+        2, 1, caption="Share of starts within 5 % of the best, by learning rate; median over seeds with their range. "
         "150 exact gradient steps each.",
         height=2.9,
     )  # fmt: skip
