@@ -121,3 +121,15 @@ def renyi_by_sampling(means, variances, draws, seed):
         density += np.exp(exponent) / math.sqrt((2 * math.pi) ** d * np.prod(variance)) / members
     own = sum(0.5 * math.log((4 * math.pi) ** d * np.prod(one)) for one in variances) / members
     return -math.log(density.mean()) - own, density.std() / math.sqrt(draws) / density.mean()
+
+
+def joint_posterior(prior, pictures, moves, history):
+    """p(k | h) by enumeration: history is a list of (cell, {cell: picture glimpsed}, action, next cell)."""
+    weights = []
+    for k, chance in enumerate(prior):
+        fits = all(
+            all(pictures[k][cell] == shown for cell, shown in glimpses.items()) and moves[k][here][action] == after
+            for here, glimpses, action, after in history
+        )
+        weights.append(chance if fits else 0.0)
+    return [weight / sum(weights) for weight in weights]

@@ -1,4 +1,4 @@
-"""Shares of starts that reach the optimum, where policies go, and what the objective looks like between and around solutions."""
+"""Shares of starts that reach the optimum, where policies go, the objective between and around solutions."""
 
 import numpy as np
 from matplotlib.figure import Figure
