@@ -120,6 +120,10 @@ class Episodes(NamedTuple):
     rewards: Float[Tensor, "T B"]
     alive: Bool[Tensor, "T B"]
 
+    def take(self, columns: Int[Tensor, " n"]) -> "Episodes":
+        """Return some of the episodes, in any order and as often as wanted."""
+        return Episodes(self.scenarios[columns], *(part[:, columns] for part in self[1:]))
+
     def returns(self, discount: float) -> Float[Tensor, " B"]:
         """Return sum_t gamma^t r_t of each episode."""
         return discount ** torch.arange(len(self.rewards), dtype=torch.float64) @ self.rewards.double()
