@@ -51,11 +51,11 @@ class Config:
     """Steps of logged evidence, ascending."""
     updates: Annotated[int, Ge(0)] = 200
     """Of the policy; 0 leaves the search out."""
-    histories: Annotated[int, Ge(1)] = 16
+    histories: Annotated[int, Ge(1)] = 64
     """Logged episodes in an update."""
-    draws: Annotated[int, Ge(2)] = 16
+    draws: Annotated[int, Ge(2)] = 4
     """Scenarios drawn from the posterior of each."""
-    learning_rate: Positive = 3e-3
+    learning_rate: Positive = 1e-2
     """Adam's."""
     entropy: Annotated[float, Ge(0)] = 0.01
     """Weight of the policy's entropy."""

@@ -16,7 +16,7 @@ from craik.methods.control.entropy import barrier, interpolate, objective, pertu
 from craik.tasks.finite.grids import Grid, open_grid
 from craik.trajectories.finite import FiniteMDP
 
-POINTS = 41
+POINTS = 31
 """Of a segment between two solutions."""
 
 
@@ -44,7 +44,7 @@ class Config:
     """Gradient steps."""
     annealed: Share = 0.7
     """Share of the steps over which tau falls to 0, linearly."""
-    directions: Annotated[int, Ge(1)] = 200
+    directions: Annotated[int, Ge(1)] = 50
     """Tried around a solution."""
 
     def __post_init__(self) -> None:
