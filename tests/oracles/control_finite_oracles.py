@@ -133,3 +133,14 @@ def joint_posterior(prior, pictures, moves, history):
         )
         weights.append(chance if fits else 0.0)
     return [weight / sum(weights) for weight in weights]
+
+
+def crar_plan(x, action, depth, breadth, functions):
+    """Q^d(x, a) by recursion, one state and one action at a time; functions: q, transition, reward, discount."""
+    q, transition, reward, discount = functions
+    if depth == 0:
+        return float(q(x)[action])
+    after = x + transition(x, action)
+    best = sorted(range(len(q(after))), key=lambda a: -float(q(after)[a]))[:breadth]
+    ahead = max(crar_plan(after, a, depth - 1, breadth, functions) for a in best)
+    return float(reward(x, action)) + float(discount(x, action)) * ahead

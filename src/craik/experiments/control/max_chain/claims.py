@@ -21,7 +21,7 @@ def slowest(rows: Rows) -> Measurement | None:
 
 
 def times(method: str, rows: Rows) -> Measurement | None:
-    """Return how many times the episodes of MAX another method needed at N = 40, median over seeds; at least, if it did not end."""
+    """Return how many times the episodes of MAX another method needed at N = 40 (at least, if it did not end), median."""
     ours, theirs = at(40, "max", "episodes")(rows), at(40, method, "episodes")(rows)
     return bootstrap([b / a for a, b in zip(ours, theirs, strict=True)]) if ours else None
 
