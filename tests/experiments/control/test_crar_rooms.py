@@ -39,12 +39,10 @@ def test_exact_models_are_identified():
     """A state is its cell, and the model moves it as the grid does."""
     grid = two_rooms(6)
 
-    class Exact:
-        @staticmethod
-        def tau(xa):
-            states = torch.cdist(xa[:, :2], grid.cells.float()).argmin(1)
-            after = grid.next[states, xa[:, 2:].argmax(1)]
-            return (grid.cells[after] - grid.cells[states]).float()
+    def tau(xa):
+        states = torch.cdist(xa[:, :2], grid.cells.float()).argmin(1)
+        after = grid.next[states, xa[:, 2:].argmax(1)]
+        return (grid.cells[after] - grid.cells[states]).float()
 
     actions = torch.randint(4, (5, 50), generator=torch.Generator().manual_seed(0))
-    assert identified(Exact(), grid.cells.float(), grid, torch.zeros(50, dtype=torch.long), actions) == 1
+    assert identified(tau, grid.cells.float(), grid, torch.zeros(50, dtype=torch.long), actions) == 1

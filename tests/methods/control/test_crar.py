@@ -77,13 +77,14 @@ def batch(n=6):
     return Transitions(observations, actions, torch.randn(n, dtype=torch.float64, generator=generator), actions == 0, after)
 
 
+@torch.no_grad()
 def test_losses_are_the_literal_sums():
     own, target, some = networks(0), networks(1), batch()
     directions = torch.randn(4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     found = crar_losses(own, target, some, torch.Generator().manual_seed(5), discount=0.8, scale=2.0, directions=directions)
     wanted = dict.fromkeys(found, 0.0)
     order = torch.randperm(6, generator=torch.Generator().manual_seed(5)).tolist()
-    x, after = own.encoder(some.observations).detach(), own.encoder(some.after).detach()
+    x, after = own.encoder(some.observations), own.encoder(some.after)
     for i in range(6):
         a = one_hot(some.actions[i : i + 1], 4).double()
         row, end = x[i : i + 1], bool(some.terminated[i])

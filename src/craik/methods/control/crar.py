@@ -6,7 +6,7 @@ for Q, and what keeps x from collapsing: exp(-C |e(o1) - e(o2)|) over random pai
 on its size. Planning: Q^0 = Q, Q^d(x, a) = rho + g max over the best b actions a' of Q^(d-1)(x', a'), each depth ending in Q;
 actions go by the mean of Q^0 .. Q^D (the published code) or their sum (the paper): the same choice.
 
-Index conventions: b of a batch, a an action of A, x of d numbers, m a depth. What is weighed how, and every optimiser, is the user's.
+Index conventions: b of a batch, a an action of A, x of d numbers, m a depth. Weights and optimisers are the user's.
 
 Not for: stochastic worlds (the model is a function), or planning far beyond what tau was trained for: errors add up.
 """

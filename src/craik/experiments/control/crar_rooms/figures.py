@@ -15,7 +15,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def _rooms(rows: Rows) -> Figure:
     figure, axes = panels(
-        3, 1, caption="Every cell of two rooms (colours) and the door (black) in two abstract numbers, neighbours joined. First seed.",
+        3, 1, caption="Every cell of two rooms (colours) and the door (black) in two abstract numbers; first seed.",
         height=2.7,
     )  # fmt: skip
     for axis, (arm, title) in zip(axes, _TITLES.items(), strict=True):

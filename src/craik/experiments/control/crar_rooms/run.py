@@ -1,11 +1,12 @@
 """Train an encoder of two rooms into two numbers with a model, with nothing to keep states apart, or with Q alone.
 
-All arms see the same 5,000 random steps and get the same number of updates (`budget`). Where Q alone trains the encoder, a model
-is then fitted to its states with as many updates again: more than the others have.
+All arms see the same 5,000 random steps and get the same number of updates (`budget`). Where Q alone trains the encoder, a
+model is then fitted to its states with as many updates again: more than the others have.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, NamedTuple
 
 import torch
@@ -105,7 +106,7 @@ class Networks(nn.Module):
 def tanh_mlp(widths: tuple[int, ...], generator: Generator) -> nn.Sequential:
     """Return linear layers with tanh between them."""
     layers: list[nn.Module] = []
-    for inputs, outputs in zip(widths, widths[1:], strict=False):
+    for inputs, outputs in pairwise(widths):
         layers += [linear(inputs, outputs, "default", generator), nn.Tanh()]
     return nn.Sequential(*layers[:-1])
 
@@ -144,18 +145,17 @@ def fit(own: Networks, target: Networks, walk: Walk, names: tuple[str, ...], con
         scheduler.step()
 
 
-@torch.no_grad()
 def judged(arm: str, own: Networks, grid: Grid, walk: Walk, config: Config) -> Iterator[Row]:
     """Yield every state's place, and how often the nearest state to a prediction is the right one, one and five steps ahead."""
-    x = own.encoder(walk.pictures)
+    x = own.encoder(walk.pictures).detach()
     for (row, column), place in zip(grid.cells.tolist(), x.tolist(), strict=True):
         yield {"kind": "state", "arm": arm, "row": row, "column": column, "x": place[0], "y": place[-1]}
     generator = Generator().manual_seed(config.seed + 2**33)
     everywhere = torch.arange(len(grid)).repeat_interleave(4)
     each = torch.arange(4).repeat(len(grid))
-    one = identified(own, x, grid, everywhere, each.unsqueeze(0))
+    one = identified(own.tau, x, grid, everywhere, each.unsqueeze(0))
     start = torch.randint(len(grid), (1000,), generator=generator)
-    five = identified(own, x, grid, start, torch.randint(4, (5, 1000), generator=generator))
+    five = identified(own.tau, x, grid, start, torch.randint(4, (5, 1000), generator=generator))
     pairs = torch.triu_indices(len(grid), len(grid), 1)
     apart = torch.cdist(x, x)[pairs[0], pairs[1]]
     straight = torch.cdist(grid.cells.double(), grid.cells.double())[pairs[0], pairs[1]]
@@ -171,11 +171,12 @@ def judged(arm: str, own: Networks, grid: Grid, walk: Walk, config: Config) -> I
     }
 
 
-def identified(own: Networks, x: Tensor, grid: Grid, states: Tensor, actions: Tensor) -> float:
+@torch.no_grad()
+def identified(tau: Callable[[Tensor], Tensor], x: Tensor, grid: Grid, states: Tensor, actions: Tensor) -> float:
     """Return the share of walks, (steps, n) actions, whose predicted end is nearest to the true one of all states."""
     place = x[states]
     for step in actions:
-        place = place + own.tau(torch.cat([place, one_hot(step, 4).float()], 1))
+        place = place + tau(torch.cat([place, one_hot(step, 4).float()], 1))
         states = grid.next[states, step]
     return float((torch.cdist(place, x).argmin(1) == states).double().mean())
 
