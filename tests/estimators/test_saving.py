@@ -5,7 +5,7 @@ import pytest
 
 from craik.estimators.candidates import NETWORKS, Fold, linear_model
 from craik.estimators.fitting import Training
-from craik.estimators.forecaster import SkipForecaster
+from craik.estimators.forecasts.forecaster import SkipForecaster
 from craik.estimators.saving import SAVED, Stepping, load, model_of, save
 from craik.estimators.tables import Scaling, columns_of, encoding_of, prepare
 from site_tables import regression, shortcut

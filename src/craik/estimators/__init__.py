@@ -13,5 +13,5 @@ from craik.estimators.disagreement import disagreement as disagreement
 from craik.estimators.distilled import DistilledClassifier as DistilledClassifier
 from craik.estimators.distilled import DistilledRegressor as DistilledRegressor
 from craik.estimators.fitting import Training as Training
-from craik.estimators.forecaster import SkipForecaster as SkipForecaster
+from craik.estimators.forecasts.forecaster import SkipForecaster as SkipForecaster
 from craik.estimators.verdict import Verdict as Verdict

@@ -17,8 +17,8 @@ from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.candidates import CANDIDATES, Fold
 from craik.estimators.comparing import TRAINING, UNIT, Comparison, compare_table
 from craik.estimators.fitting import Task, Training
-from craik.estimators.forecaster import SkipForecaster
-from craik.estimators.forecasting import Budget, Forecasts, compare_forecasters
+from craik.estimators.forecasts.forecaster import SkipForecaster
+from craik.estimators.forecasts.forecasting import Budget, Forecasts, compare_forecasters
 from craik.estimators.reading import Recorded
 from craik.estimators.saving import SAVED, Model, Stepping, model_of
 from craik.estimators.tables import Numbers, Scaling, Table, encoding_of, prepare

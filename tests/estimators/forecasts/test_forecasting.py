@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from craik.estimators import forecasting
-from craik.estimators.forecasting import Budget, Tried, compare_forecasters
+from craik.estimators.forecasts import forecasting
+from craik.estimators.forecasts.forecasting import Budget, Tried, compare_forecasters
 
 QUICK = Budget(steps=3, evaluations=16, hidden=4)
 

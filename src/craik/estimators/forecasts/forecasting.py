@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craik.arguments import check_whole
-from craik.estimators.forecaster import SkipForecaster
+from craik.estimators.forecasts.forecaster import SkipForecaster
 from craik.estimators.tables import Numbers
 from craik.estimators.verdict import MARGIN, MORE, Verdict
 
