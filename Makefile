@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 CORES  ?= 2
 
-.PHONY: demo test extras lint docs pages wheel verify soak clean
+.PHONY: demo test extras versions lowest lint docs pages wheel verify soak clean
 
 demo: $(STAMP)
 	$(BIN)/craik run spirals --preset quick --seeds 5 --out runs
@@ -38,6 +38,26 @@ $(EXTRAS)/.installed: $(STAMP)
 		--editable '.[$(EVERY)]'
 	$(EXTRAS)/bin/pip freeze | grep -qxF -f $(EXTRAS)/torch.txt
 	touch $@
+
+# The tests on every Python that the project promises and this machine has, each in an environment of its own. Not CI: an hour on
+# two cores. `make versions TESTS=tests/lab` tries a part, `PYTHONS=/path/to/python3.13` one that is not on the path.
+PYTHONS ?= python3.11 python3.12 python3.13
+TESTS   ?= tests
+versions:
+	@for python in $(PYTHONS); do \
+		if ! $$python -c "" 2>/dev/null; then echo "$$python: not installed, not tried"; continue; fi; \
+		venv=build/$$(basename $$python); echo "$$python, in $$venv:"; \
+		$$python -m venv $$venv && \
+		$$venv/bin/pip install --quiet --constraint constraints.txt --editable '.[experiments,sklearn,test]' && \
+		$$venv/bin/pytest -n $(CORES) --dist loadgroup $(TESTS) || exit 1; \
+	done
+
+# The same with the lowest torch that pyproject.toml promises.
+LOWEST := $(shell sed -n 's/.*"torch>=\([0-9.]*\).*/\1/p' pyproject.toml)
+lowest:
+	$(PYTHON) -m venv build/lowest
+	build/lowest/bin/pip install --quiet --editable '.[experiments,sklearn,test]' 'torch==$(LOWEST).*'
+	build/lowest/bin/pytest -n $(CORES) --dist loadgroup $(TESTS)
 
 # The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.
 docs: $(STAMP)

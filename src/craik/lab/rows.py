@@ -76,8 +76,10 @@ class Rows(Sequence[Row]):
 
     def where(self, test: Callable[[Row], bool] | None = None, /, **values: Scalar) -> Rows:
         """The rows that pass a test and hold all of these values."""
-        found = (row for row in self._rows if test is None or test(row))
-        return Rows(row for row in found if all(key in row and row[key] == value for key, value in values.items()))
+        found = self._rows if test is None else [row for row in self._rows if test(row)]
+        for key, value in values.items():  # a pass for each: several times as fast as all values of a row at once
+            found = [row for row in found if key in row and row[key] == value]
+        return Rows(found)
 
     def by(self, key: str) -> dict[Scalar, Rows]:
         """The rows of each value of a column: numbers ascending, all else in the order of its first row."""

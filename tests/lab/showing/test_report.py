@@ -1,6 +1,7 @@
 import base64
 import re
 import shutil
+import time
 from html.parser import HTMLParser
 
 import pytest
@@ -52,6 +53,13 @@ def read(path) -> Reader:
     reader.feed(path.read_text())
     assert reader.open == []  # every tag is closed, in order
     return reader
+
+
+def test_ten_thousand_rows_take_a_second_or_two(run, tmp_path):
+    run(steps=10_000)
+    start = time.process_time()
+    write_report(tmp_path / "runs")
+    assert time.process_time() - start < 3
 
 
 def test_the_report_opens_with_the_claims_and_shows_the_run(run, package, tmp_path):

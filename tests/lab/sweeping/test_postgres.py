@@ -101,6 +101,7 @@ def test_commands_share_one_budget_and_one_that_is_killed_loses_nothing(hill, he
     answers = [json.loads(process.communicate(timeout=300)[0]) for process in both]
     last, said = start(tmp_path / "one", url, "--take-over").communicate(timeout=300)
     expected = search(hill(5, "slow"), tmp_path / "here", Means(1))
+    assert not [answer for answer in answers if "error" in answer]
     assert all(one["complete"] + one["failed"] + one["running"] == 5 for answer in answers for one in answer["methods"])
     assert [one["complete"] + one["failed"] for one in json.loads(last)["methods"]] == [5, 5], said
     for one in json.loads(last)["methods"]:

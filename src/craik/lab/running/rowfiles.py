@@ -25,6 +25,7 @@ from craik.lab.rows import Row, Scalar
 ROWS = "rows.jsonl.gz"
 """The name of a run's file of rows."""
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _SEED_FIRST = re.compile(r'^\{"seed": (-?\d+)[,}]')
 
 
@@ -210,7 +211,7 @@ def _decode(line: str) -> Row | None:
     seed, seconds = row.get("seed"), row.get("seconds", 0.0)
     if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(seconds, int | float):
         return None
-    return row if all(value is None or isinstance(value, str | int | float) for value in row.values()) else None
+    return row if _SCALARS.issuperset(map(type, row.values())) else None
 
 
 def _seed(row: Row) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
+from craik.lab.rows import Rows
 from craik.lab.running.run import Picture, Run
 from craik.lab.running.runfiles import find_runs
 from craik.lab.running.storage import ensure_file, write_atomically
@@ -36,22 +37,26 @@ def write_report(directory: Path, path: Path | None = None) -> Path:
         raise UsageError(f"a report needs at least one finished run, but {directory} holds none; craik run NAME makes one")
     path = path or directory / "report.html"
     ensure_file(path)
-    for run in runs:
-        run.recorded()  # verdicts stand for rows that are still there, whole
     write_atomically(path, page(runs))
     return path
 
 
 def page(runs: Sequence[Run]) -> str:
-    """The report's HTML."""
+    """The report's HTML.
+
+    Raises:
+        LabError: a run's rows are not whole: verdicts stand for rows that are still there.
+    """
     current = [run for run in runs if not run.is_older]
     named: dict[str, list[Run]] = {}
     for run in current:
         named.setdefault(run.recipe.name, []).append(run)
     groups = [(some, folded(some)) for some in named.values()]
     verdicts = Counter(one.claim.verdict for _, claims in groups for one in claims)
-    shown = [(run, shown_figures(run)) for run in current]
+    shown = [(run, shown_figures(run, run.rows())) for run in current]
     apart = [run for run in runs if run.is_older]
+    for run in apart:
+        run.recorded()
     values = {"current": shown, "groups": groups, "apart": apart, "verdicts": verdicts, "anchor": anchor}
     return render("report.html.jinja", values)
 
@@ -73,7 +78,7 @@ class Figures:
     missing: str = ""
 
 
-def shown_figures(run: Run) -> Figures:
+def shown_figures(run: Run, rows: Rows) -> Figures:
     """The figures of a run: its files where they are, else drawn from its rows, which needs the experiment."""
     figures = run.judged.figures if run.judged else ()
     kept = [(_uri(one, content), one.caption) for one in figures if (content := _own(run, one)) is not None]
@@ -83,7 +88,7 @@ def shown_figures(run: Run) -> Figures:
 
     try:
         experiment = load(run.recipe.name, run.recipe.package)
-        return Figures(tuple((_uri(one, content), one.caption) for one, content in drawn(experiment, run.rows())))
+        return Figures(tuple((_uri(one, content), one.caption) for one, content in drawn(experiment, rows)))
     except (LabError, OSError, LookupError, TypeError, ValueError) as error:
         names = ", ".join(one.name for one in figures)
         return Figures((), f"{names}: neither recorded nor to be drawn from the rows today ({type(error).__name__}: {error}).")
