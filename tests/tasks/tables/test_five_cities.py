@@ -61,7 +61,7 @@ def test_refusals(folder):
     with pytest.raises(ValueError, match="Found no DEWP in BeijingPM"):
         five_cities(folder, cities=("Beijing",))
     path.write_text(good.replace("1021", "a lot", 1))
-    with pytest.raises(ValueError, match="'PRES'.*'a lot' in line 2"):
+    with pytest.raises(ValueError, match=r"'PRES'.*'a lot' in line 2"):
         five_cities(folder, cities=("Beijing",))
     path.write_text(good.replace(",NE,", ",up,", 1))
     with pytest.raises(ValueError, match="Winds"):

@@ -1,8 +1,8 @@
 """Hourly PM2.5 and weather of five Chinese cities, from the published files, which do not ship with this package.
 
 'PM2.5 Data of Five Chinese Cities' (Liang, Li, Zhang, Huang and Chen 2016; https://archive.ics.uci.edu/dataset/394): one file a
-city, the hours of 2010 to 2015. The public code of LUPTS (Karlsson et al. 2022) reads the same files. Two uses: cities as sites,
-and the hours between a prediction and what it predicts as privileged columns.
+city, the hours of 2010 to 2015. The public code of LUPTS (Karlsson et al. 2022) reads the same files. Two uses: cities as
+sites, and the hours between a prediction and what it predicts as privileged columns.
 """
 
 import csv
@@ -73,10 +73,8 @@ def five_cities(folder: str | Path, cities: Sequence[str] = CITIES) -> dict[str,
     lacking = [name for name, files in found.items() if not files]
     if lacking:
         held = "none of the files" if len(lacking) == len(found) else f"no file of {', '.join(lacking)}"
-        raise FileNotFoundError(
-            f"The folder should hold the published files {', '.join(f'{name}PM*.csv' for name in lacking)}. Found {held} there. "
-            f"{WHERE}"
-        )
+        wanted = ", ".join(f"{name}PM*.csv" for name in lacking)
+        raise FileNotFoundError(f"The folder should hold the published files {wanted}. Found {held} there. {WHERE}")
     return {name: _city(files[0]) for name, files in found.items()}
 
 
@@ -116,7 +114,7 @@ def _number(row: Mapping[str, str], key: str, name: str, line: int) -> float:
 
 
 def forecasts(city: City, horizon: int, between: Sequence[int] = ()) -> Forecast:
-    """Return the hours of a city at which everything needed is known: the hour itself, those in between, and the horizon's PM2.5.
+    """Return the hours of a city at which all that is needed is known: the hour, those in between, the horizon's PM2.5.
 
     Args:
         city: as read.

@@ -31,7 +31,7 @@ CLAIMS = (
     ),
     Claim(
         id="own-data-privileged.bottleneck",
-        text="Where the label is a nonlinear function of the privileged columns, as of two digits' parity, they are worth much.",
+        text="Where the label is a nonlinear function of the privileged columns, as of two digits' parity, they pay.",
         source=SOURCE,
         measure=least(("vote",), ("vote without",), (CELLS["pairs 150"], CELLS["pairs 300"])),
         condition=low_above(10.0, of="points over the vote without in the worse cell, mean over seeds,"),

@@ -1,7 +1,8 @@
 """Columns known in training only: the vote over closed-form teachers, the same vote without them, and ridge.
 
 Cells: ten columns, blurred, and the worst cells' ten. Digits: 4 x 4 pixels with noise, and 8 x 8 without. Pairs: two digits,
-and which they are; the label is whether their sum is odd. As nulls the privileged columns are noise, or their rows are permuted.
+and which they are; the label is whether their sum is odd. As nulls the privileged columns are noise, or their rows are
+permuted.
 """
 
 from collections.abc import Callable, Iterator
