@@ -118,8 +118,19 @@ class Fold:
 
     @cached_property
     def pooled(self) -> Numbers:
-        """The pooled network's prediction; screening's too, where it drops nothing."""
-        return self.network(NETWORKS["pooled network"])
+        """The pooled network's prediction."""
+        return self.without(np.zeros(self.x.shape[1], dtype=bool))
+
+    @cached_property
+    def _without(self) -> dict[bytes, Numbers]:
+        return {}
+
+    def without(self, dropped: NDArray[np.bool_]) -> Numbers:
+        """Return the prediction of the pooled network without some of the columns; trained once, however often it is asked."""
+        key = dropped.tobytes()
+        if key not in self._without:
+            self._without[key] = self.network(NETWORKS["pooled network"], dropped if dropped.any() else None)
+        return self._without[key]
 
     def network(self, recipe: "Recipe", dropped: NDArray[np.bool_] | None = None) -> Numbers:
         """Return what the chosen configuration's fold models predict of the held-out rows, averaged."""
@@ -208,7 +219,7 @@ def pooled_network(fold: Fold) -> Numbers:
 
 def screening(fold: Fold) -> Numbers:
     """The pooled network without the columns that the training sites disagree about (`craik.methods.environments.screen`)."""
-    return fold.network(NETWORKS["pooled network"], fold.dropped) if fold.dropped.any() else fold.pooled
+    return fold.without(fold.dropped)
 
 
 Candidate = Callable[[Fold], Numbers]

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from craik.arguments import check_one_of
 from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold
-from craik.estimators.disagreement import Disagreement, audit
+from craik.estimators.disagreement import SHARED, Disagreement, audit
 from craik.estimators.fitting import Task, Training
 from craik.estimators.tables import Numbers, Table, prepare
 from craik.estimators.verdict import Verdict, judge
@@ -20,7 +21,7 @@ UNIT = {"classification": "balanced accuracy in points", "regression": "lower RM
 TRAINING = Training(hidden=32, steps=120, rows_per_site=64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """What came out.
 
@@ -30,20 +31,35 @@ class Comparison:
         scores: of each candidate at each held-out site; points of balanced accuracy, or per cent of RMSE below the pooled
             linear model's.
         sites: the held-out ones.
-        audit: which columns the sites disagree about.
-        task: what the target is.
+        table: that was asked.
         seconds: of each candidate, all folds.
-        notes: what was done to the table, and what cannot be seen.
+        late: sentences on what was left out.
+        seed: of everything random.
     """
 
     verdict: Verdict
     verdicts: Mapping[str, Verdict]
     scores: Mapping[str, tuple[float, ...]]
     sites: tuple[str, ...]
-    audit: Disagreement
-    task: Task
+    table: Table
     seconds: Mapping[str, float]
-    notes: tuple[str, ...]
+    late: tuple[str, ...]
+    seed: int
+
+    @cached_property
+    def audit(self) -> Disagreement:
+        """Which columns the sites disagree about; read when it is first asked for."""
+        return audit(self.table, random_state=self.seed)
+
+    @property
+    def task(self) -> Task:
+        """What the target is."""
+        return self.table.task
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to the table, and what cannot be seen."""
+        return (*self.late, *self.table.notes, SHARED)
 
     def __str__(self) -> str:
         """The verdict, and a line a candidate."""
@@ -145,11 +161,10 @@ def compare_table(
                 progress(sum(map(len, errors.values())), len(held_out) * len(candidates))
     scores = _in_points({name: values for name, values in errors.items() if name not in slow}, table.task)
     verdicts = {name: judge(scores, name, "pooled network", _simple(scores)) for name in scores if name not in POOLED}
-    audited = audit(table, random_state=seed)
     sites = tuple(table.sites[site] for site in held_out)
     chosen = _chosen(verdicts, scores)
     late = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
-    return Comparison(chosen, verdicts, scores, sites, audited, table.task, seconds, (*late, *audited.notes))
+    return Comparison(chosen, verdicts, scores, sites, table, seconds, tuple(late), seed)
 
 
 def _new(table: Table, names: Sequence[str]) -> list[int]:

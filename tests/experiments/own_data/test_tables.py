@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.experiments.own_data import codes, tag, wards, weak, writers
+from craik.experiments.own_data import calibration, codes, columns, privileged, tag, wards, weak, writers
 from craik.experiments.own_data.comparing import METHODS, candidates, table_of
 from craik.experiments.own_data.measures import POOLED, differences, least, share_of_gain
 from craik.lab import Rows, judge
@@ -17,6 +17,7 @@ CONFIGS = {
     weak: {"grid": ("16x26",)},
     wards: {"grid": ("8x53",)},
     tag: {"boards": ("cells",)},
+    calibration: {},
 }
 
 
@@ -54,6 +55,26 @@ def test_every_claim_can_fail_and_hold(module):
             found[claim.id].add(judge(claim, rows, "paper").verdict)
     for name, verdicts in found.items():
         assert {"holds", "does not hold"} <= verdicts, name
+
+
+@pytest.mark.parametrize(
+    ("module", "settings"), [(columns, {"boards": ("tag", "shared")}), (privileged, {"grid": ("cells 50", "pairs 150")})]
+)
+def test_what_trains_nothing_runs_is_judged_and_drawn(module, settings):
+    experiment = module.EXPERIMENT
+    config = replace(experiment.presets["quick"].config, **settings)
+    rows = [{**row, "seed": 100} for row in experiment.run(config)]
+    assert len(rows) == len(list(experiment.run(config)))
+    for claim in experiment.claims:
+        judge(claim, rows, "quick")
+    assert experiment.figures(Rows(rows))
+
+
+def test_the_area_counts_pairs():
+    planted = np.array([True, False, False, True])
+    assert columns.run.auroc(np.array([3.0, 1.0, 2.0, 4.0]), planted) == 1.0
+    assert columns.run.auroc(np.array([1.0, 1.0, 1.0, 1.0]), planted) == 0.5
+    assert columns.run.auroc(np.array([2.0, 1.0, 3.0, 4.0]), planted) == 0.75
 
 
 def test_measures_are_paired_by_seed():

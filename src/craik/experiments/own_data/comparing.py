@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from craik.estimators.candidates import NETWORKS, Candidate, Fold
+from craik.estimators.candidates import Candidate, Fold
 from craik.estimators.comparing import TRAINING, compare_table, named
 from craik.estimators.disagreement import screened_columns
 from craik.estimators.tables import Numbers, Table, prepare
@@ -36,16 +36,14 @@ class Settings:
 
 def q_filter(fold: Fold) -> Numbers:
     """The pooled network without the columns whose relation differs between training sites significantly, however little."""
-    dropped = screened_columns(fold.x, fold.y, fold.table, fold.trained_on).significant.numpy()
-    return fold.network(NETWORKS["pooled network"], dropped)
+    return fold.without(screened_columns(fold.x, fold.y, fold.table, fold.trained_on).significant.numpy())
 
 
 def oracle(planted: Sequence[int]) -> Candidate:
     """Return the pooled network without the planted columns, which nobody knows."""
 
     def candidate(fold: Fold) -> Numbers:
-        dropped = np.isin(np.arange(fold.x.shape[1]), planted)
-        return fold.network(NETWORKS["pooled network"], dropped) if dropped.any() else fold.pooled
+        return fold.without(np.isin(np.arange(fold.x.shape[1]), planted))
 
     return candidate
 

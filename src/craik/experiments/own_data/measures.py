@@ -65,27 +65,27 @@ def share_of_gain(method: str, of: str, share: float, cells: Sequence[Cell]) -> 
     return measure
 
 
-def gains(rows: Rows, cells: Mapping[str, Cell], caption: str) -> Figure:
-    """Draw every method's difference from pooled training with its interval over seeds, a panel a cell."""
+def gains(rows: Rows, cells: Mapping[str, Cell], caption: str, over: str = POOLED) -> Figure:
+    """Draw every method's difference from one of them with its interval over seeds, a panel a cell."""
     scores = rows.where(kind="score")
-    methods = [str(name) for name in dict.fromkeys(row["method"] for row in scores) if name != POOLED]
+    methods = [str(name) for name in dict.fromkeys(row["method"] for row in scores) if name != over]
     columns = min(len(cells), 3)
     lines = -(-len(cells) // columns)
     figure, axes = panels(columns, lines, caption=caption, height=2.9 * lines)
     for axis in axes[len(cells) :]:
         axis.set_visible(False)
     for axis, (title, cell) in zip(axes, cells.items(), strict=False):
-        base = scores.where(method=POOLED, **cell)["score"]
+        base = scores.where(method=over, **cell)["score"]
         for place, method in enumerate(reversed(methods)):
-            found = differences(rows, method, POOLED, cell)
+            found = differences(rows, method, over, cell)
             if found:
                 one = bootstrap(found, np.mean)
-                colour = COLOURS["ours"] if method in ("AND-mask", "conflict rule", "Cochran's Q") else COLOURS["sixth"]
+                colour = COLOURS["ours"] if method in ("AND-mask", "conflict rule", "Cochran's Q", "vote") else COLOURS["sixth"]
                 axis.plot([one.low, one.high], [place, place], color=colour)
                 axis.plot([one.value], [place], "o", color=colour, markersize=4)
         axis.set_yticks(range(len(methods)), list(reversed(methods)), fontsize=7)
         axis.axvline(0.0, color=COLOURS["reference"], linewidth=0.8)
-        axis.set_title(f"{title}: pooled {np.mean(base):.1f}" if base else title, fontsize=8)
-        axis.set_xlabel("points over the pooled network", fontsize=8)
+        axis.set_title(f"{title}: {over} {np.mean(base):.1f}" if base else title, fontsize=8)
+        axis.set_xlabel(f"points over the {over}", fontsize=8)
         axis.grid(axis="x", color="#e6e8eb")
     return figure

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.tasks.tables.sites import SiteTable, tagged
+from craik.tasks.tables.sites import TURNED, SiteTable, tagged
 
 TOTAL = 569
 WEAK = (18, 11, 9, 14, 19, 16, 15, 29, 8)
@@ -77,8 +77,8 @@ def wards(seed: int, sites: int = 8, rows: int = 53, clear: float = 0.9) -> Site
     return table._replace(x=x, planted=tuple(range(len(WEAK), len(WEAK) + WARDS)))
 
 
-def tag(seed: int, sites: int = 6, rows: int = 71, noise: float = 1.0) -> SiteTable:
-    """Return the weak columns beside one that goes with the diagnosis, turned round at a quarter of the clinics.
+def tag(seed: int, sites: int = 6, rows: int = 71, noise: float = 1.0, turned: float = TURNED) -> SiteTable:
+    """Return the weak columns beside one that goes with the diagnosis, turned round at some of the clinics.
 
     Three new clinics have the same patients, and the tag as before, shuffled or reversed.
 
@@ -87,6 +87,7 @@ def tag(seed: int, sites: int = 6, rows: int = 71, noise: float = 1.0) -> SiteTa
         sites: clinics.
         rows: of each.
         noise: standard deviation of what is added to the tag's -1 or 1.
+        turned: share of the clinics at which it is turned round; 0: all share it.
     """
     table, generator = _parted(seed, sites, rows)
-    return tagged(table, sites, noise, generator)
+    return tagged(table, sites, noise, generator, turned)

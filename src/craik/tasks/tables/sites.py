@@ -54,15 +54,23 @@ def normal(generator: Generator, *shape: int) -> Tensor:
     return torch.randn(shape, generator=generator)
 
 
-def tagged(table: SiteTable, sites: int, noise: float, generator: Generator) -> SiteTable:
-    """Return a table of two classes with a tag, the rows of its new site three times."""
+def tagged(table: SiteTable, sites: int, noise: float, generator: Generator, turned: float = TURNED) -> SiteTable:
+    """Return a table of two classes with a tag, the rows of its new site three times.
+
+    Args:
+        table: without it.
+        sites: that are not new.
+        noise: standard deviation of what is added to the tag's -1 or 1.
+        generator: of the turned sites, the shuffled tag and the noise.
+        turned: share of the sites at which the tag is turned round, at least one of them; 0 for none.
+    """
     old, fresh = (table.site < sites).nonzero()[:, 0], (table.site == sites).nonzero()[:, 0]
-    sign = signs(sites, max(1, round(TURNED * sites)), generator)
+    sign = signs(sites, max(1, round(turned * sites)) if turned else 0, generator)
     at_random = torch.randint(0, 2, (len(fresh),), generator=generator) * 2.0 - 1
     kinds = {"as before": torch.ones(len(fresh)), "shuffled": at_random, "reversed": -torch.ones(len(fresh))}
     rows = torch.cat([old, *[fresh] * len(AFTER)])
-    turned = torch.cat([sign[table.site[old]], *(kinds[name] for name in AFTER)])
-    column = turned * (2.0 * table.y[rows] - 1) + noise * normal(generator, len(table.site))[rows]
+    side = torch.cat([sign[table.site[old]], *(kinds[name] for name in AFTER)])
+    column = side * (2.0 * table.y[rows] - 1) + noise * normal(generator, len(table.site))[rows]
     site = torch.cat([table.site[old], *(torch.full((len(fresh),), sites + k) for k in range(len(AFTER)))])
     x = torch.cat([table.x[rows], column[:, None]], 1)
     return SiteTable(x, table.y[rows], site, (*table.sites[:sites], *AFTER), AFTER, (x.shape[1] - 1,))

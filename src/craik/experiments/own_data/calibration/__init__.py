@@ -1,0 +1,14 @@
+"""Clinics that differ in base rate and calibration only."""
+
+from craik.experiments.own_data.calibration import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="own-data-calibration",
+    title="Clinics that differ in base rate and calibration only: no column changes its meaning.",
+    reproduces="ours; real differences that agreement cannot use",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,35 @@
+"""What is claimed of clinics that differ in base rate and calibration; written before any judged run."""
+
+from craik.experiments.own_data.calibration.run import CELLS
+from craik.experiments.own_data.comparing import TAUGHT
+from craik.experiments.own_data.measures import POOLED, SOURCE, difference, least
+from craik.lab import Claim, low_at_least
+
+CELL = CELLS["8x40"]
+
+CLAIMS = (
+    Claim(
+        id="own-data-calibration.null",
+        text="The AND-mask is within two points of pooled training: sites differ, and nothing that it looks for does.",
+        source=SOURCE,
+        measure=difference("AND-mask", CELL),
+        condition=low_at_least(-2.0, of="points over pooled, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-calibration.never-worse",
+        text="Gail-Simon's rule is not a point worse than pooled training.",
+        source=SOURCE,
+        measure=difference("conflict rule", CELL),
+        condition=low_at_least(-1.0, of="points over pooled, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-calibration.nothing",
+        text="No way to train is established to be more than a point above pooled training: recalibrate instead.",
+        source=f"{SOURCE}; a claim against us",
+        measure=least((POOLED,), TAUGHT, (CELL,)),
+        condition=low_at_least(-1.0, of="points of pooled over the best way, mean over seeds,"),
+        kind="ours",
+    ),
+)

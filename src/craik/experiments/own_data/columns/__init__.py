@@ -1,0 +1,14 @@
+"""Which scores find the columns that were planted."""
+
+from craik.experiments.own_data.columns import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="own-data-columns",
+    title="The audit on every board: which score finds the planted columns, and where it is blind.",
+    reproduces="ours; the scores of disagreement",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

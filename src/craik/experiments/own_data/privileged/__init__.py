@@ -1,0 +1,14 @@
+"""Columns known in training only, on tables."""
+
+from craik.experiments.own_data.privileged import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="own-data-privileged",
+    title="Columns known in training only: a vote over closed-form teachers against ridge and against itself without them.",
+    reproduces="ours; privileged columns on small tables",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,40 @@
+"""What is claimed of columns known in training only; written before any judged run."""
+
+from craik.experiments.own_data.measures import SOURCE, difference, least
+from craik.experiments.own_data.privileged.run import CELLS
+from craik.lab import Claim, low_above, low_at_least
+
+CLAIMS = (
+    Claim(
+        id="own-data-privileged.over-ridge",
+        text="With 50 rows of cells the vote is above cross-validated ridge.",
+        source=SOURCE,
+        measure=difference("vote", CELLS["cells 50"], "ridge"),
+        condition=low_above(0.0, of="points over ridge, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-privileged.privileged-part",
+        text="With 100 rows of cells it is above the same vote without privileged columns.",
+        source=SOURCE,
+        measure=difference("vote", CELLS["cells 100"], "vote without"),
+        condition=low_above(0.0, of="points over the vote without, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-privileged.null",
+        text="Privileged columns that are noise, or another row's, cost at most half a point.",
+        source=SOURCE,
+        measure=least(("noise", "permuted"), ("vote without",), tuple(CELLS.values())),
+        condition=low_at_least(-0.5, of="points over the vote without in the worst cell, mean over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="own-data-privileged.bottleneck",
+        text="Where the label is a nonlinear function of the privileged columns, as of two digits' parity, they pay.",
+        source=SOURCE,
+        measure=least(("vote",), ("vote without",), (CELLS["pairs 150"], CELLS["pairs 300"])),
+        condition=low_above(10.0, of="points over the vote without in the worse cell, mean over seeds,"),
+        kind="ours",
+    ),
+)

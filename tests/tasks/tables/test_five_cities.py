@@ -1,0 +1,76 @@
+"""On rows made up in the published layout: the files themselves do not ship."""
+
+import pytest
+import torch
+
+from craik.tasks.tables.five_cities import CITIES, COLUMNS, five_cities, forecasts
+
+HEADER = "No,year,month,day,hour,season,PM_Local,PM_US Post,DEWP,HUMI,PRES,TEMP,cbwd,Iws,precipitation,Iprec\n"
+
+
+def line(number, hour, pm, wind="NE", day=1):
+    return f"{number},2010,1,{day},{hour},4,NA,{pm},-21,43,1021,{hour},{wind},1.79,0,0\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in CITIES:
+        rows = [line(hour + 1, hour, 100 + hour) for hour in range(8)]
+        rows[3] = line(4, 3, "NA")
+        rows[5] = line(6, 5, 105, wind="NA")
+        rows.append(line(9, 1, 200, day=2))
+        (tmp_path / f"{name}PM20100101_20151231.csv").write_text(HEADER + "".join(rows))
+    return tmp_path
+
+
+def test_a_city_is_read_as_published(folder):
+    found = five_cities(folder)
+    assert tuple(found) == CITIES
+    city = found["Shanghai"]
+    assert city.hour.tolist() == [*range(8), 25]
+    assert city.x.shape == (9, len(COLUMNS))
+    assert city.x[0].tolist() == pytest.approx([100, -21, 43, 1021, 0, 1.79, 0, 0, 1, 0, 0, 0, 0])
+    assert city.x[3, 0].isnan()
+    assert city.x[5, 8:].isnan().all()
+    assert set(five_cities(folder, cities=("Chengdu",))) == {"Chengdu"}
+
+
+def test_forecasts_have_nothing_missing_and_jump_no_gap(folder):
+    city = five_cities(folder)["Beijing"]
+    found = forecasts(city, horizon=2, between=(1,))
+    # From hour 3 and 5 nothing, as they lack something; from 2 and 4 nothing, as the hour after does; nor from 1 and 6, 7.
+    assert found.hour.tolist() == [0]
+    assert found.y.tolist() == [102]
+    torch.testing.assert_close(found.privileged[0, 0], city.x[1])
+    assert forecasts(city, horizon=1).hour.tolist() == [0, 1, 4, 6]
+    assert forecasts(city, horizon=24).hour.tolist() == [1]
+    assert forecasts(city, horizon=1).privileged.shape == (4, 0, len(COLUMNS))
+
+
+def test_refusals(folder):
+    with pytest.raises(FileNotFoundError, match=r"none of the files .*dataset/394"):
+        five_cities(folder / "elsewhere")
+    (folder / "ChengduPM20100101_20151231.csv").unlink()
+    with pytest.raises(FileNotFoundError, match="no file of Chengdu"):
+        five_cities(folder)
+    with pytest.raises(ValueError, match="Paris"):
+        five_cities(folder, cities=("Paris",))
+    path = folder / "BeijingPM20100101_20151231.csv"
+    good = path.read_text()
+    path.write_text(good.replace("DEWP", "dew point"))
+    with pytest.raises(ValueError, match="Found no DEWP in BeijingPM"):
+        five_cities(folder, cities=("Beijing",))
+    path.write_text(good.replace("1021", "a lot", 1))
+    with pytest.raises(ValueError, match=r"'PRES'.*'a lot' in line 2"):
+        five_cities(folder, cities=("Beijing",))
+    path.write_text(good.replace(",NE,", ",up,", 1))
+    with pytest.raises(ValueError, match="Winds"):
+        five_cities(folder, cities=("Beijing",))
+    path.write_text(HEADER)
+    with pytest.raises(ValueError, match="no row"):
+        five_cities(folder, cities=("Beijing",))
+    city = five_cities(folder, cities=("Shanghai",))["Shanghai"]
+    with pytest.raises(ValueError, match="below the horizon of 2"):
+        forecasts(city, 2, between=(1, 2))
+    with pytest.raises(ValueError, match="horizon"):
+        forecasts(city, 0)
