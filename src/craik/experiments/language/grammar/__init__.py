@@ -1,0 +1,14 @@
+"""Word classes of Python from two examples each, by neighbourhoods of word vectors."""
+
+from craik.experiments.language.grammar import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="grammar",
+    title="Word classes from two exemplars: balls around them, their mean, hull and span; one source or several that agree.",
+    reproduces="embedding grammars, as the reading digest has them; sources that agree are ours",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,90 @@
+"""What is claimed of embedding grammars; written before any recorded run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above
+
+_DIGEST = "reading digest, embedding grammars"
+
+
+def over_seeds(number: Callable[[Rows], float]) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: the mean over seeds of a number of each seed's rows."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        return bootstrap([number(group) for group in rows.by("seed").values()], np.mean) if len(rows) else None
+
+    return measure
+
+
+def exceptions(rows: Rows) -> float:
+    """Return the best F1 of exceptions by balls around each exemplar, among all words."""
+    return rows.where(**{"kind": "class", "class": "exceptions", "method": "neighbours", "arm": "all words"})["f1"][0]
+
+
+def neighbours_over_centroid(rows: Rows) -> float:
+    """Return the best F1 by balls around each exemplar less that around their mean, mean over classes."""
+    some = rows.where(kind="class", arm="all words")
+    return float(np.mean(np.subtract(some.where(method="neighbours")["f1"], some.where(method="centroid")["f1"])))
+
+
+def rank(rows: Rows) -> float:
+    """Return the median rank of opposites."""
+    return float(np.median(rows.where(kind="opposite")["rank"]))
+
+
+def agreeing(key: str, arm: str) -> Callable[[Rows], float]:
+    """Return a number where sources must agree less that of another arm, mean over classes."""
+
+    def number(rows: Rows) -> float:
+        some = rows.where(kind="class")
+        return float(np.mean(np.subtract(some.where(arm="sources agree")[key], some.where(arm=arm)[key])))
+
+    return number
+
+
+CLAIMS = (
+    Claim(
+        id="grammar.generalises",
+        text="A class is found from a few examples; the literal expression finds none of its hidden words.",
+        source=_DIGEST,
+        measure=over_seeds(exceptions),
+        condition=at_least(0.5, of="best F1 of hidden built-in exceptions from two exemplars, mean over draws and seeds,"),
+    ),
+    Claim(
+        id="grammar.neighbours-best",
+        text="A ball around each example works best.",
+        source=_DIGEST,
+        measure=over_seeds(neighbours_over_centroid),
+        condition=low_above(
+            0.0, of="best F1, balls around each exemplar less a ball around their mean, mean over classes and seeds,"
+        ),
+    ),
+    Claim(
+        id="grammar.antonyms",
+        text="Opposites lie among the nearest words.",
+        source=_DIGEST,
+        measure=over_seeds(rank),
+        condition=at_most(10, of="median rank of a word's opposite among all words, mean over seeds,"),
+    ),
+    Claim(
+        id="grammar.agreed",
+        text="Words that are near in every one of three sources make better classes than words that are near in their pooled "
+        "text.",
+        source="ours; issue 'language and robustness audits'",
+        measure=over_seeds(agreeing("f1", "pooled")),
+        condition=low_above(
+            0.0, of="best F1 among words that all sources have, sources agree less pooled, mean over classes and seeds,"
+        ),
+        kind="ours",
+    ),
+    Claim(
+        id="grammar.agreed-precision",
+        text="At a given radius agreement is precise.",
+        source="ours; issue 'language and robustness audits'",
+        measure=over_seeds(agreeing("precision", "one source")),
+        condition=low_above(0.0, of="precision at .35, three sources agree less one source, mean over classes and seeds,"),
+        kind="ours",
+    ),
+)

@@ -1,0 +1,38 @@
+"""Best F1 by class: what distance is measured to, and whether sources must agree."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from craik.experiments.language.grammar.run import ARMS, METHODS
+from craik.lab import Rows, colour, panels
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw both panels."""
+    words = next((str(row["words"]) for row in rows if row["kind"] == "expansion" and row["arm"] == "sources agree"), "")
+    shown = f" Where sources agree, `except {{error: KeyError ValueError}}` stands for: {words}." if words else ""
+    caption = (
+        "Best F1 of hidden words from two exemplars, bars: mean over seeds, points: seeds. Left by what distance is measured "
+        "to, among all words; right by the text behind the vectors, among words that all sources have."
+    )
+    figure, axes = panels(2, caption=caption + shown, height=3.0)
+    classes = [str(name) for name in rows.where(kind="class").by("class")]
+    groups = (
+        (METHODS, [{"arm": "all words", "method": method} for method in METHODS]),
+        (ARMS, [{"arm": arm} for arm in ARMS]),
+    )
+    for axis, (names, values) in zip(axes, groups, strict=True):
+        width = 0.8 / len(names)
+        for index, (name, tags) in enumerate(zip(names, values, strict=True)):
+            found = [rows.where(**{"kind": "class", "class": one, **tags})["f1"] for one in classes]
+            places = np.arange(len(classes)) + (index - (len(names) - 1) / 2) * width
+            axis.bar(
+                places, [float(np.mean(one)) for one in found], width=0.9 * width, color=colour(index), alpha=0.55, label=name
+            )
+            for place, one in zip(places, found, strict=True):
+                axis.plot([place] * len(one), one, ".", markersize=3, color=colour(index))
+        axis.set_xticks(range(len(classes)), classes)
+        axis.set_ylim(0, 1)
+        axis.legend(fontsize=8)
+    axes[0].set_ylabel("best F1")
+    return {"classes": figure}

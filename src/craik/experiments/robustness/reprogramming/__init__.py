@@ -1,0 +1,14 @@
+"""Which frozen classifiers of letters can be made to read digits or count squares by one pattern around the picture."""
+
+from craik.experiments.robustness.reprogramming import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="reprogramming",
+    title="Programs around small pictures: trained and random hosts, linear ones, several hosts that agree.",
+    reproduces="Elsayed et al. 2019, sections 4.1 to 4.3; Englert and Lazic 2022 on random hosts",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,114 @@
+"""What is claimed of reprogramming; written before any recorded run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above
+
+_PAPER = "Elsayed et al. 2019, section 4"
+
+
+def over_seeds(number: Callable[[Rows], float]) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: the mean over seeds of a number of each seed's rows."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        return bootstrap([number(group) for group in rows.by("seed").values()], np.mean) if len(rows) else None
+
+    return measure
+
+
+def gain(host: str, task: str) -> Callable[[Rows], float]:
+    """Return a trained host's accuracy with its program less that without."""
+
+    def number(rows: Rows) -> float:
+        found = rows.where(kind="host", host=host, state="trained", task=task)
+        return found["accuracy"][0] - found["without"][0]
+
+    return number
+
+
+def trained_over(host: str, state: str) -> Callable[[Rows], float]:
+    """Return the accuracy on digits of a trained host's program less that of a random one's."""
+
+    def number(rows: Rows) -> float:
+        found = rows.where(kind="host", host=host, task="digits")
+        return found.where(state="trained")["accuracy"][0] - found.where(state=state)["accuracy"][0]
+
+    return number
+
+
+def over_bias(rows: Rows) -> float:
+    """Return the largest accuracy of a linear host above that of the best bias, over tasks and states."""
+    found = rows.where(kind="host", host="linear")
+    return float(np.max(np.subtract(found["accuracy"], found["bias"])))
+
+
+def shift(rows: Rows) -> float:
+    """Return how much a program's effect differs between pictures, at most, for linear hosts."""
+    return max(rows.where(kind="host", host="linear")["shift"])
+
+
+def shared(rows: Rows) -> float:
+    """Return the accuracy on a new host of the program that hosts agree on less that of their average's."""
+    found = rows.where(kind="shared")
+    return found.where(rule="and-mask")["new"][0] - found.where(rule="mean")["new"][0]
+
+
+CLAIMS = (
+    Claim(
+        id="reprogramming.possible",
+        text="A classifier of letters can be made to read digits.",
+        source=f"{_PAPER}.2: MNIST through ImageNet networks",
+        measure=over_seeds(gain("cnn", "digits")),
+        condition=at_least(0.3, of="accuracy on digits, trained CNN host, with a program less without, mean over seeds,"),
+        printed=".93 to .98",
+    ),
+    Claim(
+        id="reprogramming.squares",
+        text="It can be made to count squares.",
+        source=f"{_PAPER}.1",
+        measure=over_seeds(gain("cnn", "squares")),
+        condition=at_least(
+            0.15, of="accuracy at one to ten squares, trained CNN host, with a program less without, mean over seeds,"
+        ),
+        printed="1.00",
+    ),
+    *(
+        Claim(
+            id=f"reprogramming.trained-over-{state}-{host}",
+            text=f"A trained host is easier to reprogram than a random one ({host}, {state}).",
+            source=f"{_PAPER}.3",
+            measure=over_seeds(trained_over(host, state)),
+            condition=low_above(0.0, of="accuracy on digits, trained less random host, mean over seeds,"),
+        )
+        for host in ("cnn", "mlp")
+        for state in ("random", "rescaled")
+    ),
+    Claim(
+        id="reprogramming.linear-cannot",
+        text="To a linear host a program is a bias: nothing else can be reached.",
+        source="reading digest; by hand",
+        measure=over_seeds(shift),
+        condition=at_most(
+            1e-4, of="difference between pictures of what a program does to logits, over its size, mean over seeds,"
+        ),
+        kind="control",
+    ),
+    Claim(
+        id="reprogramming.linear-bias",
+        text="Its accuracy is that of the best bias.",
+        source="reading digest; by hand",
+        measure=over_seeds(over_bias),
+        condition=at_most(0.05, of="accuracy of a linear host above that of a trained bias, at most, mean over seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="reprogramming.agreed",
+        text="A program that several hosts agree on works better on a host that it has not seen than their average does.",
+        source="ours; issue 'language and robustness audits'",
+        measure=over_seeds(shared),
+        condition=low_above(0.0, of="accuracy on digits of a new perceptron, AND-mask less mean, mean over seeds,"),
+        kind="ours",
+    ),
+)

@@ -1,0 +1,208 @@
+"""Hosts that read letters of 24 x 24 pixels; a program around a picture of 8 x 8 makes them read digits or count squares.
+
+Hosts are convolutional, perceptrons or linear; trained, random, or random with logits rescaled to the trained host's spread.
+Every program takes the same number of steps. At the end programs are trained on four perceptrons at once and tried on a fifth.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from annotated_types import Ge
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from craik.agreement import AndMask, Mean, Rule, combine
+from craik.lab import Positive, Preset, Row, check_limits
+from craik.methods.robustness.reprogramming import LabelMap, Program, frozen, reprogramming_loss
+from craik.nn.perceptrons import mlp
+from craik.tasks.pictures.digits import digits
+from craik.tasks.pictures.glyphs import LETTERS, glyphs
+from craik.tasks.pictures.images import Images
+
+SIZE, PATCH, LABELS = 24, 8, 10
+
+Kind = Literal["cnn", "mlp", "linear"]
+STATES = ("trained", "random", "rescaled")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of letters, initial weights, batches and tasks."""
+    letters: Annotated[int, Ge(32)] = 4000
+    """Letters that hosts are trained on."""
+    host_steps: Annotated[int, Ge(1)] = 300
+    """Adam steps of a host."""
+    steps: Annotated[int, Ge(1)] = 800
+    """Adam steps of a program."""
+    batch: Annotated[int, Ge(2)] = 64
+    """Pictures in a step."""
+    rate: Positive = 0.05
+    """Adam's, of programs."""
+    decay: Positive = 0.96
+    """Factor of the rate every hundred steps."""
+    hosts: Annotated[int, Ge(3)] = 5
+    """Perceptrons of which all but one share a program."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    "paper": Preset(Config(letters=40_000, host_steps=4000, steps=10_000, hosts=9), seeds=10),
+}
+
+
+class Rescaled(nn.Module):
+    """A host with its logits times a number."""
+
+    def __init__(self, host: nn.Module, factor: float) -> None:
+        super().__init__()
+        self.host, self.factor = host, factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return logits."""
+        return self.factor * self.host(x)
+
+
+def host(kind: Kind, seed: int) -> nn.Module:
+    """Return an untrained host on (n, 1, 24, 24) in [-1, 1], He-normal."""
+    generator = Generator().manual_seed(seed)
+    if kind != "cnn":
+        return nn.Sequential(nn.Flatten(), mlp(SIZE**2, len(LETTERS), generator, 128, 0 if kind == "linear" else 1))
+    sizes = ((1, 16), (16, 32))
+    layers: list[nn.Module] = []
+    for inputs, outputs in sizes:
+        layer = nn.Conv2d(inputs, outputs, 3, stride=2, padding=1, device="meta").to_empty(device="cpu")
+        nn.init.kaiming_normal_(layer.weight, generator=generator)
+        nn.init.zeros_(layer.bias)  # pyright: ignore[reportArgumentType] # there is one
+        layers += [layer, nn.ReLU()]
+    return nn.Sequential(*layers, nn.Flatten(), mlp(32 * (SIZE // 4) ** 2, len(LETTERS), generator, 64, 1))
+
+
+def trained(kind: Kind, config: Config, seed: int) -> nn.Module:
+    """Return a host that reads letters."""
+    found, data = host(kind, seed), glyphs(seed, config.letters, SIZE)
+    optimizer = torch.optim.Adam(found.parameters(), 1e-3)
+    generator = Generator().manual_seed(seed)
+    for _ in range(config.host_steps):
+        some = torch.randint(0, len(data.y), (config.batch,), generator=generator)
+        optimizer.zero_grad()
+        cross_entropy(found(2 * data.x[some] - 1), data.y[some]).backward()
+        optimizer.step()
+    return found.eval()
+
+
+def squares(seed: int, count: int) -> Images:
+    """Return pictures of 8 x 8 with one to ten of sixteen squares white; the label is their number less one."""
+    generator = Generator().manual_seed(seed)
+    y = torch.randint(0, LABELS, (count,), generator=generator)
+    order = torch.rand(count, 16, generator=generator).argsort(1).argsort(1)
+    x = (order <= y[:, None]).float().view(count, 1, 4, 4)
+    return Images(x.repeat_interleave(2, 2).repeat_interleave(2, 3), y)
+
+
+def tasks(seed: int) -> dict[str, tuple[Images, Images]]:
+    """Return each task's pictures to train a program on and to read errors on, in [-1, 1]."""
+    read = digits(seed, train=1000, validation=1, test=700)
+    pairs = {"digits": (read.train, read.test), "squares": (squares(seed, 2000), squares(seed + 2**32, 1000))}
+    return {name: (shifted(train), shifted(test)) for name, (train, test) in pairs.items()}
+
+
+def shifted(images: Images) -> Images:
+    """Return pixels in [-1, 1]."""
+    return Images(2 * images.x - 1, images.y)
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield each host's accuracy with and without a program, then programs that several hosts share."""
+    found = tasks(config.seed)
+    reading = glyphs(config.seed + 2**33, 1000, SIZE)
+    kinds: tuple[Kind, ...] = ("cnn", "mlp", "linear")
+    for kind in kinds:
+        made = trained(kind, config, config.seed)
+        blank = host(kind, config.seed + 1).eval()
+        factor = spread(made, reading) / spread(blank, reading)
+        for state, one in zip(STATES, (made, blank, Rescaled(blank, factor)), strict=True):
+            letters = accuracy(one(2 * reading.x - 1).detach()[:, : len(LETTERS)], reading.y)
+            for task, (train, test) in found.items():
+                program = programmed([one], train, config, Mean())
+                before = Program((1, SIZE, SIZE), (PATCH, PATCH), Generator())
+                yield {
+                    "kind": "host", "host": kind, "state": state, "task": task, "letters": letters,
+                    "without": read_by(one, before, test), "accuracy": read_by(one, program, test),
+                    "bias": biased(one, before, train, test, config) if kind == "linear" else None,
+                    "shift": shift(one, before, program, test), "steps": config.steps,
+                }  # fmt: skip
+    yield from shared(config, found["digits"])
+
+
+def programmed(hosts: list[nn.Module], train: Images, config: Config, rule: Rule) -> Program:
+    """Return a program trained on hosts, their gradients combined by a rule; one host is its own average."""
+    program = Program((1, SIZE, SIZE), (PATCH, PATCH), Generator().manual_seed(config.seed))
+    table = LabelMap(LABELS)
+    optimizer = torch.optim.Adam(program.parameters(), config.rate)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 100, config.decay)
+    generator = Generator().manual_seed(config.seed)
+    for _ in range(config.steps):
+        some = torch.randint(0, len(train.y), (config.batch,), generator=generator)
+        losses = [reprogramming_loss(one, program, table, train.x[some], train.y[some]).mean() for one in hosts]
+        gradients = torch.stack([torch.autograd.grad(loss, program.weight)[0] for loss in losses])
+        program.weight.grad = combine(rule, gradients).gradient
+        optimizer.step()
+        schedule.step()
+    return program
+
+
+def shared(config: Config, task: tuple[Images, Images]) -> Iterator[Row]:
+    """Yield what programs of several perceptrons are worth on one that they have not seen."""
+    train, test = task
+    *hosts, new = [trained("mlp", config, config.seed + 10 + index) for index in range(config.hosts)]
+    rules: dict[str, Rule] = {"mean": Mean(), "and-mask": AndMask(0.5)}
+    single = programmed(hosts[:1], train, config, Mean())
+    programs = {"one host": single, **{name: programmed(hosts, train, config, rule) for name, rule in rules.items()}}
+    for name, program in programs.items():
+        own = sum(read_by(one, program, test) for one in hosts) / len(hosts)
+        yield {"kind": "shared", "rule": name, "own": own, "new": read_by(new, program, test), "steps": config.steps}
+
+
+def read_by(one: nn.Module, program: Program, test: Images) -> float:
+    """Return the accuracy on the task through a program."""
+    with torch.no_grad():
+        return accuracy(LabelMap(LABELS)(frozen(one, program(test.x))), test.y)
+
+
+def accuracy(logits: Tensor, y: Tensor) -> float:
+    """Return the share that is right."""
+    return float((logits.argmax(1) == y).float().mean())
+
+
+def spread(one: nn.Module, images: Images) -> float:
+    """Return the standard deviation of logits within an example, mean over letters."""
+    with torch.no_grad():
+        return float(one(2 * images.x - 1).std(1).mean())
+
+
+def shift(one: nn.Module, before: Program, program: Program, test: Images) -> float:
+    """Return how much a program's effect on logits differs between pictures, at most: 0 for a linear host."""
+    with torch.no_grad():
+        moved = frozen(one, program(test.x)) - frozen(one, before(test.x))
+        return float((moved - moved.mean(0)).abs().max() / moved.abs().max().clamp(min=1e-12))
+
+
+def biased(one: nn.Module, before: Program, train: Images, test: Images, config: Config) -> float:
+    """Return the accuracy of the best bias: a number for each label, trained as long as a program on all pictures."""
+    with torch.no_grad():
+        fixed, shown = (frozen(one, before(images.x))[:, :LABELS] for images in (train, test))
+    bias = torch.zeros(LABELS, requires_grad=True)
+    optimizer = torch.optim.Adam([bias], config.rate)
+    for _ in range(config.steps):
+        optimizer.zero_grad()
+        cross_entropy(fixed + bias, train.y).backward()
+        optimizer.step()
+    return accuracy(shown + bias.detach(), test.y)

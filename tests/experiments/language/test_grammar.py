@@ -1,0 +1,36 @@
+"""Word classes, on a small text."""
+
+import pytest
+
+from craik.experiments.language import grammar
+from craik.experiments.language.grammar.run import Config, scored
+from craik.lab import Rows, judge
+from craik.tasks.text.code_tokens import code_tokens
+
+
+@pytest.fixture(scope="module")
+def rows():
+    patch = pytest.MonkeyPatch()
+    patch.setattr(grammar.run, "texts", lambda everything: list(code_tokens(modules=20).tokens))
+    config = Config(size=10, minimum=4, sources=2, draws=2)
+    found = [{**row, "seed": 100} for row in grammar.run.run(config)]
+    patch.undo()
+    return found
+
+
+def test_a_tiny_run_can_be_judged_and_drawn(rows):
+    for claim in grammar.EXPERIMENT.claims:
+        assert judge(claim, rows, "quick").measured is not None, claim.id
+    assert grammar.EXPERIMENT.figures(Rows(rows))
+
+
+def test_scores_are_those_of_a_list_by_hand():
+    distances = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3, "e": 0.9}
+    found = scored(distances, {"a", "b", "d"}, ["a"], 0.25)
+    assert found.f1 == pytest.approx(2 * 2 / (3 + 2))
+    assert found.precision == 0.5
+    assert found.recall == 0.5
+
+
+def test_exemplars_do_not_count(rows):
+    assert all(row["f1"] < 1 for row in rows if row["kind"] == "class")
