@@ -9,7 +9,18 @@ from craik.lab import Rows, judge
 from craik.methods.language.scoring import Scorer
 
 TINY = Config(
-    names=4, verbs=2, adjectives=2, environments=2, steps=2, batch=2, width=8, layers=1, items=6, guessers=3, public_items=10, looks=1
+    names=4,
+    verbs=2,
+    adjectives=2,
+    environments=2,
+    steps=2,
+    batch=2,
+    width=8,
+    layers=1,
+    items=6,
+    guessers=3,
+    public_items=10,
+    looks=1,
 )
 
 

@@ -84,7 +84,10 @@ def test_its_law_is_the_released_codes(rate):
     assert sum(expected.values()) == pytest.approx(1.0)
     both = torch.cat([found.ids, found.targets != IGNORED], 1)
     kinds, counts = both.unique(dim=0, return_counts=True)
-    seen = {(tuple(k[:4]), tuple(t for t in range(4) if k[4 + t])): c / rows for k, c in zip(kinds.tolist(), counts.tolist(), strict=True)}
+    seen = {
+        (tuple(k[:4]), tuple(t for t in range(4) if k[4 + t])): c / rows
+        for k, c in zip(kinds.tolist(), counts.tolist(), strict=True)
+    }
     assert set(seen) <= set(expected)
     for key, probability in expected.items():
         assert abs(seen.get(key, 0.0) - probability) < 5 * (probability / rows) ** 0.5 + 1e-5, key

@@ -33,7 +33,9 @@ def test_substituting_and_switching():
     assert switch(other) == TROPHY
     longer = Schema("Bartholomew paid Ann since he was rich.", slice(27, 29), ("Bartholomew", "Ann"), 0, switchable=True)
     assert switch(longer).text == "Ann paid Bartholomew since he was rich."
-    assert substituted(Schema("It is late. He left.", slice(12, 14), ("the man", "Bob"), 0), 0).text == "It is late. The man left."
+    assert (
+        substituted(Schema("It is late. He left.", slice(12, 14), ("the man", "Bob"), 0), 0).text == "It is late. The man left."
+    )
     assert tail(TROPHY).text == "it is too big."
     assert tail(TROPHY, 1).text == "it big."
 
@@ -72,8 +74,12 @@ def test_a_model_that_counts_is_right_on_associative_items_only():
     for part in ("associative", "neutral", "opposed"):
         items = schemas(part, 200)
         margins = torch.tensor([association(counts, one) for one in items])
-        counted = torch.tensor([one.answer if margin > 0 else 1 - one.answer for one, margin in zip(items, margins, strict=True)])
-        swapped = torch.tensor([1 - switch(one).answer if margin > 0 else switch(one).answer for one, margin in zip(items, margins, strict=True)])
+        counted = torch.tensor(
+            [one.answer if margin > 0 else 1 - one.answer for one, margin in zip(items, margins, strict=True)]
+        )
+        swapped = torch.tensor(
+            [1 - switch(one).answer if margin > 0 else switch(one).answer for one, margin in zip(items, margins, strict=True)]
+        )
         found = report(counted, items, margins, swapped, threshold=1.0)
         shares[part] = found.accuracy.value
         assert found.consistency.value == 0.0
@@ -97,7 +103,10 @@ def test_intervals():
 def test_the_best_of_some_guessers_by_enumeration():
     shares = sorted(max(sum(a), sum(b)) for a, b in itertools.product(itertools.product((0, 1), repeat=4), repeat=2))
     low, high = best_of(2, 4, level=0.9)
-    quantile = lambda q: next(k for k in range(5) if sum(s <= k for s in shares) / len(shares) >= q)  # noqa: E731
+
+    def quantile(q):
+        return next(k for k in range(5) if sum(s <= k for s in shares) / len(shares) >= q)
+
     assert (low, high) == (quantile(0.05) / 4, quantile(0.95) / 4)
 
 
@@ -105,10 +114,10 @@ WSC = """<?xml version="1.0"?>
 <collection>
 <schema><text><txt1>The city councilmen refused the demonstrators a permit because</txt1><pron>they</pron><txt2>feared
 violence.</txt2></text><quote><quote1/><pron>they</pron><quote2>feared violence</quote2></quote>
-<answers><answer>The city councilmen</answer><answer>The demonstrators</answer></answers><correctAnswer>A</correctAnswer></schema>
-<schema><text><txt1>The trophy does not fit in the brown suitcase because</txt1><pron>it</pron><txt2>is too small.</txt2></text>
-<answers><answer>The trophy</answer><answer>the suitcase</answer></answers><correctAnswer> B. </correctAnswer></schema>
-</collection>"""
+<answers><answer>The city councilmen</answer><answer>The
+demonstrators</answer></answers><correctAnswer>A</correctAnswer></schema> <schema><text><txt1>The trophy does not fit in the
+brown suitcase because</txt1><pron>it</pron><txt2>is too small.</txt2></text> <answers><answer>The trophy</answer><answer>the
+suitcase</answer></answers><correctAnswer> B. </correctAnswer></schema> </collection>"""
 
 
 def test_the_public_file(tmp_path):

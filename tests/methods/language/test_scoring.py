@@ -30,7 +30,10 @@ def literal(network, schema, candidate, kind, causal):
         if causal:
             logits = network(torch.tensor([ids[:t]]))[0, -1]
         else:
-            hidden = [MASK if p == t or (kind == "candidate" and s < text.end and e > text.start) else i for p, (i, (s, e)) in enumerate(zip(ids, spans, strict=True))]
+            hidden = [
+                MASK if p == t or (kind == "candidate" and s < text.end and e > text.start) else i
+                for p, (i, (s, e)) in enumerate(zip(ids, spans, strict=True))
+            ]
             logits = network(torch.tensor([hidden]))[0, t]
         total, count = total + float(logits.log_softmax(0)[ids[t]].detach()), count + 1
     return total / count if kind == "candidate" and not causal else total
@@ -48,20 +51,23 @@ def test_batches_equal_one_by_one(kind, causal):
 
 def tokenizer():
     """A word-level tokenizer of `tokenizers`, wrapped as `transformers` has them."""
-    from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: PLC0415
-    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
 
     words = {"<pad>": 0, "<unknown>": 1, "<mask>": 2, **{w: i + 3 for i, w in enumerate(VOCABULARY.words)}}
     inner = Tokenizer(models.WordLevel(words, unk_token="<unknown>"))
     inner.pre_tokenizer = pre_tokenizers.Whitespace()
     return PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token="<pad>", unk_token="<unknown>", mask_token="<mask>"  # noqa: S106
+        tokenizer_object=inner,
+        pad_token="<pad>",
+        unk_token="<unknown>",
+        mask_token="<mask>",
     )
 
 
 @pytest.mark.extra("language", "transformers")
 def test_causal_and_masked_models_of_transformers():
-    from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel  # noqa: PLC0415
+    from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
     own = tokenizer()
     with torch.random.fork_rng():

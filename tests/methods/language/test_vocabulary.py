@@ -37,7 +37,7 @@ def test_packing_and_padding():
 
 @pytest.mark.extra("language", "tokenizers")
 def test_a_trained_tokenizer():
-    from tokenizers import Tokenizer, models, trainers  # noqa: PLC0415
+    from tokenizers import Tokenizer, models, trainers
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.train_from_iterator(["abab", "abc"] * 5, trainers.BpeTrainer(vocab_size=6, special_tokens=["[UNK]"]))
@@ -54,7 +54,7 @@ def test_bad_input():
         Vocabulary(("<pad>",))
     with pytest.raises(TypeError, match="texts"):
         Vocabulary((1,))
-    with pytest.raises(ValueError, match=r"\[0, 5\]"):
+    with pytest.raises(ValueError, match="between 0 and 5"):
         Vocabulary(("a",)).text([6])
     with pytest.raises(ValueError, match="fill a row"):
         packed([[1]], 5)

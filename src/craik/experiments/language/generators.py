@@ -80,8 +80,8 @@ PRESETS = {
     "quick": Preset(Config(), seeds=6),
     "paper": Preset(
         Config(
-            vocabulary=5000, length=20, sequences=10_000, epochs=120, rounds=200, samples=16, generator_lr=1e-2, judge_epochs=150,
-            judge_steps=15, points=10_000,
+            vocabulary=5000, length=20, sequences=10_000, epochs=120, rounds=200, samples=16, generator_lr=1e-2,
+            judge_epochs=150, judge_steps=15, points=10_000,
         ),
         seeds=6,
     ),
@@ -230,21 +230,27 @@ def curve_of(config: Config, model: StepModel, text: OracleText) -> Curve:
 
 def run(config: Config) -> Iterator[Row]:
     """Yield each generator's rows: its training, its measures at T = 1, and its curve."""
-    text = recurrent_oracle(
-        config.seed, config.vocabulary, config.length, config.sequences, config.sequences, config.units
-    )
+    text = recurrent_oracle(config.seed, config.vocabulary, config.length, config.sequences, config.sequences, config.units)
     likelihood = by_likelihood(config, text)
     for arm in config.arms:
         model = likelihood
-        for number, model in () if arm == "mle" else by_rewards(config, text, likelihood, arm):  # noqa: B007  # the last one stays
+        for number, model in () if arm == "mle" else by_rewards(config, text, likelihood, arm):  # the last one stays
             drawn = sample(model, config.points, config.length, Generator().manual_seed(config.seed + 2**36))
-            yield {"kind": "round", "arm": arm, "round": number, "oracle": nll(text.oracle, drawn), "test": nll(model, text.test)}
+            yield {
+                "kind": "round",
+                "arm": arm,
+                "round": number,
+                "oracle": nll(text.oracle, drawn),
+                "test": nll(model, text.test),
+            }
         drawn = sample(model, config.points, config.length, Generator().manual_seed(config.seed + 2**36))
         budget = config.epochs if arm == "mle" else config.rounds
         words = " ".join(str(index) for index in drawn[0].tolist())
         yield {"kind": "end", "arm": arm, "budget": budget, **measured(model, text, drawn)._asdict(), "sentence": words}
         for point in curve_of(config, model, text):
-            drawn = sample(model, 1000, config.length, Generator().manual_seed(config.seed + 2**36), temperature=point.temperature)
+            drawn = sample(
+                model, 1000, config.length, Generator().manual_seed(config.seed + 2**36), temperature=point.temperature
+            )
             similar = float(self_bleu(drawn, Bleu(smoothing="floor")).mean())
             words = " ".join(str(index) for index in drawn[0].tolist())
             yield {

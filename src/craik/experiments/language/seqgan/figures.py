@@ -10,8 +10,9 @@ NAMES = {"seqgan": "SeqGAN", "pg-bleu": "policy gradient of BLEU"}
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw NLL_oracle and NLL_test by round, with maximum likelihood as a line."""
     figure, axes = panels(
-        2, caption="After maximum likelihood: what the oracle says of samples (left, lower is better) and what the model says of "
-        "held-out text (right, lower is better); median and range over seeds.", height=3.0,
+        2, caption="After maximum likelihood: what the oracle says of samples (left) and what the model says of held-out text "
+        "(right), lower is better; median and range over seeds.",
+        height=3.0,
     )  # fmt: skip
     for axis, key, title in zip(axes, ("oracle", "test"), ("samples under the oracle", "held-out text"), strict=True):
         for index, (arm, label) in enumerate(NAMES.items()):

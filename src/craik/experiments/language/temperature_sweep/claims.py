@@ -59,7 +59,9 @@ CLAIMS = (
         text="Maximum likelihood with a temperature outperforms the GAN over the whole space of quality and diversity.",
         source=_SOURCE,
         measure=dominated,
-        condition=low_at_least(0.9, of="share of the common range of NLL_test in which its NLL_oracle is lower, mean over seeds,"),
+        condition=low_at_least(
+            0.9, of="share of the common range of NLL_test in which its NLL_oracle is lower, mean over seeds,"
+        ),
     ),
     Claim(
         id="temperature-sweep.point-misleads",

@@ -12,8 +12,8 @@ NAMES = {"mle": ("maximum likelihood", COLOURS["ours"]), "seqgan": ("SeqGAN", CO
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw all seeds' curves."""
     figure, axes = panels(
-        2, caption="Each curve is a generator of one seed over temperatures; dots mark T = 1. Lower is better on both axes: at T = 1 "
-        "the GAN's dots lie lower, but at the same NLL_test (left) or self-BLEU (right) the curves of maximum likelihood do.",
+        2, caption="Each curve is a generator of one seed over temperatures; dots mark T = 1. Lower is better on both axes: "
+        "at T = 1 the GAN's dots lie lower, but at the same NLL_test (left) or self-BLEU (right) maximum likelihood may.",
         height=3.4,
     )  # fmt: skip
     for group in rows.where(kind="point").by("seed").values():

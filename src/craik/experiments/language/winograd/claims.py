@@ -61,7 +61,9 @@ CLAIMS = (
         text="The best of a hundred models on 273 items is what chance makes it.",
         source="the digest on the test's size; the interval is ours",
         measure=inside,
-        condition=equal(1.0, of="whether the best of untrained models lies in the interval of the greatest of binomials, median,"),
+        condition=equal(
+            1.0, of="whether the best of untrained models lies in the interval of the greatest of binomials, median,"
+        ),
     ),
     Claim(
         id="winograd.agreement",

@@ -40,9 +40,7 @@ def _bars(rows: Rows) -> Figure:
 def _curves(rows: Rows) -> Figure:
     looks = rows.where(kind="look")
     methods = [method for method in NAMES if len(looks.where(method=method))]
-    figure, axes = panels(
-        max(1, len(methods)), caption="Accuracy over training; median and range over seeds.", height=2.6
-    )
+    figure, axes = panels(max(1, len(methods)), caption="Accuracy over training; median and range over seeds.", height=2.6)
     for axis, method in zip(axes, methods, strict=False):
         for part, colour in PARTS.items():
             positions, curves = looks.where(method=method).curves("step", part)
