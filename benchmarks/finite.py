@@ -4,8 +4,8 @@
 baseline is the batched multiplicative update on all 25 messages. "disagreement": Jensen and Renyi's divergence of 32 members at
 4096 predictions of 18 numbers; the literal baseline loops over all pairs of members. "planner": CRAR's, depth 6, 4 actions,
 breadth 2, 128 states; the literal baseline is the recursion on one state at a time, timed on 2 of them and scaled. "posterior":
-200 episodes, 400 scenarios, 25 steps; the literal baseline goes scenario by scenario. Seconds are of the processor. `exact`: the
-values agree, capacities within 2e-8 bits, the others within rounding of their dtype.
+200 episodes, 400 scenarios, 25 steps; the literal baseline goes scenario by scenario. Processor seconds. `exact`: the
+values agree, capacities within 2e-8 bits, the others within rounding.
 """
 
 import math

@@ -40,7 +40,7 @@ class View(NamedTuple):
     cells: Int[Tensor, " B"]
 
 
-Policy = Callable[[View, Generator], tuple[Tensor, Tensor]]
+ViewPolicy = Callable[[View, Generator], tuple[Tensor, Tensor]]
 """From what the agents go by to (B,) actions and the logarithms (B,) of their probabilities."""
 
 
@@ -197,7 +197,7 @@ def posterior(
 def rollouts(
     scenarios: Scenarios,
     chosen: Int[Tensor, " B"],
-    policy: Policy,
+    policy: ViewPolicy,
     steps: int,
     generator: Generator,
     *,
@@ -208,7 +208,7 @@ def rollouts(
     Args:
         scenarios: the library.
         chosen: (B,) the scenario of each episode.
-        policy: see `Policy`; it never sees the scenario.
+        policy: see `ViewPolicy`; it never sees the scenario.
         steps: T.
         generator: of glimpses, handed to the policy too.
         glimpsed: (T0, B, S) glimpses to begin with, a logged episode's; later ones are drawn.
@@ -248,7 +248,7 @@ def counterfactual_rollouts(
     scenarios: Scenarios,
     logged: Episodes,
     beliefs: Float[Tensor, "B K"],
-    policy: Policy,
+    policy: ViewPolicy,
     steps: int,
     generator: Generator,
     *,
