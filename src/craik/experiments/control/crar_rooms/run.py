@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge
-from scipy.stats import spearmanr
+from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
@@ -164,8 +164,8 @@ def judged(arm: str, own: Networks, grid: Grid, walk: Walk, config: Config) -> I
         "arm": arm,
         "one": one,
         "five": five,
-        "walking": float(spearmanr(apart, grid.distances[pairs[0], pairs[1]]).statistic),
-        "straight": float(spearmanr(apart, straight).statistic),
+        "walking": float(stats.spearmanr(apart, grid.distances[pairs[0], pairs[1]]).statistic),
+        "straight": float(stats.spearmanr(apart, straight).statistic),
         "spread": float(x.std(0).norm()),
         "budget": config.updates * (2 if arm == "q-only" else 1),
     }
