@@ -20,7 +20,8 @@ def ratio(rows: Rows) -> Measurement | None:
 def falls(rows: Rows) -> Measurement | None:
     """Return Spearman's rho of the steps of evidence and the error, median over seeds."""
     groups = rows.where(kind="evaluation").by("seed").values()
-    found = [float(stats.spearmanr(group["evidence"], group["error"]).statistic) for group in groups]
+    ranks = [stats.spearmanr(group["evidence"], group["error"]) for group in groups]
+    found = [float(rank.statistic) for rank in ranks]  # pyright: ignore[reportAttributeAccessIssue]
     return bootstrap(found) if found else None
 
 
