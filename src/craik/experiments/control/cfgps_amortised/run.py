@@ -83,8 +83,9 @@ def run(config: Config) -> Iterator[Row]:
 
 
 def history(episodes: Episodes, steps: Tensor) -> Tensor:
-    """Return (B, 7 S) numbers: four pictures of each cell glimpsed while alive in the first so many steps, where it was stood,
-    and where each episode stands then.
+    """Return (B, 7 S) numbers of each history's first so many steps.
+
+    Four pictures of each cell glimpsed, how often and whether it was stood in, and where the episode stands then.
     """
     total, count = episodes.actions.shape
     used = torch.arange(total)[:, None] < steps
