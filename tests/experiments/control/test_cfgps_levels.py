@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from craik.experiments.control.cfgps_levels import EXPERIMENT
-from craik.experiments.control.cfgps_levels.library import drifting, returns_to_go
 from craik.experiments.control.cfgps_levels.run import ARMS, run
+from craik.experiments.control.library import drifting, returns_to_go
 from craik.lab import Rows, judge
 
 SMALL = replace(

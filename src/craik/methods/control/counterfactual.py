@@ -40,7 +40,7 @@ class View(NamedTuple):
     cells: Int[Tensor, " B"]
 
 
-Policy = Callable[[View, Generator], tuple[Tensor, Tensor]]
+ViewPolicy = Callable[[View, Generator], tuple[Tensor, Tensor]]
 """From what the agents go by to (B,) actions and the logarithms (B,) of their probabilities."""
 
 
@@ -157,11 +157,20 @@ def log_likelihood(
     right = ((shown == kinds).float() @ (scenarios.picture == kinds).float().mT).sum(0).double()  # (B, K)
     wrong = seen.sum(1, keepdim=True) - right
     found = torch.xlogy(right, torch.tensor(1 - misread)) + torch.xlogy(wrong, torch.tensor(misread / (pictures - 1)))
-    for t in range(used):
-        here, after = episodes.cells[t], episodes.cells[t + 1]
-        fits = after[:, None] == scenarios.next[:, here, episodes.actions[t]].T
-        found = torch.where(fits | ~episodes.alive[t][:, None], found, -torch.inf)
-    return found
+    return torch.where(_moves_fit(scenarios, episodes, used), found, -torch.inf)
+
+
+def _moves_fit(scenarios: Scenarios, episodes: Episodes, steps: int) -> Tensor:
+    """(B, K): whether every logged move leads in a scenario where it led. Few moves are different: each is looked up once."""
+    _, cells, actions = scenarios.next.shape
+    number = (episodes.cells[:-1] * actions + episodes.actions) * cells + episodes.cells[1:]
+    alive = episodes.alive[:steps]
+    moves, which = torch.unique(number[:steps][alive], return_inverse=True)
+    made = torch.zeros(alive.shape[1], len(moves))
+    made[alive.nonzero()[:, 1], which] = 1
+    here, after = moves // cells, moves % cells
+    contradicted = (scenarios.next.flatten(1)[:, here] != after).float()
+    return made @ contradicted.T == 0
 
 
 def posterior(
@@ -197,7 +206,7 @@ def posterior(
 def rollouts(
     scenarios: Scenarios,
     chosen: Int[Tensor, " B"],
-    policy: Policy,
+    policy: ViewPolicy,
     steps: int,
     generator: Generator,
     *,
@@ -208,7 +217,7 @@ def rollouts(
     Args:
         scenarios: the library.
         chosen: (B,) the scenario of each episode.
-        policy: see `Policy`; it never sees the scenario.
+        policy: see `ViewPolicy`; it never sees the scenario.
         steps: T.
         generator: of glimpses, handed to the policy too.
         glimpsed: (T0, B, S) glimpses to begin with, a logged episode's; later ones are drawn.
@@ -248,7 +257,7 @@ def counterfactual_rollouts(
     scenarios: Scenarios,
     logged: Episodes,
     beliefs: Float[Tensor, "B K"],
-    policy: Policy,
+    policy: ViewPolicy,
     steps: int,
     generator: Generator,
     *,

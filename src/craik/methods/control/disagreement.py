@@ -131,30 +131,28 @@ def _renyi(means: Tensor, variances: Tensor) -> Tensor:
 def _overlaps(means: Tensor, variances: Tensor, out: Tensor) -> None:
     """Write ln N(mu_i; mu_j, S_i + S_j) of all pairs i < j of a block (E, d, C) to (E (E - 1) / 2, C)."""
     apart, widths = torch.empty_like(means[1:]), torch.empty_like(means[1:])
-    log_product = _log_product if _narrow(variances) else _sum_of_logs
-    constant, place = means.shape[1] * math.log(2 * math.pi), 0
+    constant, place, together = means.shape[1] * math.log(2 * math.pi), 0, _factors(variances)
     for i in range(len(means) - 1):
         rest = len(means) - 1 - i
         gap = torch.sub(means[i + 1 :], means[i], out=apart[:rest])
         width = torch.add(variances[i + 1 :], variances[i], out=widths[:rest])
         total = gap.mul_(gap).div_(width).sum(1)
-        out[place : place + rest] = total.add_(log_product(width)).add_(constant).mul_(-0.5)
+        for part in width.split(together, 1):
+            total += part.prod(1).log_()
+        torch.mul(total.add_(constant), -0.5, out=out[place : place + rest])
         place += rest
 
 
 def _narrow(variances: Tensor) -> bool:
-    """Whether products of eight widths stay within float32."""
+    """Whether products of several widths stay far from float32's ends."""
     low, high = variances.aminmax()
     return bool(high < 1e4) and bool(low > 1e-4)
 
 
-def _log_product(width: Tensor) -> Tensor:
-    parts = [part.prod(1) for part in width.split(8, 1)]
-    return torch.stack(parts).log_().sum(0)
-
-
-def _sum_of_logs(width: Tensor) -> Tensor:
-    return width.log().sum(1)
+def _factors(variances: Tensor) -> int:
+    """How many sums of two variances can be multiplied before a logarithm is taken: within 1e-37 to 1e37 in any case."""
+    low, high = (float(end) for end in variances.aminmax())
+    return max(1, int(37 / max(abs(math.log10(2 * low)), abs(math.log10(2 * high)), 1e-3)))
 
 
 def _moments(means: Tensor, variances: Tensor) -> Tensor:

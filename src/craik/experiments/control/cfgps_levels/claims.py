@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 
 from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
 
@@ -20,7 +20,8 @@ def ratio(rows: Rows) -> Measurement | None:
 def falls(rows: Rows) -> Measurement | None:
     """Return Spearman's rho of the steps of evidence and the error, median over seeds."""
     groups = rows.where(kind="evaluation").by("seed").values()
-    found = [float(spearmanr(group["evidence"], group["error"]).statistic) for group in groups]
+    ranks = [stats.spearmanr(group["evidence"], group["error"]) for group in groups]
+    found = [float(rank.statistic) for rank in ranks]  # pyright: ignore[reportAttributeAccessIssue]
     return bootstrap(found) if found else None
 
 

@@ -15,7 +15,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
 from craik.agreement import Agreement, AndMask, Mean
-from craik.experiments.control.cfgps_levels.library import Library, drifting, make_library, returns_to_go
+from craik.experiments.control.library import DISCOUNT, Library, drifting, make_library, returns_to_go, wander
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.methods.control.counterfactual import (
     Episodes,
@@ -72,7 +72,6 @@ PRESETS = {
     "quick": Preset(Config(), seeds=6),
     "paper": Preset(Config(levels=4000, logged=1000, updates=2000), seeds=10),
 }
-DISCOUNT = 0.95
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -85,12 +84,6 @@ def run(config: Config) -> Iterator[Row]:
     yield from sketches(library, logged, config)
     for arm in ARMS if config.updates else ():
         yield from search(arm, library, logged, config)
-
-
-def wander(view: View, generator: Generator) -> tuple[Tensor, Tensor]:
-    """Act evenly at random: the policy that logged."""
-    actions = torch.randint(4, view.cells.shape, generator=generator)
-    return actions, torch.full(actions.shape, 0.25).log()
 
 
 def evaluation(library: Library, logged: Episodes, config: Config) -> Iterator[Row]:

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge
-from scipy.stats import spearmanr
+from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
@@ -164,8 +164,8 @@ def judged(arm: str, own: Networks, grid: Grid, walk: Walk, config: Config) -> I
         "arm": arm,
         "one": one,
         "five": five,
-        "walking": float(spearmanr(apart, grid.distances[pairs[0], pairs[1]]).statistic),
-        "straight": float(spearmanr(apart, straight).statistic),
+        "walking": rank(apart, grid.distances[pairs[0], pairs[1]]),
+        "straight": rank(apart, straight),
         "spread": float(x.std(0).norm()),
         "budget": config.updates * (2 if arm == "q-only" else 1),
     }
@@ -179,6 +179,11 @@ def identified(tau: Callable[[Tensor], Tensor], x: Tensor, grid: Grid, states: T
         place = place + tau(torch.cat([place, one_hot(step, 4).float()], 1))
         states = grid.next[states, step]
     return float((torch.cdist(place, x).argmin(1) == states).double().mean())
+
+
+def rank(first: Tensor, second: Tensor) -> float:
+    """Return Spearman's rho."""
+    return float(stats.spearmanr(first, second).statistic)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import torch
 from annotated_types import Ge, MinLen
-from scipy.stats import spearmanr
+from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 from torch import Generator, Tensor
 
 from craik.lab import Preset, Row, Share, check_limits
@@ -81,7 +81,8 @@ def in_maze(grid: Grid, config: Config) -> Iterator[Row]:
     closeness = (len(grid) - 1) / grid.distances.sum(1).double()
     yield from cells("maze", grid, reachable(grid.next, config.horizons[-1]), closeness)
     for n in config.horizons:
-        yield {"kind": "centrality", "n": n, "rho": float(spearmanr(reachable(grid.next, n), closeness).statistic)}
+        found = stats.spearmanr(reachable(grid.next, n), closeness)
+        yield {"kind": "centrality", "n": n, "rho": float(found.statistic)}  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def beside_box(config: Config, generator: Generator) -> Iterator[Row]:

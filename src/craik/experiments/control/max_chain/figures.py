@@ -37,7 +37,7 @@ def _progress(rows: Rows) -> Figure:
         axis.set_title(f"N = {length}")
         axis.set_xlabel("episode")
     axes[0].set_ylabel("share of transitions")
-    axes[-1].legend(fontsize=6)
+    axes[0].legend(fontsize=6, loc="lower right")
     return figure
 
 

@@ -5,8 +5,10 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from craik.methods.control.counterfactual import Scenarios
+from craik.methods.control.counterfactual import Scenarios, View
 from craik.tasks.finite.scenarios import levels, lower_left
+
+DISCOUNT = 0.95
 
 
 class Library(NamedTuple):
@@ -43,3 +45,9 @@ def returns_to_go(rewards: Tensor, discount: float) -> Tensor:
         ahead = rewards[t] + discount * ahead
         found[t] = ahead
     return found
+
+
+def wander(view: View, generator: Generator) -> tuple[Tensor, Tensor]:
+    """Act evenly at random: the policy that logged."""
+    actions = torch.randint(4, view.cells.shape, generator=generator)
+    return actions, torch.full(actions.shape, 0.25).log()
