@@ -1,5 +1,12 @@
 """Reinforcement learning: roll-outs, returns, and methods that take them; no trainer, agent or buffer to inherit from."""
 
+from craik.methods.control.curiosity import Curiosity as Curiosity
+from craik.methods.control.curiosity import InverseFeatures as InverseFeatures
+from craik.methods.control.curiosity import Pixels as Pixels
+from craik.methods.control.curiosity import RandomFeatures as RandomFeatures
+from craik.methods.control.curiosity import RewardScale as RewardScale
+from craik.methods.control.curiosity import VAEFeatures as VAEFeatures
+from craik.methods.control.curiosity import scaled as scaled
 from craik.methods.control.popart import PopArt as PopArt
 from craik.methods.control.popart import PopArtLinear as PopArtLinear
 from craik.methods.control.popart import art as art
@@ -13,6 +20,9 @@ from craik.methods.control.promp import exploration_credit as exploration_credit
 from craik.methods.control.promp import meta_objective as meta_objective
 from craik.methods.control.promp import promp_objective as promp_objective
 from craik.methods.control.promp import surrogate as surrogate
+from craik.methods.control.reachability import Memory as Memory
+from craik.methods.control.reachability import Reachability as Reachability
+from craik.methods.control.reachability import reachability_pairs as reachability_pairs
 from craik.methods.control.returns import discounted as discounted
 from craik.methods.control.returns import gae as gae
 from craik.methods.control.returns import linear_recurrence as linear_recurrence

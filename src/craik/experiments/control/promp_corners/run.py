@@ -108,7 +108,8 @@ class Cheetahs:
         """Act; at an episode's last step gymnasium has the parts of the reward under "final_info"."""
         observations, _, terminated, truncated, infos = self.envs.step(np.clip(actions, -1, 1))
         last = infos.get("final_info", {})
-        parts = [np.where(truncated, last.get(name, 0.0), infos.get(name, 0.0)) for name in ("reward_forward", "reward_ctrl")]
+        names = ("reward_forward", "reward_ctrl")
+        parts = [np.where(truncated, last.get(name, 0.0), infos.get(name, 0.0)) for name in names]
         final = {"final_obs": torch.from_numpy(np.stack(infos["final_obs"])).float()} if truncated.all() else {}
         return (
             observations.astype(np.float32),
