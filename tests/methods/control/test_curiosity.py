@@ -90,7 +90,7 @@ def test_the_running_deviation():
 def test_what_never_varies_gives_no_bonus():
     found, state = scaled(RewardScale(torch.zeros(3)), torch.zeros(5, 3))
     assert not found.any()
-    assert state.count == 15
+    assert state.seen == 15
 
 
 def test_bad_input():

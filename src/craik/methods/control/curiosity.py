@@ -176,13 +176,13 @@ class RewardScale(NamedTuple):
 
     Attributes:
         sums: (B,) the running sums, s_t = r_t + discount s_{t-1}, across episodes.
-        count: of the sums seen.
+        seen: how many sums.
         mean: of them.
         variance: of them.
     """
 
     sums: Tensor
-    count: int = 0
+    seen: int = 0
     mean: float = 0.0
     variance: float = 0.0
 
@@ -211,7 +211,7 @@ def scaled(state: RewardScale, bonuses: Tensor, discount: float = 0.99) -> tuple
     carried[0] += discount * state.sums
     sums = linear_recurrence(torch.full_like(carried, discount), carried.flip(0)).flip(0)
     count, mean, variance = sums.numel(), float(sums.mean()), float(sums.var(correction=0))
-    total, apart = state.count + count, mean - state.mean
-    spread = (state.variance * state.count + variance * count + apart**2 * state.count * count / total) / total
+    total, apart = state.seen + count, mean - state.mean
+    spread = (state.variance * state.seen + variance * count + apart**2 * state.seen * count / total) / total
     new = RewardScale(sums[-1], total, state.mean + apart * count / total, spread)
     return (bonuses / spread**0.5 if spread > 0 else torch.zeros_like(bonuses)), new
