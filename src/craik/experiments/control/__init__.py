@@ -1,1 +1,1 @@
-"""Reinforcement learning: methods of `craik.methods.control` where their claims can fail."""
+"""Reinforcement learning methods of the reading digest, each where its effect can be seen."""

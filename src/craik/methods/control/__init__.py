@@ -1,5 +1,14 @@
 """Reinforcement learning: roll-outs, returns, and methods that take them; no trainer, agent or buffer to inherit from."""
 
+from craik.methods.control.counterfactual import Scenarios as Scenarios
+from craik.methods.control.counterfactual import counterfactual_rollouts as counterfactual_rollouts
+from craik.methods.control.counterfactual import evaluate as evaluate
+from craik.methods.control.counterfactual import log_likelihood as log_likelihood
+from craik.methods.control.counterfactual import posterior as posterior
+from craik.methods.control.crar import Abstraction as Abstraction
+from craik.methods.control.crar import Planner as Planner
+from craik.methods.control.crar import Transitions as Transitions
+from craik.methods.control.crar import crar_losses as crar_losses
 from craik.methods.control.curiosity import Curiosity as Curiosity
 from craik.methods.control.curiosity import InverseFeatures as InverseFeatures
 from craik.methods.control.curiosity import Pixels as Pixels
@@ -7,6 +16,17 @@ from craik.methods.control.curiosity import RandomFeatures as RandomFeatures
 from craik.methods.control.curiosity import RewardScale as RewardScale
 from craik.methods.control.curiosity import VAEFeatures as VAEFeatures
 from craik.methods.control.curiosity import scaled as scaled
+from craik.methods.control.disagreement import jensen_renyi as jensen_renyi
+from craik.methods.control.disagreement import jensen_shannon as jensen_shannon
+from craik.methods.control.disagreement import plan as plan
+from craik.methods.control.empowerment import capacity as capacity
+from craik.methods.control.empowerment import n_step_channel as n_step_channel
+from craik.methods.control.empowerment import reachable as reachable
+from craik.methods.control.entropy import interpolate as interpolate
+from craik.methods.control.entropy import objective as objective
+from craik.methods.control.entropy import perturb as perturb
+from craik.methods.control.one_shot import OneShot as OneShot
+from craik.methods.control.one_shot import temporal_dropout as temporal_dropout
 from craik.methods.control.popart import PopArt as PopArt
 from craik.methods.control.popart import PopArtLinear as PopArtLinear
 from craik.methods.control.popart import art as art

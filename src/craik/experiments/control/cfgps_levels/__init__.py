@@ -1,0 +1,15 @@
+"""Counterfactual evaluation and policy search where a model's prior over levels is wrong."""
+
+from craik.experiments.control.cfgps_levels import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="cfgps-levels",
+    title="Levels behind a mask, a model whose prior over them is wrong: evaluating and searching counterfactually.",
+    reproduces="Buesing et al. 2018, figures 2 and 3 in kind, by the reading digest; levels are ours",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,14 @@
+"""Empowerment on an open grid, in mazes, beside a box and with noisy sensors: all exact."""
+
+from craik.experiments.control.empowerment_maze import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="empowerment-maze",
+    title="Where an agent has influence: a maze, a box that can or cannot be pushed, sensors with noise.",
+    reproduces="Klyubin, Polani and Nehaniv 2005, in the reading digest; worlds are ours",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,14 @@
+"""Whether entropy helps an exact gradient past a near reward, and what the objective looks like there."""
+
+from craik.experiments.control.entropy_landscape import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="entropy-landscape",
+    title="Exact gradient ascent past a small reward near by: traps, step sizes and paths, by how much entropy is worth.",
+    reproduces="Ahmed et al. 2019, sections 3 and 4, in the reading digest; grid and settings ours",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,70 @@
+"""Shares of starts that reach the optimum, where policies go, the objective between and around solutions."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from craik.lab import COLOURS, Rows, band, colour, panels
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw all seeds' shares, and the first seed's maps, path and directions."""
+    first = next(iter(rows.by("seed").values()))
+    found = {"shares": _shares(rows), "visits": _visits(first)}
+    return {**found, "shape": _shape(first)} if len(first.where(kind="path")) else found
+
+
+def _shares(rows: Rows) -> Figure:
+    figure, axes = panels(
+        2, 1, caption="Share of starts within 5 % of the best, by learning rate; median over seeds with their range. "
+        "150 exact gradient steps each.",
+        height=2.9,
+    )  # fmt: skip
+    for axis, (world, title) in zip(axes, (("trap", "with a near reward"), ("plain", "without")), strict=True):
+        some = rows.where(kind="share", world=world)
+        for index, (tau, group) in enumerate(some.by("tau").items()):
+            rates, curves = group.curves("rate", "share")
+            band(axis, rates, curves, f"tau {tau:g}", colour(index))
+        axis.set_xscale("log")
+        axis.set_title(title)
+        axis.set_xlabel("learning rate")
+        axis.set_ylim(-0.03, 1.03)
+    axes[0].set_ylabel("share of starts")
+    axes[1].legend(fontsize=7)
+    return figure
+
+
+def _visits(rows: Rows) -> Figure:
+    taus = rows.where(kind="visits").by("tau")
+    figure, axes = panels(
+        len(taus), 1, caption="Discounted visits of the policies found, mean over starts; N near, F far reward. First seed.",
+        height=1.9,
+    )  # fmt: skip
+    for axis, (tau, group) in zip(axes, taus.items(), strict=True):
+        side = int(max(group["row"])) + 1
+        found = np.array(group["visits"]).reshape(side, side)
+        axis.imshow(found, cmap="magma", vmin=0, vmax=1, interpolation="nearest")
+        axis.text(2, 0, "N", ha="center", va="center", color=COLOURS["fourth"], fontweight="bold")
+        axis.text(side - 1, side - 1, "F", ha="center", va="center", color=COLOURS["fourth"], fontweight="bold")
+        axis.set_title(f"tau {tau:g}", fontsize=9)
+        axis.set_xticks([])
+        axis.set_yticks([])
+        axis.grid(visible=False)
+    return figure
+
+
+def _shape(rows: Rows) -> Figure:
+    figure, (path, around) = panels(
+        2, 1, caption="From a trapped solution (0) to a global one (1), and directions around the trapped one: slope and "
+        "curvature at radius 1. First seed.",
+        height=3.0,
+    )  # fmt: skip
+    for index, (tau, group) in enumerate(rows.where(kind="path").by("tau").items()):
+        path.plot(group["share"], group["value"], color=colour(index), label=f"tau {tau:g}")
+        some = rows.where(kind="direction", tau=tau)
+        around.scatter(some["slope"], some["curvature"], s=5, color=colour(index), alpha=0.6, linewidths=0)
+    path.set_xlabel("share of the way")
+    path.set_ylabel("objective")
+    path.legend(fontsize=7)
+    around.set_xlabel("slope")
+    around.set_ylabel("curvature")
+    return figure

@@ -1,0 +1,15 @@
+"""Building towers that one demonstration shows: attention against a flat network, with less and less of the demonstration."""
+
+from craik.experiments.control.one_shot_towers import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="one-shot-towers",
+    title="Towers from one demonstration: tasks never trained on, the last frame alone, no demonstration, more blocks.",
+    reproduces="Duan et al. 2017, block stacking without the arm, by the reading digest",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

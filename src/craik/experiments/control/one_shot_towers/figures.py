@@ -1,0 +1,58 @@
+"""Success by arm, and one unseen task: the demonstration and what the network built from it."""
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from craik.lab import COLOURS, Rows, colour, panels
+
+_LABELS = {
+    "attention": "attention",
+    "flat": "flat network",
+    "snapshot": "last frame",
+    "blind": "no demonstration",
+    "fewer-blocks": "fewer blocks",
+}
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw all seeds' success and the first seed's film."""
+    return {"success": _success(rows), "film": _film(next(iter(rows.by("seed").values())))}
+
+
+def _success(rows: Rows) -> Figure:
+    figure, (axis,) = panels(1, 1, caption="Share of tasks built in closed loop from a new start; a dot a seed.", height=2.6)
+    for index, name in enumerate(("seen", "unseen")):
+        for place, arm in enumerate(_LABELS):
+            found = rows.where(kind="final", arm=arm, tasks=name)["success"]
+            label = f"{name} tasks" if place == 0 else None
+            axis.scatter(np.full(len(found), place + 0.16 * (index - 0.5)), found, s=16, color=colour(index), label=label)
+    axis.set_xticks(range(len(_LABELS)), list(_LABELS.values()))
+    axis.set_ylim(-0.03, 1.03)
+    axis.set_ylabel("share built")
+    axis.legend()
+    return figure
+
+
+def _film(rows: Rows) -> Figure:
+    films = rows.where(kind="film").by("who")
+    steps = int(max(max(group["step"]) for group in films.values())) + 1
+    figure, axes = panels(
+        steps,
+        2,
+        caption="An unseen task, seen from the side: the demonstration (above) and what was built from another start.",
+        height=2.8,
+    )
+    for row, (who, group) in enumerate(films.items()):
+        for step in range(steps):
+            axis = axes[row * steps + step]
+            for one in group.where(step=step):
+                block, x, z = int(one["block"] or 0), float(one["x"] or 0), float(one["z"] or 0)
+                axis.add_patch(Rectangle((x - 0.17, z), 0.34, 0.95, color=colour(block), alpha=0.85))
+                axis.text(x, z + 0.45, "ABCDEFG"[block], ha="center", va="center", color="white", fontsize=7)
+            axis.axhline(0, color=COLOURS["ink"], linewidth=0.8)
+            axis.set_xlim(-1.3, 1.3)
+            axis.set_ylim(-0.1, 5)
+            axis.axis("off")
+            axis.set_title(f"{who}" if step == 0 else f"move {step}", fontsize=7)
+    return figure

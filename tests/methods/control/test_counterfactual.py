@@ -1,0 +1,181 @@
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import control_finite_oracles as oracle
+from craik.methods.control.counterfactual import (
+    Episodes,
+    Scenarios,
+    counterfactual_rollouts,
+    evaluate,
+    log_likelihood,
+    posterior,
+    rollouts,
+)
+from craik.tasks.finite.scenarios import levels
+
+
+def library(count=12, size=4, seed=0, glimpse=0.15):
+    found = levels(count, torch.Generator().manual_seed(seed), size, walls=0.2, pits=0.1)
+    prior = torch.rand(count, dtype=torch.float64, generator=torch.Generator().manual_seed(seed + 1))
+    return Scenarios(found.next, found.picture, found.rewards, found.ends, prior / prior.sum(), found.start, glimpse)
+
+
+def uniform(view, generator):
+    actions = torch.randint(4, view.cells.shape, generator=generator)
+    return actions, torch.full(actions.shape, -np.log(4))
+
+
+def logged(scenarios, count=40, steps=6, seed=2):
+    generator = torch.Generator().manual_seed(seed)
+    chosen = torch.multinomial(scenarios.prior, count, replacement=True, generator=generator)
+    return rollouts(scenarios, chosen, uniform, steps, generator)
+
+
+def literal_history(episodes, b, steps):
+    found = []
+    for t in range(steps):
+        if episodes.alive[t, b]:
+            glimpses = {s: int(episodes.known[t, b, s]) for s in torch.nonzero(episodes.glimpsed[t, b]).flatten().tolist()}
+            found.append((int(episodes.cells[t, b]), glimpses, int(episodes.actions[t, b]), int(episodes.cells[t + 1, b])))
+    return found
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3, 6, 9])
+def test_the_posterior_is_enumerated(steps):
+    scenarios = library()
+    episodes = logged(scenarios)
+    found = posterior(scenarios.prior, log_likelihood(scenarios, episodes, steps))
+    for b in range(40):
+        history = literal_history(episodes, b, min(steps, 6))
+        wanted = oracle.joint_posterior(scenarios.prior.tolist(), scenarios.picture.tolist(), scenarios.next.tolist(), history)
+        np.testing.assert_allclose(found[b], wanted, atol=1e-14)
+    if steps == 0:
+        torch.testing.assert_close(found, scenarios.prior.expand(40, -1))
+
+
+def test_misreading_softens_the_posterior():
+    scenarios = library()
+    soft = log_likelihood(scenarios, logged(scenarios), 3, misread=0.1)
+    hard = log_likelihood(scenarios, logged(scenarios), 3)
+    assert ((hard == 0) <= (soft > -torch.inf)).all()
+    assert (soft > -torch.inf).sum() > (hard > -torch.inf).sum()
+
+
+def test_episodes_are_what_the_scenarios_say():
+    scenarios = library()
+    episodes = logged(scenarios)
+    for b in range(40):
+        k, cell, alive = int(episodes.scenarios[b]), scenarios.start, True
+        for t in range(6):
+            assert bool(episodes.alive[t, b]) == alive
+            if not alive:
+                assert episodes.rewards[t, b] == 0
+                continue
+            cell = int(scenarios.next[k, cell, episodes.actions[t, b]])
+            assert episodes.cells[t + 1, b] == cell
+            assert episodes.rewards[t, b] == scenarios.rewards[k, cell]
+            alive = not scenarios.ends[k, cell]
+            known = episodes.glimpsed[: t + 1, b].any(0)
+            assert (episodes.known[t, b] == torch.where(known, scenarios.picture[k], -1)).all()
+
+
+def three_worlds():
+    """Two cells to walk between and a goal that three worlds have at different ends; one action may end it."""
+    after = torch.tensor([[[0, 1], [0, 2], [2, 2]], [[1, 0], [2, 0], [2, 2]], [[0, 0], [1, 2], [2, 2]]])
+    picture = torch.tensor([[0, 1, 3], [0, 2, 3], [0, 1, 3]])
+    rewards, ends = torch.tensor([[0.0, 0.1, 1.0], [0.0, -0.2, 1.0], [0.0, 0.3, 2.0]]), torch.tensor([[0.0, 0, 1]] * 3)
+    return Scenarios(after, picture, rewards, ends, torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64), 0, 0.3)
+
+
+def test_lemma_one_by_enumeration():
+    """E_h[sum_k p(k | h) V_k] = sum_k p(k) V_k exactly, over all histories of two steps of a policy and all glimpses."""
+    scenarios, generator = three_worlds(), torch.Generator()
+    policy = torch.tensor([[0.3, 0.7], [0.6, 0.4], [0.5, 0.5]], dtype=torch.float64)
+    values = scenarios.process(0.9).objective(policy)
+    total = counterfactual = 0.0
+    for k, actions, masks in itertools.product(range(3), itertools.product(range(2), repeat=2), range(2**4)):
+        seen = torch.tensor([bool(masks >> bit & 1) for bit in range(4)]).view(2, 1, 2)
+        seen = torch.cat([torch.zeros(2, 1, 1, dtype=torch.bool), seen], 2)  # the first cell looks the same in all worlds
+        order = iter(actions)
+
+        def scripted(view, _, order=order):
+            return torch.tensor([next(order)]), torch.zeros(1)
+
+        one = rollouts(scenarios, torch.tensor([k]), scripted, 2, generator.manual_seed(0), glimpsed=seen)
+        # The logged policy picks actions evenly, whatever it sees; glimpses are independent.
+        chance = float(scenarios.prior[k]) * 0.25 * 0.3 ** int(seen.sum()) * 0.7 ** int((~seen[..., 1:]).sum())
+        found = evaluate(values, posterior(scenarios.prior, log_likelihood(scenarios, one, 2)))
+        total += chance
+        counterfactual += chance * found.value
+    assert total == pytest.approx(1, abs=1e-12)
+    assert counterfactual == pytest.approx(float(scenarios.prior @ values), abs=1e-12)
+
+
+def test_without_evidence_it_is_the_model_and_with_all_the_truth():
+    scenarios = library(glimpse=1.0)
+    episodes, values = logged(scenarios), scenarios.process(0.95).objective(torch.full((16, 4), 0.25))
+    model = evaluate(values, posterior(scenarios.prior, log_likelihood(scenarios, episodes, 0)))
+    assert model.value == pytest.approx(float(scenarios.prior @ values), abs=1e-12)
+    assert model.error == pytest.approx(0, abs=1e-12)
+    truth = evaluate(values, posterior(scenarios.prior, log_likelihood(scenarios, episodes, 1)))
+    assert truth.value == pytest.approx(float(values[episodes.scenarios].mean()), abs=1e-12)
+
+
+def test_values_of_the_processes_are_those_of_roll_outs():
+    scenarios, generator = library(), torch.Generator().manual_seed(0)
+    chosen = torch.arange(12).repeat_interleave(800)
+    found = rollouts(scenarios, chosen, uniform, 60, generator).returns(0.9).view(12, 800)
+    wanted = scenarios.process(0.9).objective(torch.full((16, 4), 0.25))
+    assert ((found.mean(1) - wanted).abs() < 4.5 * found.std(1) / 800**0.5 + 0.005).all()
+
+
+def test_a_counterfactual_keeps_its_evidence():
+    scenarios = library(glimpse=0.5)
+    episodes = logged(scenarios)
+    beliefs = posterior(scenarios.prior, log_likelihood(scenarios, episodes, 1))
+    again = counterfactual_rollouts(scenarios, episodes, beliefs, uniform, 6, torch.Generator().manual_seed(5), evidence=1)
+    assert torch.equal(again.glimpsed[0], episodes.glimpsed[0])
+    assert torch.equal(again.known[0], episodes.known[0])
+    assert (beliefs.gather(1, again.scenarios[:, None]) > 0).all()
+    assert not torch.equal(again.actions, episodes.actions)
+
+
+def test_what_nobody_explains_is_refused_or_falls_back():
+    scenarios = library()
+    impossible = torch.zeros(3, 12)
+    impossible[1] = -torch.inf
+    with pytest.raises(ValueError, match=r"none for episode 1. Allow"):
+        posterior(scenarios.prior, impossible)
+    torch.testing.assert_close(posterior(scenarios.prior, impossible, unexplained="prior")[1], scenarios.prior)
+    with pytest.raises(ValueError, match="NaN in episode 0"):
+        posterior(scenarios.prior, torch.full((1, 12), torch.nan))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"prior": torch.ones(12)}, "sum to 1. Found .* sum 12"),
+        ({"prior": torch.ones(3) / 3}, r"`prior` \(K,\)"),
+        ({"glimpse": 1.5}, "lie in"),
+        ({"picture": torch.zeros(12, dtype=torch.long)}, "scenarios by cells"),
+        ({"next": torch.full((12, 16, 4), 16)}, "cells from 0 to 15. Found 16"),
+    ],
+)
+def test_bad_libraries_are_refused(changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        replace(library(), **changes)
+
+
+def test_bad_roll_outs_are_refused():
+    scenarios, generator = library(), torch.Generator()
+    with pytest.raises(ValueError, match=r"scenarios from 0 to 11"):
+        rollouts(scenarios, torch.tensor([12]), uniform, 2, generator)
+    with pytest.raises(ValueError, match="`steps`"):
+        rollouts(scenarios, torch.tensor([0]), uniform, 0, generator)
+    with pytest.raises(TypeError, match=r"."):
+        rollouts(scenarios, torch.tensor([0]), uniform, 2, None)
+    assert isinstance(rollouts(scenarios, torch.tensor([0]), uniform, 2, generator), Episodes)

@@ -1,0 +1,107 @@
+import pytest
+import torch
+
+import control_finite_oracles as oracle
+from craik.methods.control.entropy import barrier, classify, interpolate, objective, perturb
+from craik.trajectories.finite import FiniteMDP
+
+
+def process(seed=0, discount=0.9):
+    return FiniteMDP(*(torch.as_tensor(part) for part in oracle.random_mdp(seed)), discount)
+
+
+def logits(seed, *shape):
+    return torch.randn(*shape, 4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def ball(theta):
+    return -theta.square().sum(-1)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.3])
+def test_the_objective_is_the_literal_sum_and_has_its_gradient(tau):
+    mdp, theta = process(), logits(0)
+    parts = [part.numpy() for part in (mdp.transitions, mdp.rewards, mdp.start)]
+    wanted = oracle.entropy_objective(theta.numpy(), *parts, 0.9, tau)
+    assert float(objective(theta, mdp, tau)) == pytest.approx(wanted, abs=1e-12)
+    assert torch.autograd.gradcheck(lambda x: objective(x, mdp, tau), theta.requires_grad_())
+
+
+def test_a_batch_is_solved_at_once():
+    mdp, tables = process(1), logits(1, 6)
+    torch.testing.assert_close(objective(tables, mdp, 0.1), torch.stack([objective(one, mdp, 0.1) for one in tables]))
+
+
+def test_enumerated_trajectories_have_the_same_gradient():
+    """A process that ends within 3 steps: expected return over all trajectories against the solve, tau = 0."""
+    transitions = torch.zeros(3, 2, 3, dtype=torch.float64)
+    transitions[0, 0], transitions[0, 1] = torch.tensor([0, 0.5, 0.3]), torch.tensor([0, 0.2, 0.6])
+    transitions[1, :, 2] = torch.tensor([0.4, 0.9])
+    rewards = torch.tensor([[1.0, 0.2], [-0.5, 0.3], [2.0, 0.1]])
+    mdp = FiniteMDP(transitions, rewards, torch.tensor([0.7, 0.3, 0.0]), 0.8)
+    theta = torch.randn(3, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).requires_grad_()
+    policy, total = theta.softmax(-1), torch.zeros((), dtype=torch.float64)
+    for one in mdp.enumerate_trajectories(3):
+        chance = torch.stack([policy[s, a] for s, a in zip(one.states, one.actions, strict=False)]).prod()
+        total = total + one.probability * chance * sum(0.8**t * r for t, r in enumerate(one.rewards))
+    (literal,) = torch.autograd.grad(total, theta)
+    (found,) = torch.autograd.grad(objective(theta, mdp), theta)
+    torch.testing.assert_close(found, literal, rtol=0, atol=1e-14)
+
+
+def test_perturbations_of_a_quadratic_are_exact():
+    matrix = torch.randn(5, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    hessian, point = matrix + matrix.T, torch.ones(5, dtype=torch.float64)
+
+    def quadratic(x):
+        return (x @ hessian * x).sum(-1) / 2 + x.sum(-1)
+
+    found = perturb(quadratic, point, 0.3, 8, torch.Generator().manual_seed(3))
+    directions = torch.randn(8, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    directions /= directions.norm(dim=1, keepdim=True)
+    torch.testing.assert_close(found.curvature, (directions @ hessian * directions).sum(1), rtol=0, atol=1e-12)
+    torch.testing.assert_close(found.slope, directions @ (hessian @ point + 1), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (ball, "local optimum"),
+        (lambda x: x.square().sum(-1), "local minimum"),
+        (lambda x: (x.square() * torch.tensor([1.0, -1.0, 0.0])).sum(-1), "saddle"),
+        (lambda x: 0 * x.sum(-1), "flat"),
+        (lambda x: x.sum(-1), "slope"),
+    ],
+)
+def test_points_are_told_apart(function, kind):
+    assert classify(perturb(function, torch.zeros(3), 0.5, 50, torch.Generator().manual_seed(0)), 1e-6) == kind
+
+
+def test_segments_and_their_barriers():
+    found = interpolate(ball, torch.tensor([-1.0, 0.0]), torch.tensor([1.0, 0.0]), 5)
+    assert found.tolist() == [-1.0, -0.25, 0.0, -0.25, -1.0]
+    assert float(barrier(found)) == 0.0
+    assert float(barrier(-found)) == 1.0
+    assert barrier(torch.tensor([[0.0, -3.0, 1.0], [0.0, 1.0, 0.5]])).tolist() == [3.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: objective(logits(0), process(), -1.0), ValueError, "`tau`"),
+        (lambda: objective(logits(0)[:2], process()), ValueError, "states by actions"),
+        (lambda: perturb(ball, torch.zeros(2), 0.0, 3, torch.Generator()), ValueError, "`radius`"),
+        (lambda: perturb(ball, torch.zeros(2), 1.0, 0, torch.Generator()), ValueError, "`n`"),
+        (lambda: perturb(ball, torch.zeros(2), 1.0, 3, None), TypeError, "."),
+        (lambda: interpolate(ball, torch.zeros(2), torch.zeros(3)), ValueError, "one shape"),
+    ],
+)
+def test_bad_input_is_refused(call, error, sentence):
+    with pytest.raises(error, match=sentence):
+        call()
+
+
+def test_discount_one_without_an_end_is_refused():
+    mdp = FiniteMDP(torch.ones(1, 2, 1), torch.ones(1, 2), torch.ones(1), 1.0)
+    with pytest.raises(ValueError, match="lead to the episode's end"):
+        objective(torch.zeros(1, 2), mdp)
