@@ -44,8 +44,8 @@ def test_the_inner_step_helps_where_its_trajectories_were():
     goals = torch.arange(2).repeat_interleave(3)
     shared = {name: value.expand(2, *value.shape) for name, value in learner.params.items()}
     generator = torch.Generator().manual_seed(1)
-    world = Corners(goals, torch.Generator(), 4, quiet=0.0)
-    batch = corners.batches(collect(world, lambda x, g: learner.act(shared, x, g), 4, generator), TINY)
+    rollout = collect(Corners(goals, torch.Generator(), 4), lambda x, g: learner.act(shared, x, g), 4, generator)
+    batch = corners.batches(replace(rollout, rewards=torch.randn(4, 6, generator=generator)), TINY)
     own = learner.adapted(batch)
     for k in range(2):
         mine = {name: value[k] for name, value in own.items()}

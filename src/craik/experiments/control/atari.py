@@ -26,7 +26,7 @@ class Games:
 
     def __init__(self, names: Sequence[str], each: int) -> None:
         try:
-            from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 # an extra
+            from ale_py.vector_env import AtariVectorEnv  # noqa: PLC0415 # pyright: ignore[reportMissingImports] # an extra
             from gymnasium.vector import AutoresetMode  # noqa: PLC0415
         except ImportError as error:
             raise ImportError("Atari games need ale-py, which is not installed. Run `pip install 'craik[rl]'`.") from error

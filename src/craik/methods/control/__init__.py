@@ -9,6 +9,13 @@ from craik.methods.control.crar import Abstraction as Abstraction
 from craik.methods.control.crar import Planner as Planner
 from craik.methods.control.crar import Transitions as Transitions
 from craik.methods.control.crar import crar_losses as crar_losses
+from craik.methods.control.curiosity import Curiosity as Curiosity
+from craik.methods.control.curiosity import InverseFeatures as InverseFeatures
+from craik.methods.control.curiosity import Pixels as Pixels
+from craik.methods.control.curiosity import RandomFeatures as RandomFeatures
+from craik.methods.control.curiosity import RewardScale as RewardScale
+from craik.methods.control.curiosity import VAEFeatures as VAEFeatures
+from craik.methods.control.curiosity import scaled as scaled
 from craik.methods.control.disagreement import jensen_renyi as jensen_renyi
 from craik.methods.control.disagreement import jensen_shannon as jensen_shannon
 from craik.methods.control.disagreement import plan as plan
@@ -33,6 +40,9 @@ from craik.methods.control.promp import exploration_credit as exploration_credit
 from craik.methods.control.promp import meta_objective as meta_objective
 from craik.methods.control.promp import promp_objective as promp_objective
 from craik.methods.control.promp import surrogate as surrogate
+from craik.methods.control.reachability import Memory as Memory
+from craik.methods.control.reachability import Reachability as Reachability
+from craik.methods.control.reachability import reachability_pairs as reachability_pairs
 from craik.methods.control.returns import discounted as discounted
 from craik.methods.control.returns import gae as gae
 from craik.methods.control.returns import linear_recurrence as linear_recurrence

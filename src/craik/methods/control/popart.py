@@ -231,7 +231,7 @@ def _weights(task: Tensor, count: Tensor, beta: float, order: Order) -> tuple[Te
     return beta * keep.pow(behind), keep.pow(count)
 
 
-def _check_step(beta: float, order: str) -> None:
+def _check_step(beta: object, order: str) -> None:
     check_one_of("order", order, ("sequential", "sum", "mean"))
     if isinstance(beta, bool) or not isinstance(beta, int | float):
         raise TypeError(f"`beta` should be a number. Found {beta!r} of type {type(beta).__name__}. The paper's is 3e-4.")

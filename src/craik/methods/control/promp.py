@@ -179,8 +179,11 @@ def meta_objective(
         after: the same.
         settings: see `ProMP`.
     """
-    one = vmap(lambda own, then: promp_objective(params, log_probability, own, then, settings))
-    return one(before, after)
+
+    def one(own: Batch, then: Batch) -> Tensor:
+        return promp_objective(params, log_probability, own, then, settings)
+
+    return vmap(one)(before, after)
 
 
 def exploration_credit(log_pi: Tensor, log_old: Tensor, returns_after: Tensor) -> Tensor:

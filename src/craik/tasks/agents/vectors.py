@@ -50,9 +50,10 @@ def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
         def __init__(self) -> None:
             self.num_envs = task.num_envs
             self.single_observation_space = spaces.Box(-np.inf, np.inf, task.observation_shape, np.float32)
-            whole = isinstance(task.actions, int)
             self.single_action_space = (
-                spaces.Discrete(task.actions) if whole else spaces.Box(-np.inf, np.inf, task.actions, np.float32)
+                spaces.Discrete(task.actions)
+                if isinstance(task.actions, int)
+                else spaces.Box(-np.inf, np.inf, task.actions, np.float32)
             )
             self.observation_space = batch_space(self.single_observation_space, task.num_envs)
             self.action_space = batch_space(self.single_action_space, task.num_envs)

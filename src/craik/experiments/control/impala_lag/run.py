@@ -5,7 +5,7 @@ An update is one episode of every environment. All methods of a lag see as many 
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -115,7 +115,7 @@ def train(config: Config, lag: int, method: str, world: Catch | Games, name: str
         if (update + 1) % max(1, config.updates // REPORTS) == 0 or update + 1 == config.updates:
             frames = (update + 1) * config.steps * world.num_envs
             score, ended = float(torch.stack(ended).mean()), []
-            row = {"kind": "curve", "world": name, "lag": lag, "method": method, "frames": frames, "score": score}
+            row: Row = {"kind": "curve", "world": name, "lag": lag, "method": method, "frames": frames, "score": score}
             yield saved.keep(update + 1, row)
     saved.finish()
 
@@ -155,7 +155,7 @@ def fixed_points(count: int, seed: int) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _fixed_point(change, clips: Clips, states: int) -> Tensor:  # noqa: ANN001
+def _fixed_point(change: Callable[[Tensor, Clips], Tensor], clips: Clips, states: int) -> Tensor:
     base = change(torch.zeros(states, dtype=torch.float64), clips)
     slope = torch.stack([change(unit, clips) - base for unit in torch.eye(states, dtype=torch.float64)], 1)
     return torch.linalg.solve(slope, -base)

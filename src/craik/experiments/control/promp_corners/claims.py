@@ -19,7 +19,7 @@ def less(key: str) -> Callable[[Rows], Measurement | None]:
             [float(np.mean(group[key][-LAST:])) for group in curves.where(method=method).by("seed").values()]
             for method in ("promp", "maml")
         ]
-        return bootstrap(np.subtract(*ends).tolist(), np.mean) if ends[0] else None
+        return bootstrap(np.subtract(ends[0], ends[1]).tolist(), np.mean) if ends[0] else None
 
     return measure
 

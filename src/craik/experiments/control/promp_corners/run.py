@@ -17,6 +17,7 @@ from torch.func import functional_call, grad, vmap
 
 from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
 from craik.methods.control import Batch, ProMP, Rollout, adapt, collect, discounted, meta_objective, surrogate
+from craik.methods.control.promp import Kind
 from craik.nn.perceptrons import linear
 from craik.params import Params
 from craik.tasks.agents.corners import CORNERS, Corners
@@ -108,7 +109,8 @@ class Cheetahs:
         """Act; at an episode's last step gymnasium has the parts of the reward under "final_info"."""
         observations, _, terminated, truncated, infos = self.envs.step(np.clip(actions, -1, 1))
         last = infos.get("final_info", {})
-        parts = [np.where(truncated, last.get(name, 0.0), infos.get(name, 0.0)) for name in ("reward_forward", "reward_ctrl")]
+        names = ("reward_forward", "reward_ctrl")
+        parts = [np.where(truncated, last.get(name, 0.0), infos.get(name, 0.0)) for name in names]
         final = {"final_obs": torch.from_numpy(np.stack(infos["final_obs"])).float()} if truncated.all() else {}
         return (
             observations.astype(np.float32),
@@ -121,7 +123,10 @@ class Cheetahs:
 
 def batches(rollout: Rollout, config: Config) -> Batch:
     """Return a roll-out of K x N environments as a batch with a leading dimension of tasks; a linear baseline for each task."""
-    split = lambda x: x.unflatten(1, (config.tasks, config.trajectories)).transpose(0, 1)  # noqa: E731
+
+    def split(values: Tensor) -> Tensor:
+        return values.unflatten(1, (config.tasks, config.trajectories)).transpose(0, 1)
+
     zeros = torch.zeros(config.horizon + 1, rollout.batch)
     found = discounted(rollout, zeros, DISCOUNT, None if not rollout.cuts else torch.zeros(rollout.cuts))
     observations, returns = split(rollout.observations[:-1]), split(found)
@@ -146,7 +151,8 @@ class Learner:
     def __init__(self, config: Config, method: str, generator: Generator) -> None:
         self.config, self.model = config, Gaussian(*SIZES[config.world], generator)
         steps = {"promp": config.meta_steps, "maml": 1}
-        self.meta_steps, self.kind = steps[method], "lr" if method == "promp" else "log"
+        self.meta_steps = steps[method]
+        self.kind: Kind = "lr" if method == "promp" else "log"
         outer = "clip" if method == "promp" else "log"
         self.settings = ProMP(config.alpha, CLIP, ETA if method == "promp" else 0.0, self.kind, outer)
 
@@ -175,16 +181,23 @@ class Learner:
     def act(self, params: Params, observations: Tensor, generator: Generator) -> tuple[Tensor, Tensor]:
         """Sample an action for each environment from its task's parameters (K, ...)."""
         tasks = observations.unflatten(0, (self.config.tasks, -1))
-        mean, log_std = vmap(lambda theta, seen: functional_call(self.model, theta, (seen,)))(params, tasks)
+
+        def one(theta: Params, seen: Tensor) -> tuple[Tensor, Tensor]:
+            return functional_call(self.model, theta, (seen,))
+
+        mean, log_std = vmap(one)(params, tasks)
         noise = torch.randn(mean.shape, generator=generator)
         actions = mean + log_std.exp()[:, None] * noise
         return actions.flatten(0, 1), log_density(actions, mean, log_std[:, None]).flatten(0, 1)
 
     def step(self, optimizer: torch.optim.Optimizer, before: Batch, after: Batch) -> None:
         """Take the method's meta-steps on a batch."""
+
+        def objective(theta: Params) -> Tensor:
+            return meta_objective(theta, self.log_probability, before, after, self.settings).mean()
+
         for _ in range(self.meta_steps):
-            whole = grad(lambda theta: meta_objective(theta, self.log_probability, before, after, self.settings).mean())
-            found = whole(self.params)
+            found = grad(objective)(self.params)
             for name, value in self.model.named_parameters():
                 value.grad = -found[name]
             optimizer.step()
@@ -216,7 +229,10 @@ def train(config: Config, method: str) -> Iterator[Row]:
             means = dict(zip(("before", "after", "visited"), (sums / count).tolist(), strict=True))
             yield saved.keep(iteration + 1, {"kind": "curve", "method": method, "steps": steps, **means})
             sums, count = torch.zeros(3), 0
-    yield from saved.finish(*(paths(first, second, goals, method, config) if config.world == "corners" else ()))
+            if iteration + 1 == config.iterations and config.world == "corners":
+                for row in paths(first, second, goals, method, config):
+                    yield saved.keep(iteration + 1, row)
+    saved.finish()
 
 
 def visited(rollout: Rollout, config: Config) -> Tensor:

@@ -63,7 +63,10 @@ class Listed(NamedTuple):
 
 def draw(config: Config, generator: Generator) -> World:
     """Return a random world."""
-    uniform = lambda *shape: torch.rand(*shape, generator=generator, dtype=torch.float64)  # noqa: E731
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand(*shape, generator=generator, dtype=torch.float64)
+
     states, actions = config.states, config.actions
     theta = torch.randn(states, actions, generator=generator, dtype=torch.float64)
     start, kernel = uniform(states), uniform(states, actions, states)
@@ -104,7 +107,10 @@ def curvatures(world: World, trajectories: Listed, kind: Kind) -> Tensor:
 def measured(world: World, time: int, alpha: float) -> Iterator[Row]:
     """Yield each surrogate's error and spread; the outer gradient is the true one after the true step."""
     flat = world.theta.flatten()
-    value = lambda x: returns(x.view_as(world.theta), world, time)  # noqa: E731
+
+    def value(theta: Tensor) -> Tensor:
+        return returns(theta.view_as(world.theta), world, time)
+
     true, trajectories = jacrev(grad(value))(flat), listed(world, time)
     outer = grad(value)(flat + alpha * grad(value)(flat))
     exact = outer + alpha * true @ outer

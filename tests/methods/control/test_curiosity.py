@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+import torch
+
+import exploration_oracles as oracles
+from craik.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, RewardScale, VAEFeatures, scaled
+from craik.nn.perceptrons import relu_mlp
+
+ACTIONS = 3
+
+
+class OneHot(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.net = relu_mlp((width + ACTIONS, 8, width), torch.Generator().manual_seed(1))
+
+    def forward(self, features, actions):
+        return self.net(torch.cat((features, torch.nn.functional.one_hot(actions, ACTIONS).float()), -1))
+
+
+def net(*widths):
+    return relu_mlp(widths, torch.Generator().manual_seed(0))
+
+
+def kinds():
+    return {
+        "pixels": (Pixels(), 4),
+        "random": (RandomFeatures(net(4, 8, 3).requires_grad_(False)), 3),
+        "inverse": (InverseFeatures(net(4, 8, 3), net(6, 8, ACTIONS)), 3),
+        "vae": (VAEFeatures(net(4, 8, 4), net(2, 8, 4), torch.Generator().manual_seed(2)), 2),
+    }
+
+
+def data(time=5, batch=6):
+    generator = torch.Generator().manual_seed(3)
+    observations = torch.randn(time + 1, batch, 4, generator=generator)
+    return observations, torch.randint(ACTIONS, (time, batch), generator=generator)
+
+
+@pytest.mark.parametrize("name", list(kinds()))
+def test_the_bonus_is_the_mean_squared_error(name):
+    features, width = kinds()[name]
+    curiosity, (observations, actions) = Curiosity(features, OneHot(width)), data()
+    found = curiosity.bonus(observations, actions)
+    for t in range(5):
+        for b in range(6):
+            one = curiosity.forward_model(features(observations[t, b][None]), actions[t, b][None])
+            error = (one - features(observations[t + 1, b][None])).square().mean()
+            assert float(found[t, b]) == pytest.approx(float(error.detach()), rel=1e-5)
+    assert not found.requires_grad
+
+
+@pytest.mark.parametrize("name", list(kinds()))
+def test_features_learn_from_their_own_losses_alone(name):
+    features, width = kinds()[name]
+    curiosity, (observations, actions) = Curiosity(features, OneHot(width)), data()
+    curiosity.losses(observations, actions).sum().backward()
+    assert all(parameter.grad is not None for parameter in curiosity.forward_model.parameters())
+    learned = [parameter for parameter in features.parameters() if parameter.grad is not None]
+    assert bool(learned) == (name in ("inverse", "vae"))
+    before = [parameter.grad.clone() for parameter in learned]
+    for parameter in curiosity.parameters():
+        parameter.grad = None
+    if name == "inverse":
+        flat = observations[:-1].flatten(0, 1), actions.flatten(), observations[1:].flatten(0, 1)
+        features.losses(*flat).sum().backward()
+        assert all(torch.allclose(one, parameter.grad) for one, parameter in zip(before, learned, strict=True))
+
+
+def test_the_vaes_divergence_in_closed_form():
+    features, _ = kinds()["vae"]
+    x = torch.zeros(3, 4)
+    code = features.encoder(x).chunk(2, -1)
+    normal = torch.distributions.Normal(code[0], (code[1] / 2).exp())
+    wanted = torch.distributions.kl_divergence(normal, torch.distributions.Normal(0.0, 1.0)).sum(-1)
+    noise = torch.randn(3, 2, generator=torch.Generator().manual_seed(2))
+    decoded = features.decoder(code[0] + (code[1] / 2).exp() * noise)
+    torch.testing.assert_close(features.losses(x, x, x), decoded.square().sum(-1) / 2 + wanted)
+
+
+def test_the_running_deviation():
+    generator = torch.Generator().manual_seed(0)
+    parts = [torch.rand(time, 4, generator=generator, dtype=torch.float64) for time in (1, 7, 64)]
+    state, expected = RewardScale(torch.zeros(4)), oracles.reward_scale([part.numpy() for part in parts], 0.99)
+    for part, wanted in zip(parts, expected, strict=True):
+        found, state = scaled(state, part)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_what_never_varies_gives_no_bonus():
+    found, state = scaled(RewardScale(torch.zeros(3)), torch.zeros(5, 3))
+    assert not found.any()
+    assert state.seen == 15
+
+
+def test_bad_input():
+    observations, actions = data()
+    curiosity = Curiosity(Pixels(), OneHot(4))
+    with pytest.raises(ValueError, match=r"\(T \+ 1, B, ...\).*Found \(5, 6, 4\) and \(5, 6\). Use those of a Rollout"):
+        curiosity.bonus(observations[:-1], actions)
+    with pytest.raises(ValueError, match=r"shape \(T, 3\), time first.*Found \(5, 4\)"):
+        scaled(RewardScale(torch.zeros(3)), torch.zeros(5, 4))
+    with pytest.warns(UserWarning, match="random features stay fixed"):
+        RandomFeatures(net(4, 3))
