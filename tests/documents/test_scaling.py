@@ -1,4 +1,4 @@
-"""The page on more machines: its script for Slurm is run with a made-up `craik`, its submission by submitit's debug executor."""
+"""The page on more machines: its script for Slurm is run with a made-up `craik`, its submission by submitit's debugger."""
 
 import os
 import re
