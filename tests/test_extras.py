@@ -15,7 +15,7 @@ import pytest
 MODULES = {
     "rl": {"minigrid": "minigrid", "ale-py": "ale_py"},
     "worlds": {"cma": "cma", "vizdoom": "vizdoom", "nitime": "nitime"},
-    "language": {"transformers": "transformers"},
+    "language": {"transformers": "transformers", "sacrebleu": "sacrebleu", "nltk": "nltk"},
     "cluster": {"ray": "ray", "submitit": "submitit"},
     "tracking": {"tensorboard": "tensorboard", "mlflow-skinny": "mlflow"},
     "recipes": {
