@@ -28,7 +28,7 @@ lint: $(STAMP)
 EXTRAS := .venv-extras
 EVERY  := experiments,sklearn,test,rl,worlds,language,cluster,tracking,recipes
 extras: $(EXTRAS)/.installed
-	CRAIK_EXTRAS=1 $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 tests
+	CRAIK_EXTRAS=$(EVERY) $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 tests
 
 # The same build of torch as `make` has: what an extra asks for must not bring another one, such as one for CUDA.
 $(EXTRAS)/.installed: $(STAMP)

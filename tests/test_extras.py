@@ -14,8 +14,8 @@ import pytest
 
 MODULES = {
     "rl": {"minigrid": "minigrid", "ale-py": "ale_py"},
-    "worlds": {"cma": "cma", "vizdoom": "vizdoom", "nitime": "nitime"},
-    "language": {"transformers": "transformers"},
+    "worlds": {"cma": "cma", "vizdoom": "vizdoom", "nitime": "nitime", "h5py": "h5py"},
+    "language": {"transformers": "transformers", "sacrebleu": "sacrebleu", "nltk": "nltk", "lark": "lark"},
     "cluster": {"ray": "ray", "submitit": "submitit"},
     "tracking": {"tensorboard": "tensorboard", "mlflow-skinny": "mlflow"},
     "recipes": {

@@ -82,9 +82,24 @@ def test_a_server_that_does_not_answer_is_a_sentence(tmp_path):
         open_storage("postgresql+psycopg://me:secret@127.0.0.1:1/x", tmp_path)
 
 
-def start(out, url, *words):
+@pytest.fixture
+def start():
+    """Starts a command in a process of its own, which does not outlive the test."""
+    started = []
+
+    def _start(out, url, *words):
+        started.append(command(out, url, *words))
+        return started[-1]
+
+    yield _start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def command(out, url, *words):
     code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
-    words = ("sweep", "climb", "--package", "fake_sweeps", "--preset", "slow", "--trials", "5", "--seeds", "1", *words)
+    words = ("sweep", "climb", "--package", "fake_sweeps", "--preset", "slow", "--trials", "2", "--seeds", "1", *words)
     words = (*words, "--sampler", "random", "--pruner", "none", "--jobs", "1", "--json", "--storage", url, "--out", str(out))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.Popen(
@@ -92,18 +107,18 @@ def start(out, url, *words):
     )
 
 
-def test_commands_share_one_budget_and_one_that_is_killed_loses_nothing(hill, here, tmp_path, url):
+def test_commands_share_one_budget_and_one_that_is_killed_loses_nothing(start, hill, here, tmp_path, url):
     dead = start(tmp_path / "dead", url)
     next(line for line in dead.stderr if "trial 0" in line)  # one has ended, one is under way
     dead.send_signal(signal.SIGKILL)
     dead.communicate()
     both = [start(tmp_path / name, url) for name in ("one", "two")]
-    answers = [json.loads(process.communicate(timeout=300)[0]) for process in both]
-    last, said = start(tmp_path / "one", url, "--take-over").communicate(timeout=300)
-    expected = search(hill(5, "slow"), tmp_path / "here", Means(1))
+    answers = [json.loads(process.communicate(timeout=600)[0]) for process in both]
+    last, said = start(tmp_path / "one", url, "--take-over").communicate(timeout=600)
+    expected = search(hill(2, "slow"), tmp_path / "here", Means(1))
     assert not [answer for answer in answers if "error" in answer]
-    assert all(one["complete"] + one["failed"] + one["running"] == 5 for answer in answers for one in answer["methods"])
-    assert [one["complete"] + one["failed"] for one in json.loads(last)["methods"]] == [5, 5], said
+    assert all(one["complete"] + one["failed"] + one["running"] == 2 for answer in answers for one in answer["methods"])
+    assert [one["complete"] + one["failed"] for one in json.loads(last)["methods"]] == [2, 2], said
     for one in json.loads(last)["methods"]:
         assert (one["best"]["chosen"], one["best"]["value"]) == (
             expected.best(one["method"]).chosen,

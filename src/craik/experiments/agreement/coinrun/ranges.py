@@ -33,8 +33,9 @@ class Tried(Config):
 
 def run_one(config: Tried) -> Iterator[Row]:
     """Yield each epoch's divergences, and of the epoch that held-out levels select that on test levels."""
-    masked = (config.beta3, config.threshold, config.bias_correction) if config.method == "and-mask" else ()
-    settings = Settings(config.method, config.lr, config.beta1, config.weight_decay, config.decoupled, *masked)
+    settings = Settings(config.method, config.lr, config.beta1, config.weight_decay, config.decoupled)
+    if config.method == "and-mask":
+        settings = settings._replace(beta3=config.beta3, threshold=config.threshold, bias_correction=config.bias_correction)
     best: Row = {}
     for epoch in train(config, settings, load(config), config.seed, measure_test=True):
         row: Row = {"method": config.method, "epoch": epoch.epoch, "train": epoch.train, "validation": epoch.validation}
