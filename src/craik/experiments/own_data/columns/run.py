@@ -5,7 +5,7 @@ share of the relation differs between sites (tau^2 / (tau^2 + mu^2), what screen
 *signs*, in how many sites the correlation has the rarer sign.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -26,7 +26,7 @@ from craik.tasks.tables.shifts import interactions
 from craik.tasks.tables.writers import writers
 
 Board = Literal["codes", "writers", "wards", "tag", "interactions", "shared"]
-BOARDS = {
+BOARDS: dict[str, Callable[[int], SiteTable]] = {
     "codes": lambda seed: codes(seed, 8, 179),
     "writers": lambda seed: writers(seed, height=1.0),
     "wards": wards,

@@ -7,7 +7,7 @@ permuted.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -104,7 +104,7 @@ def run(config: Config) -> Iterator[Row]:
             "permuted": known[rng.permutation(count)],
         }
         x, y = board.x[:count], board.y[:count]
-        models = {"ridge": RidgeCV(STRENGTHS).fit(x, y)}
+        models: dict[str, Any] = {"ridge": RidgeCV(STRENGTHS).fit(x, y)}
         models |= {method: VotedTeachers(kind, random_state=config.seed).fit(x, y, z) for method, z in given.items()}
         for method, model in models.items():
             predicted = np.asarray(model.predict(board.x[count:])).reshape(-1, y.shape[1])
