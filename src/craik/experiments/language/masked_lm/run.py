@@ -59,7 +59,7 @@ class Config:
     """Adam's in fine-tuning."""
     reached: Positive = 3.0
     """Cross-entropy of a predicted validation token whose first step is looked for."""
-    alpha: Annotated[float, Ge(0)] = 10.0
+    alpha: Positive = 10.0
     """Teaching coefficient of the last arm."""
 
     def __post_init__(self) -> None:
@@ -199,6 +199,11 @@ class Teacher(nn.Module):
         return Target(self.network(privileged))
 
 
+def label_loss(logits: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each name."""
+    return cross_entropy(logits, y, reduction="none")
+
+
 def named_vectors(model: LanguageModel, text: Text) -> tuple[Tensor, Tensor]:
     """Return the encoder's vector of each name and its role."""
     with torch.no_grad():
@@ -217,24 +222,29 @@ def distilled(config: Config, seeing: LanguageModel, causal: LanguageModel, data
     test_x, test_y = named_vectors(causal, Text(data.test.ids[:1000], data.test.roles[:1000]))
     rounds, steps, batch, units = max(1, config.tuning // 10), 10, min(16, len(y) // 4), 32
     accuracies: list[float] = []
-    for alpha in (config.alpha, 0.0):
+    for with_teacher in (True, False):
         generator = Generator().manual_seed(config.seed + 2**36)
         student = relu_mlp((config.width, units, len(ROLES)), generator)
-        teacher = Teacher(config.width, units, generator)
-        lesson = Lesson(student, teacher, ["0"], lambda z, t: cross_entropy(z, t, reduction="none"), alpha)
-        distillation = Distillation(
-            lesson,
-            Examples(x, privileged, y),
-            split_rows(len(y), 0.5, generator, "redrawn"),
-            Unrolling("student", steps, batch),
-            torch.optim.Adam(student.parameters(), 3e-3),
-            torch.optim.Adam(teacher.parameters(), 1e-3),
-            generator,
-        )
-        for _ in range(rounds):
-            if alpha:
-                distillation.meta_step()
-            distillation.student_steps(steps)
+        optimizer = torch.optim.Adam(student.parameters(), 3e-3)
+        if with_teacher:
+            teacher = Teacher(config.width, units, generator)
+            distillation = Distillation(
+                Lesson(student, teacher, ["0"], label_loss, config.alpha),
+                Examples(x, privileged, y),
+                split_rows(len(y), 0.5, generator, "redrawn"),
+                Unrolling("student", steps, batch),
+                optimizer,
+                torch.optim.Adam(teacher.parameters(), 1e-3),
+                generator,
+            )
+            for _ in range(rounds):
+                distillation.step(steps)
+        else:
+            for _ in range(rounds * steps):
+                rows = torch.randperm(len(y), generator=generator)[:batch]
+                optimizer.zero_grad()
+                label_loss(student(x[rows]), y[rows]).mean().backward()
+                optimizer.step()
         with torch.no_grad():
             accuracies.append(float((student(test_x).argmax(1) == test_y).double().mean()))
     return accuracies[0], accuracies[1]
