@@ -17,7 +17,7 @@ def ids(rows=3, length=6, seed=1):
 
 
 def bert(dtype=torch.float32):
-    from transformers import BertConfig, BertModel  # noqa: PLC0415
+    from transformers import BertConfig, BertModel
 
     config = BertConfig(
         vocab_size=20, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
@@ -50,7 +50,7 @@ def test_equals_bert_by_its_weights(dtype, tolerance):
 
 @pytest.mark.extra("language", "transformers")
 def test_other_models_are_refused():
-    from transformers import BertConfig, BertModel, GPT2Config, GPT2Model  # noqa: PLC0415
+    from transformers import BertConfig, BertModel, GPT2Config, GPT2Model
 
     with pytest.raises(TypeError, match="BertModel"):
         from_bert(GPT2Model(GPT2Config(n_layer=1, n_embd=8, n_head=2, vocab_size=9)))

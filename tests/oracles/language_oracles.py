@@ -51,8 +51,8 @@ def self_bleu(samples, **settings):
 
 
 def restarted(network, x, horizon):
-    """Outputs of a torch recurrent network that is run anew, from zero, on the last ``horizon`` inputs of every time; x (b, t, i)."""
-    import torch  # noqa: PLC0415
+    """Outputs of a recurrent network run anew, from zero, on the last ``horizon`` inputs of every time; x (b, t, i)."""
+    import torch
 
     found = [network(x[:, max(0, t - horizon + 1) : t + 1])[0][:, -1] for t in range(x.shape[1])]
     return torch.stack(found, 1)
@@ -60,7 +60,7 @@ def restarted(network, x, horizon):
 
 def trellis(net, x):
     """Equations 1 and 2 of the trellis network, level by level and time by time, the input product formed anew each time."""
-    import torch  # noqa: PLC0415
+    import torch
 
     b, length, _ = x.shape
     n, gated = net.hidden, net.trellis.activation == "lstm"

@@ -1,4 +1,4 @@
-"""Transformer encoders as BERT has them (Devlin et al. 2019, https://arxiv.org/abs/1810.04805; Vaswani et al. 2017), both ways or causal.
+"""Transformer encoders as BERT has them (Devlin et al. 2019, https://arxiv.org/abs/1810.04805), both ways or causal.
 
 Index convention: b a sequence, t a position, d the width, v a word of the vocabulary. Post-norm, as published:
 
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
-from torch.nn import functional as F  # noqa: N812  # the usual name
+from torch.nn import functional as F  # the usual name  # noqa: N812  # the usual name
 
 from craik.arguments import check_decay, check_flag, check_generator, check_kind, check_positive, check_shape, check_whole
 from craik.nn.perceptrons import Dropout
@@ -240,7 +240,7 @@ def initialise(module: nn.Module, generator: Generator, spread: float) -> None:
             nn.init.zeros_(part.bias)
 
 
-def from_bert(model: Any) -> Encoder:  # noqa: ANN401  # a transformers.BertModel, which is not imported here
+def from_bert(model: Any) -> Encoder:  # a transformers.BertModel, which is not imported here  # noqa: ANN401  # a transformers.BertModel, not imported here
     """Return an encoder with the weights of a `transformers.BertModel` (that of `BertForMaskedLM.bert`, for example).
 
     Segments are BERT's token types. The copy has its dropout probability and a generator of seed 0 for it.

@@ -53,7 +53,10 @@ def test_a_sweep_shares_its_random_numbers():
 
 def test_bad_input():
     model = RecurrentModel(3, 2, 2, torch.Generator().manual_seed(0))
-    measure = lambda samples, tempered: 0.0  # noqa: E731
+
+    def measure(samples, tempered):
+        return 0.0
+
     with pytest.raises(ValueError, match="temperature"):
         sweep(model, [0.0], measure, measure, count=2, length=2, seed=0)
     with pytest.raises(ValueError, match="at least one"):

@@ -1,8 +1,8 @@
 """Masked language models: BERT's corruption, its sentence pairs and its loss (Devlin et al. 2019, and the released code).
 
 Some tokens of a sequence are chosen; 80 % of them become the mask, 10 % a random word, 10 % stay; the encoder
-(`craik.nn.transformer.Encoder`) guesses all of them from both sides. Only chosen positions give a loss, 15 % of the text a step:
-a causal model gets one from every token, and is ahead while steps are few.
+(`craik.nn.transformer.Encoder`) guesses all of them from both sides. Only chosen positions give a loss, 15 % of the text a
+step: a causal model gets one from every token, and is ahead while steps are few.
 
 Index convention: b a sequence, t a position.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
-from torch.nn import functional as F  # noqa: N812  # the usual name
+from torch.nn import functional as F  # the usual name  # noqa: N812  # the usual name
 
 from craik.arguments import check_generator, check_kind, check_one_of, check_shape, check_share, check_tensor, check_whole
 from craik.methods.language.vocabulary import BEGIN, END, MASK, PAD, SPECIAL
@@ -39,8 +39,8 @@ class Corruption:
         vocabulary: how many ids there are.
         mask: the mask's id.
         rate: share of tokens that are chosen.
-        selection: "count", exactly max(1, round(rate * length)) of a sequence, length with its special tokens, as in the released
-            code; or "bernoulli", each by itself, as `transformers` does.
+        selection: "count", exactly max(1, round(rate * length)) of a sequence, length with its special tokens, as in the
+            released code; or "bernoulli", each by itself, as `transformers` does.
         random_from: a replaced token becomes any id ("all", as in the released code, special ones and its own included), or one
             that is not special ("ordinary").
         most: the most that are chosen in a sequence; no limit where None.

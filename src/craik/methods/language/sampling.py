@@ -18,7 +18,8 @@ from craik.methods.language.step_model import State, StepModel, check_rows
 def gumbel(shape: tuple[int, ...], generator: Generator, dtype: torch.dtype = torch.float32) -> Float[Tensor, "*shape"]:
     """Return independent standard Gumbel numbers."""
     check_generator("generator", generator)
-    return torch.empty(shape, dtype=dtype).exponential_(generator=generator).log_().neg_()
+    # Three times as fast as torch's exponential_, which is a scalar loop. A uniform 0 gives -inf: never chosen.
+    return torch.rand(shape, dtype=dtype, generator=generator).log_().neg_().log_().neg_()
 
 
 def choose(

@@ -1,4 +1,6 @@
-"""Winograd probing: does a model that scores well on a pronoun test reason, or count? (Trichelair et al. 2019, Trinh and Le 2018)
+"""Winograd probing: does a model that scores well on a pronoun test reason, or count.
+
+After Trichelair et al. 2019, with the scores of Trinh and Le 2018 (https://arxiv.org/abs/1806.02847).
 
 A schema is a sentence with a pronoun and two candidates. Score each candidate by the model's log-probability of the sentence
 with the pronoun replaced; then split the items by association, switch the candidates, and ask for consistency.
@@ -51,7 +53,8 @@ class Schema:
 
     Raises:
         TypeError: parts of another type.
-        ValueError: an empty pronoun, equal candidates, another answer, or a switchable item whose candidates are not in the text.
+        ValueError: an empty pronoun, equal candidates, another answer, or a switchable item whose candidates are not in the
+        text.
     """
 
     text: str
@@ -67,7 +70,8 @@ class Schema:
         check_whole("answer", self.answer)
         if not self.text[self.pronoun].strip() or self.pronoun.step not in (None, 1):
             raise ValueError(
-                f"`pronoun` should mark a word of the text. Found {self.text[self.pronoun]!r} in {self.text!r}. Count characters."
+                f"`pronoun` should mark a word of the text. Found {self.text[self.pronoun]!r} in {self.text!r}. Count "
+                f"characters."
             )
         if (
             len(self.candidates) != 2
@@ -209,14 +213,14 @@ def association(counts: Cooccurrence, schema: Schema, measure: str = "pmi") -> f
     """
     check_one_of("measure", measure, ("pmi", "count"))
     own = {word for one in schema.candidates for word in _words(one)}
-    rest = [word for word in _words(schema.text[: schema.pronoun.start] + " " + schema.text[schema.pronoun.stop :])]
-    rest = [word for word in dict.fromkeys(rest) if word not in own]
+    others = _words(schema.text[: schema.pronoun.start] + " " + schema.text[schema.pronoun.stop :])
+    rest = [word for word in dict.fromkeys(others) if word not in own]
 
     def strength(candidate: str) -> float:
         pairs = [(head, word) for head in _words(candidate) for word in rest if counts.words[word]]
         if measure == "pmi":
             return max((counts.pmi(*pair) for pair in pairs), default=0.0)
-        return max((counts.pairs[min(pair), max(pair)] for pair in pairs), default=0)
+        return float(max((counts.pairs[min(pair), max(pair)] for pair in pairs), default=0))
 
     return strength(schema.candidates[schema.answer]) - strength(schema.candidates[1 - schema.answer])
 
@@ -244,7 +248,7 @@ class Report(NamedTuple):
 
 
 def report(
-    predictions: Int[Tensor, " n"],
+    predictions: Int[Tensor, " k"],
     schemas: Sequence[Schema],
     associations: Float[Tensor, " n"],
     switched: Int[Tensor, " m"],
@@ -281,8 +285,8 @@ def report(
 def read_wsc(path: str) -> list[Schema]:
     """Read the public Winograd schemas, WSCollection.xml, which you bring.
 
-    An item is marked as switchable where both candidates stand literally in its text outside the pronoun; whether it makes sense
-    with them exchanged is for people to say: use `dataclasses.replace(schema, switchable=...)` with their list.
+    An item is marked as switchable where both candidates stand literally in its text outside the pronoun; whether it makes
+    sense with them exchanged is for people to say: use `dataclasses.replace(schema, switchable=...)` with their list.
 
     Raises:
         ValueError: another kind of file; the message names the item.

@@ -4,8 +4,8 @@ Causal models give log P(token | tokens before). Masked models give a pseudo-log
 https://arxiv.org/abs/1910.14659): each counted token is masked in a copy of its own and predicted from all others. What counts:
 
 - "full": every token; a causal model without a begin token says nothing of the first, which is left out.
-- "partial": the tokens behind the candidate (Trinh and Le 2018, https://arxiv.org/abs/1806.02847): the candidate's own frequency
-  has no part in it.
+- "partial": the tokens behind the candidate (Trinh and Le 2018, https://arxiv.org/abs/1806.02847): the candidate's own
+  frequency has no part in it.
 - "candidate": the candidate's tokens; masked models see none of them and give their mean (Kocijan et al. 2019), causal ones
   their sum.
 
@@ -32,8 +32,8 @@ class Scorer:
     """A model with its tokens.
 
     Args:
-        logits: from ids (b, t) and a mask (b, t), False at padding, to logits (b, t, v): for a causal model of the next token, for
-            a masked one of each position's own.
+        logits: from ids (b, t) and a mask (b, t), False at padding, to logits (b, t, v): for a causal model of the next token,
+            for a masked one of each position's own.
         encode: from a text to ids and where they stand, as `Vocabulary.encode`.
         mask: the id of the mask; None for a causal model.
         batch: rows of a batch.
@@ -55,8 +55,8 @@ class Scorer:
             check_whole("mask", self.mask)
 
     @classmethod
-    def of_transformers(cls, model: Any, tokenizer: Any, batch: int = 64) -> "Scorer":  # noqa: ANN401  # transformers is not imported
-        """Return a scorer of a causal (`...LMHeadModel`, `...ForCausalLM`) or masked (`...ForMaskedLM`) model of `transformers`.
+    def of_transformers(cls, model: Any, tokenizer: Any, batch: int = 64) -> "Scorer":  # noqa: ANN401  # whatever transformers has
+        """Return a scorer of a causal (`...LMHeadModel`, `...ForCausalLM`) or masked (`...ForMaskedLM`) model.
 
         Args:
             model: in eval mode, on any device.
@@ -137,7 +137,8 @@ def _lines(scorer: Scorer, text: Substituted, owner: int, kind: str) -> list[_Li
     places = [place for place, span in enumerate(spans) if place >= first and counts(*span)]
     if not places:
         raise ValueError(
-            f'Some token should count as "{kind}". Found none in {text.text!r}. Use kind="full" where nothing follows the pronoun.'
+            f'Some token should count as "{kind}". Found none in {text.text!r}. Use kind="full" where nothing follows the '
+            f"pronoun."
         )
     if scorer.mask is None:
         return [_Line(ids, owner, [place - 1 for place in places], [ids[place] for place in places])]

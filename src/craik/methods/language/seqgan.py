@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812  # the usual name
+from torch.nn import functional as F  # the usual name  # noqa: N812  # the usual name
 
 from craik.arguments import check_callable, check_generator, check_one_of, check_shape, check_share, check_tensor, check_whole
 from craik.methods.language.sampling import choose, gumbel

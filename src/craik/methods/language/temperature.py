@@ -8,6 +8,7 @@ draw thousands a point, and share the random numbers (the same generator seed at
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -93,7 +94,7 @@ class Tempered:
         return logits if self.temperature == 1 else logits / self.temperature, state
 
     def _read(self, tokens: Tensor, state: State = None) -> tuple[Tensor, State]:
-        whole: Callable[..., tuple[Tensor, State]] = getattr(self.model, "read")  # noqa: B009  # no part of the protocol
+        whole: Callable[..., tuple[Tensor, State]] = getattr(self.model, "read")  # no part of the protocol  # noqa: B009  # no part of the protocol
         logits, state = whole(tokens, state)
         return logits if self.temperature == 1 else logits / self.temperature, state
 
@@ -175,7 +176,7 @@ def _best(curve: Curve, at: np.ndarray) -> np.ndarray:
     """Return the least quality cost among the curve's pieces that pass a diversity."""
     best = np.full(at.shape, np.inf)
     points = sorted(curve)
-    for left, right in zip(points[:-1], points[1:], strict=True):
+    for left, right in pairwise(points):
         start, end = left.diversity, right.diversity
         inside = (at >= min(start, end)) & (at <= max(start, end))
         weight = np.zeros_like(at) if start == end else (at - start) / (end - start)

@@ -4,7 +4,8 @@ A level reads the level below at two times: zhat_t = V1 h_t-d + V2 h_t + (U1 x_t
 z^(0) = 0 and the same weights at all levels (equations 1 and 2). What depends on x alone is computed once for each dilation.
 The gated f is an LSTM's, its cell read at t - d: z = (h, c).
 
-Theorem 1: an L-layer RNN that is restarted M steps back is a trellis network with M + L - 1 levels. Its restatements are silent on
+Theorem 1: an L-layer RNN that is restarted M steps back is a trellis network with M + L - 1 levels. Its restatements are
+silent on
 biases: below level l the block of layer l shows f(b_l) in place of 0, and that does not die out. So upper layers need biases
 that f maps to 0 (an RNN's all, an LSTM's candidate's; its gates may have any), or L - 1 further units that switch the bias on
 where the layer begins (``warm``).
@@ -226,13 +227,15 @@ class TrellisNet(nn.Module):
     def _check(self, x: Tensor, state: TrellisState | None) -> None:
         if state is None and len(x) > self.trellis.reach and not self.truncated:
             warnings.warn(
-                f"Outputs should depend on the whole sequence. Found {len(x)} times and a reach of {self.trellis.reach}. Take more "
+                f"Outputs should depend on the whole sequence. Found {len(x)} times and a reach of {self.trellis.reach}. "
+                f"Take more "
                 "levels or dilations.",
                 stacklevel=3,
             )
         if state is not None and state.inputs.shape[1] != x.shape[1]:
             raise ValueError(
-                f"`state` should be of as many sequences as `x`. Found {state.inputs.shape[1]} and {x.shape[1]}. Continue the same."
+                f"`state` should be of as many sequences as `x`. Found {state.inputs.shape[1]} and {x.shape[1]}. Continue "
+                f"the same."
             )
 
 
@@ -247,7 +250,8 @@ def from_recurrent(network: nn.RNN | nn.LSTM, horizon: int, warm: bool = False) 
 
     Raises:
         TypeError: another network.
-        ValueError: a horizon below 1, two directions, relu, projections, dropout, or biases of upper layers that f does not map to
+        ValueError: a horizon below 1, two directions, relu, projections, dropout, or biases of upper layers that f does not
+        map to
             0 where ``warm`` is False.
     """
     check_kind("network", network, (nn.RNN, nn.LSTM), "a torch.nn.RNN or torch.nn.LSTM")
@@ -280,7 +284,8 @@ def from_recurrent(network: nn.RNN | nn.LSTM, horizon: int, warm: bool = False) 
                 net.present[place, layer - 1] = bias[g] / _on(gated)
             elif layer and candidate and bool(bias[g].any()):
                 raise ValueError(
-                    f"The {'candidate' if gated else ''} biases of layers above the first should be 0: below its level a layer would "
+                    f"The {'candidate' if gated else ''} biases of layers above the first should be 0: below its level a "
+                    f"layer would "
                     f"show f(b) in place of 0. Found {float(bias[g].abs().max()):.3g} in layer {layer}. Pass warm=True."
                 )
             else:
@@ -319,7 +324,8 @@ def _parts(network: nn.RNN | nn.LSTM, layer: int, gated: bool) -> tuple[list[Ten
     zero = into.new_zeros(len(into))
     bias = getattr(network, f"bias_ih_l{layer}") + getattr(network, f"bias_hh_l{layer}") if network.bias else zero
     order = (0, 3, 2, 1) if gated else (0,)  # torch has input, forget, candidate, output
-    return tuple([part.chunk(len(order))[g] for g in order] for part in (into, across, bias))  # pyright: ignore[reportReturnType]
+    chunked = [[part.chunk(len(order))[g] for g in order] for part in (into, across, bias)]
+    return chunked[0], chunked[1], chunked[2]
 
 
 def _check_network(network: nn.RNN | nn.LSTM, gated: bool) -> None:

@@ -140,7 +140,7 @@ class Vocabulary:
         return cls(words)
 
     @classmethod
-    def from_tokenizer(cls, tokenizer: Any) -> "Vocabulary":  # noqa: ANN401  # a tokenizers.Tokenizer, which is not imported here
+    def from_tokenizer(cls, tokenizer: Any) -> "Vocabulary":  # a tokenizers.Tokenizer, which is not imported here  # noqa: ANN401  # not imported here
         """Return the pieces of a trained `tokenizers.Tokenizer` in the order of its ids, its own special words left out.
 
         Its ids are not ours: encode with the tokenizer, then pass its pieces (``encoding.tokens``) to `ids`.

@@ -22,16 +22,18 @@ ROLES = ("attribute", "call", "keyword", "store", "definition", "load")
 
 NO_ROLE = -1
 
-MODULES = (
-    "abc argparse ast base64 bdb bisect calendar cmd code codecs codeop configparser contextlib copy copyreg csv dataclasses "
-    "datetime decimal difflib dis doctest enum filecmp fileinput fnmatch fractions ftplib functools genericpath getopt getpass "
-    "gettext glob graphlib gzip hashlib heapq hmac imaplib inspect ipaddress keyword linecache locale lzma mailbox mimetypes "
-    "netrc ntpath numbers opcode operator optparse os pathlib pdb pickle pickletools pkgutil platform plistlib poplib posixpath "
-    "pprint profile pstats pty py_compile pyclbr pydoc queue quopri random reprlib sched secrets selectors shelve shlex shutil "
-    "site smtplib socket socketserver ssl stat statistics string stringprep struct subprocess symtable tabnanny tarfile tempfile "
-    "textwrap threading timeit token tokenize trace traceback tracemalloc tty turtle types typing uuid warnings wave weakref "
+_MODULES = (
+    "abc argparse ast base64 bdb bisect calendar cmd code codecs codeop configparser contextlib copy copyreg csv "
+    "dataclasses datetime decimal difflib dis doctest enum filecmp fileinput fnmatch fractions ftplib functools "
+    "genericpath getopt getpass gettext glob graphlib gzip hashlib heapq hmac imaplib inspect ipaddress keyword "
+    "linecache locale lzma mailbox mimetypes netrc ntpath numbers opcode operator optparse os pathlib pdb pickle "
+    "pickletools pkgutil platform plistlib poplib posixpath pprint profile pstats pty py_compile pyclbr pydoc "
+    "queue quopri random reprlib sched secrets selectors shelve shlex shutil site smtplib socket socketserver ssl "
+    "stat statistics string stringprep struct subprocess symtable tabnanny tarfile tempfile textwrap threading "
+    "timeit token tokenize trace traceback tracemalloc tty turtle types typing uuid warnings wave weakref "
     "webbrowser zipapp zipfile"
-).split()
+)
+MODULES = tuple(_MODULES.split())
 """Modules of one file that Python 3.11 has; packages without their tests are what Linux distributions install."""
 
 

@@ -1,6 +1,7 @@
 """SeqGAN's synthetic data: a random LSTM as the true distribution, so that samples can be judged exactly (Yu et al. 2017, 5.1).
 
-The paper draws all weights from N(0, 1). Sequences begin after the id 0, which is an ordinary word, too, as in the released code.
+The paper draws all weights from N(0, 1). Sequences begin after the id 0, which is an ordinary word, too, as in the released
+code.
 """
 
 from typing import NamedTuple
@@ -43,5 +44,5 @@ def recurrent_oracle(
         TypeError, ValueError: numbers below 1.
     """
     generator = Generator().manual_seed(seed)
-    oracle = RecurrentModel(vocabulary, units, units, generator, spread=1.0).requires_grad_(False)  # noqa: FBT003
+    oracle = RecurrentModel(vocabulary, units, units, generator, spread=1.0).requires_grad_(False)
     return OracleText(oracle, sample(oracle, train, length, generator), sample(oracle, test, length, generator))

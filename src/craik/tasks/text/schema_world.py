@@ -1,12 +1,12 @@
 """Generated Winograd schemas with a dial for association: "bado feared kimu because it was loud : bado".
 
-Who is meant follows from verb and adjective, the same everywhere: the mechanism. Each environment writes of names of its own, of
-which half go with one kind of adjectives and half with the other, and in a share of sentences the one who is meant goes with the
-adjective while the other does not: there the association gives the answer away. Whoever pools environments can learn by heart
-which names are of which sort; who keeps what environments share learns the mechanism.
+Who is meant follows from verb and adjective, the same everywhere: the mechanism. Each environment writes of names of its own,
+of which half go with one kind of adjectives and half with the other, and in a share of sentences the one who is meant goes
+with the adjective while the other does not: there the association gives the answer away. Whoever pools environments can learn
+by heart which names are of which sort; who keeps what environments share learns the mechanism.
 
-Index convention: e an environment, n a name, v a verb, a an adjective. Verbs and adjectives are real words, so that sentences can
-be read; their meaning has no part in it.
+Index convention: e an environment, n a name, v a verb, a an adjective. Verbs and adjectives are real words, so that sentences
+can be read; their meaning has no part in it.
 """
 
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ from craik.arguments import check_generator, check_one_of, check_share, check_wh
 from craik.methods.language.schemas import Schema
 from craik.methods.language.vocabulary import SPECIAL, Vocabulary
 
-VERBS = tuple(
-    "feared helped blamed praised followed warned hired trusted chased mocked taught envied paid served taxed obeyed".split()
+_VERBS = "feared helped blamed praised followed warned hired trusted chased mocked taught envied paid served taxed obeyed"
+VERBS = tuple(_VERBS.split())
+_ADJECTIVES = (
+    "angry brave calm careless clever cruel eager famous gentle greedy guilty honest humble idle jealous kind "
+    "lonely loud lucky modest nervous noble proud quiet rude silent strict stubborn tired weak wealthy wise"
 )
-ADJECTIVES = tuple(
-    "angry brave calm careless clever cruel eager famous gentle greedy guilty honest humble idle jealous kind lonely loud lucky "
-    "modest nervous noble proud quiet rude silent strict stubborn tired weak wealthy wise".split()
-)
+ADJECTIVES = tuple(_ADJECTIVES.split())
 FILLING = ("because", "it", "was", ":")
 PARTS = ("associative", "neutral", "opposed")
 """Kinds of sentences: see `SchemaWorld.draw`."""
@@ -57,8 +57,8 @@ class SchemaWorld:
         names: how many each environment has of its own; 4 or more, so that each sort has two.
         verbs: how many, at most 16.
         adjectives: how many, at most 32.
-        irregular: share of verbs' and adjectives' combinations that do not follow from the degree of each: 0 makes a mechanism that
-            is learnt soon, 1/2 one that has to be learnt combination by combination.
+        irregular: share of verbs' and adjectives' combinations that do not follow from the degree of each: 0 makes a mechanism
+            that is learnt soon, 1/2 one that has to be learnt combination by combination.
 
     Raises:
         TypeError, ValueError: numbers out of their range.
@@ -108,8 +108,8 @@ class SchemaWorld:
         """Draw a sentence for each environment's id.
 
         Args:
-            part: "associative", the one who is meant goes with the adjective, the other does not; "neutral", both do or neither;
-                "opposed", only the other does.
+            part: "associative", the one who is meant goes with the adjective, the other does not; "neutral", both do or
+                neither; "opposed", only the other does.
             environments: ids below E, one a sentence.
             generator: of the draws.
             share: of sentences of that part; the others are neutral.

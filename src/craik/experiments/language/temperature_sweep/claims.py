@@ -1,0 +1,80 @@
+"""What is claimed of the sweep; written before any recorded run."""
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, at_least, bootstrap, high_below, low_at_least
+from craik.methods.language.temperature import Curve, Point, dominance
+
+_SOURCE = "Caccia et al. 2020"
+
+
+def curve(rows: Rows, arm: str) -> Curve:
+    """Return an arm's curve from one seed's rows: NLL_oracle as quality, NLL_test as diversity."""
+    some = rows.where(kind="point", arm=arm)
+    return tuple(Point(*one) for one in zip(some["temperature"], some["oracle"], some["test"], strict=True))
+
+
+def dominated(rows: Rows) -> Measurement | None:
+    """Return the share of the common range in which maximum likelihood has the better quality, mean over seeds."""
+    shares: list[float] = []
+    for group in rows.by("seed").values():
+        one, other = curve(group, "mle"), curve(group, "seqgan")
+        found = dominance(one, other) if len(one) > 1 and len(other) > 1 else None
+        if found is not None:
+            shares.append(found.share)
+    return bootstrap(shares, np.mean) if shares else None
+
+
+def at_one(rows: Rows) -> Measurement | None:
+    """Return SeqGAN's NLL_oracle less maximum likelihood's at T = 1, mean over seeds."""
+    found: list[float] = []
+    for group in rows.where(kind="point", temperature=1.0).by("seed").values():
+        one, other = group.where(arm="seqgan"), group.where(arm="mle")
+        if len(one) and len(other):
+            found.append(one["oracle"][0] - other["oracle"][0])
+    return bootstrap(found, np.mean) if found else None
+
+
+def ranks(values: list[float]) -> np.ndarray:
+    """Return the ranks of numbers, none of them equal."""
+    return np.argsort(np.argsort(values)).astype(float)
+
+
+def monotone(rows: Rows) -> Measurement | None:
+    """Return the lesser of two rank correlations with T, of NLL_oracle and of -self-BLEU, least over arms, mean over seeds."""
+    found: list[float] = []
+    for group in rows.where(kind="point").by("seed").values():
+        least = 1.0
+        for some in group.by("arm").values():
+            order = ranks(some["temperature"])
+            for key, sign in {"oracle": 1, "self_bleu": -1}.items():
+                least = min(least, float(np.corrcoef(order, ranks([sign * one for one in some[key]]))[0, 1]))
+        found.append(least)
+    return bootstrap(found, np.mean) if found else None
+
+
+CLAIMS = (
+    Claim(
+        id="temperature-sweep.mle-beats-gan",
+        text="Maximum likelihood with a temperature outperforms the GAN over the whole space of quality and diversity.",
+        source=_SOURCE,
+        measure=dominated,
+        condition=low_at_least(
+            0.9, of="share of the common range of NLL_test in which its NLL_oracle is lower, mean over seeds,"
+        ),
+    ),
+    Claim(
+        id="temperature-sweep.point-misleads",
+        text="At T = 1 alone the GAN looks better in quality.",
+        source=_SOURCE,
+        measure=at_one,
+        condition=high_below(0.0, of="NLL_oracle a token at T = 1, SeqGAN less maximum likelihood, mean over seeds,"),
+    ),
+    Claim(
+        id="temperature-sweep.monotone",
+        text="The higher the temperature, the more diverse and the worse.",
+        source=_SOURCE,
+        measure=monotone,
+        condition=at_least(0.95, of="rank correlation with T of NLL_oracle and of -self-BLEU, the least, mean over seeds,"),
+    ),
+)

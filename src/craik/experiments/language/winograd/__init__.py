@@ -1,0 +1,14 @@
+"""A language model probed as Winograd schemas should be, trained by averaging and by agreement."""
+
+from craik.experiments.language.winograd import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="winograd",
+    title="Winograd schemas with a dial for association: who reasons, who counts, and what agreement of environments changes.",
+    reproduces="Trichelair et al. 2019 in a generated world; the claim on agreement is ours",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,151 @@
+import itertools
+
+import pytest
+import torch
+
+from craik.methods.language.masked import (
+    IGNORED,
+    KEPT,
+    MASKED,
+    REPLACED,
+    UNTOUCHED,
+    Corruption,
+    corrupt,
+    masked_loss,
+    sentence_pairs,
+)
+from craik.methods.language.vocabulary import BEGIN, END, MASK, PAD
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def text(rows, length=40):
+    ids = torch.randint(5, 50, (rows, length), generator=seeded(3))
+    ids[:, 0], ids[:, -1] = BEGIN, END
+    ids[1::2, -5:] = PAD
+    special = (ids == BEGIN) | (ids == END) | (ids == PAD)
+    return ids, special
+
+
+def test_as_many_are_chosen_as_the_released_code_says():
+    ids, special = text(100)
+    found = corrupt(ids, special, Corruption(50), seeded())
+    chosen = found.targets != IGNORED
+    lengths = (ids != PAD).sum(1)
+    assert chosen.sum(1).tolist() == [max(1, round(0.15 * int(n))) for n in lengths]
+    assert not (chosen & special).any()
+    assert torch.equal(found.targets[chosen], ids[chosen])
+    assert torch.equal(found.kind != UNTOUCHED, chosen)
+    untouched = (found.kind == UNTOUCHED) | (found.kind == KEPT)
+    assert torch.equal(found.ids[untouched], ids[untouched])
+    assert (found.ids[found.kind == MASKED] == MASK).all()
+    assert (corrupt(ids, special, Corruption(50, most=3), seeded()).targets != IGNORED).sum(1).tolist() == [3] * 100
+
+
+@pytest.mark.parametrize("selection", ["count", "bernoulli"])
+def test_shares_of_what_becomes_of_them(selection):
+    ids, special = text(20_000)
+    found = corrupt(ids, special, Corruption(50, selection=selection, random_from="ordinary"), seeded())
+    chosen = (found.kind != UNTOUCHED).sum()
+    for kind, share in {MASKED: 0.8, KEPT: 0.1, REPLACED: 0.1}.items():
+        found_share = (found.kind == kind).sum() / chosen
+        assert abs(found_share - share) < 4 * (share * (1 - share) / chosen) ** 0.5
+    assert (found.ids[found.kind == REPLACED] >= 5).all()
+    if selection == "bernoulli":
+        assert abs(chosen / (~special).sum() - 0.15) < 4 * (0.15 * 0.85 / (~special).sum()) ** 0.5
+
+
+def law(ids, special, vocabulary, count):
+    """The law of what is read, enumerated: each set of places, each fate of each, each random id."""
+    candidates = [t for t in range(len(ids)) if not special[t]]
+    sets = list(itertools.combinations(candidates, min(count, len(candidates))))
+    found = {}
+    for places in sets:
+        options = [[(MASK, 0.8), (ids[t], 0.1), *((v, 0.1 / vocabulary) for v in range(vocabulary))] for t in places]
+        for choice in itertools.product(*options):
+            read, probability = list(ids), 1 / len(sets)
+            for t, (value, weight) in zip(places, choice, strict=True):
+                read[t], probability = value, probability * weight
+            key = (tuple(read), places)
+            found[key] = found.get(key, 0.0) + probability
+    return found
+
+
+@pytest.mark.parametrize("rate", [0.15, 0.5])
+def test_its_law_is_the_released_codes(rate):
+    ids, special = [BEGIN, 5, 6, END], [True, False, False, True]
+    rows = 100_000
+    found = corrupt(
+        torch.tensor([ids]).expand(rows, 4), torch.tensor([special]).expand(rows, 4), Corruption(7, rate=rate), seeded()
+    )
+    expected = law(ids, special, 7, max(1, round(rate * 4)))
+    assert sum(expected.values()) == pytest.approx(1.0)
+    both = torch.cat([found.ids, found.targets != IGNORED], 1)
+    kinds, counts = both.unique(dim=0, return_counts=True)
+    seen = {
+        (tuple(k[:4]), tuple(t for t in range(4) if k[4 + t])): c / rows
+        for k, c in zip(kinds.tolist(), counts.tolist(), strict=True)
+    }
+    assert set(seen) <= set(expected)
+    for key, probability in expected.items():
+        assert abs(seen.get(key, 0.0) - probability) < 5 * (probability / rows) ** 0.5 + 1e-5, key
+
+
+def test_whole_words_are_chosen_together():
+    ids, special = text(50)
+    words = torch.arange(40) // 3
+    found = corrupt(ids, special, Corruption(50), seeded(), words.expand(50, 40))
+    for row, chosen in enumerate(found.targets != IGNORED):
+        touched = words[chosen].unique()
+        assert torch.equal(chosen, torch.isin(words, touched) & ~special[row])
+        assert 0 < chosen.sum() <= max(1, round(0.15 * int((ids[row] != PAD).sum())))
+
+
+def test_the_loss_is_a_mean_over_chosen_places():
+    logits = torch.randn(2, 3, 4, dtype=torch.float64, generator=seeded())
+    targets = torch.tensor([[IGNORED, 2, 0], [1, IGNORED, IGNORED]])
+    logs = logits.log_softmax(-1)
+    expected = torch.stack([-(logs[0, 1, 2] + logs[0, 2, 0]) / 2, -logs[1, 0, 1]])
+    torch.testing.assert_close(masked_loss(logits, targets), expected)
+
+
+def test_pairs_of_sentences():
+    documents = [[[100 * d + 10 * s + k for k in range(1 + (s + d) % 4)] for s in range(9)] for d in range(6)]
+    pairs = [pair for seed in range(60) for pair in sentence_pairs(documents, 16, seeded(seed))]
+    sources = {tuple(s): (d, i) for d, document in enumerate(documents) for i, s in enumerate(document)}
+    assert len(sources) == 54
+    for pair in pairs:
+        assert 5 <= len(pair.ids) <= 16
+        assert (pair.ids[0], pair.ids[-1]) == (BEGIN, END)
+        end = pair.ids.index(END)
+        assert pair.segments == [0] * (end + 1) + [1] * (len(pair.ids) - end - 1)
+        first, second = pair.ids[1:end], pair.ids[end + 1 : -1]
+        documents_of = [{i // 100 for i in part} for part in (first, second)]
+        assert all(len(one) == 1 for one in documents_of)
+        assert (documents_of[0] == documents_of[1]) == pair.follows
+    share = sum(pair.follows for pair in pairs) / len(pairs)
+    assert 0.3 < share < 0.6  # a half, less the stretches of a single sentence, which nothing follows
+
+
+def test_bad_input():
+    ids, special = text(2)
+    for settings, message in [
+        ({"rate": 0.0}, "above 0"),
+        ({"rate": 1.2}, "rate"),
+        ({"mask": 50}, "mask"),
+        ({"selection": "all"}, "selection"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Corruption(50, **settings)
+    with pytest.raises(ValueError, match=r"nothing to mask in row 1"):
+        corrupt(ids, special | torch.tensor([[False], [True]]), Corruption(50), seeded())
+    with pytest.raises(ValueError, match=r"\[0, 9\]"):
+        corrupt(ids, special, Corruption(10), seeded())
+    with pytest.raises(ValueError, match='"count"'):
+        corrupt(ids, special, Corruption(50, selection="bernoulli"), seeded(), ids)
+    with pytest.raises(ValueError, match="row 1"):
+        masked_loss(torch.zeros(2, 2, 3), torch.tensor([[0, 1], [IGNORED, IGNORED]]))
+    with pytest.raises(ValueError, match="two or more"):
+        sentence_pairs([[[1]]], 10, seeded())
