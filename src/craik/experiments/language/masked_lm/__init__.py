@@ -1,0 +1,14 @@
+"""Masked language models of code, and what few labels make of them."""
+
+from craik.experiments.language.masked_lm import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="masked-lm",
+    title="Roles of names in code from few labels: encoders pretrained from both sides, from the left, or not at all.",
+    reproduces="Devlin et al. 2019, the ablation of directions, on code",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

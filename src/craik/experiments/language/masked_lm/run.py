@@ -1,0 +1,276 @@
+"""Encoders pretrained on code from both sides or from the left, then asked for the role of each name with few labels.
+
+The roles (attribute, call, keyword, store, definition, load) come from `ast`; many depend on the next token, which a causal
+model does not see. The last arm teaches a causal student by what the bidirectional encoder sees, as privileged data.
+"""
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+import torch
+from annotated_types import Ge, MinLen
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
+from craik.lab import Positive, Preset, Row, check_limits
+from craik.methods.language.masked import IGNORED, Corruption, corrupt
+from craik.methods.language.vocabulary import END, Vocabulary
+from craik.nn.perceptrons import linear, relu_mlp
+from craik.nn.transformer import LanguageModel, TransformerSizes
+from craik.tasks.text.code_tokens import NO_ROLE, ROLES, code_tokens
+
+Arm = Literal["masked", "causal", "masked-scratch", "causal-scratch", "masked-frozen", "causal-frozen", "distilled"]
+Count = Annotated[int, Ge(1)]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of weights, masks, batches and which windows are labelled."""
+    arms: Annotated[tuple[Arm, ...], MinLen(1)] = (
+        "masked", "causal", "masked-scratch", "causal-scratch", "masked-frozen", "causal-frozen", "distilled",
+    )  # fmt: skip
+    """Both ways or causal, pretrained or not, fine-tuned or frozen; and a frozen causal one taught by what both sides tell."""
+    modules: Annotated[int, Ge(10)] = 50
+    """Modules of the standard library: 8 of 10 to learn from, 1 to stop by, 1 to judge by."""
+    words: Annotated[int, Ge(2)] = 1000
+    """Words of the vocabulary."""
+    window: Annotated[int, Ge(4)] = 32
+    """Tokens of a sequence."""
+    width: Annotated[int, Ge(2)] = 64
+    """Of the encoder, which has two heads."""
+    layers: Count = 2
+    """Of the encoder."""
+    steps: Count = 1500
+    """Of pretraining, 32 windows each."""
+    learning_rate: Positive = 1e-3
+    """Adam's in pretraining, after a tenth of the steps to warm up."""
+    labelled: Annotated[tuple[Count, ...], MinLen(1)] = (8, 32, 128)
+    """Numbers of labelled windows."""
+    tuning: Count = 200
+    """Steps of fine-tuning at most; the weights that are best on validation windows stay."""
+    tuning_rate: Positive = 1e-3
+    """Adam's in fine-tuning."""
+    reached: Positive = 3.0
+    """Cross-entropy of a predicted validation token whose first step is looked for."""
+    alpha: Positive = 10.0
+    """Teaching coefficient of the last arm."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    "paper": Preset(Config(modules=200, words=5000, window=128, width=256, layers=4, steps=50_000, tuning=2000), seeds=5),
+}
+
+
+class Text(NamedTuple):
+    """Windows of tokens with the roles of names, `NO_ROLE` elsewhere."""
+
+    ids: Tensor
+    roles: Tensor
+
+
+class Corpus(NamedTuple):
+    """Windows to learn from, to stop by and to judge by, and how many words there are."""
+
+    train: Text
+    validation: Text
+    test: Text
+    words: int
+
+
+def corpus(config: Config) -> Corpus:
+    """Return the standard library's windows, split by module."""
+    found = code_tokens(modules=config.modules)
+    cut = max(1, len(found.tokens) // 10)
+    ends = (slice(0, -2 * cut), slice(-2 * cut, -cut), slice(-cut, None))
+    vocabulary = Vocabulary.of(found.tokens[ends[0]], most=config.words)
+
+    def windows(end: slice) -> Text:
+        ids = [one for file in found.tokens[end] for one in (*vocabulary.ids(file), END)]
+        roles = [one for file in found.roles[end] for one in (*file, NO_ROLE)]
+        rows = len(ids) // config.window
+        cut_to = rows * config.window
+        text = Text(*(torch.tensor(one[:cut_to]).view(rows, config.window) for one in (ids, roles)))
+        some = (text.roles != NO_ROLE).any(1)
+        return Text(text.ids[some], text.roles[some])
+
+    return Corpus(*(windows(end) for end in ends), len(vocabulary))
+
+
+def fresh(config: Config, words: int, causal: bool) -> LanguageModel:
+    """Return an untrained model."""
+    sizes = TransformerSizes(words, config.width, config.layers, 2, 4 * config.width, config.window)
+    return LanguageModel(sizes, Generator().manual_seed(config.seed + 2**32), causal, spread=config.width**-0.5 / 2)
+
+
+def token_losses(model: LanguageModel, ids: Tensor, corruption: Corruption, generator: Generator) -> Tensor:
+    """Return the cross-entropy of each predicted token: the chosen ones, or every next one of a causal model."""
+    if model.encoder.causal:
+        return cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
+    found = corrupt(ids, torch.zeros_like(ids, dtype=torch.bool), corruption, generator)
+    chosen = found.targets != IGNORED
+    hidden = model.encoder(found.ids)[chosen]  # the head sees chosen places only
+    return cross_entropy(model.head(hidden, model.encoder.words.weight), found.targets[chosen], reduction="none")
+
+
+def pretrain(config: Config, data: Corpus, causal: bool) -> Iterator[tuple[int, float, LanguageModel]]:
+    """Train on windows without labels; yield step, validation loss a predicted token and model ten times."""
+    model = fresh(config, data.words, causal)
+    corruption, generator = Corruption(data.words), Generator().manual_seed(config.seed + 2**33)
+    optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
+    warm = max(1, config.steps // 10)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, max(0.05, 1 - step / config.steps))
+    )
+    for step in range(1, config.steps + 1):
+        rows = torch.randint(len(data.train.ids), (32,), generator=generator)
+        optimizer.zero_grad()
+        token_losses(model, data.train.ids[rows], corruption, generator).mean().backward()
+        optimizer.step()
+        schedule.step()
+        if step % max(1, config.steps // 10) == 0 or step == config.steps:
+            with torch.no_grad():
+                held = token_losses(model, data.validation.ids[:300], corruption, Generator().manual_seed(config.seed))
+            yield step, float(held.mean()), model
+
+
+class Tagger(nn.Module):
+    """An encoder and a linear layer that tells roles."""
+
+    def __init__(self, model: LanguageModel, generator: Generator) -> None:
+        super().__init__()
+        self.encoder = copy.deepcopy(model.encoder)
+        self.out = linear(model.encoder.sizes.width, len(ROLES), "default", generator)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of roles at each place."""
+        return self.out(self.encoder(ids))
+
+
+def accuracy(tagger: nn.Module, text: Text) -> float:
+    """Return the share of names whose role is told."""
+    with torch.no_grad():
+        found = torch.cat([tagger(ids).argmax(-1) for ids in text.ids.split(500)])
+    known = text.roles != NO_ROLE
+    return float((found == text.roles)[known].double().mean())
+
+
+def tune(config: Config, model: LanguageModel, data: Corpus, rows: Tensor, frozen: bool) -> float:
+    """Return the test accuracy of a model that is fine-tuned on labelled windows, at its best on validation windows."""
+    tagger = Tagger(model, Generator().manual_seed(config.seed + 2**34))
+    tagger.encoder.requires_grad_(not frozen)
+    trained = [parameter for parameter in tagger.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.Adam(trained, config.tuning_rate * (10 if frozen else 1))
+    text = Text(data.train.ids[rows], data.train.roles[rows])
+    validation = Text(data.validation.ids[: len(rows)], data.validation.roles[: len(rows)])
+    generator = Generator().manual_seed(config.seed + 2**35)
+    best, weights = -math.inf, copy.deepcopy(tagger.state_dict())
+    for step in range(1, config.tuning + 1):
+        some = torch.randperm(len(rows), generator=generator)[:16]
+        optimizer.zero_grad()
+        logits = tagger(text.ids[some])
+        cross_entropy(logits.flatten(0, 1), text.roles[some].flatten(), ignore_index=NO_ROLE).backward()
+        optimizer.step()
+        if step % 10 == 0 and (found := accuracy(tagger, validation)) > best:
+            best, weights = found, copy.deepcopy(tagger.state_dict())
+    tagger.load_state_dict(weights)
+    return accuracy(tagger, Text(data.test.ids[:1000], data.test.roles[:1000]))
+
+
+class Teacher(nn.Module):
+    """From the bidirectional encoder's vector of a name to targets for the student's hidden layer."""
+
+    def __init__(self, width: int, units: int, generator: Generator) -> None:
+        super().__init__()
+        self.network = relu_mlp((width, 64, units), generator)
+
+    def forward(self, privileged: Tensor) -> Target:
+        """Return the targets (b, units)."""
+        return Target(self.network(privileged))
+
+
+def label_loss(logits: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each name."""
+    return cross_entropy(logits, y, reduction="none")
+
+
+def named_vectors(model: LanguageModel, text: Text) -> tuple[Tensor, Tensor]:
+    """Return the encoder's vector of each name and its role."""
+    with torch.no_grad():
+        hidden = torch.cat([model.encoder(ids) for ids in text.ids.split(500)])
+    known = text.roles != NO_ROLE
+    return hidden[known], text.roles[known]
+
+
+def distilled(config: Config, seeing: LanguageModel, causal: LanguageModel, data: Corpus, rows: Tensor) -> tuple[float, float]:
+    """Return test accuracies of a student on the causal encoder's vectors, with a teacher that sees both sides and without.
+
+    Equal steps: with the teacher each round has a meta-step beside its ordinary ones.
+    """
+    text = Text(data.train.ids[rows], data.train.roles[rows])
+    (x, y), (privileged, _) = named_vectors(causal, text), named_vectors(seeing, text)
+    test_x, test_y = named_vectors(causal, Text(data.test.ids[:1000], data.test.roles[:1000]))
+    rounds, steps, batch, units = max(1, config.tuning // 10), 10, min(16, len(y) // 4), 32
+    accuracies: list[float] = []
+    for with_teacher in (True, False):
+        generator = Generator().manual_seed(config.seed + 2**36)
+        student = relu_mlp((config.width, units, len(ROLES)), generator)
+        optimizer = torch.optim.Adam(student.parameters(), 3e-3)
+        if with_teacher:
+            teacher = Teacher(config.width, units, generator)
+            distillation = Distillation(
+                Lesson(student, teacher, ["0"], label_loss, config.alpha),
+                Examples(x, privileged, y),
+                split_rows(len(y), 0.5, generator, "redrawn"),
+                Unrolling("student", steps, batch),
+                optimizer,
+                torch.optim.Adam(teacher.parameters(), 1e-3),
+                generator,
+            )
+            for _ in range(rounds):
+                distillation.step(steps)
+        else:
+            for _ in range(rounds * steps):
+                rows = torch.randperm(len(y), generator=generator)[:batch]
+                optimizer.zero_grad()
+                label_loss(student(x[rows]), y[rows]).mean().backward()
+                optimizer.step()
+        with torch.no_grad():
+            accuracies.append(float((student(test_x).argmax(1) == test_y).double().mean()))
+    return accuracies[0], accuracies[1]
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield the rows of pretraining, then each arm's accuracy by number of labelled windows."""
+    data = corpus(config)
+    models: dict[str, LanguageModel] = {}
+    for name, causal in {"masked": False, "causal": True}.items():
+        models[f"{name}-scratch"] = fresh(config, data.words, causal)
+        first = math.nan
+        for step, loss, model in pretrain(config, data, causal):
+            models[name] = model
+            first = step if math.isnan(first) and loss <= config.reached else first
+            yield {"kind": "pretraining", "model": name, "step": step, "loss": loss}
+        reached = None if math.isnan(first) else int(first)
+        yield {"kind": "reached", "model": name, "step": reached, "budget": config.steps}
+        models[f"{name}-frozen"] = models[name]
+    order = torch.randperm(len(data.train.ids), generator=Generator().manual_seed(config.seed + 2**37))
+    for count in config.labelled:
+        rows = order[:count]
+        for arm in config.arms:
+            row: Row = {"kind": "final", "arm": arm, "labelled": count, "budget": config.tuning}
+            if arm == "distilled":
+                taught, alone = distilled(config, models["masked"], models["causal"], data, rows)
+                yield {**row, "accuracy": taught, "alone": alone}
+            else:
+                yield {**row, "accuracy": tune(config, models[arm], data, rows, arm.endswith("frozen"))}

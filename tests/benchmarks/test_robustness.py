@@ -1,0 +1,32 @@
+import json
+
+import pytest
+
+from craik import cli
+from craik.cli.benchrows import KEYS
+
+
+def rows(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(("bench", "robustness", "--quick", "--json")) == 0
+    return json.loads(capsys.readouterr().out)["rows"]
+
+
+def test_rows(capsys, monkeypatch, tmp_path):
+    found = rows(capsys, monkeypatch, tmp_path)
+    assert all(set(KEYS) <= set(row) for row in found)
+    attacks = [row for row in found if row["workload"].startswith("pgd")]
+    assert [row["ratio"] for row in attacks if row["method"] == "plain input gradients"] == [1.0] * 4
+    assert all(row["exact"] for row in attacks if row["method"] == "craik" and "box" not in row["workload"])
+    missing = [row for row in found if row["ratio"] is None]
+    assert all("pip install" in row["note"] for row in missing)
+
+
+@pytest.mark.extra("bench", "foolbox", "nltk")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_peers_end_at_the_same_values(capsys, monkeypatch, tmp_path):
+    found = rows(capsys, monkeypatch, tmp_path)
+    equal = {(row["workload"], row["method"]): row["exact"] for row in found if row["exact"] is not None}
+    assert equal["pgd-2", "foolbox"]
+    assert equal["pgd-inf", "foolbox"]
+    assert all(exact for (_, method), exact in equal.items() if method == "craik")

@@ -1,0 +1,48 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.language.masked_lm import EXPERIMENT
+from craik.experiments.language.masked_lm.claims import later
+from craik.experiments.language.masked_lm.run import Config, corpus, fresh, token_losses
+from craik.lab import Rows, judge
+from craik.methods.language.masked import Corruption
+from craik.tasks.text.code_tokens import NO_ROLE, ROLES
+
+TINY = Config(modules=10, words=30, window=8, width=8, layers=1, steps=2, labelled=(32,), tuning=10, reached=100.0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return Rows([{"seed": 100, **row} for row in EXPERIMENT.run(TINY)])
+
+
+def test_claims_figures_and_the_same_rows_again(rows):
+    for claim in EXPERIMENT.claims:
+        assert judge(claim, rows, "quick").n == 1
+    assert EXPERIMENT.figures(rows)
+    again = [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, arms=("masked",)))]
+    assert again[-1] == next(row for row in rows if row.get("arm") == "masked")
+
+
+def test_the_corpus():
+    data = corpus(TINY)
+    assert data.words == 35
+    for text in data[:3]:
+        assert text.ids.shape == text.roles.shape
+        assert (text.roles != NO_ROLE).any(1).all()
+        assert int(text.roles.max()) < len(ROLES)
+
+
+def test_a_causal_model_is_asked_for_every_token_and_the_other_for_some():
+    ids = torch.randint(5, 35, (4, 8), generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    assert len(token_losses(fresh(TINY, 35, True), ids, Corruption(35), generator)) == 4 * 7
+    assert len(token_losses(fresh(TINY, 35, False), ids, Corruption(35), generator)) == 4 * 1
+
+
+def test_who_never_reaches_the_loss_counts_the_whole_budget():
+    found = [{"seed": 0, "kind": "reached", "model": m, "step": s, "budget": 50} for m, s in (("masked", None), ("causal", 20))]
+    assert later(Rows(found)).value == 30
+    assert later(Rows([{**row, "step": None} for row in found])) is None

@@ -1,0 +1,48 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.language.trellis import EXPERIMENT
+from craik.experiments.language.trellis.run import Config, Reader, equal_units, parameters, theorem
+from craik.lab import Rows, judge
+
+TINY = Config(hidden=4, levels=3, dilations=(1, 2), epochs=1, batch=400, code_steps=1, modules=2, words=20, window=5)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return Rows([{"seed": 100, **row} for row in EXPERIMENT.run(TINY)])
+
+
+def test_claims_figures_and_the_same_rows_again(rows):
+    for claim in EXPERIMENT.claims:
+        assert judge(claim, rows, "quick").n == 1
+    assert EXPERIMENT.figures(rows)
+    again = [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, models=("trellis",), code_steps=0))]
+    assert again == list(rows)[:2]
+
+
+def test_the_theorem_and_its_condition():
+    found = theorem(3)
+    assert max(found["zero"], found["warm"]) <= 1e-12
+    assert found["biased"] > 1e-2
+
+
+@pytest.mark.parametrize("inputs", [1, 32])
+def test_the_lstm_has_as_many_parameters(inputs):
+    config = Config()
+    sizes = [parameters(Reader(config, name, inputs, 3, torch.Generator().manual_seed(0)).body) for name in ("trellis", "lstm")]
+    assert abs(sizes[1] / sizes[0] - 1) < 0.06
+    assert equal_units(inputs, config) > config.hidden
+
+
+@pytest.mark.parametrize("name", ["trellis", "untied", "lstm"])
+def test_models_are_causal(name):
+    model = Reader(TINY, name, 1, 2, torch.Generator().manual_seed(0))
+    x = torch.randn(1, 6, 1, generator=torch.Generator().manual_seed(1))
+    y = x.clone()
+    y[0, 4] += 1
+    same = torch.isclose(model(x), model(y)).all(-1)[0]
+    assert same[:4].all()
+    assert not same[4]
