@@ -113,7 +113,8 @@ def settings(config: Config, method: Method) -> tuple[Rule, float, float]:
     if method == "and-mask":
         rate, decay, threshold = config.and_mask
         return AndMask(threshold), rate, decay
-    return Mean(), *config.averaging
+    rate, decay = config.averaging
+    return Mean(), rate, decay
 
 
 def train(config: Config, method: Method, world: SchemaWorld) -> Iterator[Trained]:
@@ -230,7 +231,7 @@ def guessing(config: Config, world: SchemaWorld) -> Row:
 
 def public(config: Config) -> Row:
     """Return the report of your model on your file."""
-    from transformers import (  # the extra `language`  # noqa: PLC0415  # the extra `language`
+    from transformers import (  # the extra `language`  # noqa: PLC0415  # pyright: ignore[reportMissingImports]  # the extra `language`
         AutoConfig,
         AutoModelForCausalLM,
         AutoModelForMaskedLM,
