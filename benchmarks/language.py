@@ -184,7 +184,7 @@ def corruption(config: Config) -> Pair:
 
 def encoder(config: Config) -> Pair:
     """A training step, beside BertModel's with the same weights."""
-    transformers = installed("transformers", LANGUAGE)
+    transformers: Any = installed("transformers", LANGUAGE)
     rows, length, width = (2, 4, 8) if config.small else (16, 64, 128)
     settings = transformers.BertConfig(
         vocab_size=1000, hidden_size=width, num_hidden_layers=2, num_attention_heads=2, intermediate_size=4 * width,

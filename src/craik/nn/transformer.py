@@ -249,7 +249,7 @@ def from_bert(model: Any) -> Encoder:  # a transformers.BertModel, which is not 
         TypeError: no model with a BERT's `config`.
         ValueError: an activation or positions that `Encoder` has not.
     """
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     if getattr(config, "model_type", None) != "bert" or not hasattr(model, "encoder"):
         raise TypeError(f"`model` should be a transformers.BertModel. Found {type(model).__name__}. Pass its part `.bert`.")
     kinds = (str(config.hidden_act), str(getattr(config, "position_embedding_type", None) or "absolute"))

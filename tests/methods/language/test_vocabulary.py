@@ -52,7 +52,7 @@ def test_bad_input():
         Vocabulary(("a", "a"))
     with pytest.raises(ValueError, match="<pad>"):
         Vocabulary(("<pad>",))
-    with pytest.raises(TypeError, match="texts"):
+    with pytest.raises(TypeError, match="words"):
         Vocabulary((1,))
     with pytest.raises(ValueError, match="between 0 and 5"):
         Vocabulary(("a",)).text([6])

@@ -60,7 +60,7 @@ class _Counts(NamedTuple):
 
     gram: Tensor
     row: Tensor
-    count: Tensor
+    times: Tensor
 
 
 def bleu(
@@ -156,7 +156,7 @@ def self_bleu(
     matches = torch.zeros(len(samples), settings.order, dtype=torch.float64)
     totals = torch.stack([(sizes - n).clamp(min=0) for n in range(settings.order)], 1).double()
     for n, counts in enumerate(_counts(samples, sizes, settings.order)):
-        clipped = torch.minimum(counts.count, _most_of_others(counts))
+        clipped = torch.minimum(counts.times, _most_of_others(counts))
         matches[:, n].index_add_(0, counts.row, clipped.double())
     return torch.stack([_score(*one, settings) for one in zip(matches, totals, sizes, _closest_other(sizes), strict=True)])
 

@@ -128,11 +128,12 @@ def predict(scores: Float[Tensor, "n 2"]) -> Int[Tensor, " n"]:
 
 def _lines(scorer: Scorer, text: Substituted, owner: int, kind: str) -> list[_Line]:
     ids, spans = scorer.encode(text.text)
-    counts = {
-        "full": lambda a, b: b > a,
-        "partial": lambda a, b: b > a >= text.end,
-        "candidate": lambda a, b: b > a and a < text.end and b > text.start,
-    }[kind]
+
+    def counts(start: int, end: int) -> bool:
+        if kind == "partial":
+            return end > start >= text.end
+        return end > start and (kind == "full" or (start < text.end and end > text.start))
+
     first = 1 if scorer.mask is None else 0
     places = [place for place, span in enumerate(spans) if place >= first and counts(*span)]
     if not places:

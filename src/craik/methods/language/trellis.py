@@ -263,7 +263,9 @@ def from_recurrent(network: nn.RNN | nn.LSTM, horizon: int, warm: bool = False) 
     extra = layers - 1 if warm else 0
     hidden = extra + layers * units
     trellis = Trellis(levels=horizon + layers - 1, activation="lstm" if gated else "tanh")
-    net = TrellisNet(network.input_size, hidden, units, trellis, Generator().manual_seed(0)).to(network.weight_hh_l0.dtype)
+    net = TrellisNet(network.input_size, hidden, units, trellis, Generator().manual_seed(0)).to(
+        next(network.parameters()).dtype
+    )
     net.truncated = True
     for weight in net.parameters():
         weight.zero_()

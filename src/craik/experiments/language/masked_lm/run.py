@@ -104,7 +104,8 @@ def corpus(config: Config) -> Corpus:
         some = (text.roles != NO_ROLE).any(1)
         return Text(text.ids[some], text.roles[some])
 
-    return Corpus(*(windows(end) for end in ends), len(vocabulary))
+    train, validation, test = map(windows, ends)
+    return Corpus(train, validation, test, len(vocabulary))
 
 
 def fresh(config: Config, words: int, causal: bool) -> LanguageModel:

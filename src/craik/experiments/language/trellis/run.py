@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
 from annotated_types import Ge, MinLen
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStubs]  # it ships none
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -181,7 +181,8 @@ def theorem(seed: int) -> Row:
 
     with torch.no_grad():
         warm = gap(from_recurrent(network, 5, warm=True))
-        candidates = [bias.chunk(4)[2] for bias in (network.bias_ih_l1, network.bias_hh_l1)]
+        upper = dict(network.named_parameters())
+        candidates = [upper[name].chunk(4)[2] for name in ("bias_ih_l1", "bias_hh_l1")]
         total = torch.stack(candidates).sum(0)
         for bias in candidates:
             bias.zero_()
@@ -203,7 +204,7 @@ class Data(NamedTuple):
 
 def digits(seed: int) -> Data:
     """Return scikit-learn's digits, 64 pixels in one random order for all, a fifth held out."""
-    found = load_digits()
+    found: Any = load_digits()
     generator = Generator().manual_seed(seed)
     x = torch.as_tensor(found.data, dtype=torch.float32)[:, torch.randperm(64, generator=generator), None] / 16
     y, order = torch.as_tensor(found.target), torch.randperm(len(x), generator=generator)

@@ -29,7 +29,7 @@ LENGTH = 9
 class Config:
     """Settings of one run; README.md says how they were searched."""
 
-    seed: int = 100
+    seed: int = 200
     """First seed: of the world's tables, its sentences and the initial weights."""
     methods: Annotated[tuple[Method, ...], MinLen(1)] = ("averaging", "and-mask", "no-association")
     """Which ways to train: no-association is averaging on sentences without any, what the budget allows at best."""
@@ -45,7 +45,7 @@ class Config:
     """Environments of the world."""
     share: Share = 0.9
     """Share of training sentences that an association gives away."""
-    steps: Annotated[int, Ge(1)] = 400
+    steps: Annotated[int, Ge(1)] = 800
     """Optimiser steps."""
     batch: Annotated[int, Ge(1)] = 16
     """Sentences of each environment in a step."""
@@ -113,7 +113,8 @@ def settings(config: Config, method: Method) -> tuple[Rule, float, float]:
     if method == "and-mask":
         rate, decay, threshold = config.and_mask
         return AndMask(threshold), rate, decay
-    return Mean(), *config.averaging
+    rate, decay = config.averaging
+    return Mean(), rate, decay
 
 
 def train(config: Config, method: Method, world: SchemaWorld) -> Iterator[Trained]:
@@ -230,7 +231,7 @@ def guessing(config: Config, world: SchemaWorld) -> Row:
 
 def public(config: Config) -> Row:
     """Return the report of your model on your file."""
-    from transformers import (  # the extra `language`  # noqa: PLC0415  # the extra `language`
+    from transformers import (  # the extra `language`  # noqa: PLC0415  # pyright: ignore[reportMissingImports]  # the extra `language`
         AutoConfig,
         AutoModelForCausalLM,
         AutoModelForMaskedLM,
