@@ -41,6 +41,7 @@ CLAIMS = (
         source=_SOURCE,
         measure=of("crar", "one"),
         condition=low_above(0.9, of="share of states and actions, one step ahead, median over seeds,"),
+        tried="On seed 1000: 0.81 as preset, 0.87 with a learning rate of 0.002.",
     ),
     Claim(
         id="crar-rooms.map",
@@ -48,6 +49,8 @@ CLAIMS = (
         source=_SOURCE,
         measure=of("crar", "walking"),
         condition=low_above(0.8, of="Spearman's rho of abstract and walking distance, median over seeds,"),
+        tried="On seed 1000: 0.63 as preset, 0.62 with a learning rate of 0.002: each room is a neat grid, but the two have changed "
+        "places, as only one step through the door says on which side of each other they lie.",
     ),
     Claim(
         id="crar-rooms.control",
