@@ -40,5 +40,6 @@ CLAIMS = (
         measure=last("amortised", "exact"),
         condition=low_at_least(0.0, of="error less that of the exact posterior, 25 steps of evidence, median over seeds,"),
         kind="hypothesis",
+        tried="On seed 1000 the two errors differ by 0.0002: what the values depend on, the goal's place, is learned.",
     ),
 )
