@@ -74,5 +74,5 @@ def _search(rows: Rows) -> Figure:
         band(axis, updates, curves, label, shade)
     axis.set_xlabel("updates of 256 simulated episodes")
     axis.set_ylabel("return in the world")
-    axis.legend(fontsize=8)
+    axis.legend(fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1))
     return figure

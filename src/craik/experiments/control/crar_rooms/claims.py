@@ -41,6 +41,8 @@ CLAIMS = (
         source=_SOURCE,
         measure=of("crar", "one"),
         condition=low_above(0.9, of="share of states and actions, one step ahead, median over seeds,"),
+        tried="On seed 1000: 0.81 as preset, 0.87 at a learning rate of 0.002, 0.94 at 0.001 with 9000 "
+        "updates. On seed 1001: 0.90.",
     ),
     Claim(
         id="crar-rooms.map",
@@ -48,6 +50,9 @@ CLAIMS = (
         source=_SOURCE,
         measure=of("crar", "walking"),
         condition=low_above(0.8, of="Spearman's rho of abstract and walking distance, median over seeds,"),
+        tried="On seed 1000: 0.63 as preset, 0.62 at a learning rate of 0.002, 0.35 at 0.001 with 9000 updates. "
+        "Each room is a neat grid, but the two have changed places: only one step through the door joins them. "
+        "On seed 1001: 0.81.",
     ),
     Claim(
         id="crar-rooms.control",

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from craik.lab import COLOURS, Rows, colour, panels
+from craik.lab import COLOURS, Rows, colour, number, panels
 
 _LABELS = {
     "attention": "attention",
@@ -44,15 +44,19 @@ def _film(rows: Rows) -> Figure:
         height=2.8,
     )
     for row, (who, group) in enumerate(films.items()):
+        slots = sorted(group.where(step=0)["x"])  # blocks side by side, in the order in which they lie
         for step in range(steps):
             axis = axes[row * steps + step]
             for one in group.where(step=step):
-                block, x, z = int(one["block"] or 0), float(one["x"] or 0), float(one["z"] or 0)
-                axis.add_patch(Rectangle((x - 0.17, z), 0.34, 0.95, color=colour(block), alpha=0.85))
+                block, x, z = int(number(one, "block")), float(slots.index(number(one, "x"))), number(one, "z")
+                axis.add_patch(Rectangle((x - 0.46, z), 0.92, 0.95, color=colour(block)))
                 axis.text(x, z + 0.45, "ABCDEFG"[block], ha="center", va="center", color="white", fontsize=7)
+            if not len(group.where(step=step)):
+                axis.axis("off")
+                continue
             axis.axhline(0, color=COLOURS["ink"], linewidth=0.8)
-            axis.set_xlim(-1.3, 1.3)
-            axis.set_ylim(-0.1, 5)
+            axis.set_xlim(-0.7, len(slots) - 0.3)
+            axis.set_ylim(-0.1, len(slots))
             axis.axis("off")
             axis.set_title(f"{who}" if step == 0 else f"move {step}", fontsize=7)
     return figure
