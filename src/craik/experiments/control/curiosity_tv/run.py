@@ -20,12 +20,14 @@ from craik.tasks.finite.mazes import maze
 from craik.tasks.finite.television import PRESS, Television, Watching, television
 
 METHODS = ("none", "counts", "random", "inverse", "pixels", "reachability", "continuous")
-"""No bonus and no learning, a random agent; 1 for each cell that is new in the episode, which is told (an oracle); prediction error in three feature spaces;
-reachability with the step's bonus, and with the paper's continuous one."""
+"""No bonus and no learning, a random agent; 1 for each cell that is new in the episode, which is told (an oracle); prediction
+error in three feature spaces; reachability with the step's bonus, and with the paper's continuous one."""
 WITH_TV = ("none", "counts", "random", "reachability")
 """The methods that are also run with the set on."""
 DISCOUNT, LAMBDA, CLIP, ENTROPY = 0.99, 0.95, 0.2, 0.001
 SIZE, LOOPS, FEATURES, CAPACITY = 15, 5, 32, 200
+BRIGHT = 3.0
+"""How much larger the numbers of a picture are than those of a texture."""
 K, GAP, WALK = 3, 5, 400
 
 
@@ -175,6 +177,7 @@ def train(config: Config, method: str, on: bool) -> Iterator[Row]:
     generator = Generator().manual_seed(config.seed)
     grid = maze(SIZE, generator, loops=LOOPS)
     world = television(grid, generator, on=on)
+    world = replace(world, pictures=BRIGHT * world.pictures)
     model = Walker(world.size, world.actions, generator)
     curious = curiosity(method, world, generator) if method in ("random", "inverse", "pixels") else None
     network = reach(config, world, generator) if method in ("reachability", "continuous") else None
