@@ -1,6 +1,7 @@
 """Methods of control: time over a literal loop, and over the peers that compute the same in the same run.
 
-`ratio` is over the literal loop of the workload, `over_peer` our time over torchrl's, each formed within a round. `exact` says
+`ratio` is over the literal loop of the workload, `over_peer` our time over torchrl's, each formed within a round, in seconds of
+the processor. `exact` says
 whether the values agree with the loop's, float32 to 1e-4 of the largest. Workloads:
 
 - V-trace and GAE, (T, B) as named; the loop goes through time with (B,) tensors; torchrl gets its own layout, made beforehand.
@@ -245,9 +246,8 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
 def _rows(workload: Workload, config: Config) -> Iterator[Row]:
     steps = {**workload.steps, **workload.extra}
     rounds = dict.fromkeys(steps, config.repeats)
-    times = interleaved(
-        steps, dict.fromkeys(steps, lambda: None), rounds, config.turn, Generator().manual_seed(config.seed)
-    )  # fmt: skip
+    orders = Generator().manual_seed(config.seed)
+    times = interleaved(steps, dict.fromkeys(steps, lambda: None), rounds, config.turn, orders, clock="cpu")
     wanted = workload.steps[LOOP]()
     for method, step in workload.steps.items():
         found = ratio(times[method], times[LOOP])
