@@ -1,6 +1,7 @@
 """Methods of control: time over a literal loop, and over the peers that compute the same in the same run.
 
-`ratio` is over the literal loop of the workload, `over_peer` our time over torchrl's, each formed within a round. `exact` says
+`ratio` is over the literal loop of the workload, `over_peer` our time over torchrl's, each formed within a round, in seconds of
+the processor. `exact` says
 whether the values agree with the loop's, float32 to 1e-4 of the largest. Workloads:
 
 - V-trace and GAE, (T, B) as named; the loop goes through time with (B,) tensors; torchrl gets its own layout, made beforehand.
@@ -9,6 +10,7 @@ whether the values agree with the loop's, float32 to 1e-4 of the largest. Worklo
   torchrl's `PopArtValueNorm` keeps the statistics of one task and rescales nothing: it is timed a task at a time. `share` is
   our update over the learner's step (forward and backward pass of a torso of 256 units).
 - A meta-gradient of ProMP over eight tasks, against a Python loop over the tasks.
+- A step of reachability's memory, against a loop over environments.
 """
 
 import statistics
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from craik_benchmarks.measuring.peers import NotRunError, installed, versioned
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
@@ -24,6 +27,7 @@ from torch.func import functional_call, grad
 
 from craik.lab import Row
 from craik.methods.control import Batch, PopArtLinear, Rollout, gae, meta_objective, promp_objective, vtrace
+from craik.methods.control.reachability import Memory, Reachability, remember, similarity
 from craik.nn.perceptrons import relu_mlp
 
 Announce = Callable[[str], None]
@@ -206,6 +210,24 @@ def promp(seed: int, tasks: int = 8) -> Workload:
     return Workload(f"ProMP's meta-gradient, {tasks} tasks", {LOOP: loop, OURS: ours})
 
 
+def episodic_memory(seed: int, batch: int = 32, capacity: int = 200, width: int = 32) -> Workload:
+    """Return a step of reachability's full memories, against a loop over environments with numpy's percentile."""
+    generator = Generator().manual_seed(seed)
+    network = Reachability(torch.nn.Identity(), relu_mlp((2 * width, 32, 1), generator)).requires_grad_(False)
+    entries, now = (torch.randn(batch, *shape, width, generator=generator) for shape in ((capacity,), ()))
+    kept, new = Memory(entries, torch.full((batch,), capacity)), torch.ones(batch, dtype=torch.bool)
+
+    def ours() -> Tensor:
+        remember(kept, now, new, generator)
+        return similarity(kept, now, network.similarity)
+
+    def loop() -> Tensor:
+        found = [network.similarity(now[b].expand(capacity, -1), entries[b]).numpy() for b in range(batch)]
+        return torch.tensor([float(np.percentile(each, 90)) for each in found])
+
+    return Workload(f"Episodic memory, {batch} environments, {capacity} entries", {LOOP: loop, OURS: ours})
+
+
 def run(config: Config, announce: Announce) -> Iterator[Row]:
     """Measure all workloads.
 
@@ -215,7 +237,7 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
     """
     with threads(config.threads):
         workloads = [each for size in config.sizes for each in returns(size, config.seed)]
-        workloads += [*(popart(count, config.seed) for count in config.tasks), promp(config.seed)]
+        workloads += [*(popart(count, config.seed) for count in config.tasks), promp(config.seed), episodic_memory(config.seed)]
         for workload in workloads:
             announce(f"control: {workload.name}")
             yield from _rows(workload, config)
@@ -224,9 +246,8 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
 def _rows(workload: Workload, config: Config) -> Iterator[Row]:
     steps = {**workload.steps, **workload.extra}
     rounds = dict.fromkeys(steps, config.repeats)
-    times = interleaved(
-        steps, dict.fromkeys(steps, lambda: None), rounds, config.turn, Generator().manual_seed(config.seed)
-    )  # fmt: skip
+    orders = Generator().manual_seed(config.seed)
+    times = interleaved(steps, dict.fromkeys(steps, lambda: None), rounds, config.turn, orders, clock="cpu")
     wanted = workload.steps[LOOP]()
     for method, step in workload.steps.items():
         found = ratio(times[method], times[LOOP])

@@ -12,7 +12,13 @@ def test_rows(craik):
     rows = json.loads(out)["rows"]
     assert all(set(KEYS) <= set(row) for row in rows)
     ours = [row for row in rows if row["method"] == "craik"]
-    assert [row["workload"].split(",")[0] for row in ours] == ["V-trace", "GAE", "PopArt", "ProMP's meta-gradient"]
+    assert [row["workload"].split(",")[0] for row in ours] == [
+        "V-trace",
+        "GAE",
+        "PopArt",
+        "ProMP's meta-gradient",
+        "Episodic memory",
+    ]
     assert all(row["exact"] for row in ours)
     assert ours[2]["share"] > 0
 

@@ -43,8 +43,8 @@ class Config:
     """Steps of a trajectory."""
     iterations: Annotated[int, Ge(1)] = 200
     """Of each method."""
-    alpha: Positive = 0.1
-    """Size of the inner step."""
+    alpha: Positive = 0.01
+    """Size of the inner step, on a surrogate that sums over a trajectory's steps."""
     meta_steps: Annotated[int, Ge(1)] = 5
     """ProMP's steps on a batch."""
 
