@@ -1,7 +1,7 @@
 """Each agent knows the colour of the landmark that the other one should be at, and can only say symbols.
 
-One policy for both, with straight-through symbols, trained through the world's dynamics; then tested with the most likely symbols, as they are, exchanged
-between episodes, and without a channel from the beginning.
+One policy for both, with straight-through symbols, trained through the dynamics; then tested with the most likely symbols:
+as they are, exchanged between episodes, and without a channel from the beginning.
 """
 
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ class Policy(nn.Module):
     def forward(
         self, marks: Tensor, speed: Tensor, told: Tensor, heard: Tensor, h: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return force (..., 2), logits of symbols (..., k), the place attended to (..., 2) and the memory, in the agent's frame."""
+        """Return force (..., 2), logits (..., symbols), the place attended to (..., 2) and the memory, in its frame."""
         r_x, z_x, n_x = self.hear(heard).chunk(3, -1)
         r_h, z_h, n_h = self.again(h).chunk(3, -1)
         z = (z_x + z_h).sigmoid()
