@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from craik.arguments import check_generator, check_kind, check_one_of, check_shape
-from craik.params import Params, dot, map_params
+from craik.params import Params, add_scaled, dot, map_params
 
 Normalisation = Literal["filter", "layer", "weight", "none"]
 OneDimensional = Literal["zero", "kept"]
@@ -63,7 +63,7 @@ def between(start: Params, end: Params) -> Params:
     _check_parameters("end", end)
     if {name: t.shape for name, t in start.items()} != {name: t.shape for name, t in end.items()}:
         raise ValueError("`start` and `end` should have the same names and shapes. Found others. Compare one architecture.")
-    return map_params(lambda a, b: (b - a).detach(), start, end)
+    return {name: (end[name] - tensor).detach() for name, tensor in start.items()}
 
 
 def from_flat(vector: Float[Tensor, " n"], parameters: Params) -> Params:
@@ -99,8 +99,7 @@ def orthogonal_to(direction: Params, others: list[Params]) -> Params:
 
 
 def _without(direction: Params, axis: Params) -> Params:
-    share = dot(direction, axis) / dot(axis, axis)
-    return map_params(lambda d, a: d - share * a, direction, axis)
+    return add_scaled(direction, -dot(direction, axis) / dot(axis, axis), axis)
 
 
 def _normalised(d: Tensor, theta: Tensor, normalise: Normalisation) -> Tensor:

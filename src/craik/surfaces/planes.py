@@ -94,7 +94,7 @@ def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics:
     return Surface(losses, start, ids)
 
 
-def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor, " n"], chunk: int = 64) -> Tensor:
+def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor, " n"], chunk: int = 128) -> Tensor:
     """Return L(theta + a d) at each a: (n,), or (G, n) of a loss with environments.
 
     Args:
@@ -114,7 +114,7 @@ def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor
 
 
 def plane(
-    loss: Function, parameters: Params, first: Params, second: Params, at: Sequence[Float[Tensor, " _"]], chunk: int = 64
+    loss: Function, parameters: Params, first: Params, second: Params, at: Sequence[Float[Tensor, " _"]], chunk: int = 128
 ) -> Tensor:
     """Return L(theta + a d + b e): (n, m), or (G, n, m) of a loss with environments.
 
@@ -190,10 +190,8 @@ def _moved(parameters: Params, axes: list[Params], points: Tensor, chunk: int) -
     for some in points.split(chunk):
         moved = dict[str, Tensor]()
         for name, theta in parameters.items():
-            stacked = theta.expand(len(some), *theta.shape)
-            for place, axis in enumerate(axes):
-                stacked = stacked + some[:, place].to(theta).view(-1, *[1] * theta.dim()) * axis[name]
-            moved[name] = stacked
+            along = torch.stack([axis[name].flatten().to(theta) for axis in axes])
+            moved[name] = torch.addmm(theta.flatten(), some.to(theta), along).view(len(some), *theta.shape)
         yield moved
 
 

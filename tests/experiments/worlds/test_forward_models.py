@@ -11,8 +11,15 @@ from craik.tasks.agents.stag_hunt import Hunt, hunts
 
 EXPERIMENT = forward_models.EXPERIMENT
 SMALL = {
-    "episodes": 3, "steps": 2, "batch": 2, "window": 3, "hidden": 4,
-    "teams": 2, "team_episodes": 2, "team_steps": 1, "test": 2,
+    "episodes": 3,
+    "steps": 2,
+    "batch": 2,
+    "window": 3,
+    "hidden": 4,
+    "teams": 2,
+    "team_episodes": 2,
+    "team_steps": 1,
+    "test": 2,
 }
 
 

@@ -247,8 +247,8 @@ def _check(counterfactual: Tensor, policy: Tensor) -> None:
         off = (logs.detach().logsumexp(-1)).abs().max() if logs.numel() else logs.sum()
         if not bool(off < 1e-3):
             raise ValueError(
-                f"`{name}` should be log-probabilities, which add up to 1 in their last axis. Found one off by {float(off):.3g} in "
-                "logs. Use log_softmax."
+                f"`{name}` should be log-probabilities, which add up to 1 in their last axis. Found one off by "
+                f"{float(off):.3g} in logs. Use log_softmax."
             )
 
 

@@ -17,7 +17,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from craik.agreement import Agreement, AndMask, Mean
 from craik.lab import Positive, Preset, Row, check_limits
 from craik.nn.perceptrons import mlp
-from craik.params import Params, dot, map_params
+from craik.params import Params, dot
 from craik.surfaces import (
     Consistency,
     Score,
@@ -180,7 +180,7 @@ def between_both(config: Config, averaging: Solution, masked: Solution) -> Itera
 def scaled_like(direction: Params, other: Params) -> Params:
     """Return a direction as long as another."""
     factor = (dot(other, other) / dot(direction, direction)).sqrt()
-    return map_params(lambda tensor: factor * tensor, direction)
+    return {name: factor * tensor for name, tensor in direction.items()}
 
 
 def accuracy(model: nn.Module, split: Split) -> float:

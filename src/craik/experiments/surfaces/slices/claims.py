@@ -1,6 +1,7 @@
 """What is claimed of slices; written before any recorded run."""
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from scipy.stats import kendalltau  # pyright: ignore[reportMissingTypeStubs]
@@ -45,8 +46,9 @@ def rank(normalise: str) -> Callable[[Rows], Measurement | None]:
             ends = {(row["batch"], row["decay"]): float(str(row["test_error"])) for row in group.where(kind="network")}
             widths = {(row["batch"], row["decay"]): row["width"] for row in group.where(kind="width", normalise=normalise)}
             if ends and widths:
-                tau = kendalltau([-float(str(widths[key])) for key in ends], list(ends.values())).statistic
-                taus.append(0.0 if np.isnan(tau) else float(tau))
+                sharpness = [-float(str(widths[key])) for key in ends]
+                tau = float(cast(Any, kendalltau(sharpness, list(ends.values()))).statistic)
+                taus.append(0.0 if np.isnan(tau) else tau)
         return bootstrap(taus, np.mean) if taus else None
 
     return measure

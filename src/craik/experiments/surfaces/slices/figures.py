@@ -74,8 +74,8 @@ def paths(rows: Rows, first: Rows) -> Figure:
             bars.bar(index + offset, share, 0.38, color=COLOURS[role], label=name if index == 0 else None)
     plane.legend(fontsize=6)
     names = [f"{row['batch']}\n{row['decay']}" for row in shown]
-    bars.set(xticks=range(len(names)), xticklabels=names, ylim=(0, 1), title="share in two directions")
-    bars.legend()
+    bars.set(xticks=range(len(names)), xticklabels=names, ylim=(0, 1.25), title="share in two directions")
+    bars.legend(ncols=2, loc="upper center")
     return figure
 
 

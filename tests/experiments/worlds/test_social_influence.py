@@ -1,0 +1,40 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.worlds import social_influence
+from craik.experiments.worlds.social_influence.run import expected, influence
+from craik.lab import Rows, judge
+
+EXPERIMENT = social_influence.EXPERIMENT
+SMALL = {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
+    return [{**row, "seed": 0} for row in EXPERIMENT.run(config)]
+
+
+def test_a_tiny_run_can_be_judged_and_drawn(rows):
+    for claim in EXPERIMENT.claims:
+        assert judge(claim, rows, "quick").measured is not None, claim.id
+    assert judge(EXPERIMENT.claims[0], rows, "quick").verdict == "does not hold so far"  # untrained, it finds nothing
+    assert EXPERIMENT.figures(Rows(rows))
+    config = EXPERIMENT.presets["quick"].config
+    assert all(0 <= EXPERIMENT.progress(config, row)[0] <= 1 for row in rows)
+
+
+def test_expected_rewards():
+    code = 50 * torch.eye(3)[None]
+    assert float(expected(code, code, torch.ones(3))) == pytest.approx(1.0)
+    assert float(expected(code, torch.zeros(1, 3, 3), torch.ones(3))) == pytest.approx(1 / 3)
+
+
+def test_a_speaker_that_is_sure_is_paid_for_symbols_but_not_as_printed():
+    listener = (5 * torch.eye(2))[None]
+    policy = torch.tensor([[[0.0, -40.0], [-40.0, 0.0]]]).log_softmax(-1)  # two states, a symbol each
+    said = torch.tensor([[0, 1]])
+    assert float(influence(listener, policy, said, "printed").max()) < 1e-6
+    assert float(influence(listener, policy, said, "played").min()) > 0.5

@@ -1,0 +1,32 @@
+import math
+
+import pytest
+import torch
+
+from craik.tasks.agents.signalling import coupled_play, states, true_influence
+
+
+def test_b_follows_as_often_as_said():
+    play = coupled_play(0, 400, 30, 0.6)
+    same = (play[:, 1:, 1] == play[:, :-1, 0]).double().mean()
+    assert float(same) == pytest.approx(0.6 + 0.4 / 3, abs=0.015)
+    assert torch.equal(play, coupled_play(0, 400, 30, 0.6))
+
+
+def test_the_influence_is_the_enumeration():
+    assert true_influence(0.0) == pytest.approx(0.0)
+    assert true_influence(1.0, 4) == pytest.approx(math.log(4))
+    joint = torch.full((3, 3), 0.1 / 9) + 0.9 / 3 * torch.eye(3)
+    wanted = float((joint * (joint * 9).log()).sum())
+    assert true_influence(0.9) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_states_and_refusals():
+    generator = torch.Generator().manual_seed(0)
+    drawn = states((50, 100), torch.tensor([0.5, 0.5, 0.0]), generator)
+    assert drawn.shape == (50, 100)
+    assert int(drawn.max()) == 1
+    with pytest.raises(ValueError, match="not all 0"):
+        states((2,), torch.zeros(2), generator)
+    with pytest.raises(ValueError, match=r"`coupling` should lie in \[0, 1\]"):
+        coupled_play(0, 1, 1, 1.5)
