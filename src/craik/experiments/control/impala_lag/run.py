@@ -15,9 +15,9 @@ from torch import Generator, Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from craik.experiments.control.actors import ActorCritic, entropy, falling
-from craik.experiments.control.atari import Games
 from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
 from craik.methods.control import Clips, Rollout, VTrace, collect, gae, vtrace
+from craik.tasks.agents.atari import Games
 from craik.tasks.agents.catch import VARIANTS, Catch
 
 METHODS = ("none", "epsilon", "one-step", "vtrace")

@@ -14,9 +14,9 @@ from torch import Generator, Tensor
 
 from craik.agreement import Agreement, AndMask
 from craik.experiments.control.actors import ActorCritic, entropy, falling
-from craik.experiments.control.atari import Games
 from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
 from craik.methods.control import Rollout, art, collect, normalize, pop, unnormalize, vtrace
+from craik.tasks.agents.atari import Games
 from craik.tasks.agents.catch import VARIANTS, Board, Catch
 
 SCALES = (0.1, 1.0, 10.0, 100.0, 1000.0, 1.0, 30.0, 0.1)
