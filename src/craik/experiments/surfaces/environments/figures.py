@@ -27,7 +27,7 @@ def planes(first: Rows) -> Figure:
         values = np.array([float(word) for word in str(first.where(kind="plane", surface=name)[0]["losses"]).split()])
         side = round(len(values) ** 0.5)
         loss = np.log10(np.maximum(values, 1e-4)).reshape(side, side)
-        grids = np.linspace(-0.5, 1.5, side), np.linspace(-1, 1, side)
+        grids = np.linspace(-0.5, 1.5, side), np.linspace(-1.5, 1.5, side)
         drawn = axis.contourf(*grids, loss.T, levels=np.linspace(-4, 2, 19), cmap="viridis", extend="both")
         drawn.set_rasterized(True)
         axis.plot(0, 0, "x", color=COLOURS["baseline"], markersize=8, markeredgewidth=2.2)

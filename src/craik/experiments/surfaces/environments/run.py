@@ -154,9 +154,7 @@ def worst_line(config: Config, solution: Solution, method: str) -> Iterator[Row]
     1 is where the environment that should not notice has: the end of the walk.
     """
     surface, worst = solution.surface, solution.score.pairs[0]
-    reach = worst.walk.scale if worst.walk else 1.0
-    direction = from_flat(reach * solution.score.displacement, surface.parameters)
-    found = line(surface.losses, surface.parameters, direction, torch.linspace(-1.5, 1.5, config.lines))
+    found = line(surface.losses, surface.parameters, worst_of(solution), torch.linspace(-1.5, 1.5, config.lines))
     for role, name in (("stays", worst.stays), ("other", worst.other)):
         values = " ".join(f"{value:.4g}" for value in found[surface.environments.index(name)].tolist())
         yield {"kind": "line", "method": method, "role": role, "losses": values}
@@ -166,8 +164,8 @@ def between_both(config: Config, averaging: Solution, masked: Solution) -> Itera
     """Yield the plane through both solutions and averaging's worst direction, for the mean and for each environment."""
     surface = averaging.surface
     way = between(surface.parameters, masked.surface.parameters)
-    worst = scaled_like(orthogonal_to(from_flat(averaging.score.displacement, surface.parameters), [way]), way)
-    along, across = torch.linspace(-0.5, 1.5, config.grid), torch.linspace(-1, 1, config.grid)
+    worst = orthogonal_to(worst_of(averaging), [way])
+    along, across = torch.linspace(-0.5, 1.5, config.grid), torch.linspace(-1.5, 1.5, config.grid)
     found = plane(surface.losses, surface.parameters, way, worst, (along, across), chunk=32)
     straight = line(surface.mean, surface.parameters, way, torch.linspace(0, 1, 21))
     barrier = float(straight.max()) - max(float(straight[0]), float(straight[-1]))
@@ -177,10 +175,11 @@ def between_both(config: Config, averaging: Solution, masked: Solution) -> Itera
         yield {"kind": "plane", "surface": name, "losses": " ".join(f"{value:.3g}" for value in values.flatten().tolist())}
 
 
-def scaled_like(direction: Params, other: Params) -> Params:
-    """Return a direction as long as another."""
-    factor = (dot(other, other) / dot(direction, direction)).sqrt()
-    return {name: factor * tensor for name, tensor in direction.items()}
+def worst_of(solution: Solution) -> Params:
+    """Return a solution's worst direction, as long as the environment that should not notice does not."""
+    worst = solution.score.pairs[0]
+    reach = worst.walk.scale if worst.walk else 1.0
+    return from_flat(reach * solution.score.displacement, solution.surface.parameters)
 
 
 def accuracy(model: nn.Module, split: Split) -> float:
