@@ -1,8 +1,8 @@
 """A convolutional variational autoencoder of square frames: the V of a world model.
 
 Layers as in the published code of https://arxiv.org/abs/1809.01999: convolutions of width 4 and stride 2 without padding, ReLU,
-two linear maps to mean and log variance; back through transposed convolutions of stride 2 to a sigmoid. Frames are (b, channels,
-size, size) in [0, 1].
+two linear maps to mean and log variance; back through transposed convolutions of stride 2 to a sigmoid. Frames are (b,
+channels, size, size) in [0, 1].
 """
 
 import math
@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_not_negative, check_one_of, check_positive, check_shape, check_whole
+from craik.arguments import check_not_negative, check_one_of, check_positive, check_shape, check_share, check_whole
 from craik.nn.perceptrons import linear
 
 Decoder = Literal["mirrored", "published"]
@@ -41,6 +41,8 @@ class ConvVAE(nn.Module):
         widths: channels of the convolutions, each of which halves the frame; the published ones are the default.
         decoder: "mirrored" goes back through the encoder's own sizes, whatever they are; "published" starts from one pixel with
             1024 channels and has kernels 5, 5, 6, 6, which gives 64 x 64.
+        brightness: what an untrained decoder shows about: frames' mean. At the default, a half, frames that are mostly dark can
+            drive every pixel to 0 before anything is told apart, and there the sigmoid has no gradient.
 
     Raises:
         TypeError: sizes that are no whole numbers.
@@ -55,11 +57,13 @@ class ConvVAE(nn.Module):
         generator: Generator,
         widths: Sequence[int] = (32, 64, 128, 256),
         decoder: Decoder = "mirrored",
+        brightness: float = 0.5,
     ) -> None:
         super().__init__()
         for name, number in {"channels": channels, "size": size, "latent": latent}.items():
             check_whole(name, number, 1)
         check_one_of("decoder", decoder, ("mirrored", "published"))
+        check_share("brightness", brightness)
         self.channels, self.size, self.latent = channels, size, latent
         sizes = _sizes(size, widths)
         kernels, first = _way_back(sizes, widths, decoder, size)
@@ -76,9 +80,11 @@ class ConvVAE(nn.Module):
         for (inputs, outputs), kernel in zip(pairwise(backwards), kernels, strict=True):
             layer = nn.ConvTranspose2d(inputs, outputs, kernel, 2, device="meta")
             back += [_drawn(layer, outputs * kernel**2, generator), nn.ReLU()]
+        with torch.no_grad():
+            cast(Tensor, back[-2].bias).add_(math.log((brightness + 1e-3) / (1 - brightness + 1e-3)))
         self.decoder = nn.Sequential(*back[:-1], nn.Sigmoid())
 
-    def encode(self, x: Float[Tensor, "b c h w"]) -> Encoded:
+    def encode(self, x: Float[Tensor, "..."]) -> Encoded:
         """Return mean and log variance of each frame's latents.
 
         Raises:
@@ -88,12 +94,13 @@ class ConvVAE(nn.Module):
         low, high = x.detach().aminmax()
         if not (low >= 0 and high <= 1):
             raise ValueError(
-                f"Frames should lie in [0, 1]. Found {float(low):g} to {float(high):g}. Divide bytes by 255, and repair what is NaN."
+                f"Frames should lie in [0, 1]. Found {float(low):g} to {float(high):g}. Divide bytes by 255, and "
+                "repair what is NaN."
             )
         hidden = self.encoder(x)
         return Encoded(self.mean(hidden), self.log_var(hidden))
 
-    def decode(self, z: Float[Tensor, "b latent"]) -> Float[Tensor, "b c h w"]:
+    def decode(self, z: Float[Tensor, "..."]) -> Float[Tensor, "b c h w"]:
         """Return a frame in [0, 1] for each latent."""
         check_shape("z", z, "b", self.latent)
         return self.decoder(z)
@@ -108,16 +115,16 @@ def sample_latent(encoded: Encoded, generator: Generator) -> Float[Tensor, "*b l
     deviation = torch.exp(0.5 * encoded.log_var)
     if not bool(deviation.isfinite().all()):
         raise ValueError(
-            f"`log_var` should have finite exponentials. Found {float(encoded.log_var.detach().max()):g} from the layer `log_var`. "
-            "Lower the learning rate, clip gradients, or scale the frames to [0, 1]."
+            f"`log_var` should have finite exponentials. Found {float(encoded.log_var.detach().max()):g} from the layer "
+            "`log_var`. Lower the learning rate, clip gradients, or scale the frames to [0, 1]."
         )
     noise = torch.randn(encoded.mean.shape, generator=generator, dtype=encoded.mean.dtype, device=encoded.mean.device)
     return encoded.mean + deviation * noise
 
 
 def vae_loss(
-    x: Float[Tensor, "b c h w"],
-    x_hat: Float[Tensor, "b c h w"],
+    x: Float[Tensor, "..."],
+    x_hat: Float[Tensor, "..."],
     encoded: Encoded,
     free_nats: float = 0.5,
     reconstruction: float = 1.0,

@@ -105,9 +105,7 @@ def mixture_sample(
     return mixture_quantile(Mixture(log_weights, means, log_scales), uniform, normal)
 
 
-def mixture_quantile(
-    mixture: Mixture, uniform: Float[Tensor, "*batch"], normal: Float[Tensor, "*batch"]
-) -> Float[Tensor, "*batch"]:
+def mixture_quantile(mixture: Mixture, uniform: Float[Tensor, "..."], normal: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Return what given random numbers draw: the component from the uniform one, the place in it from the normal one.
 
     With the same numbers for several mixtures their samples can be compared: populations share them, see

@@ -1,12 +1,13 @@
 """Acting in worlds: a linear controller, and a whole population of them in one batched loop.
 
-C of World Models is linear: a = tanh(W f + b) of features f = [z, h] (equation 1 of https://arxiv.org/abs/1809.01999). A population of p
+C of World Models is linear: a = tanh(W f + b) of features f = [z, h] (equation 1 of https://arxiv.org/abs/1809.01999). A
+population of p
 candidates times e episodes is one batch; candidates share the episodes' random numbers, so that they are compared on the same
 luck, and a candidate's returns do not depend on who is evaluated beside it. `Watched` puts V and M before a world of frames.
 """
 
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -17,29 +18,31 @@ from craik.methods.worlds.world_model import MixtureRNN
 from craik.nn.autoencoders import ConvVAE
 from craik.nn.recurrent import Recurrent
 
-S = TypeVar("S")
+State = Any
+"""A world's own state, whatever it is."""
 
 
-class Stepped(NamedTuple, Generic[S]):
+class Stepped(NamedTuple):
     """A world after one step: state, and (p, e) rewards and ends."""
 
-    state: S
+    state: State
     rewards: Float[Tensor, "p e"]
     ended: Tensor
 
 
-class World(Protocol[S]):
+@runtime_checkable
+class World(Protocol):
     """What a population can act in: p copies of the same e episodes. `craik.methods.worlds.dreaming.DreamWorld` is one."""
 
-    def start(self, population: int, episodes: int, generator: Generator) -> S:
+    def start(self, population: int, episodes: int, generator: Generator) -> State:
         """Return the state of p copies of e episodes before the first action; the generator draws for e of them only."""
         ...
 
-    def features(self, state: S) -> Float[Tensor, "p e i"]:
+    def features(self, state: State) -> Float[Tensor, "p e i"]:
         """Return what the controllers see."""
         ...
 
-    def step(self, state: S, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped[S]:
+    def step(self, state: State, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped:
         """Return what follows; what an ended episode does no longer matters."""
         ...
 
@@ -105,7 +108,7 @@ class LinearController:
 def population_returns(
     controller: LinearController,
     candidates: Float[Tensor, "p n"],
-    world: World[Any],
+    world: World,
     episodes: int,
     horizon: int,
     generator: Generator,
@@ -142,18 +145,19 @@ def population_returns(
     return returns
 
 
-class FrameWorld(Protocol[S]):
+@runtime_checkable
+class FrameWorld(Protocol):
     """A world that shows frames, for a population: `craik.tasks.frames.take_cover.TakeCover` is one."""
 
-    def start(self, population: int, episodes: int, generator: Generator) -> S:
+    def start(self, population: int, episodes: int, generator: Generator) -> State:
         """Return p copies of e episodes."""
         ...
 
-    def frames(self, state: S) -> Float[Tensor, "p e c h w"]:
+    def frames(self, state: State) -> Float[Tensor, "p e c h w"]:
         """Return what is seen, in [0, 1]."""
         ...
 
-    def step(self, state: S, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped[S]:
+    def step(self, state: State, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped:
         """Return what follows."""
         ...
 
@@ -177,7 +181,7 @@ class Watched:
     """
 
     def __init__(
-        self, world: FrameWorld[Any], vision: ConvVAE, memory: MixtureRNN | None, scale: Float[Tensor, " l"] | None = None
+        self, world: FrameWorld, vision: ConvVAE, memory: MixtureRNN | None, scale: Float[Tensor, " l"] | None = None
     ) -> None:
         self.world, self.vision, self.memory = world, vision, memory
         self.scale = torch.ones(vision.latent) if scale is None else scale
@@ -195,13 +199,13 @@ class Watched:
         return torch.cat((state.z / self.scale, state.memory.shown), -1)
 
     @torch.no_grad()
-    def step(self, state: Seen, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped[Seen]:
+    def step(self, state: Seen, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped:
         """Let M remember frame and action, and the world go on."""
         memory = state.memory if self.memory is None else self.memory.remember(state.z, actions, state.memory)
         stepped = self.world.step(state.world, actions, generator)
         return Stepped(Seen(stepped.state, self._look(stepped.state), memory), stepped.rewards, stepped.ended)
 
     @torch.no_grad()
-    def _look(self, state: Any) -> Tensor:  # noqa: ANN401  # the world's own
+    def _look(self, state: State) -> Tensor:
         frames = self.world.frames(state)
         return self.vision.encode(frames.flatten(0, 1)).mean.unflatten(0, frames.shape[:2])

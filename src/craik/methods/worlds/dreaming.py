@@ -1,8 +1,8 @@
 """M's dream as a world: for populations (`DreamWorld`) and for anybody's agent (`Dream`, a gymnasium VectorEnv).
 
 A step of the dream samples z_{t+1} from M's mixture at a temperature tau: weights' logits over tau, deviations times sqrt(tau)
-(https://arxiv.org/abs/1809.01999, section 4.3). The temperature is that of M's randomness, not of an agent's actions. A controller
-that is trained at a low one learns what M has wrong rather than what the world has right: test it in the world.
+(https://arxiv.org/abs/1809.01999, section 4.3). The temperature is that of M's randomness, not of an agent's actions. A
+controller that is trained at a low one learns what M has wrong rather than what the world has right: test it in the world.
 
 Reward is 1 for each step survived, as in Take Cover; M learns no other here.
 """
@@ -88,7 +88,7 @@ class DreamWorld:
         return torch.cat((state.z / self.scale, state.memory.shown), -1)
 
     @torch.no_grad()
-    def step(self, state: DreamState, actions: Float[Tensor, "p e a"], generator: Generator) -> Stepped[DreamState]:
+    def step(self, state: DreamState, actions: Float[Tensor, "p e a"], generator: Generator) -> Stepped:
         """Return the dreams a step on; rewards are 1, in the step that ends a dream, too."""
         episodes, latent = state.z.shape[1:]
         predicted = self.memory.step(state.z, actions, state.memory)

@@ -2,8 +2,8 @@
 
 What is evolved and how a population is evaluated at once is in `acting`.
 
-CMA-ES is the package `cma` (Hansen), an extra: `pip install 'craik[worlds]'`. Use evolution for tens to a few hundred parameters and
-returns that cannot be differentiated; above a thousand, policy gradients.
+CMA-ES is the package `cma` (Hansen), an extra: `pip install 'craik[worlds]'`. Use evolution for tens to a few hundred
+parameters and returns that cannot be differentiated; above a thousand, policy gradients.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,8 @@ PAPER = Paper(
 )
 
 DIAGONAL_ABOVE = 100
-"""Above so many parameters `evolve` keeps the covariance diagonal (cma's `CMA_diagonal`): there is no time to learn all of it."""
+"""Above so many parameters `evolve` keeps the covariance diagonal (cma's `CMA_diagonal`): there is no time to learn all of
+it."""
 
 
 class Evolved(NamedTuple):
@@ -62,7 +63,8 @@ def evolve(fitness: Fitness, parameters: int, *, generations: int, population: i
     Raises:
         ImportError: `cma` is not installed.
         TypeError: numbers of another type, a fitness that cannot be called.
-        ValueError: numbers out of range; fitness of another shape, or not finite: the candidate is named, cma's state is as before.
+        ValueError: numbers out of range; fitness of another shape, or not finite: the candidate is named, cma's state is as
+            before.
     """
     check_callable("fitness", fitness, "a function of candidates and the generation's number")
     for name, value, least in (("parameters", parameters, 2), ("generations", generations, 1), ("population", population, 4)):
@@ -82,7 +84,7 @@ def evolve(fitness: Fitness, parameters: int, *, generations: int, population: i
 
 
 def options(parameters: int, population: int, seed: int) -> dict[str, Any]:
-    """Return what `evolve` asks of cma: its own defaults but for population, seed, silence and the diagonal; none of its stopping rules is read."""
+    """Return what `evolve` asks of cma; the rest is its own defaults, and none of its stopping rules is read."""
     return {
         "popsize": population,
         "seed": seed,

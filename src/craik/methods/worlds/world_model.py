@@ -1,8 +1,9 @@
 """World Models: a memory M that predicts the next latent frame as a mixture density (Ha and Schmidhuber 2018).
 
-V is `craik.nn.autoencoders.ConvVAE`, with its loss `vae_loss`; M is here; C is in `evolving`, M's dream in `dreaming`. V and M learn
-from episodes of a random policy, without reward. Index convention: b an episode, t a step, l a dimension of the latent z, k a component.
-Frame t + 1 follows action t: ``z[:, t], a[:, t] -> z[:, t + 1], ends[:, t]``.
+V is `craik.nn.autoencoders.ConvVAE`, with its loss `vae_loss`; M is here; C is in `evolving`, M's dream in `dreaming`. V and
+M learn
+from episodes of a random policy, without reward. Index convention: b an episode, t a step, l a dimension of the latent z, k a
+component. Frame t + 1 follows action t: ``z[:, t], a[:, t] -> z[:, t + 1], ends[:, t]``.
 
 Use it where a simulator is slow, or where there is only a log. Not where what matters is small in the picture: V is paid for
 pixels, and what it does not encode neither M nor C can see. Measure the share of the frames' energy that V loses
@@ -76,7 +77,7 @@ class MixtureRNN(nn.Module):
         """Return the state before an episode's first frame."""
         return at_rest(self.layer, *batch)
 
-    def forward(self, z: Float[Tensor, "b t l"], a: Float[Tensor, "b t a"], state: Recurrent | None = None) -> Predicted:
+    def forward(self, z: Float[Tensor, "..."], a: Float[Tensor, "..."], state: Recurrent | None = None) -> Predicted:
         """Return the predictions after each frame of a batch of episodes, and the state after the last.
 
         Args:
@@ -112,10 +113,10 @@ class MixtureRNN(nn.Module):
 
 def memory_loss(
     predicted: Predicted,
-    following: Float[Tensor, "b t l"],
-    ended: Bool[Tensor, "b t"] | None = None,
+    following: Float[Tensor, "..."],
+    ended: Bool[Tensor, "..."] | None = None,
     end_weight: float = 10.0,
-) -> Float[Tensor, "b t"]:
+) -> Float[Tensor, "..."]:
     """Return each step's loss: minus the mean over dimensions of log p(z_{t+1}), plus the end's weighted cross-entropy.
 
     Mask what lies behind an episode's end before the mean is taken. Sample z and `following` afresh from V's distributions in

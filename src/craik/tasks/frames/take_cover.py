@@ -1,15 +1,15 @@
 """Take Cover, ours: balls are thrown at an agent that can step aside; the return is the number of steps that it survives.
 
-A world of frames in torch, for whole populations: p copies of e episodes side by side, all copies with the same throws. It stands in
-for VizDoom's scenario of that name (`craik.tasks.frames.simulators`). Coordinates are shares of the frame: x from left to right, y
-from top to bottom; the agent stands at the bottom.
+A world of frames in torch, for whole populations: p copies of e episodes side by side, all copies with the same throws. It
+stands in for VizDoom's scenario of that name (`craik.tasks.frames.simulated`). Coordinates are shares of the frame: x from left
+to right, y from top to bottom; the agent stands at the bottom.
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
 from craik.arguments import check_positive, check_shape, check_whole
@@ -123,54 +123,3 @@ class TakeCover:
     def _blob(self, centre: Tensor) -> Tensor:
         pixels = (torch.arange(self.size) + 0.5) / self.size
         return torch.exp(-0.5 * ((pixels - centre.unsqueeze(-1)) * self.size).square())
-
-
-class Episodes(NamedTuple):
-    """Recorded play, padded with what happened behind an episode's end.
-
-    Attributes:
-        frames: (n, t + 1, 2, size, size).
-        actions: (n, t, 1) in -1, 0, 1.
-        ended: (n, t) True where a ball hit in this step.
-        lengths: (n,) steps of each episode: up to and with the hit.
-    """
-
-    frames: Float[Tensor, "n s c h w"]
-    actions: Float[Tensor, "n t 1"]
-    ended: Bool[Tensor, "n t"]
-    lengths: Int[Tensor, " n"]
-
-
-@torch.no_grad()
-def random_episodes(world: TakeCover, episodes: int, steps: int, generator: Generator, sticky: float = 0.8) -> Episodes:
-    """Return episodes of a random policy, which keeps its action with a chance: white noise gets nowhere.
-
-    Args:
-        world: its settings.
-        episodes: n.
-        steps: t of each at most.
-        generator: of world and policy.
-        sticky: chance to repeat the last action.
-
-    Raises:
-        TypeError: counts that are no whole numbers.
-        ValueError: counts below 1.
-    """
-    check_whole("episodes", episodes, 1)
-    check_whole("steps", steps, 1)
-    state, action = world.start(1, episodes, generator), _actions(episodes, generator)
-    frames, actions, ends = [world.frames(state)], [], []
-    for _ in range(steps):
-        keep = torch.rand(episodes, 1, generator=generator) < sticky
-        action = torch.where(keep, action, _actions(episodes, generator))
-        state, _, ended = world.step(state, action[None], generator)
-        frames.append(world.frames(state))
-        actions.append(action)
-        ends.append(ended[0])
-    over = torch.stack(ends, 1)
-    lengths = torch.where(over.any(1), over.long().argmax(1) + 1, steps)
-    return Episodes(torch.cat(frames).transpose(0, 1), torch.stack(actions, 1), over, lengths)
-
-
-def _actions(episodes: int, generator: Generator) -> Tensor:
-    return torch.randint(-1, 2, (episodes, 1), generator=generator).float()

@@ -1,0 +1,1 @@
+"""Models of worlds, and what can be done in them."""
