@@ -10,8 +10,7 @@ import torch
 from torch import Generator, Tensor
 
 from craik.experiments.worlds.take_cover import films, models
-from craik.experiments.worlds.take_cover.settings import PRESETS as PRESETS
-from craik.experiments.worlds.take_cover.settings import Config as Config
+from craik.experiments.worlds.take_cover.settings import Config
 from craik.lab import Row, number
 from craik.methods.worlds.acting import LinearController, Watched, World, population_returns
 from craik.methods.worlds.dreaming import DreamWorld

@@ -1,0 +1,1 @@
+"""Positions, captions and recordings of pictures."""
