@@ -47,8 +47,7 @@ def layers(rows: Rows) -> float | None:
 
 
 def survives(rows: Rows) -> float | None:
-    """Return the share of its recognisability that a reconstruction keeps in the weakened session, less that of its pixels'
-    r."""
+    """Return what a reconstruction keeps in the weakened session: the share of its recognition less that of its pixels' r."""
     found = sorted(rows.where(kind="reconstruction", method="all layers"), key=lambda row: -number(row, "gain"))
     if len(found) < 2 or any(number(found[0], key) <= 0 for key in ("recognised", "r")):
         return None

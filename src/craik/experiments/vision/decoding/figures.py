@@ -62,7 +62,7 @@ def draw_pictures(rows: Rows) -> Figure:
 def draw_scores(rows: Rows) -> Figure:
     """Draw recognition and pixels' correlation by method, a dot a seed."""
     found = rows.where(kind="reconstruction", gain=1.0)
-    names = list(dict.fromkeys(map(str, found["method"])))
+    names = list(dict.fromkeys(str(row["method"]) for row in found))
     figure, axes = panels(2, caption="SIMULATED voxels: scores of each way to reconstruct, a dot a seed.", height=2.8)
     for axis, (key, label) in zip(axes, (("recognised", "digits recognised"), ("r", "pixels' correlation")), strict=True):
         for place, name in enumerate(names):

@@ -27,7 +27,7 @@ def final(rows: Rows, method: str, key: str = "actual") -> float | None:
 
 def dream(rows: Rows, *wanted: float) -> str:
     """Return the name of the first of some temperatures that a controller was evolved at, else of the highest one."""
-    names = [str(name) for name in rows.where(kind="final")["method"] if str(name).startswith("dream")]
+    names = [name for row in rows.where(kind="final") if (name := str(row["method"])).startswith("dream")]
     return next((f"dream {one:g}" for one in wanted if f"dream {one:g}" in names), names[-1] if names else "dream")
 
 

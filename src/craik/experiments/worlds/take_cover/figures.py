@@ -22,7 +22,7 @@ def figures(rows: Rows) -> dict[str, Figure | Animation]:
 
 def draw_returns(rows: Rows) -> Figure:
     """Draw each method's return in the world, and for dreams also that in the dream, a dot a seed."""
-    names = list(dict.fromkeys(map(str, rows.where(kind="final")["method"])))
+    names = list(dict.fromkeys(str(row["method"]) for row in rows.where(kind="final")))
     figure, (axes,) = panels(
         caption="Steps survived by each seed's controller: full dots in the world, open ones in the dream that it was "
         "evolved in. Grey lines: the random policy that was recorded, and standing still.",
@@ -56,7 +56,7 @@ def draw_evolution(rows: Rows) -> Figure:
         "mean over seeds.",
         height=2.8,
     )
-    for index, name in enumerate(dict.fromkeys(map(str, curves["method"]))):
+    for index, name in enumerate(dict.fromkeys(str(row["method"]) for row in curves)):
         some = curves.where(method=name)
         x = sorted({int(number(row, "generation")) for row in some})
         y = [float(np.mean(some.where(generation=g)["mean"])) for g in x]
