@@ -125,6 +125,7 @@ def test_losses_are_literal_and_reach_whom_they_should():
     assert all(one.grad.abs().sum() > 0 for one in (n.generator.weight, n.posterior.weight, n.transition.logits))
 
 
+@torch.no_grad()
 def test_gaussian_states():
     t, states = GaussianTransition(2, generator()), Uniform(2)
     s = states.sample(100_000, generator(1))
