@@ -84,7 +84,7 @@ class TakeCover:
         x = x + dx * (y.clamp(max=0) / dy)  # so that each still comes down where it was aimed
         return Thrown(*(one.expand(population, *one.shape) for one in (agent, x, y, dx, dy)))
 
-    def step(self, state: Thrown, actions: Float[Tensor, "p e 1"], generator: Generator) -> After:
+    def step(self, state: Thrown, actions: Float[Tensor, "..."], generator: Generator) -> After:
         """Move the agent by the sign of its action, then the balls; what has come down is thrown again.
 
         Args:

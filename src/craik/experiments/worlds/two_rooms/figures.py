@@ -35,7 +35,8 @@ def draw_states(rows: Rows) -> Figure:
     figure, axes = panels(
         len(grids),
         caption="Each way's abstract states, one colour each, on the plane of two rooms with a wall (black) and a gap; "
-        "the line is a plan from the dot on the left to the square on the right, through waypoints. A leg that meets the wall cannot be walked.",
+        "the line is a plan from the dot on the left to the square on the right, through waypoints. A leg "
+        "that meets the wall cannot be walked.",
         height=2.0,
     )
     for axis, row in zip(axes, grids, strict=True):
