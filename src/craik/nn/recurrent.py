@@ -5,7 +5,7 @@ arithmetic without the call's overhead, a third of the time at a hundred units.
 """
 
 import math
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import torch
 from jaxtyping import Float
@@ -55,15 +55,14 @@ def lstm_step(layer: nn.LSTM, x: Float[Tensor, "*batch inputs"], state: Recurren
     """
     shape = x.shape[:-1]
     flat = [part.reshape(-1, part.shape[-1]) for part in (x, *state)]
-    shown, kept = torch.lstm_cell(
-        flat[0], (flat[1], flat[2]), layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0
-    )  # fmt: skip
+    weights = (layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0)
+    shown, kept = torch.lstm_cell(flat[0], (flat[1], flat[2]), *(cast(Tensor, weight) for weight in weights))
     return Recurrent(shown.reshape(*shape, -1), kept.reshape(*shape, -1))
 
 
 def at_rest(layer: nn.LSTM, *batch: int) -> Recurrent:
     """Return the state before the first frame: zeros, of the layer's type and device."""
-    zeros = layer.weight_hh_l0.new_zeros((*batch, layer.hidden_size))
+    zeros = cast(Tensor, layer.weight_hh_l0).new_zeros((*batch, layer.hidden_size))
     return Recurrent(zeros, zeros)
 
 

@@ -160,12 +160,20 @@ def test_certain_steps_cost_nothing():
     assert waypoints(torch.eye(3).roll(1, 1), 0, 2) == infogan.Plan((0, 1, 2), 0.0)
 
 
-def test_a_line_and_the_most_plausible_path():
+def test_a_line():
     line = interpolate(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]), 3)
     assert line.tolist() == [[0, 1], [0.5, 0], [1, -1]]
-    judge = Call(lambda pairs: -(pairs[:, 1:] - pairs[:, :1]).abs())
-    paths = torch.tensor([[[0.0], [3.0], [3.0]], [[0.0], [2.0], [3.0]], [[0.0], [0.0], [2.5]]])
-    assert most_plausible(networks()._replace(discriminator=judge), paths) == 1
+
+
+def test_the_most_plausible_path_is_the_best_of_all_choices():
+    judge = Call(lambda pairs: -(pairs[:, 2:] - pairs[:, :2]).square().sum(1, keepdim=True))
+    for seed in range(5):
+        stages = [torch.randn(m, 2, generator=generator(10 * seed + m)) for m in (1, 4, 3, 5, 1)]
+
+        def least(path):
+            return min(float(judge(torch.cat(pair)[None])) for pair in itertools.pairwise(path))
+
+        assert least(most_plausible(judge, stages)) == max(least(path) for path in itertools.product(*stages))
 
 
 def test_what_is_refused():

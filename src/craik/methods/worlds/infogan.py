@@ -12,6 +12,8 @@ take k-means on the observations where it does as well. Index convention: b a sa
 """
 
 import math
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -302,8 +304,8 @@ def waypoints(table: Float[Tensor, "k k"], start: int, goal: int, least: float =
 
 
 def _shortest(table: np.ndarray, start: int, goal: int, least: float) -> Plan | None:
-    from scipy.sparse import csr_matrix  # noqa: PLC0415  # slow to import, and only plans need it
-    from scipy.sparse.csgraph import dijkstra  # noqa: PLC0415
+    from scipy.sparse import csr_matrix  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # slow to import, and only plans need it
+    from scipy.sparse.csgraph import dijkstra  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
 
     rows, columns = np.nonzero((table > 0) & (table >= least))
     lengths = -np.log(np.minimum(table[rows, columns], 1))  # zeros stay: a sparse graph keeps those that are stored
@@ -327,9 +329,28 @@ def interpolate(a: Float[Tensor, " d"], b: Float[Tensor, " d"], count: int) -> F
     return torch.lerp(a, b, torch.linspace(0, 1, count, dtype=a.dtype).unsqueeze(1))
 
 
-def most_plausible(networks: CausalInfoGAN, paths: Float[Tensor, "p n o"]) -> int:
-    """Return which of some decoded paths is best by its least plausible step: the largest of the smallest logits of D."""
-    pairs = torch.cat((paths[:, :-1], paths[:, 1:]), -1)
-    with torch.no_grad():
-        logits = networks.discriminator(pairs.flatten(0, 1)).view(pairs.shape[:2])
-    return int(logits.min(1).values.argmax())
+def most_plausible(discriminator: nn.Module, stages: Sequence[Tensor]) -> Float[Tensor, "n o"]:
+    """Return one observation of each stage, so that D likes the least plausible leg best: exactly, of all choices.
+
+    A widest path from stage to stage: as many calls of D as there are legs, m x m pairs each.
+
+    Args:
+        discriminator: from pairs (b, 2 o) to logits (b, 1).
+        stages: (m, o) candidates for each point of a plan; those of start and goal have one row.
+
+    Raises:
+        ValueError: fewer than two stages, or an empty one.
+    """
+    if len(stages) < 2 or not all(len(stage) for stage in stages):
+        raise ValueError(f"`stages` should be two or more, none empty. Found sizes {[len(stage) for stage in stages]}.")
+    widest, before = torch.full((len(stages[0]),), math.inf), list[Tensor]()
+    for here, there in pairwise(stages):
+        pairs = torch.cat((here.unsqueeze(1).expand(-1, len(there), -1), there.expand(len(here), -1, -1)), -1)
+        with torch.no_grad():
+            logits = discriminator(pairs.flatten(0, 1)).view(len(here), len(there))
+        widest, best = torch.minimum(widest.unsqueeze(1), logits).max(0)
+        before.append(best)
+    chosen = [int(widest.argmax())]
+    for best in reversed(before):
+        chosen.append(int(best[chosen[-1]]))
+    return torch.stack([stage[index] for stage, index in zip(stages, reversed(chosen), strict=True)])

@@ -5,6 +5,7 @@ simulator of its
 own; `SimulatedWorld` holds as many as it was asked for at once and uses them again, so evaluate populations in small parts.
 """
 
+import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -107,7 +108,8 @@ def doom(frame_skip: int = 1) -> SimulatedWorld:
     check_whole("frame_skip", frame_skip, 1)
     try:
         import gymnasium  # noqa: PLC0415  # an extra
-        from vizdoom import gymnasium_wrapper  # noqa: F401, PLC0415  # pyright: ignore[reportMissingImports]  # registers its environments
+
+        importlib.import_module("vizdoom.gymnasium_wrapper")  # registers its environments
     except ImportError as error:
         raise ImportError("Take Cover needs VizDoom. Found none. Run `pip install 'craik[worlds]'`.") from error
 
@@ -125,8 +127,9 @@ def car_racing() -> SimulatedWorld:
         ImportError: gymnasium or Box2D is not installed.
     """
     try:
-        import Box2D  # noqa: F401, PLC0415  # pyright: ignore[reportMissingImports]
         import gymnasium  # noqa: PLC0415  # an extra
+
+        importlib.import_module("Box2D")
     except ImportError as error:
         raise ImportError("Car racing needs gymnasium's Box2D. Found none. Run `pip install 'craik[worlds]'`.") from error
     return SimulatedWorld(lambda: gymnasium.make("CarRacing-v3"), lambda seen: seen[:84], lambda action: action, 3)

@@ -63,4 +63,4 @@ def _folder() -> Path:
         raise ImportError(
             "The grasshoppers' neurons are bundled with nitime. Found none. Run `pip install 'craik[worlds]'`."
         ) from error
-    return Path(nitime.__file__).parent / "data"
+    return Path(str(nitime.__file__)).parent / "data"

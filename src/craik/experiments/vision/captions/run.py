@@ -24,10 +24,8 @@ GRID = 8
 def run(config: Config) -> Iterator[Row]:
     """Yield retrieval, where words look, and, where asked for, retrieval of made pictures."""
     generator = Generator().manual_seed(config.seed)
-    train, test = (
-        captioned_digits(config.seed, count, part, generator)
-        for part, count in (("train", config.pictures), ("test", config.tested))
-    )
+    train = captioned_digits(config.seed, config.pictures, "train", generator)
+    test = captioned_digits(config.seed, config.tested, "test", generator)
     trained: dict[str, Encoders] = {}
     for name in ("words", "sentence"):
         trained[name] = Encoders(config.width, generator)

@@ -3,7 +3,7 @@
 import base64
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from torch import Generator, Tensor
 
 from craik.experiments.worlds.take_cover.settings import Config
 from craik.lab import Row
-from craik.methods.worlds.acting import LinearController, Watched
-from craik.methods.worlds.dreaming import DreamWorld
+from craik.methods.worlds.acting import LinearController, Seen, Watched, World
+from craik.methods.worlds.dreaming import DreamState, DreamWorld
 
 LEVELS = 16
 """Shades that are kept of a pixel."""
@@ -25,13 +25,16 @@ def rows(
     config: Config, name: str, controller: LinearController, candidate: Tensor, dream: DreamWorld, real: Watched
 ) -> Iterator[Row]:
     """Yield the same controller's dream, decoded by V, and its episode in the world, a row each."""
-    dreamt, lived = list[Tensor](), list[Tensor]()
-    worlds: list[tuple[Any, list[Tensor], Any]] = [
-        (dream, dreamt, lambda state: real.vision.decode(state.z[0])[0]),
-        (real, lived, lambda state: real.world.frames(state.world)[0, 0]),
-    ]
-    for world, frames, show in worlds:
-        generator = Generator().manual_seed(config.seed + 3)
+
+    def dreamt(state: DreamState) -> Tensor:
+        return real.vision.decode(state.z[0])[0]
+
+    def lived(state: Seen) -> Tensor:
+        return real.world.frames(state.world)[0, 0]
+
+    sides: list[tuple[str, World, Callable[[Any], Tensor]]] = [("dream", dream, dreamt), ("world", real, lived)]
+    for side, world, show in sides:
+        frames, generator = list[Tensor](), Generator().manual_seed(config.seed + 3)
         state = world.start(1, 1, generator)
         for _ in range(config.film):
             frames.append(show(state))
@@ -39,7 +42,6 @@ def rows(
             if bool(ended.all()):
                 frames.append(show(state))
                 break
-    for side, frames in (("dream", dreamt), ("world", lived)):
         yield {"kind": "film", "method": name, "side": side, "frames": len(frames), "pictures": encode(torch.stack(frames))}
 
 

@@ -16,7 +16,7 @@ from craik.methods.worlds.acting import LinearController, Watched, World, popula
 from craik.methods.worlds.dreaming import DreamWorld
 from craik.methods.worlds.evolving import evolve
 from craik.methods.worlds.world_model import energy_lost
-from craik.tasks.frames.playing import Episodes, brownian, record, thirds
+from craik.tasks.frames.playing import Episodes, Policy, brownian, record, thirds
 from craik.tasks.frames.simulated import car_racing, doom
 from craik.tasks.frames.take_cover import TakeCover
 
@@ -70,10 +70,12 @@ def recorded(config: Config, world: Any, generator: Generator) -> Episodes:  # n
 
 def references(config: Config, world: Any) -> Iterator[Row]:  # noqa: ANN401
     """Yield the returns of the random policy that was recorded, and of doing nothing."""
-    policies = {
-        "random": brownian if config.world == "car" else thirds,
-        "still": lambda last, n, g: torch.zeros(n, 3 if config.world == "car" else 1),
-    }
+    car = config.world == "car"
+
+    def still(last: Tensor | None, episodes: int, generator: Generator) -> Tensor:
+        return torch.zeros(episodes, 3 if car else 1)
+
+    policies: dict[str, Policy] = {"random": brownian if car else thirds, "still": still}
     for name, policy in policies.items():
         generator, returns, left = Generator().manual_seed(config.seed + 1), list[Tensor](), config.tested
         while left > 0:
@@ -132,7 +134,7 @@ def returns(config: Config, controller: LinearController, candidates: Tensor, wo
 
 
 @torch.no_grad()
-def _played(world: Any, policy: Any, episodes: int, horizon: int, generator: Generator) -> Tensor:  # noqa: ANN401
+def _played(world: Any, policy: Policy, episodes: int, horizon: int, generator: Generator) -> Tensor:  # noqa: ANN401
     state, action = world.start(1, episodes, generator), None
     total, alive = torch.zeros(episodes), torch.ones(episodes, dtype=torch.bool)
     for _ in range(horizon):

@@ -13,7 +13,7 @@ from craik.experiments.worlds.two_rooms import ways
 from craik.experiments.worlds.two_rooms.settings import Config
 from craik.experiments.worlds.two_rooms.ways import Abstraction
 from craik.lab import Row
-from craik.methods.worlds.infogan import waypoints
+from craik.methods.worlds.infogan import most_plausible, waypoints
 from craik.tasks.boards.two_rooms import TwoRooms
 
 
@@ -102,23 +102,11 @@ def planned(config: Config, found: Abstraction, start: Tensor, goal: Tensor, gen
     plan = waypoints(found.table, here, there, config.least)
     if plan is None:
         return None
-    if found.decode is None or len(plan.states) == 1:
-        between = found.centres[list(plan.states)]
-    else:
-        between = _decoded(found, plan.states, generator)
-    return torch.cat((start[None], between, goal[None]))
-
-
-def _decoded(found: Abstraction, states: tuple[int, ...], generator: Generator) -> Tensor:
-    """Return the pair of each step that D likes best of 64, its two points one after the other."""
-    judge, decode = found.judge, found.decode
-    if judge is None or decode is None:
-        raise RuntimeError("a generator comes with its discriminator")
-    points: list[Tensor] = []
-    for here, there in pairwise(states):
-        made = decode(here, there, generator)
-        points += list(made[int(judge(made).argmax())].view(2, 2))
-    return torch.stack(points)
+    if found.decode is None or found.judge is None or len(plan.states) == 1:
+        return torch.cat((start[None], found.centres[list(plan.states)], goal[None]))
+    made = [found.decode(here, there, generator) for here, there in pairwise(plan.states)]
+    stages = [start[None], made[0][:, :2], *(pairs[:, 2:] for pairs in made), goal[None]]
+    return most_plausible(found.judge, stages)
 
 
 SIDE = 40

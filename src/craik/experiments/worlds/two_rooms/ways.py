@@ -15,6 +15,8 @@ from craik.nn.perceptrons import relu_mlp
 
 NOISE = 2
 """Dimensions of G's noise."""
+SAMPLES = 24
+"""Pairs that are generated for a step of a plan."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Abstraction:
     table: Tensor
     decode: Callable[[int, int, Generator], Tensor] | None
     centres: Tensor
-    judge: Callable[[Tensor], Tensor] | None = None
+    judge: nn.Module | None = None
     loss: float | None = None
 
 
@@ -66,8 +68,8 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
         cast(nn.Module, network).requires_grad_(False)
 
     def decode(here: int, there: int, rng: Generator) -> Tensor:
-        states = one_hot(torch.tensor([here, there]), count).float().flatten().expand(64, -1)
-        return networks.generator(torch.cat((torch.randn(64, NOISE, generator=rng), states), -1))
+        states = one_hot(torch.tensor([here, there]), count).float().flatten().expand(SAMPLES, -1)
+        return networks.generator(torch.cat((torch.randn(SAMPLES, NOISE, generator=rng), states), -1))
 
     def read(points: Tensor) -> Tensor:
         return networks.posterior(points).argmax(-1)
@@ -130,7 +132,8 @@ def k_means(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
     from sklearn.cluster import KMeans  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # slow to import
 
     seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
-    found: Any = KMeans(config.states, n_init=4, random_state=seed).fit(pairs[:20_000, 0].numpy())
+    make: Any = KMeans  # the stubs know no number of starts
+    found = make(config.states, n_init=4, random_state=seed).fit(pairs[:20_000, 0].numpy())
     centres = torch.from_numpy(found.cluster_centers_).float()
     return counted(lambda points: torch.cdist(points, centres).argmin(-1), pairs, config.states)
 
