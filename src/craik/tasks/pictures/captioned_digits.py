@@ -6,6 +6,7 @@ attention can be scored. Digits of test pictures are not those of training pictu
 
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
@@ -63,19 +64,31 @@ def captioned_digits(seed: int, count: int, part: Literal["train", "test"], gene
     small = torch.rand(count, 2, generator=generator) < 0.4
     colours = torch.randint(len(COLOURS), (count, 2), generator=generator)
     relations = torch.randint(len(RELATIONS), (count,), generator=generator)
-    shifts = torch.rand(count, 2, 2, generator=generator)
-    palette = torch.tensor(list(COLOURS.values()))
-    pictures, boxes = torch.zeros(count, 3, SIZE, SIZE), torch.zeros(count, 2, SIZE, SIZE, dtype=torch.bool)
-    for n in range(count):
-        for which in range(2):
-            side = SMALL if small[n, which] else LARGE
-            top, left = _corner(RELATIONS[int(relations[n])], which, side, shifts[n, which])
-            grey = interpolate(some.x[rows[n, which]][None], (side, side), mode="bilinear", align_corners=False)[0]
-            place = (n, slice(None), slice(top, top + side), slice(left, left + side))
-            pictures[place] = torch.maximum(pictures[place], grey * palette[colours[n, which], :, None, None])
-            boxes[n, which, top : top + side, left : left + side] = True
+    pictures, boxes = _drawn(some.x[rows], small, colours, relations, torch.rand(count, 2, 2, generator=generator))
     words, about = _captions(small, colours, some.y[rows], relations)
     return Captioned(pictures, words, about, boxes)
+
+
+def _drawn(grey: Tensor, small: Tensor, colours: Tensor, relations: Tensor, shifts: Tensor) -> tuple[Tensor, Tensor]:
+    """Return pictures and boxes; in numpy, as thousands of small pieces are placed one by one."""
+    count, palette = len(grey), np.array(list(COLOURS.values()), dtype=np.float32)
+    sized = {
+        side: interpolate(grey.flatten(0, 1), (side, side), mode="bilinear", align_corners=False)
+        .view(count, 2, side, side)
+        .numpy()
+        for side in (SMALL, LARGE)
+    }
+    pictures = np.zeros((count, 3, SIZE, SIZE), dtype=np.float32)
+    boxes = np.zeros((count, 2, SIZE, SIZE), dtype=bool)
+    settings = zip(small.tolist(), colours.tolist(), relations.tolist(), shifts.tolist(), strict=True)
+    for n, (sizes, paints, relation, moved) in enumerate(settings):
+        for which in range(2):
+            side = SMALL if sizes[which] else LARGE
+            top, left = _corner(RELATIONS[relation], which, side, moved[which])
+            place = (slice(top, top + side), slice(left, left + side))
+            pictures[n, :, *place] += sized[side][n, which] * palette[paints[which], :, None, None]
+            boxes[n, which, *place] = True
+    return torch.from_numpy(pictures), torch.from_numpy(boxes)
 
 
 def caption(words: Int[Tensor, " t"]) -> str:
@@ -83,23 +96,24 @@ def caption(words: Int[Tensor, " t"]) -> str:
     return " ".join(WORDS[word] for word in words.tolist() if word)
 
 
-def _corner(relation: str, which: int, side: int, shift: Tensor) -> tuple[int, int]:
+def _corner(relation: str, which: int, side: int, shift: list[float]) -> tuple[int, int]:
     """Return where a digit lies: in its own half along the relation's axis, anywhere along the other."""
     first = (which == 0) == (relation in ("above", "left-of"))
-    along = int(float(shift[0]) * (SIZE // 2 - side + 1)) + (0 if first else SIZE // 2)
-    across = int(float(shift[1]) * (SIZE - side + 1))
+    along = int(shift[0] * (SIZE // 2 - side + 1)) + (0 if first else SIZE // 2)
+    across = int(shift[1] * (SIZE - side + 1))
     return (along, across) if relation in ("above", "below") else (across, along)
 
 
 def _captions(small: Tensor, colours: Tensor, names: Tensor, relations: Tensor) -> tuple[Tensor, Tensor]:
-    place = {word: index for index, word in enumerate(WORDS)}
-    words, about = torch.zeros(len(small), LENGTH, dtype=torch.long), torch.full((len(small), LENGTH), -1)
-    for n in range(len(small)):
+    place, paints = {word: index for index, word in enumerate(WORDS)}, list(COLOURS)
+    words, about = np.zeros((len(small), LENGTH), dtype=np.int64), np.full((len(small), LENGTH), -1)
+    settings = zip(small.tolist(), colours.tolist(), names.tolist(), relations.tolist(), strict=True)
+    for n, (sizes, painted, named, relation) in enumerate(settings):
         sentence: list[tuple[str, int]] = []
         for which in range(2):
-            sentence += [("a", -1)] + [("small", which)] * bool(small[n, which])
-            sentence += [(list(COLOURS)[int(colours[n, which])], which), (NAMES[int(names[n, which])], which)]
-            sentence += [(RELATIONS[int(relations[n])], -1)] if which == 0 else []
-        words[n, : len(sentence)] = torch.tensor([place[word] for word, _ in sentence])
-        about[n, : len(sentence)] = torch.tensor([which for _, which in sentence])
-    return words, about
+            sentence += [("a", -1)] + [("small", which)] * sizes[which]
+            sentence += [(paints[painted[which]], which), (NAMES[named[which]], which)]
+            sentence += [(RELATIONS[relation], -1)] if which == 0 else []
+        words[n, : len(sentence)] = [place[word] for word, _ in sentence]
+        about[n, : len(sentence)] = [which for _, which in sentence]
+    return torch.from_numpy(words), torch.from_numpy(about)
