@@ -124,6 +124,7 @@ CLAIMS = (
         source="the reading digest",
         measure=of_seeds(layers),
         condition=low_above(0.0, of="correlation of decoded units, highest less first layer, mean over seeds,"),
+        tried="On seed 1000 they are not: 0.76 in the highest, 0.80 in the first, 0.84 between.",
     ),
     Claim(
         id="decoding.exemplars",
@@ -139,5 +140,7 @@ CLAIMS = (
         source=_SHEN,
         measure=of_seeds(survives),
         condition=low_above(0.0, of="share kept at half the answer, recognition less pixels' correlation, mean over seeds,"),
+        tried="On seed 1000 at a quarter of the answer recognition kept 0.23 of itself and the pixels 0.85; half an answer was tried "
+        "on judged seeds first.",
     ),
 )
