@@ -81,4 +81,6 @@ def draw_film(rows: Rows) -> Animation | None:
         "each with what the controller does in it. Both begin with the same frame; a side stands still when its episode is "
         "over. Balls red, agent blue."
     )
-    return Animation(caption, films.beside(sides["dream"], sides["world"], (name.replace("dream", "dream,"), "world")))
+    return Animation(
+        caption, films.beside(sides["dream"], sides["world"], (name.replace("dream", "dream, temperature"), "world"))
+    )
