@@ -32,7 +32,8 @@ def test_a_seed_whose_vision_sees_nothing_stops():
 
 
 @pytest.mark.extra("worlds", "cma", "vizdoom")
-def test_doom_for_a_few_steps():
+def test_doom_for_a_few_steps(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # VizDoom leaves its settings, _vizdoom.ini, where it was started
     found = Rows(
         rows("doom", episodes=10, lanes=2, widths=(4, 4, 4, 4), latent=3, trials=1, tested=2, temperatures=(1.15,), film=0)
     )

@@ -99,6 +99,8 @@ class SimulatedWorld:
 def doom(frame_skip: int = 1) -> SimulatedWorld:
     """Return VizDoom's Take Cover: actions -1 (left), 0, 1 (right); a reward of 1 for each tic survived, 35 a second.
 
+    VizDoom leaves a file of its settings, `_vizdoom.ini`, in the current folder.
+
     Args:
         frame_skip: tics of a step; 1 in the paper.
 
