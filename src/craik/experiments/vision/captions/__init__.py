@@ -1,0 +1,15 @@
+"""Captions and pictures: which fits which, and where each word looks."""
+
+from craik.experiments.vision.captions import claims, figures, run, settings
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="captions",
+    title="Captions matched with pictures word by region, and pictures made of captions.",
+    reproduces="Xu et al. 2018, at a small size",
+    presets=settings.PRESETS,
+    run=run.run,
+    progress=run.progress,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,54 @@
+"""AttnGAN in two stages, with attention and without: only at the paper preset."""
+
+import torch
+from torch import Generator, Tensor, nn
+
+from craik.experiments.vision.captions.encoders import Encoders
+from craik.experiments.vision.captions.settings import Config
+from craik.methods.vision.generating import (
+    Generated,
+    StageDiscriminator,
+    TwoStages,
+    augmentation_divergence,
+    stage_discriminator_loss,
+    stage_generator_loss,
+)
+from craik.methods.vision.matching import Captions, matching_losses
+from craik.tasks.pictures.captioned_digits import Captioned
+
+
+def paint(config: Config, encoders: Encoders, data: Captioned, attention: bool, generator: Generator) -> TwoStages:
+    """Train a generator and its two discriminators; captions and the matching loss are the trained encoders'."""
+    made_by = TwoStages(16, config.width, config.channels, generator, attention=attention)
+    judges = nn.ModuleList(StageDiscriminator(size, config.width, config.channels, generator) for size in (16, 32))
+    optimizers = [torch.optim.Adam(part.parameters(), 2e-4, (0.5, 0.999)) for part in (judges, made_by)]
+    for _ in range(config.gan_steps):
+        some = torch.randint(len(data.pictures), (config.batch,), generator=generator)
+        captions = encoders.read(data.words[some])
+        large = data.pictures[some]
+        real = (torch.nn.functional.avg_pool2d(large, 2), large)
+        made = made_by(captions.sentences, captions.words, captions.mask, generator)
+        optimizers[0].zero_grad()
+        _judge_loss(judges, real, made, captions).backward()
+        optimizers[0].step()
+        optimizers[1].zero_grad()
+        _paint_loss(config, encoders, judges, made, captions).backward()
+        optimizers[1].step()
+    return made_by.eval().requires_grad_(False)
+
+
+def _judge_loss(judges: nn.ModuleList, real: tuple[Tensor, Tensor], made: Generated, captions: Captions) -> Tensor:
+    total = torch.zeros(())
+    for judge, true, found in zip(judges, real, (made.small, made.large), strict=True):
+        wrong = judge(true, captions.sentences.roll(1, 0)).captioned
+        total = total + stage_discriminator_loss(
+            judge(true, captions.sentences), judge(found.detach(), captions.sentences), wrong
+        )
+    return total
+
+
+def _paint_loss(config: Config, encoders: Encoders, judges: nn.ModuleList, made: Generated, captions: Captions) -> Tensor:
+    total = augmentation_divergence(made.augmented)
+    for judge, found in zip(judges, (made.small, made.large), strict=True):
+        total = total + stage_generator_loss(judge(found, captions.sentences))
+    return total + config.weight * matching_losses(captions, encoders.see(made.large)).total()

@@ -1,0 +1,47 @@
+"""Settings of captions, and its presets."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge
+
+from craik.lab import Positive, Preset, check_limits
+
+Whole = Annotated[int, Ge(1)]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of digits, pictures, captions and networks."""
+    pictures: Whole = 4000
+    """Training pictures."""
+    tested: Annotated[int, Ge(2)] = 300
+    """Test pictures, of other digits."""
+    candidates: Annotated[int, Ge(2)] = 100
+    """Captions that a picture's own is searched among."""
+    width: Annotated[int, Ge(2)] = 64
+    """Dimensions of words and regions; even, half of it each way of the text encoder."""
+    steps: Whole = 800
+    """Training steps of each pair of encoders."""
+    batch: Annotated[int, Ge(2)] = 48
+    """Pictures of a step."""
+    rate: Positive = 2e-3
+    """Learning rate at first."""
+    gan_steps: Annotated[int, Ge(0)] = 0
+    """Training steps of each two-stage generator; 0 for none."""
+    channels: Whole = 48
+    """Of the generator and the discriminators."""
+    weight: Annotated[float, Ge(0)] = 5.0
+    """Lambda, of the matching loss in the generator's."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    "paper": Preset(Config(pictures=20_000, tested=2000, steps=6000, gan_steps=40_000), seeds=6),
+}

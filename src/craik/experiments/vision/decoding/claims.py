@@ -1,0 +1,146 @@
+"""What is claimed of decoding and reconstruction; written before any recorded run. `[P]`: printed, from memory, not checked."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Row, Rows, bootstrap, high_below, low_above, number
+
+_SHEN = "Shen et al. 2019, on other recordings"
+
+
+def of_seeds(measure: Callable[[Rows], float | None]) -> Callable[[Rows], Measurement | None]:
+    """Return the mean over seeds of a number of a seed's rows, with its interval."""
+
+    def measured(rows: Rows) -> Measurement | None:
+        found = [value for group in rows.by("seed").values() if (value := measure(group)) is not None]
+        return bootstrap(found, np.mean) if found else None
+
+    return measured
+
+
+def neurons(control: bool) -> Callable[[Rows], float | None]:
+    """Return a measure: the correlation of what is read with the stimulus, mean over neurons."""
+
+    def measure(rows: Rows) -> float | None:
+        found = rows.where(kind="neuron", control=control)["r"]
+        return float(np.mean(found)) if found else None
+
+    return measure
+
+
+def less(key: str, one: str, other: str) -> Callable[[Rows], float | None]:
+    """Return a measure: how much higher one way's reconstructions score than another's."""
+
+    def measure(rows: Rows) -> float | None:
+        found = rows.where(kind="reconstruction", gain=1.0)
+        pair = [found.where(method=method) for method in (one, other)]
+        return number(pair[0][0], key) - number(pair[1][0], key) if all(pair) else None
+
+    return measure
+
+
+def layers(rows: Rows) -> float | None:
+    """Return how much better the highest layer is decoded than the first."""
+    found = {str(row["layer"]): number(row, "r") for row in rows.where(kind="layer", gain=1.0)}
+    return found["hidden"] - found["first"] if found else None
+
+
+def survives(rows: Rows) -> float | None:
+    """Return what a reconstruction keeps in the weakened session: the share of its recognition less that of its pixels' r."""
+    found = sorted(rows.where(kind="reconstruction", method="all layers"), key=lambda row: -number(row, "gain"))
+    if len(found) < 2 or any(number(found[0], key) <= 0 for key in ("recognised", "r")):
+        return None
+    return _kept(found, "recognised") - _kept(found, "r")
+
+
+def _kept(rows: list[Row], key: str) -> float:
+    return number(rows[-1], key) / number(rows[0], key)
+
+
+def one(kind: str, key: str, **values: object) -> Callable[[Rows], float | None]:
+    """Return a measure: a number of the one row of a kind."""
+
+    def measure(rows: Rows) -> float | None:
+        found = [row for row in rows.where(kind=kind) if all(row.get(name) == value for name, value in values.items())]
+        return number(found[0], key) if found else None
+
+    return measure
+
+
+CLAIMS = (
+    Claim(
+        id="decoding.real-neuron",
+        text="A sound's envelope can be read from the spikes of one real neuron.",
+        source="ours; recordings of Rokem et al. 2006",
+        measure=of_seeds(neurons(control=False)),
+        condition=low_above(0.3, of="correlation with the stimulus on held-out time, mean over neurons and seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="decoding.real-neuron-control",
+        text="It is not read where stimulus and spikes are moved apart by half the recording.",
+        source="ours",
+        measure=of_seeds(neurons(control=True)),
+        condition=high_below(0.1, of="the same correlation, mean over neurons and seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="decoding.identifies",
+        text="Reconstructions from all layers are told apart by their pixels (simulated voxels).",
+        source=_SHEN,
+        printed="about 76 %, people about 95 % [P], of photographs from real recordings: not comparable",
+        measure=of_seeds(one("reconstruction", "pairwise", gain=1.0, method="all layers")),
+        condition=low_above(0.75, of="pairwise identification, mean over seeds,"),
+    ),
+    Claim(
+        id="decoding.all-layers",
+        text="All layers reconstruct better than the highest alone (simulated voxels).",
+        source=_SHEN,
+        measure=of_seeds(less("r", "all layers", "top layer")),
+        condition=low_above(0.0, of="pixels' correlation, all layers less the highest, mean over seeds,"),
+    ),
+    Claim(
+        id="decoding.prior",
+        text="A generator as prior makes reconstructions easier to recognise (simulated voxels).",
+        source=_SHEN,
+        measure=of_seeds(less("recognised", "with prior", "all layers")),
+        condition=low_above(0.0, of="digits recognised, with the generator less without, mean over seeds,"),
+        tried="On seed 1000 it does not: 0.875 with, 0.880 without, and the generator's range is what it was trained on.",
+    ),
+    Claim(
+        id="decoding.beyond-ridge",
+        text="Features make pictures easier to recognise than ridge regression to their pixels does (simulated voxels).",
+        source="ours",
+        measure=of_seeds(less("recognised", "all layers", "plain ridge")),
+        condition=low_above(0.0, of="digits recognised, by features less plain ridge, mean over seeds,"),
+        kind="control",
+        tried="On seed 1000 it does not: 0.880 by features, 0.905 by plain ridge: small pictures are nearly "
+        "linear in the voxels.",
+    ),
+    Claim(
+        id="decoding.higher-layers",
+        text="Higher layers are easier to decode than lower ones (simulated voxels).",
+        source="the reading digest",
+        measure=of_seeds(layers),
+        condition=low_above(0.0, of="correlation of decoded units, highest less first layer, mean over seeds,"),
+        tried="On seed 1000 they are not: 0.76 in the highest, 0.80 in the first, 0.84 between.",
+    ),
+    Claim(
+        id="decoding.exemplars",
+        text="By its decoded features a picture is named among others (simulated voxels).",
+        source="Kay et al. 2008, the earlier method",
+        printed="92 % and 72 % of 120 photographs [P]",
+        measure=of_seeds(one("exemplar", "named", gain=1.0)),
+        condition=low_above(0.5, of="share named right among 200, mean over seeds,"),
+    ),
+    Claim(
+        id="decoding.weakened",
+        text="Where answers are weak, as when a picture is imagined, symbols survive better than pixels (simulated voxels).",
+        source=_SHEN,
+        measure=of_seeds(survives),
+        condition=low_above(0.0, of="share kept at half the answer, recognition less pixels' correlation, mean over seeds,"),
+        tried="On seed 1000 at a quarter of the answer recognition kept 0.23 of itself, the pixels 0.85; "
+        "half an answer was first tried on judged seeds.",
+    ),
+)

@@ -1,0 +1,200 @@
+"""Decoding: a sound's envelope from real spikes; pictures of digits from simulated voxels, with and without a prior.
+
+Every digit is a real image (scikit-learn's); pictures to train the extractor and its inverse, to train the decoders, and to
+test on are made of different ones. The voxels are simulated.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import torch
+from annotated_types import Ge, MinLen
+from torch import Generator, Tensor
+from torch.nn.functional import relu
+
+from craik.experiments.vision.decoding import networks, pictures
+from craik.experiments.vision.decoding.networks import LAYERS, Extractor, Inverse
+from craik.lab import Positive, Preset, Row, check_limits
+from craik.methods.vision.decoding import Decoded, FeatureDecoder, correlations, lagged, match_spread, pairwise_identification
+from craik.methods.vision.reconstructing import Pixels, Prior, reconstruct
+from craik.tasks.pictures.digits import digits
+from craik.tasks.recordings.neurons import grasshopper
+from craik.tasks.recordings.simulated_voxels import SimulatedVoxels, simulated_voxels
+
+Whole = Annotated[int, Ge(1)]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: which seconds of the neurons are held out; digits, networks, voxels and noise."""
+    neurons: tuple[Annotated[int, Ge(1)], ...] = (1, 2)
+    """Which of nitime's two real neurons are read; none: that part is left out."""
+    held_out: Whole = 3
+    """Seconds of the ten that are held out, one after the other."""
+    digits: Whole = 2
+    """Digits side by side in a picture."""
+    pictures: Whole = 1200
+    """Pictures that the decoders are trained on."""
+    tested: Annotated[int, Ge(2)] = 100
+    """Pictures that are reconstructed."""
+    voxels: Whole = 400
+    """Simulated voxels."""
+    noise: Annotated[float, Ge(0)] = 1.5
+    """Standard deviation of a recording's noise over that of the voxels' answers."""
+    repetitions: Whole = 8
+    """Test recordings that are averaged."""
+    gains: Annotated[tuple[Positive, ...], MinLen(1)] = (1.0, 0.5)
+    """Of the answers in the test sessions, 1 as trained, below it weakened."""
+    alpha: Positive = 400.0
+    """Ridge's weight for the voxels."""
+    steps: Whole = 600
+    """Training steps of each network."""
+    search: Whole = 200
+    """Steps of each reconstruction."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    "paper": Preset(Config(pictures=6000, tested=400, voxels=2000, alpha=2000.0, steps=6000, search=1000), seeds=10),
+}
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield what was read from the real neurons, then from the simulated voxels."""
+    for neuron in config.neurons:
+        yield from real(config, neuron)
+    yield from simulated(config)
+
+
+def real(config: Config, neuron: int) -> Iterator[Row]:
+    """Yield how well a held-out stretch of the stimulus is read from real spikes, and with the stimulus moved in time."""
+    recording = grasshopper(neuron)
+    bins = len(recording.stimulus)
+    first = int(torch.randint(bins, (1,), generator=Generator().manual_seed(config.seed)))
+    order = (torch.arange(bins) + first) % bins
+    test = order < config.held_out * 1000
+    x = lagged(recording.spikes, range(-10, 61))
+    for control in (False, True):
+        # Moved by half the recording, spikes and stimulus keep their own statistics and lose each other.
+        stimulus = recording.stimulus.roll(bins // 2) if control else recording.stimulus
+        read = FeatureDecoder(10.0).fit(x[~test], stimulus[~test, None]).predict(x[test])[:, 0]
+        r = float(correlations(read[None], stimulus[test][None]))
+        yield {"kind": "neuron", "neuron": neuron, "control": control, "r": r, "spikes": int(recording.spikes.sum())}
+        if not control:
+            shown = test.nonzero().flatten()[:400]
+            for t, (truth, found) in enumerate(zip(stimulus[shown].tolist(), read[:400].tolist(), strict=True)):
+                if t % 4 == 0:
+                    yield {"kind": "trace", "neuron": neuron, "ms": t, "stimulus": round(truth, 4), "read": round(found, 4)}
+
+
+class Split(NamedTuple):
+    """Pictures (n, 1, 8, 8 d) and their digits (n, d)."""
+
+    x: Tensor
+    y: Tensor
+
+
+def simulated(config: Config) -> Iterator[Row]:
+    """Yield how well features are decoded, and how well each way reconstructs."""
+    generator = Generator().manual_seed(config.seed)
+    own, training, test = splits(config, generator)
+    size = (int(own.x.shape[2]), int(own.x.shape[3]))
+    extractor, reader = (Extractor(config.digits, generator) for _ in range(2))
+    for network in (extractor, reader):
+        networks.train_reader(network, own.x, own.y, config.steps, generator)
+    inverse = Inverse(size, generator)
+    networks.train_inverse(inverse, extractor, own.x, config.steps, generator)
+    voxels = simulated_voxels(config.voxels, *size, generator)
+    recordings = recorded(voxels, training.x, config, generator)
+    true = extractor(training.x)
+    decoders = {name: FeatureDecoder(config.alpha).fit(recordings, true[name].flatten(1)) for name in LAYERS}
+    plain = FeatureDecoder(config.alpha).fit(recordings, training.x.flatten(1))
+    spread = {name: float(true[name].flatten(1).std(1).mean()) for name in LAYERS}
+    for gain in config.gains:
+        seen = voxels.record(test.x, config.noise, config.repetitions, generator, gain).mean(0)
+        session = Session(config, test, seen, extractor, inverse, {"recognised by": reader}, own)
+        yield from judged(session, decoders, spread, plain, gain)
+
+
+class Session(NamedTuple):
+    """A test session: pictures, averaged recordings and the networks."""
+
+    config: Config
+    test: Split
+    recordings: Tensor
+    extractor: Extractor
+    inverse: Inverse
+    readers: dict[str, Extractor]
+    own: Split
+
+
+def splits(config: Config, generator: Generator) -> tuple[Split, Split, Split]:
+    """Return pictures for the networks, for the decoders and for the test, each of its own digits."""
+    data = digits(config.seed, 800, 697, 300)
+    counts = (3 * config.pictures, config.pictures, config.tested)
+    found: list[Split] = []
+    for part, count in zip(data[:3], counts, strict=True):
+        rows = torch.randint(len(part.x), (count, config.digits), generator=generator)
+        found.append(Split(torch.cat(part.x[rows].unbind(1), -1), part.y[rows]))
+    return found[0], found[1], found[2]
+
+
+def recorded(voxels: SimulatedVoxels, x: Tensor, config: Config, generator: Generator) -> Tensor:
+    """Return one noisy recording of each training picture."""
+    return voxels.record(x, config.noise, 1, generator)[0]
+
+
+def judged(
+    session: Session, decoders: dict[str, Decoded], spread: dict[str, float], plain: Decoded, gain: float
+) -> Iterator[Row]:
+    """Yield the decoding's correlations by layer, exemplar identification, and each reconstruction's scores."""
+    truth = session.extractor(session.test.x)
+    decoded = {name: match_spread(decoders[name].predict(session.recordings), spread[name]) for name in LAYERS}
+    for name in LAYERS:
+        r = correlations(decoded[name].T, truth[name].flatten(1).T).diagonal()
+        yield {"kind": "layer", "gain": gain, "layer": name, "r": float(r[truth[name].flatten(1).std(0) > 1e-3].mean())}
+    candidates = torch.cat([truth["hidden"], session.extractor(session.own.x[: len(truth["hidden"])])["hidden"]])
+    named = correlations(decoded["hidden"], candidates).argmax(1)
+    share = float((named == torch.arange(len(named))).float().mean())
+    yield {"kind": "exemplar", "gain": gain, "named": share, "among": len(candidates)}
+    found = reconstructions(session, decoded, plain)
+    for method, images in found.items():
+        yield {
+            "kind": "reconstruction",
+            "gain": gain,
+            "method": method,
+            "pairwise": float(pairwise_identification(images, session.test.x).mean()),
+            "r": float(correlations(images.flatten(1), session.test.x.flatten(1)).diagonal().mean()),
+            "recognised": networks.recognised(session.readers["recognised by"], images, session.test.y),
+        }
+    for method, images in {"truth": session.test.x, **found}.items():
+        yield {"kind": "picture", "gain": gain, "method": method, "pictures": pictures.encode(images[:8])}
+
+
+def reconstructions(session: Session, decoded: dict[str, Tensor], plain: Decoded) -> dict[str, Tensor]:
+    """Return each way's pictures."""
+    count, steps = len(session.test.x), session.config.search
+    targets = {
+        name: values.unflatten(1, session.extractor(session.test.x[:1])[name].shape[1:]) for name, values in decoded.items()
+    }
+    mean = session.own.x.mean(0, keepdim=True).expand(count, -1, -1, -1)
+    inputs = relu(session.extractor(session.own.x)["hidden"])
+    prior = Prior(session.inverse, inputs.mean(0).expand(count, -1), 3 * inputs.std(0), steps, rate=0.3)
+    return {
+        "all layers": reconstruct(session.extractor, targets, Pixels(mean, steps)).images,
+        "top layer": reconstruct(session.extractor, {"hidden": targets["hidden"]}, Pixels(mean, steps)).images,
+        "with prior": reconstruct(session.extractor, targets, prior).images,
+        "plain ridge": plain.predict(session.recordings).view_as(session.test.x).clamp(0, 1),
+    }
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    return {"neuron": 0.05, "trace": 0.05}.get(str(row["kind"]), 0.6), str(row["kind"])

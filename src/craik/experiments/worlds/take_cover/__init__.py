@@ -1,0 +1,15 @@
+"""World Models on Take Cover: a controller that is evolved in a dream, tested in the world."""
+
+from craik.experiments.worlds.take_cover import claims, figures, run, settings
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="take-cover",
+    title="Controllers evolved inside a learnt model's dream, and in the world with and without its memory.",
+    reproduces="Ha and Schmidhuber 2018, tables 1 and 2",
+    presets=settings.PRESETS,
+    run=run.run,
+    progress=run.progress,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

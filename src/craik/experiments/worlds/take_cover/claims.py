@@ -1,0 +1,106 @@
+"""What is claimed of dreams and memories; written before any recorded run. `[P]`: a printed number from memory, not checked."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, at_least, bootstrap, low_above, number
+
+PRESETS = ("quick", "doom", "paper")
+
+
+def of_seeds(measure: Callable[[Rows], float | None]) -> Callable[[Rows], Measurement | None]:
+    """Return the mean over seeds of a number of a seed's rows, with its interval; None where no seed has it."""
+
+    def measured(rows: Rows) -> Measurement | None:
+        found = [value for group in rows.by("seed").values() if (value := measure(group)) is not None]
+        return bootstrap(found, np.mean) if found else None
+
+    return measured
+
+
+def final(rows: Rows, method: str, key: str = "actual") -> float | None:
+    """Return a number of a controller's last row."""
+    found = rows.where(kind="final", method=method)
+    return number(found[0], key) if found else None
+
+
+def dream(rows: Rows, *wanted: float) -> str:
+    """Return the name of the first of some temperatures that a controller was evolved at, else of the highest one."""
+    names = [name for row in rows.where(kind="final") if (name := str(row["method"])).startswith("dream")]
+    return next((f"dream {one:g}" for one in wanted if f"dream {one:g}" in names), names[-1] if names else "dream")
+
+
+def transfers(rows: Rows) -> float | None:
+    """Return the world's return of the controller that was evolved in the dream, over the random policy's."""
+    actual, random = final(rows, dream(rows, 1.15, 1.0)), rows.where(kind="reference", method="random")
+    return actual / number(random[0], "actual") if actual is not None and random else None
+
+
+def gap(rows: Rows, method: str) -> float | None:
+    """Return how much higher a controller scores in its dream than in the world."""
+    virtual, actual = final(rows, method, "virtual"), final(rows, method)
+    return virtual - actual if virtual is not None and actual is not None else None
+
+
+def difference(one: Callable[[Rows], float | None], other: Callable[[Rows], float | None]) -> Callable[[Rows], float | None]:
+    """Return the difference of two measures, None where one is missing."""
+
+    def measure(rows: Rows) -> float | None:
+        first, second = one(rows), other(rows)
+        return first - second if first is not None and second is not None else None
+
+    return measure
+
+
+CLAIMS = (
+    Claim(
+        id="take-cover.dream-transfers",
+        text="A controller that has only seen a dream survives in the world.",
+        source="Ha and Schmidhuber 2018, table 2",
+        printed="1092 +- 556 at temperature 1.15, random policy 210 +- 108",
+        measure=of_seeds(transfers),
+        condition=low_above(1.5, of="return in the world over the random policy's, mean over seeds,").at(*PRESETS),
+    ),
+    Claim(
+        id="take-cover.low-temperature-cheats",
+        text="In a dream at a low temperature a controller learns what the model has wrong.",
+        source="Ha and Schmidhuber 2018, table 2",
+        printed="at temperature 0.10: 2086 in the dream, 193 in the world",
+        measure=of_seeds(difference(lambda rows: gap(rows, "dream 0.1"), lambda rows: gap(rows, dream(rows, 1.0, 1.15)))),
+        condition=low_above(0.0, of="dream less world at temperature 0.1, less the same at 1, mean over seeds,").at(*PRESETS),
+    ),
+    Claim(
+        id="take-cover.low-temperature-harms",
+        text="A controller from a dream at a low temperature survives less long in the world.",
+        source="Ha and Schmidhuber 2018, table 2",
+        printed="in the world 193 at temperature 0.10, 1092 at 1.15",
+        measure=of_seeds(difference(lambda rows: final(rows, dream(rows, 1.15, 1.0)), lambda rows: final(rows, "dream 0.1"))),
+        condition=low_above(0.0, of="return in the world, temperature 1 less 0.1, mean over seeds,").at(*PRESETS),
+    ),
+    Claim(
+        id="take-cover.memory-helps",
+        text="Evolved in the world, a controller that sees M's state beside V's does better.",
+        source="Ha and Schmidhuber 2018, table 1",
+        printed="CarRacing: 632 +- 251 with z, 906 +- 21 with z and h",
+        measure=of_seeds(difference(lambda rows: final(rows, "z-h"), lambda rows: final(rows, "z"))),
+        condition=low_above(0.0, of="return in the world, z and h less z, mean over seeds,").at("quick", "car"),
+    ),
+    Claim(
+        id="take-cover.memory-untrained",
+        text="It does better than with the state of an M that was never trained.",
+        source="the documentation of ctallec/world-models",
+        printed="CarRacing: 860 +- 120 trained, 870 +- 120 untrained",
+        measure=of_seeds(difference(lambda rows: final(rows, "z-h"), lambda rows: final(rows, "z-untrained"))),
+        condition=low_above(0.0, of="return in the world, trained less untrained M, mean over seeds,").at("quick", "car"),
+        kind="control",
+    ),
+    Claim(
+        id="take-cover.car-racing",
+        text="Car racing is solved.",
+        source="Ha and Schmidhuber 2018, table 1",
+        printed="906 +- 21 over 100 trials",
+        measure=of_seeds(lambda rows: final(rows, "z-h")),
+        condition=at_least(900, of="mean return over 100 trials").at("car"),
+    ),
+)

@@ -1,0 +1,79 @@
+"""A dream beside the world, as text for rows and as moving pictures."""
+
+import base64
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image, ImageDraw
+from torch import Generator, Tensor
+
+from craik.experiments.worlds.take_cover.settings import Config
+from craik.lab import Row
+from craik.methods.worlds.acting import LinearController, Seen, Watched, World
+from craik.methods.worlds.dreaming import DreamState, DreamWorld
+
+LEVELS = 16
+"""Shades that are kept of a pixel."""
+
+
+@torch.no_grad()
+def rows(
+    config: Config, name: str, controller: LinearController, candidate: Tensor, dream: DreamWorld, real: Watched
+) -> Iterator[Row]:
+    """Yield the same controller's dream, decoded by V, and its episode in the world, a row each."""
+
+    def dreamt(state: DreamState) -> Tensor:
+        return real.vision.decode(state.z[0])[0]
+
+    def lived(state: Seen) -> Tensor:
+        return real.world.frames(state.world)[0, 0]
+
+    sides: list[tuple[str, World, Callable[[Any], Tensor]]] = [("dream", dream, dreamt), ("world", real, lived)]
+    for side, world, show in sides:
+        frames, generator = list[Tensor](), Generator().manual_seed(config.seed + 3)
+        state = world.start(1, 1, generator)
+        for _ in range(config.film):
+            frames.append(show(state))
+            state, _, ended = world.step(state, controller.act(candidate, world.features(state)), generator)
+            if bool(ended.all()):
+                frames.append(show(state))
+                break
+        yield {"kind": "film", "method": name, "side": side, "frames": len(frames), "pictures": encode(torch.stack(frames))}
+
+
+def encode(frames: Tensor) -> str:
+    """Return (t, 2, h, h) in [0, 1] as text, in sixteen shades."""
+    shades = (frames * (LEVELS - 1)).round().to(torch.uint8)
+    both = shades[:, 0] * LEVELS + shades[:, 1]
+    return base64.b64encode(zlib.compress(both.numpy().tobytes(), 9)).decode()
+
+
+def decode(text: str, count: int) -> np.ndarray:
+    """Return (t, h, h, 3) bytes: balls red, the agent blue, on white."""
+    flat = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
+    size = int(np.sqrt(len(flat) // count))
+    balls, agent = np.divmod(flat.reshape(count, size, size).astype(float), LEVELS)
+    balls, agent = balls[..., None] / (LEVELS - 1), agent[..., None] / (LEVELS - 1)
+    picture = 1 - balls * np.array([0.18, 0.72, 0.64]) - agent * np.array([0.96, 0.57, 0.38])
+    return (255 * picture.clip(0, 1)).astype(np.uint8)
+
+
+def beside(left: np.ndarray, right: np.ndarray, titles: tuple[str, str], scale: int = 9) -> bytes:
+    """Return a GIF of two films, each with its title; the shorter one stands still at its last frame."""
+    frames: list[Image.Image] = []
+    for t in range(max(len(left), len(right))):
+        pair = [film[min(t, len(film) - 1)].repeat(scale, 0).repeat(scale, 1) for film in (left, right)]
+        gap = np.full((pair[0].shape[0], 3 * scale, 3), 200, dtype=np.uint8)
+        image = Image.fromarray(np.concatenate([pair[0], gap, pair[1]], 1))
+        draw = ImageDraw.Draw(image)
+        for place, (title, film) in enumerate(zip(titles, (left, right), strict=True)):
+            words = title if t < len(film) - 1 else f"{title}: over" if len(film) <= t + 1 else title
+            draw.text((5 + place * (pair[0].shape[1] + gap.shape[1]), 4), words, fill=(0, 0, 0))
+        frames.append(image.convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
+    buffer = io.BytesIO()
+    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=120, loop=0, disposal=1)
+    return buffer.getvalue()

@@ -1,0 +1,15 @@
+"""Abstract states of two rooms, and plans through them."""
+
+from craik.experiments.worlds.two_rooms import claims, figures, run, settings
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="two-rooms",
+    title="Abstract states that respect a wall: Causal InfoGAN beside k-means and a contrastive method.",
+    reproduces="Kurutach et al. 2018, figures 3 and 4, at a small size",
+    presets=settings.PRESETS,
+    run=run.run,
+    progress=run.progress,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)

@@ -1,0 +1,81 @@
+"""What is claimed of abstract states in two rooms; written before any recorded run. The text prints figures, no numbers."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
+
+_SOURCE = "Kurutach et al. 2018, figures 3 and 4; no numbers are printed"
+
+
+def less(key: str, one: str, other: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: how much higher one way scores than another, mean over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        differences: list[float] = []
+        for group in rows.by("seed").values():
+            pair = [group.where(kind="final", method=method) for method in (one, other)]
+            if all(pair):
+                differences.append(number(pair[0][0], key) - number(pair[1][0], key))
+        return bootstrap(differences, np.mean) if differences else None
+
+    return measure
+
+
+def mean_of(key: str, method: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: a way's score, mean over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = rows.where(kind="final", method=method)[key]
+        return bootstrap(found, np.mean) if found else None
+
+    return measure
+
+
+CLAIMS = (
+    Claim(
+        id="two-rooms.respects-the-wall",
+        text="Points on either side of the wall share an abstract state less often than with k-means.",
+        source=_SOURCE,
+        measure=less("shared", "causal", "k-means"),
+        condition=high_below(0.0, of="share of pairs that share a state, less k-means', mean over seeds,"),
+    ),
+    Claim(
+        id="two-rooms.plans-are-feasible",
+        text="More legs of its plans can be walked straight than with k-means.",
+        source=_SOURCE,
+        measure=less("feasible", "causal", "k-means"),
+        condition=low_above(0.0, of="share of legs, less k-means', mean over seeds,"),
+    ),
+    Claim(
+        id="two-rooms.information-needed",
+        text="Without the information term states do not tell the rooms apart.",
+        source=_SOURCE,
+        measure=less("purity", "causal", "no-information"),
+        condition=low_above(0.0, of="purity of rooms, less without the term, mean over seeds,"),
+    ),
+    Claim(
+        id="two-rooms.pairs-needed",
+        text="InfoGAN on single points does not see the wall as well.",
+        source=_SOURCE,
+        measure=less("shared", "causal", "infogan"),
+        condition=high_below(0.0, of="share of pairs that share a state, less InfoGAN's, mean over seeds,"),
+    ),
+    Claim(
+        id="two-rooms.gan-needed",
+        text="More legs of its plans can be walked straight than with states learnt by contrast, without a GAN.",
+        source="ours; the fallback that was named before",
+        measure=less("feasible", "causal", "contrastive"),
+        condition=low_above(0.0, of="share of legs, less the contrastive way's, mean over seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="two-rooms.transitions",
+        text="T is what the data do from state to state.",
+        source="ours",
+        measure=mean_of("distance", "causal"),
+        condition=high_below(0.3, of="total variation from the counted transitions, mean over states and seeds,"),
+        kind="ours",
+    ),
+)

@@ -1,0 +1,94 @@
+"""Abstract states coloured on the plane, with a plan from one room to the other."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from craik.experiments.worlds.two_rooms.run import SIDE
+from craik.lab import COLOURS, Rows, colour, number, panels
+from craik.tasks.boards.two_rooms import TwoRooms
+
+TITLES = {
+    "causal": "Causal InfoGAN",
+    "no-information": "without information",
+    "infogan": "InfoGAN, single points",
+    "contrastive": "contrastive",
+    "k-means": "k-means",
+}
+
+PALE = ("#9ecae1", "#fdae6b", "#a1d99b", "#f4a6a6", "#bcbddc", "#d9b99b", "#f7b6d2", "#d9d9d9", "#dbdb8d", "#9edae5")
+"""Colours of states, lighter than what is drawn on them."""
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw the first seed's states and plans, and every seed's scores."""
+    return {"states": draw_states(rows), "scores": draw_scores(rows)}
+
+
+def draw_states(rows: Rows) -> Figure:
+    """Draw a panel a way."""
+    grids = rows.where(kind="grid")
+    if "seed" in grids[0]:
+        rows = rows.where(seed=grids[0]["seed"])
+        grids = rows.where(kind="grid")
+    figure, axes = panels(
+        len(grids),
+        caption="Each way's abstract states, one colour each, on the plane of two rooms with a wall (black) and a gap; "
+        "the line is a plan from the dot on the left to the square on the right, through waypoints. A leg "
+        "that meets the wall cannot be walked.",
+        height=2.0,
+    )
+    for axis, row in zip(axes, grids, strict=True):
+        name = str(row["method"])
+        letters = np.frombuffer(str(row["states"]).encode(), dtype=np.uint8).reshape(SIDE, SIDE) - ord("a")
+        cmap = ListedColormap([PALE[index % len(PALE)] for index in range(int(letters.max()) + 1)])
+        axis.imshow(
+            letters,
+            origin="lower",
+            extent=(-1, 1, -1, 1),
+            cmap=cmap,
+            interpolation="nearest",
+            vmin=0,
+            vmax=max(1, letters.max()),
+        )
+        _draw_wall(axis)
+        path = rows.where(kind="plan", method=name)
+        if path:
+            x, y = path["x"], path["y"]
+            axis.plot(x, y, "-", color=COLOURS["ink"], linewidth=1)
+            axis.plot(x[1:-1], y[1:-1], ".", color=COLOURS["ink"], markersize=4)
+            axis.plot(x[0], y[0], "o", x[-1], y[-1], "s", color=COLOURS["ink"], markersize=5)
+        axis.set_title(TITLES[name], fontsize=7.5)
+        axis.set(xticks=[], yticks=[], xlim=(-1, 1), ylim=(-1, 1))
+        axis.grid(visible=False)
+    return figure
+
+
+def _draw_wall(axis: Axes) -> None:
+    low, high = TwoRooms().gap
+    for ends in ((-1, low), (high, 1)):
+        axis.plot([0, 0], ends, color="black", linewidth=2.5, solid_capstyle="butt")
+
+
+def draw_scores(rows: Rows) -> Figure:
+    """Draw what the states and plans are worth, a dot a seed."""
+    keys = {
+        "shared": "pairs across the wall\nthat share a state",
+        "purity": "purity of rooms",
+        "feasible": "legs that can be walked",
+    }
+    finals = rows.where(kind="final")
+    figure, axes = panels(
+        len(keys), caption="Five ways to abstract states, a dot a seed: fewer shared is better, else more.", height=3.0
+    )
+    names = [name for name in TITLES if finals.where(method=name)]
+    for axis, (key, title) in zip(axes, keys.items(), strict=True):
+        for place, name in enumerate(names):
+            values = [number(row, key) for row in finals.where(method=name)]
+            axis.plot(values, place + np.linspace(-0.12, 0.12, len(values)), "o", color=colour(place), markersize=4)
+        axis.set_yticks(range(len(names)), [TITLES[name] for name in names] if axis is axes[0] else [""] * len(names))
+        axis.set(title=title, xlim=(-0.03, 1.03))
+        axis.title.set_fontsize(9)
+        axis.invert_yaxis()
+    return figure

@@ -1,0 +1,125 @@
+"""Two rooms: states abstracted from pairs of points in five ways, what they make of the wall, and plans through them.
+
+All trained ways take equal steps of equal batches. k-means and the contrastive way count their transitions from the same pairs.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import torch
+from torch import Generator, Tensor
+
+from craik.experiments.worlds.two_rooms import ways
+from craik.experiments.worlds.two_rooms.settings import Config
+from craik.experiments.worlds.two_rooms.ways import Abstraction
+from craik.lab import Row
+from craik.methods.worlds.infogan import most_plausible, waypoints
+from craik.tasks.boards.two_rooms import TwoRooms
+
+
+def make(config: Config) -> dict[str, Callable[[Tensor, Generator], Abstraction]]:
+    """Return the five ways by name."""
+    return {
+        "causal": lambda pairs, rng: ways.causal_infogan(config, pairs, rng, config.information),
+        "no-information": lambda pairs, rng: ways.causal_infogan(config, pairs, rng, 0.0),
+        "infogan": lambda pairs, rng: ways.infogan(config, pairs, rng),
+        "contrastive": lambda pairs, rng: ways.contrastive(config, pairs, rng),
+        "k-means": lambda pairs, rng: ways.k_means(config, pairs, rng),
+    }
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield each way's scores, its states on a grid of points, and one plan."""
+    rooms = TwoRooms()
+    pairs = rooms.pairs(config.pairs, Generator().manual_seed(config.seed))
+    for place, (name, way) in enumerate(make(config).items()):
+        found = way(pairs, Generator().manual_seed(8 * (config.seed + 1) + place))
+        yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs)}
+        yield {"kind": "grid", "method": name, "states": grid(found)}
+        path = planned(
+            config, found, torch.tensor([-0.7, -0.6]), torch.tensor([0.7, -0.6]), Generator().manual_seed(config.seed)
+        )
+        for index, point in enumerate(path.tolist() if path is not None else []):
+            yield {"kind": "plan", "method": name, "index": index, "x": point[0], "y": point[1]}
+
+
+def scores(config: Config, rooms: TwoRooms, found: Abstraction, pairs: Tensor) -> Row:
+    """Return what a way's states and plans are worth."""
+    generator = Generator().manual_seed(config.seed + 1)
+    points = 2 * torch.rand(4000, 2, generator=generator) - 1
+    states, right = found.read(points), points[:, 0] > 0
+    rooms_of = torch.stack([torch.bincount(states[side], minlength=config.states) for side in (~right, right)])
+    across = rooms.near_the_wall(4000, generator)
+    shared = (found.read(across[:, 0]) == found.read(across[:, 1])).float().mean()
+    counted = ways.empirical(found.read, pairs, config.states)
+    used = torch.bincount(states, minlength=config.states) > 0
+    distance = 0.5 * (counted - found.table.double()).abs().sum(1)[used].mean()
+    return {
+        "purity": float(rooms_of.max(0).values.sum() / len(points)),
+        "shared": float(shared),
+        "used": int(used.sum()),
+        "distance": float(distance),
+        "loss": found.loss,
+        **_crossing(rooms, found),
+        **_plans(config, rooms, found, generator),
+    }
+
+
+def _crossing(rooms: TwoRooms, found: Abstraction) -> Row:
+    """Return which share of the generated pairs is impossible, and how long they are."""
+    if found.decode is None:
+        return {"impossible": None, "length": None}
+    generator = Generator().manual_seed(0)
+    count = len(found.table)
+    chosen = torch.multinomial(found.table.flatten() / count, 60, replacement=True, generator=generator)
+    made = torch.cat([found.decode(int(one) // count, int(one) % count, generator) for one in chosen])
+    here, there = made.clamp(-1, 1).chunk(2, -1)
+    return {
+        "impossible": float((~rooms.possible(here, there)).float().mean()),
+        "length": float((there - here).square().mean().sqrt()),
+    }
+
+
+def _plans(config: Config, rooms: TwoRooms, found: Abstraction, generator: Generator) -> Row:
+    """Return how many plans from room to room there are, and the share of their legs that a straight walk can do."""
+    ends = 2 * torch.rand(config.plans, 2, 2, generator=generator) - 1
+    ends[..., 0] = ends[..., 0].abs().clamp(min=0.05) * torch.tensor([-1.0, 1.0])
+    legs, done, planned_ = list[float](), 0, 0
+    for start, goal in ends.unbind(0):
+        path = planned(config, found, start, goal, generator)
+        # Where there is no plan, what is left is to walk straight: one leg, through the wall or the gap.
+        whole = torch.stack((start, goal)) if path is None else path
+        fits = rooms.possible(whole[:-1].clamp(-1, 1), whole[1:].clamp(-1, 1))
+        planned_ += path is not None
+        done += bool(fits.all())
+        legs.append(float(fits.float().mean()))
+    return {"feasible": sum(legs) / len(legs), "whole": done / len(legs), "planned": planned_ / len(legs)}
+
+
+def planned(config: Config, found: Abstraction, start: Tensor, goal: Tensor, generator: Generator) -> Tensor | None:
+    """Return start, waypoints and goal (n, 2); None where the states are not connected."""
+    here, there = (int(found.read(point[None])[0]) for point in (start, goal))
+    plan = waypoints(found.table, here, there, config.least)
+    if plan is None:
+        return None
+    if found.decode is None or found.judge is None or len(plan.states) == 1:
+        return torch.cat((start[None], found.centres[list(plan.states)], goal[None]))
+    made = [found.decode(here, there, generator) for here, there in pairwise(plan.states)]
+    stages = [start[None], made[0][:, :2], *(pairs[:, 2:] for pairs in made), goal[None]]
+    return most_plausible(found.judge, stages)
+
+
+SIDE = 40
+"""Points of the recorded grid's side."""
+
+
+def grid(found: Abstraction) -> str:
+    """Return the states of a grid of points, a letter each, row by row from below."""
+    y, x = torch.meshgrid(*(2 * [(2 * torch.arange(SIDE) + 1) / SIDE - 1]), indexing="ij")
+    return "".join(chr(ord("a") + state) for state in found.read(torch.stack((x.flatten(), y.flatten()), -1)).tolist())
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    names = list(make(config))
+    return (names.index(str(row["method"])) + 1) / len(names), str(row["method"])

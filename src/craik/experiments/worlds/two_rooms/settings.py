@@ -1,0 +1,40 @@
+"""Settings of two rooms, and its presets."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge
+
+from craik.lab import Positive, Preset, check_limits
+
+Whole = Annotated[int, Ge(1)]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the pairs, the networks, and the plans' ends."""
+    pairs: Whole = 60_000
+    """Pairs of points a step apart."""
+    states: Annotated[int, Ge(2)] = 9
+    """K, how many abstract states."""
+    steps: Whole = 3000
+    """Training steps of each way, of 256 pairs."""
+    hidden: Whole = 128
+    """Units of each network's two hidden layers."""
+    information: Positive = 0.3
+    """Weight of the information bound."""
+    stay: Annotated[float, Ge(0)] = 3.0
+    """Diagonal of T's logits at first."""
+    plans: Whole = 200
+    """Plans from one room to the other."""
+    least: Annotated[float, Ge(0)] = 0.003
+    """Transitions of a lower probability are not planned with."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(pairs=500_000, steps=20_000, hidden=256), seeds=10)}

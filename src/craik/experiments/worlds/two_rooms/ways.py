@@ -1,0 +1,168 @@
+"""Five ways to abstract states: Causal InfoGAN, without information, InfoGAN on single points, contrastive, k-means."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy, log_softmax, logsigmoid, one_hot, softmax
+
+from craik.experiments.worlds.two_rooms.settings import Config
+from craik.methods.worlds.infogan import CausalInfoGAN, OneHot, TransitionTable, pair_losses
+from craik.nn.perceptrons import relu_mlp
+
+NOISE = 2
+"""Dimensions of G's noise."""
+SAMPLES = 24
+"""Pairs that are generated for a step of a plan."""
+
+
+@dataclass(frozen=True)
+class Abstraction:
+    """What a way has learnt.
+
+    Args:
+        read: from points (n, 2) to states (n,).
+        table: (K, K) transitions.
+        decode: from two states and a generator to many pairs of points (n, 4) of that step; None where there is only a centre.
+        centres: (K, 2) each state's mean point.
+        judge: from pairs (n, 4) to how real they look; None where nobody judges.
+        loss: the discriminator's last loss, None where there is none.
+    """
+
+    read: Callable[[Tensor], Tensor]
+    table: Tensor
+    decode: Callable[[int, int, Generator], Tensor] | None
+    centres: Tensor
+    judge: nn.Module | None = None
+    loss: float | None = None
+
+
+def causal_infogan(config: Config, pairs: Tensor, generator: Generator, information: float) -> Abstraction:
+    """Train Causal InfoGAN: Adam with betas (0.5, 0.999), the rate falling from 1e-3 to 5e-5."""
+    count = config.states
+    networks = CausalInfoGAN(
+        relu_mlp((NOISE + 2 * count, config.hidden, config.hidden, 4), generator),
+        relu_mlp((4, config.hidden, config.hidden, 1), generator),
+        relu_mlp((2, config.hidden, config.hidden, count), generator),
+        TransitionTable(count, config.stay),
+        OneHot(count),
+    )
+    table = cast(TransitionTable, networks.transition)
+    made = [*networks.generator.parameters(), *table.parameters(), *networks.posterior.parameters()]
+    optimizers = [torch.optim.Adam(part, 1e-3, (0.5, 0.999)) for part in (list(networks.discriminator.parameters()), made)]
+    schedules = [_falling(optimizer, config.steps) for optimizer in optimizers]
+    recent = 0.0
+    for _ in range(config.steps):
+        some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
+        losses = pair_losses(networks, some, generator, NOISE, jitter=0.02)
+        _step(optimizers[0], losses.discriminator, list(networks.discriminator.parameters()))
+        losses = pair_losses(networks, some, generator, NOISE, jitter=0.02)
+        _step(optimizers[1], losses.generator - information * losses.information, made)
+        for schedule in schedules:
+            schedule.step()
+        recent += 0.01 * (float(losses.discriminator.detach()) - recent)
+    for network in networks[:4]:
+        cast(nn.Module, network).requires_grad_(False)
+
+    def decode(here: int, there: int, rng: Generator) -> Tensor:
+        states = one_hot(torch.tensor([here, there]), count).float().flatten().expand(SAMPLES, -1)
+        return networks.generator(torch.cat((torch.randn(SAMPLES, NOISE, generator=rng), states), -1))
+
+    def read(points: Tensor) -> Tensor:
+        return networks.posterior(points).argmax(-1)
+
+    return Abstraction(read, table.probabilities(), decode, _centres(read, pairs, count), networks.discriminator, recent)
+
+
+def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
+    """Train InfoGAN on single points: nothing links a state to what can follow it; T is counted afterwards."""
+    count = config.states
+    made_by = relu_mlp((NOISE + count, config.hidden, config.hidden, 2), generator)
+    judge = relu_mlp((2, config.hidden, config.hidden, 1), generator)
+    posterior = relu_mlp((2, config.hidden, config.hidden, count), generator)
+    parts = [list(judge.parameters()), [*made_by.parameters(), *posterior.parameters()]]
+    optimizers = [torch.optim.Adam(part, 1e-3, (0.5, 0.999)) for part in parts]
+    schedules = [_falling(optimizer, config.steps) for optimizer in optimizers]
+    states = OneHot(count)
+    for _ in range(config.steps):
+        real = pairs[torch.randint(len(pairs), (256,), generator=generator), 0]
+        code = states.sample(len(real), generator)
+        made = made_by(torch.cat((torch.randn(len(real), NOISE, generator=generator), code), -1))
+        shaken = [one + 0.02 * torch.randn(one.shape, generator=generator) for one in (real, made.detach(), made)]
+        _step(optimizers[0], -logsigmoid(judge(shaken[0])).mean() - logsigmoid(-judge(shaken[1])).mean(), parts[0])
+        bound = states.log_posterior(posterior(made), code).mean()
+        _step(optimizers[1], -logsigmoid(judge(shaken[2])).mean() - config.information * bound, parts[1])
+        for schedule in schedules:
+            schedule.step()
+    posterior.requires_grad_(False)
+    return counted(lambda points: posterior(points).argmax(-1), pairs, count)
+
+
+def contrastive(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
+    """Train Q and T without a GAN: InfoNCE with the score log sum_{s,s'} Q(s|o) T(s'|s) Q(s'|o') over a batch's pairs.
+
+    The fallback that was named before the experiment was made: a method to compare with.
+    """
+    count = config.states
+    posterior = relu_mlp((2, config.hidden, config.hidden, count), generator)
+    table = TransitionTable(count, config.stay)
+    parameters = [*posterior.parameters(), *table.parameters()]
+    optimizer = torch.optim.Adam(parameters, 1e-3)
+    schedule = _falling(optimizer, config.steps)
+    for _ in range(config.steps):
+        some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
+        here, there = (softmax(posterior(points), -1) for points in some.unbind(1))
+        scores = (here @ table.probabilities() @ (there / there.mean(0)).T).clamp(min=1e-8).log()
+        _step(optimizer, cross_entropy(scores, torch.arange(len(some))), parameters)
+        schedule.step()
+    for one in (posterior, table):
+        one.requires_grad_(False)
+
+    def read(points: Tensor) -> Tensor:
+        return log_softmax(posterior(points), -1).argmax(-1)
+
+    return counted(read, pairs, count)
+
+
+def k_means(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
+    """Cluster the points, and count T."""
+    from sklearn.cluster import KMeans  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # slow to import
+
+    seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
+    make: Any = KMeans  # the stubs know no number of starts
+    found = make(config.states, n_init=4, random_state=seed).fit(pairs[:20_000, 0].numpy())
+    centres = torch.from_numpy(found.cluster_centers_).float()
+    return counted(lambda points: torch.cdist(points, centres).argmin(-1), pairs, config.states)
+
+
+def counted(read: Callable[[Tensor], Tensor], pairs: Tensor, count: int) -> Abstraction:
+    """Return an abstraction whose T is counted from the pairs and whose states are shown by their mean point."""
+    return Abstraction(read, empirical(read, pairs, count), None, _centres(read, pairs, count))
+
+
+def empirical(read: Callable[[Tensor], Tensor], pairs: Tensor, count: int) -> Tensor:
+    """Return the share of pairs that lead from a state to another; a state that no pair begins in keeps itself."""
+    here, there = (read(points) for points in pairs.unbind(1))
+    table = torch.bincount(here * count + there, minlength=count * count).view(count, count).double()
+    table = table + torch.eye(count, dtype=torch.float64) * (table.sum(1, keepdim=True) == 0)
+    return table / table.sum(1, keepdim=True)
+
+
+def _centres(read: Callable[[Tensor], Tensor], pairs: Tensor, count: int) -> Tensor:
+    points = pairs[:, 0]
+    states = read(points)
+    total = torch.zeros(count, 2).index_add(0, states, points)
+    return total / torch.bincount(states, minlength=count).clamp(min=1).unsqueeze(1)
+
+
+def _falling(optimizer: torch.optim.Optimizer, steps: int) -> torch.optim.lr_scheduler.LRScheduler:
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: math.exp(math.log(0.05) * step / steps))
+
+
+def _step(optimizer: torch.optim.Optimizer, loss: Tensor, parameters: list[nn.Parameter]) -> None:
+    for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters, allow_unused=True), strict=True):
+        parameter.grad = gradient
+    optimizer.step()

@@ -1,0 +1,190 @@
+"""Linear decoding of recordings: many features at once by ridge regression, and how well what is decoded can be told apart.
+
+Recordings are (n, v): n samples (pictures, or moments) of v voxels or neurons with lags; features (n, u), units of a
+network's layer
+or whatever is to be read. After the decoders of Shen et al. 2019 (https://doi.org/10.1371/journal.pcbi.1006633), which are
+sparse linear regressions from each unit's best voxels; ridge has a closed form.
+
+Use it for any recording and any features. Not as a proof that a brain computes these features: what is linear in a picture's
+pixels can be decoded wherever the pixels can. Set the plain map to pixels beside it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.arguments import check_not_negative, check_positive, check_shape, check_whole
+from craik.methods.paper import Paper
+
+PAPER = Paper(
+    "Feature decoding",
+    2019,
+    "Shen, Horikawa, Majima and Kamitani",
+    "https://doi.org/10.1371/journal.pcbi.1006633",
+    "one Cholesky factor for all units; one a unit where each has voxels of its own",
+)
+
+UNITS_AT_ONCE = 64
+"""Units whose own voxels' systems are solved side by side."""
+
+
+@dataclass(frozen=True)
+class FeatureDecoder:
+    """Ridge regression from recordings to features: min_w sum (y - b - w x)^2 + alpha |w|^2 for each unit.
+
+    Args:
+        alpha: weight of the squared coefficients, above 0; the intercept is not shrunk.
+        voxels: each unit is read from so many voxels, those that correlate best with it in training; None for all.
+
+    Raises:
+        TypeError: numbers of another type.
+        ValueError: numbers out of range.
+    """
+
+    alpha: float
+    voxels: int | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("alpha", self.alpha, way_out="Try the number of voxels.")
+        if self.voxels is not None:
+            check_whole("voxels", self.voxels, 1)
+
+    def fit(self, recordings: Float[Tensor, "..."], features: Float[Tensor, "..."]) -> "Decoded":
+        """Return the maps to all units.
+
+        Args:
+            recordings: (n, v).
+            features: (n, u).
+
+        Raises:
+            TypeError: what is no tensor.
+            ValueError: different numbers of samples, or numbers that are not finite.
+        """
+        check_shape("recordings", recordings, "n", "v", way_out="One row a sample, one column a voxel.")
+        check_shape("features", features, len(recordings), "u", way_out="One row a sample: features.flatten(1).")
+        for name, values in {"recordings": recordings, "features": features}.items():
+            if not bool(values.isfinite().all()):
+                raise ValueError(f"`{name}` should be finite. Found NaN or infinity. Leave such samples or columns out.")
+        middle, mean = recordings.mean(0), features.mean(0)
+        x, y = recordings - middle, features - mean
+        if self.voxels is None or self.voxels >= x.shape[1]:
+            weights = _ridge(x, y, self.alpha)
+        else:
+            weights = _own_voxels(x, y, self.alpha, self.voxels)
+        return Decoded(weights, mean - middle @ weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """A fitted decoder: weights (v, u), zero for voxels that a unit is not read from, and intercepts (u,)."""
+
+    weights: Float[Tensor, "v u"]
+    intercepts: Float[Tensor, " u"]
+
+    def predict(self, recordings: Float[Tensor, "..."]) -> Float[Tensor, "n u"]:
+        """Return the features of other samples (n, v).
+
+        Raises:
+            ValueError: another number of voxels.
+        """
+        check_shape("recordings", recordings, "n", len(self.weights))
+        return torch.addmm(self.intercepts, recordings, self.weights)
+
+
+def lagged(recordings: Float[Tensor, "t v"], lags: Sequence[int]) -> Float[Tensor, "t vl"]:
+    """Return each moment's recordings at some lags, so that time is read like voxels; zeros beyond the ends.
+
+    Args:
+        recordings: (t, v).
+        lags: in samples; k puts what is recorded k later beside a moment: a neuron answers after its stimulus.
+
+    Raises:
+        ValueError: no lag, or one of the recording's length or more.
+    """
+    check_shape("recordings", recordings, "t", "v")
+    if not lags or max(abs(lag) for lag in lags) >= len(recordings):
+        raise ValueError(f"`lags` should be some, shorter than the {len(recordings)} samples. Found {list(lags)[:5]}.")
+    columns: list[Tensor] = []
+    for lag in lags:
+        moved = torch.zeros_like(recordings)
+        if lag >= 0:
+            moved[: len(recordings) - lag] = recordings[lag:]
+        else:
+            moved[-lag:] = recordings[:lag]
+        columns.append(moved)
+    return torch.cat(columns, 1)
+
+
+def match_spread(decoded: Float[Tensor, "n u"], spread: float) -> Float[Tensor, "n u"]:
+    """Return decoded features with the spread of true ones over a layer's units, each sample: f / sd(f) x spread.
+
+    Regression shrinks; without this the pictures that have the decoded features are pale.
+
+    Args:
+        decoded: (n, u) features of one layer.
+        spread: the mean standard deviation over units of true features of many pictures.
+
+    Raises:
+        TypeError: a spread that is no number.
+        ValueError: a negative one.
+    """
+    check_not_negative("spread", spread)
+    return decoded / decoded.std(1, keepdim=True).clamp(min=torch.finfo(decoded.dtype).tiny) * spread
+
+
+def correlations(found: Float[Tensor, "n d"], truths: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
+    """Return the correlation over d of each row with each row; 0 where one is constant."""
+    rows = [one - one.mean(1, keepdim=True) for one in (found, truths)]
+    left, right = (one / one.norm(dim=1, keepdim=True).clamp(min=1e-12) for one in rows)
+    return left @ right.T
+
+
+def pairwise_identification(found: Float[Tensor, "n ..."], truths: Float[Tensor, "n ..."]) -> Float[Tensor, " n"]:
+    """Return for each reconstruction the share of other truths that correlate less with it than its own; chance is 0.5.
+
+    Args:
+        found: (n, ...) reconstructions.
+        truths: (n, ...) what they are of.
+
+    Raises:
+        ValueError: other shapes, or fewer than two.
+    """
+    if found.shape != truths.shape or len(found) < 2:
+        raise ValueError(
+            f"`found` and `truths` should be two or more of one shape. Found {tuple(found.shape)} and {tuple(truths.shape)}."
+        )
+    table = correlations(found.flatten(1), truths.flatten(1))
+    own = table.diagonal().unsqueeze(1)
+    wins = (table < own).to(table) + 0.5 * (table == own).to(table)
+    return (wins.sum(1) - 0.5) / (len(found) - 1)
+
+
+def _ridge(x: Tensor, y: Tensor, alpha: float) -> Tensor:
+    """Solve through the smaller of voxels and samples."""
+    n, v = x.shape
+    if v <= n:
+        return torch.cholesky_solve(x.T @ y, torch.linalg.cholesky(_raised(x.T @ x, alpha)))
+    return x.T @ torch.cholesky_solve(y, torch.linalg.cholesky(_raised(x @ x.T, alpha)))
+
+
+def _own_voxels(x: Tensor, y: Tensor, alpha: float, voxels: int) -> Tensor:
+    gram, moment = x.T @ x, x.T @ y
+    scale = x.norm(dim=0).clamp(min=1e-12)
+    best = (
+        (moment / scale.unsqueeze(1)).abs().topk(voxels, dim=0).indices.T
+    )  # (u, k): |correlation| up to the unit's own spread
+    weights = torch.zeros_like(moment)
+    for some, columns in zip(best.split(UNITS_AT_ONCE), torch.arange(y.shape[1]).split(UNITS_AT_ONCE), strict=True):
+        systems = _raised(gram[some.unsqueeze(2), some.unsqueeze(1)], alpha)
+        right = moment[some, columns.unsqueeze(1)].unsqueeze(2)
+        weights[some, columns.unsqueeze(1)] = torch.cholesky_solve(right, torch.linalg.cholesky(systems)).squeeze(2)
+    return weights
+
+
+def _raised(gram: Tensor, alpha: float) -> Tensor:
+    raised = gram.clone()
+    raised.diagonal(dim1=-2, dim2=-1).add_(alpha)
+    return raised

@@ -1,0 +1,211 @@
+"""Acting in worlds: a linear controller, and a whole population of them in one batched loop.
+
+C of World Models is linear: a = tanh(W f + b) of features f = [z, h] (equation 1 of https://arxiv.org/abs/1809.01999). A
+population of p
+candidates times e episodes is one batch; candidates share the episodes' random numbers, so that they are compared on the same
+luck, and a candidate's returns do not depend on who is evaluated beside it. `Watched` puts V and M before a world of frames.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from craik.arguments import check_one_of, check_shape, check_whole
+from craik.methods.worlds.world_model import MixtureRNN
+from craik.nn.autoencoders import ConvVAE
+from craik.nn.recurrent import Recurrent
+
+State = Any
+"""A world's own state, whatever it is."""
+
+
+class Stepped(NamedTuple):
+    """A world after one step: state, and (p, e) rewards and ends."""
+
+    state: State
+    rewards: Float[Tensor, "p e"]
+    ended: Tensor
+
+
+@runtime_checkable
+class World(Protocol):
+    """What a population can act in: p copies of the same e episodes. `craik.methods.worlds.dreaming.DreamWorld` is one."""
+
+    def start(self, population: int, episodes: int, generator: Generator) -> State:
+        """Return the state of p copies of e episodes before the first action; the generator draws for e of them only."""
+        ...
+
+    def features(self, state: State) -> Float[Tensor, "p e i"]:
+        """Return what the controllers see."""
+        ...
+
+    def step(self, state: State, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped:
+        """Return what follows; what an ended episode does no longer matters."""
+        ...
+
+
+Squash = Literal["tanh", "thirds", "car"]
+
+
+@dataclass(frozen=True)
+class LinearController:
+    """C: from features to actions in [-1, 1], for a whole population at once.
+
+    Args:
+        inputs: features.
+        actions: numbers of an action.
+        squash: "tanh" leaves tanh(W f + b); "thirds" makes it -1, 0 or 1 by thresholds at a third, as for Doom in the published
+            code; "car" takes three numbers to steering, gas (a + 1) / 2 and brake max(a, 0).
+
+    Raises:
+        TypeError: sizes that are no whole numbers.
+        ValueError: sizes below 1, an unknown way to squash, or a car's with other than three actions.
+    """
+
+    inputs: int
+    actions: int
+    squash: Squash = "tanh"
+
+    def __post_init__(self) -> None:
+        check_one_of("squash", self.squash, ("tanh", "thirds", "car"))
+        if self.squash == "car" and self.actions != 3:
+            raise ValueError(f'A car has three actions: steering, gas, brake. Found {self.actions}. Take squash="tanh".')
+        check_whole("inputs", self.inputs, 1)
+        check_whole("actions", self.actions, 1)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers a candidate is: o (i + 1)."""
+        return self.actions * (self.inputs + 1)
+
+    def act(self, candidates: Float[Tensor, "p n"], features: Float[Tensor, "p e i"]) -> Float[Tensor, "p e o"]:
+        """Return the actions of each candidate on its own episodes.
+
+        Args:
+            candidates: (p, n) rows of W, then b.
+            features: (p, e, i).
+
+        Raises:
+            ValueError: another number of parameters or features.
+        """
+        check_shape("candidates", candidates, "p", self.parameters)
+        check_shape("features", features, len(candidates), "e", self.inputs)
+        cut = self.actions * self.inputs
+        weight = candidates[:, :cut].reshape(-1, self.actions, self.inputs)
+        squashed = torch.tanh(torch.baddbmm(candidates[:, None, cut:], features, weight.mT))
+        if self.squash == "thirds":
+            return (squashed > 1 / 3).to(squashed) - (squashed < -1 / 3).to(squashed)
+        if self.squash == "car":
+            steering, gas, brake = squashed.unbind(-1)
+            return torch.stack((steering, (gas + 1) / 2, brake.clamp(min=0)), -1)
+        return squashed
+
+
+@torch.no_grad()
+def population_returns(
+    controller: LinearController,
+    candidates: Float[Tensor, "p n"],
+    world: World,
+    episodes: int,
+    horizon: int,
+    generator: Generator,
+) -> Float[Tensor, "p e"]:
+    """Return the sum of rewards of each candidate in each episode, in one loop over time.
+
+    The same generator's state gives the same episodes to every population: re-seed it to evaluate candidates one by one.
+
+    Args:
+        controller: from features to actions.
+        candidates: (p, n).
+        world: what they act in.
+        episodes: e, the same ones for every candidate.
+        horizon: steps at most.
+        generator: of the episodes.
+
+    Raises:
+        TypeError: counts that are no whole numbers.
+        ValueError: counts below 1, or candidates of another length.
+    """
+    check_whole("episodes", episodes, 1)
+    check_whole("horizon", horizon, 1)
+    check_shape("candidates", candidates, "p", controller.parameters)
+    state = world.start(len(candidates), episodes, generator)
+    returns = torch.zeros(len(candidates), episodes)
+    alive = torch.ones(len(candidates), episodes, dtype=torch.bool)
+    for _ in range(horizon):
+        stepped = world.step(state, controller.act(candidates, world.features(state)), generator)
+        state = stepped.state
+        returns += stepped.rewards * alive
+        alive &= ~stepped.ended
+        if not alive.any():
+            break
+    return returns
+
+
+@runtime_checkable
+class FrameWorld(Protocol):
+    """A world that shows frames, for a population: `craik.tasks.frames.take_cover.TakeCover` is one."""
+
+    def start(self, population: int, episodes: int, generator: Generator) -> State:
+        """Return p copies of e episodes."""
+        ...
+
+    def frames(self, state: State) -> Float[Tensor, "p e c h w"]:
+        """Return what is seen, in [0, 1]."""
+        ...
+
+    def step(self, state: State, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped:
+        """Return what follows."""
+        ...
+
+
+class Seen(NamedTuple):
+    """A world of frames with what V and M make of it: its own state, latents (p, e, l), M's state (p, e, hidden)."""
+
+    world: Any
+    z: Float[Tensor, "p e l"]
+    memory: Recurrent
+
+
+class Watched:
+    """A world of frames as a controller sees it through V and M: features [z / scale, h], or z alone.
+
+    Args:
+        world: that shows frames.
+        vision: V; latents are its means.
+        memory: M, trained or not; None for z alone.
+        scale: (l,) what z is divided by, such as its standard deviation; None for 1.
+    """
+
+    def __init__(
+        self, world: FrameWorld, vision: ConvVAE, memory: MixtureRNN | None, scale: Float[Tensor, " l"] | None = None
+    ) -> None:
+        self.world, self.vision, self.memory = world, vision, memory
+        self.scale = torch.ones(vision.latent) if scale is None else scale
+        check_shape("scale", self.scale, vision.latent)
+
+    def start(self, population: int, episodes: int, generator: Generator) -> Seen:
+        """Return the world before the first action, V's latents of it, and M at rest."""
+        state = self.world.start(population, episodes, generator)
+        rest = torch.zeros(population, episodes, 0)
+        memory = Recurrent(rest, rest) if self.memory is None else self.memory.at_rest(population, episodes)
+        return Seen(state, self._look(state), memory)
+
+    def features(self, state: Seen) -> Float[Tensor, "p e i"]:
+        """Return [z / scale, h]."""
+        return torch.cat((state.z / self.scale, state.memory.shown), -1)
+
+    @torch.no_grad()
+    def step(self, state: Seen, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped:
+        """Let M remember frame and action, and the world go on."""
+        memory = state.memory if self.memory is None else self.memory.remember(state.z, actions, state.memory)
+        stepped = self.world.step(state.world, actions, generator)
+        return Stepped(Seen(stepped.state, self._look(stepped.state), memory), stepped.rewards, stepped.ended)
+
+    @torch.no_grad()
+    def _look(self, state: State) -> Tensor:
+        frames = self.world.frames(state)
+        return self.vision.encode(frames.flatten(0, 1)).mean.unflatten(0, frames.shape[:2])

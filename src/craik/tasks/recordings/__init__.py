@@ -1,0 +1,1 @@
+"""Recordings of neurons and voxels, real ones and simulated ones, with what was shown."""

@@ -1,0 +1,14 @@
+import json
+
+from craik import cli
+from craik.cli.benchrows import KEYS
+
+
+def test_rows(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(("bench", "worlds", "--quick", "--json")) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["workload"].split(",")[0] for row in rows] == ["dream"] * 3 + ["take-cover"] * 3 + ["mixture"] * 3
+    assert all(set(KEYS) <= set(row) for row in rows)
+    assert all(row["exact"] for row in rows)
+    assert sum(row["method"].startswith("craik") for row in rows) == 3

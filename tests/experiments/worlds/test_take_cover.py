@@ -1,0 +1,63 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.worlds.take_cover import EXPERIMENT, films
+from craik.lab import Rows, judge
+
+TINY = {
+    "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
+    "memory_steps": 2, "memory_batch": 4, "population": 4, "trials": 2, "generations": 2, "horizon": 12, "tested": 6, "film": 5,
+}  # fmt: skip
+
+
+def rows(preset="quick", **changed):
+    config = replace(EXPERIMENT.presets[preset].config, **{**TINY, **changed})
+    return [{**row, "seed": 100} for row in EXPERIMENT.run(config)]
+
+
+@pytest.mark.extra("worlds", "cma")
+def test_a_tiny_run_can_be_judged_and_drawn():
+    found = rows()
+    for claim in EXPERIMENT.claims[:-1]:
+        assert judge(claim, found, "quick").measured is not None, claim.id
+    assert set(EXPERIMENT.figures(Rows(found))) == {"returns", "evolution", "dream-and-world"}
+
+
+def test_a_seed_whose_vision_sees_nothing_stops():
+    found = rows(most_lost=0.01)
+    assert [row["kind"] for row in found] == ["vision", "refused"]
+    assert all(judge(claim, found, "quick").measured is None for claim in EXPERIMENT.claims)
+
+
+@pytest.mark.extra("worlds", "cma", "vizdoom")
+def test_doom_for_a_few_steps(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # VizDoom leaves its settings, _vizdoom.ini, where it was started
+    found = Rows(
+        rows("doom", episodes=10, lanes=2, widths=(4, 4, 4, 4), latent=3, trials=1, tested=2, temperatures=(1.15,), film=0)
+    )
+    (final,) = found.where(kind="final")
+    assert 0 < final["actual"] <= 12 * 4
+    assert found.where(kind="reference", method="random")[0]["actual"] == 12 * 4  # nobody dies in a second and a half
+
+
+# Box2D's bindings warn while they are made, and a warning that is an error there ends the process.
+@pytest.mark.filterwarnings("ignore:builtin type:DeprecationWarning")
+@pytest.mark.extra("worlds", "cma", "Box2D")
+def test_car_racing_for_a_few_steps():
+    tiny = {"episodes": 10, "steps": 3, "lanes": 2, "widths": (4, 4, 4, 4), "latent": 3, "trials": 1, "tested": 2, "horizon": 3}
+    found = Rows(rows("car", **tiny, in_world=("z-h",), generations=1))
+    (final,) = found.where(kind="final")
+    assert final["virtual"] == final["actual"] < 100
+    assert final["parameters"] == 3 * (3 + 6 + 1)
+
+
+def test_films_come_back():
+    frames = torch.zeros(4, 2, 6, 6)
+    frames[1, 0, 2, 3] = 1.0
+    frames[2, 1, 4, 4] = 1.0
+    found = films.decode(films.encode(frames), 4)
+    assert (found[0] == 255).all()
+    assert found[1, 2, 3, 0] > 200 > found[1, 2, 3, 1]
+    assert found[2, 4, 4, 2] > 150 > found[2, 4, 4, 0]

@@ -1,0 +1,82 @@
+import math
+
+import pytest
+import torch
+from torch.distributions import Normal, kl_divergence
+
+from craik.methods.vision.generating import (
+    Augmented,
+    Judged,
+    StageDiscriminator,
+    TwoStages,
+    augmentation_divergence,
+    stage_discriminator_loss,
+    stage_generator_loss,
+    word_context,
+)
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_attention_is_literal():
+    hidden, words = (torch.randn(2, 3, n, dtype=torch.float64, generator=generator(n)) for n in (4, 5))
+    mask = torch.tensor([[True] * 5, [True, True, False, False, False]])
+    context, beta = word_context(hidden, words, mask)
+    for b in range(2):
+        own = [t for t in range(5) if mask[b, t]]
+        for r in range(4):
+            s = [float(hidden[b, :, r] @ words[b, :, t]) for t in own]
+            share = [math.exp(x) / sum(map(math.exp, s)) for x in s]
+            assert beta[b, r, own].tolist() == pytest.approx(share)
+            wanted = sum(x * words[b, :, t] for x, t in zip(share, own, strict=True))
+            torch.testing.assert_close(context[b, :, r], wanted)
+
+
+def test_losses_are_literal():
+    logits = torch.randn(5, 7, generator=generator()).double()
+    real, made, wrong = Judged(logits[0], logits[1]), Judged(logits[2], logits[3]), logits[4]
+    p = torch.sigmoid(logits)
+    equation = -0.5 * sum(x.mean() for x in (p[0].log(), (1 - p[2]).log(), p[1].log(), (1 - p[3]).log()))
+    torch.testing.assert_close(stage_discriminator_loss(real, made), equation)
+    torch.testing.assert_close(stage_discriminator_loss(real, made, wrong), equation - 0.5 * (1 - p[4]).log().mean())
+    torch.testing.assert_close(stage_generator_loss(made), -0.5 * (p[2].log().mean() + p[3].log().mean()))
+
+
+def test_divergence_is_that_of_normals():
+    mean, log_var = torch.randn(2, 6, 3, generator=generator())
+    wanted = kl_divergence(Normal(mean, (0.5 * log_var).exp()), Normal(0.0, 1.0)).sum(1).mean()
+    torch.testing.assert_close(augmentation_divergence(Augmented(mean, mean, log_var)), wanted)
+
+
+@pytest.mark.parametrize("attention", [True, False])
+def test_two_stages_and_their_judges(attention):
+    made_by = TwoStages(4, 6, 8, generator(), condition=5, attention=attention)
+    sentences, words = torch.randn(3, 6, generator=generator(1)), torch.randn(3, 6, 7, generator=generator(2))
+    mask = torch.arange(7) < torch.tensor([7, 2, 4]).unsqueeze(1)
+    found = made_by(sentences, words, mask, generator(3))
+    assert found.small.shape == (3, 3, 16, 16)
+    assert found.large.shape == (3, 3, 32, 32)
+    assert found.attention.shape == (3, 256, 7)
+    torch.testing.assert_close(found.attention.sum(2), torch.ones(3, 256))
+    assert not found.attention[1, :, 2:].any()
+    loss = augmentation_divergence(found.augmented)
+    for picture in (found.small, found.large):
+        judge = StageDiscriminator(picture.shape[-1], 6, 8, generator(4))
+        judged = judge(picture, sentences)
+        assert judged.alone.shape == judged.captioned.shape == (3,)
+        loss = loss + stage_generator_loss(judged)
+    loss.backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in made_by.parameters())
+    again = made_by(sentences, words, mask, generator(3))
+    assert torch.equal(again.large, found.large)
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="`size` should be 4 times a power of 2"):
+        StageDiscriminator(24, 6, 8, generator())
+    with pytest.raises(ValueError, match=r"`pictures` should have the shape \(2, 3, 16, 16\)"):
+        StageDiscriminator(16, 6, 8, generator())(torch.zeros(2, 3, 32, 32), torch.zeros(2, 6))
+    with pytest.raises(ValueError, match="`noise` should be at least 1"):
+        TwoStages(0, 6, 8, generator())

@@ -1,0 +1,79 @@
+import pytest
+import torch
+
+from craik.methods.vision.reconstructing import Pixels, Prior, feature_loss, reconstruct
+
+
+def extractor(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    first, second = torch.randn(12, 20, generator=generator), torch.randn(20, 6, generator=generator)
+
+    def features(x):
+        one = x.flatten(1) @ first
+        return {"one": one, "two": torch.relu(one) @ second}
+
+    return features
+
+
+def test_the_loss_is_its_formula():
+    generator = torch.Generator().manual_seed(1)
+    found, targets = ({name: torch.randn(3, n, generator=generator) for name, n in (("a", 4), ("b", 7))} for _ in range(2))
+    loss = feature_loss(found, targets)
+    for i in range(3):
+        weight = {name: 1 / float(targets[name][i].square().sum()) for name in targets}
+        wanted = sum(
+            weight[name] / sum(weight.values()) * float((found[name][i] - targets[name][i]).square().sum()) for name in weight
+        )
+        assert float(loss[i]) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_pixels_find_a_picture_that_has_the_features():
+    truth = torch.rand(4, 1, 3, 4, generator=torch.Generator().manual_seed(2))
+    found = reconstruct(extractor(), extractor()(truth), Pixels(torch.full_like(truth, 0.5), steps=400))
+    assert float((found.images - truth).abs().max()) < 0.05
+    assert found.losses.shape == (400, 4)
+
+
+def test_pictures_do_not_depend_on_each_other():
+    truth = torch.rand(3, 1, 3, 4, generator=torch.Generator().manual_seed(2))
+    network = torch.nn.Sequential(torch.nn.Linear(5, 12), torch.nn.Unflatten(1, (1, 3, 4))).requires_grad_(False)
+    start = torch.rand(3, 5, generator=torch.Generator().manual_seed(3))
+
+    def ways(rows):
+        return Pixels(torch.full_like(truth[rows], 0.5), steps=20), Prior(
+            network, start[rows], torch.full((5,), 3.0), steps=20, rate=0.1
+        )
+
+    for together, alone in zip(ways([0, 1, 2]), ways([1]), strict=True):
+        both = reconstruct(extractor(), extractor()(truth), together).images[1:2]
+        torch.testing.assert_close(both, reconstruct(extractor(), extractor()(truth[1:2]), alone).images)
+
+
+def test_a_prior_is_literal():
+    network = torch.nn.Sequential(torch.nn.Linear(5, 12), torch.nn.Unflatten(1, (1, 3, 4))).requires_grad_(False)
+    target = extractor()(torch.rand(1, 1, 3, 4, generator=torch.Generator().manual_seed(4)))
+    q = torch.rand(1, 5, generator=torch.Generator().manual_seed(5))
+    found = reconstruct(extractor(), target, Prior(network, q, torch.full((5,), 0.9), steps=7, rate=0.2))
+    delta = torch.zeros_like(q)
+    for step in range(7):
+        moving = q.clone().requires_grad_()
+        loss = feature_loss(extractor()(network(moving)), target).sum()
+        assert float(loss.detach()) == pytest.approx(float(found.losses[step, 0]))
+        loss.backward()
+        rate = 0.2 + (1e-10 - 0.2) * step / 6
+        delta = 0.9 * delta - rate * moving.grad / moving.grad.abs().mean()
+        q = ((q + delta) * 0.99).clamp(0, 0.9)
+    torch.testing.assert_close(found.images, network(q))
+
+
+def test_what_is_refused():
+    truth = torch.rand(2, 1, 3, 4)
+    by = Pixels(truth)
+    with pytest.raises(ValueError, match=r"Found \['three'\]"):
+        reconstruct(extractor(), {"three": torch.zeros(2, 3)}, by)
+    with pytest.raises(ValueError, match=r"Found \(2, 5\) for 'one', where it gives \(2, 20\)"):
+        reconstruct(extractor(), {"one": torch.zeros(2, 5)}, by)
+    with pytest.raises(ValueError, match="Found none"):
+        reconstruct(extractor(), {}, by)
+    with pytest.raises(ValueError, match="`momentum` should lie in"):
+        Prior(torch.nn.Linear(2, 2), torch.zeros(1, 2), torch.ones(2), momentum=1.0)

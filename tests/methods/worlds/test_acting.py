@@ -1,0 +1,60 @@
+import pytest
+import torch
+
+from craik.methods.worlds.acting import LinearController, Watched, population_returns
+from craik.methods.worlds.dreaming import DreamWorld
+from craik.methods.worlds.world_model import MixtureRNN
+from craik.nn.autoencoders import ConvVAE
+from craik.tasks.frames.take_cover import TakeCover
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def dream():
+    return DreamWorld(MixtureRNN(3, 1, 8, 2, True, generator()), torch.randn(9, 3, generator=generator(1)), done="sample")
+
+
+def watched(memory=True):
+    m = MixtureRNN(3, 1, 8, 2, True, generator()) if memory else None
+    return Watched(TakeCover(size=10), ConvVAE(2, 10, 3, generator(), widths=(4,)), m)
+
+
+@pytest.mark.parametrize("make", [dream, watched, lambda: watched(False)])
+def test_a_population_is_evaluated_as_one_by_one(make):
+    world = make()
+    controller = LinearController(world.features(world.start(1, 1, generator())).shape[-1], 1, "thirds")
+    candidates = torch.randn(5, controller.parameters, generator=generator(2))
+    together = population_returns(controller, candidates, world, 4, 25, generator(3))
+    alone = torch.cat([population_returns(controller, one[None], world, 4, 25, generator(3)) for one in candidates])
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-6)
+    assert together.std() > 0
+
+
+def test_actions_are_the_formula():
+    candidates, features = torch.randn(2, 12, generator=generator()), torch.randn(2, 4, 3, generator=generator(1))
+    found = LinearController(3, 3).act(candidates, features)
+    for p in range(2):
+        weight, bias = candidates[p, :9].view(3, 3), candidates[p, 9:]
+        for e in range(4):
+            torch.testing.assert_close(found[p, e], torch.tanh(weight @ features[p, e] + bias))
+    thirds = LinearController(3, 3, "thirds").act(candidates, features)
+    assert torch.equal(thirds, torch.where(found.abs() > 1 / 3, found.sign(), 0.0))
+    car = LinearController(3, 3, "car").act(candidates, features)
+    torch.testing.assert_close(car, torch.stack((found[..., 0], (found[..., 1] + 1) / 2, found[..., 2].relu()), -1))
+
+
+def test_printed_numbers_of_parameters():
+    assert LinearController(32 + 256, 3, "car").parameters == 867  # Ha and Schmidhuber 2018, appendix A.3
+    assert LinearController(64 + 512 + 512, 1).parameters == 1089  # the printed 1,088 (Doom: z, h and c) leaves the bias out
+
+
+def test_what_is_refused():
+    world = dream()
+    with pytest.raises(ValueError, match=r"`candidates` should have the shape \(p, 12\)"):
+        population_returns(LinearController(11, 1), torch.zeros(2, 5), world, 1, 1, generator())
+    with pytest.raises(ValueError, match="A car has three actions"):
+        LinearController(3, 1, "car")
+    with pytest.raises(ValueError, match="`horizon` should be at least 1"):
+        population_returns(LinearController(11, 1), torch.zeros(2, 12), world, 1, 0, generator())

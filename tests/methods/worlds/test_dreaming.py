@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+import torch
+
+from craik.methods.worlds.dreaming import Dream, DreamWorld
+from craik.methods.worlds.world_model import MixtureRNN
+from dreams_oracles import dream_of_nothing_random
+
+
+def memory(ends=True):
+    return MixtureRNN(3, 2, 8, 4, ends, torch.Generator().manual_seed(0))
+
+
+STARTS = torch.randn(7, 3, generator=torch.Generator().manual_seed(5))
+
+
+def test_at_temperature_nought_a_dream_is_a_literal_loop_of_lstm_cells():
+    m = memory().double()
+    cell = torch.nn.LSTMCell(5, 8).double()
+    cell.load_state_dict({name.removesuffix("_l0"): value for name, value in m.layer.state_dict().items()})
+    world = DreamWorld(m, STARTS[:1].double(), 0.0)
+    actions = torch.randn(6, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    wanted, logits = dream_of_nothing_random(cell, m.head.linear, m.ending, STARTS[0].double(), actions, 4)
+    generator = torch.Generator().manual_seed(9)
+    state = world.start(1, 1, generator)
+    for t in range(6):
+        stepped = world.step(state, actions[t].expand(1, 1, 2), generator)
+        state = stepped.state
+        torch.testing.assert_close(state.z[0, 0], wanted[t], rtol=0, atol=1e-12)
+        assert bool(stepped.ended) == (logits[t] > 0)
+
+
+def test_copies_of_a_dream_share_their_noise():
+    world = DreamWorld(memory(), STARTS, 1.3, done="sample")
+    generator = torch.Generator().manual_seed(0)
+    state = world.start(4, 5, generator)
+    for _ in range(3):
+        stepped = world.step(state, torch.zeros(4, 5, 2), generator)
+        state = stepped.state
+        assert torch.equal(state.z[0], state.z[3])
+        assert torch.equal(stepped.ended[0], stepped.ended[3])
+
+
+def test_scale_divides_what_is_seen_and_nothing_else():
+    scale = torch.tensor([1.0, 2.0, 4.0])
+    plain, scaled = DreamWorld(memory(), STARTS), DreamWorld(memory(), STARTS, scale=scale)
+    states = [world.start(1, 5, torch.Generator().manual_seed(0)) for world in (plain, scaled)]
+    torch.testing.assert_close(plain.features(states[0])[..., :3] / scale, scaled.features(states[1])[..., :3])
+    assert torch.equal(states[0].z, states[1].z)
+
+
+@pytest.mark.extra("experiments", "gymnasium")
+def test_a_vector_env_of_gymnasium():
+    from gymnasium.vector import VectorEnv
+
+    env = Dream(DreamWorld(memory(), STARTS), 6, 20, torch.Generator().manual_seed(0))
+    assert isinstance(env, VectorEnv)
+    seen, info = env.reset(seed=3)
+    assert seen.shape == env.observation_space.shape == (6, 11)
+    assert info == {}
+    env.action_space.seed(0)
+    ages = np.zeros(6, dtype=int)
+    over = np.zeros(6, dtype=bool)
+    for _ in range(60):
+        seen, rewards, terminated, truncated, _ = env.step(env.action_space.sample())
+        assert np.array_equal(rewards, np.where(over, 0.0, 1.0))
+        ages = np.where(over, 0, ages + 1)
+        assert not (terminated & truncated).any()
+        assert np.array_equal(truncated, (ages == 20) & ~terminated & ~over)
+        assert not seen[over][:, 3:].any()  # M is at rest where a dream began anew
+        over = terminated | truncated
+    first = env.reset(seed=3)[0]
+    assert np.array_equal(first, env.reset(seed=3)[0])
+
+
+@pytest.mark.extra("experiments", "gymnasium")
+def test_discrete_actions_are_one_hot():
+    envs = [Dream(DreamWorld(memory(), STARTS, 0.0), 4, 9, torch.Generator(), kind) for kind in ("box", "discrete")]
+    for env in envs:
+        env.reset(seed=1)
+    one = envs[0].step(np.eye(2, dtype=np.float32)[[0, 1, 1, 0]])
+    other = envs[1].step(np.array([0, 1, 1, 0]))
+    assert np.array_equal(one[0], other[0])
+    with pytest.raises(ValueError, match="whole numbers from 0 to 1"):
+        envs[1].step(np.array([0, 1, 2, 0]))
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="`temperature` should be finite and at least 0"):
+        DreamWorld(memory(), STARTS, -0.5)
+    with pytest.raises(ValueError, match=r"`starts` should have the shape \(n, 3\)"):
+        DreamWorld(memory(), STARTS[:0])
+    with pytest.raises(ValueError, match="`scale` should be positive"):
+        DreamWorld(memory(), STARTS, scale=torch.zeros(3))
+    with pytest.raises(ValueError, match="predicts no end, and no `horizon`"):
+        Dream(DreamWorld(memory(ends=False), STARTS), 2, None, torch.Generator())
+    env = Dream(DreamWorld(memory(), STARTS), 2, None, torch.Generator())
+    with pytest.raises(ValueError, match=r"`actions` should have the shape \(2, 2\)"):
+        env.step(np.zeros((2, 3)))

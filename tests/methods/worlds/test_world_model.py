@@ -1,0 +1,70 @@
+import pytest
+import torch
+
+from craik.methods.worlds.world_model import MixtureRNN, energy_lost, memory_loss
+from craik.nn.autoencoders import ConvVAE
+from dreams_oracles import memory_loss as literal
+
+
+def memory(ends=True):
+    return MixtureRNN(3, 2, 8, 4, ends, torch.Generator().manual_seed(0)).double()
+
+
+def play(b=2, t=5):
+    generator = torch.Generator().manual_seed(1)
+    return (torch.randn(b, t, n, dtype=torch.float64, generator=generator) for n in (3, 2))
+
+
+def test_steps_are_the_sequence():
+    m = memory()
+    z, a = play()
+    whole = m(z, a)
+    state = m.at_rest(2)
+    for t in range(5):
+        one = m.step(z[:, t], a[:, t], state)
+        state = one.state
+        for part, wanted in zip(one.mixture, whole.mixture, strict=True):
+            torch.testing.assert_close(part, wanted[:, t], rtol=0, atol=1e-13)
+        torch.testing.assert_close(one.ends, whole.ends[:, t], rtol=0, atol=1e-13)
+    torch.testing.assert_close(state.shown, whole.state.shown)
+
+
+def test_a_sequence_goes_on_from_a_state():
+    m = memory()
+    z, a = play()
+    first = m(z[:, :2], a[:, :2])
+    then = m(z[:, 2:], a[:, 2:], first.state)
+    torch.testing.assert_close(then.ends, m(z, a).ends[:, 2:], rtol=0, atol=1e-13)
+
+
+def test_the_loss_is_literal():
+    m = memory().requires_grad_(False)
+    z, a = play(2, 6)
+    predicted = m(z[:, :5], a[:, :5])
+    ended = torch.rand(2, 5, generator=torch.Generator().manual_seed(2)) < 0.4
+    found = memory_loss(predicted, z[:, 1:], ended)
+    for b in range(2):
+        for t in range(5):
+            mixture = [part[b, t].tolist() for part in predicted.mixture]
+            wanted = literal(*mixture, z[b, t + 1].tolist(), float(predicted.ends[b, t]), bool(ended[b, t]), 10.0)
+            assert float(found[b, t]) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_energy_lost_is_one_for_a_constant_picture():
+    vision = ConvVAE(1, 10, 2, torch.Generator().manual_seed(0), widths=(4,))
+    frames = torch.rand(50, 1, 10, 10)
+    vision.decode = lambda z: frames.mean(0).expand(len(z), -1, -1, -1)
+    assert energy_lost(vision, frames) == pytest.approx(1)
+
+
+def test_what_is_refused():
+    m = memory()
+    z, a = play()
+    with pytest.raises(ValueError, match=r"`a` should have the shape \(2, 5, 2\)"):
+        m(z, a[:, :4])
+    with pytest.raises(ValueError, match="`ended` alone"):
+        memory_loss(memory(ends=False)(z, a), z, torch.zeros(2, 5, dtype=torch.bool))
+    with pytest.raises(ValueError, match="predictions alone"):
+        memory_loss(m(z, a), z)
+    with pytest.raises(ValueError, match="`end_weight` should be finite and at least 0"):
+        memory_loss(m(z, a), z, torch.zeros(2, 5, dtype=torch.bool), -1.0)

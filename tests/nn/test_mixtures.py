@@ -1,0 +1,86 @@
+import math
+
+import pytest
+import torch
+from torch.distributions import Categorical, MixtureSameFamily, Normal
+
+from craik.nn.mixtures import MixtureHead, mixture_log_prob, mixture_sample, tempered
+
+
+def parameters(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(torch.randn(*shape, dtype=torch.float64, generator=generator) for _ in range(3))
+
+
+def test_density_is_that_of_torch_distributions():
+    logits, means, log_scales = parameters(7, 3, 5)
+    y = 2 * torch.randn(7, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    wanted = MixtureSameFamily(Categorical(logits=logits), Normal(means, log_scales.exp())).log_prob(y)
+    torch.testing.assert_close(mixture_log_prob(logits, means, log_scales, y), wanted, rtol=0, atol=1e-12)
+
+
+def test_density_integrates_to_one():
+    y = torch.linspace(-60, 60, 200_001, dtype=torch.float64)
+    logits, means, log_scales = (one.expand(len(y), 4) for one in parameters(4))
+    density = mixture_log_prob(logits, means, log_scales, y).exp()
+    assert float(torch.trapezoid(density, y)) == pytest.approx(1, abs=1e-10)
+
+
+def test_gradient():
+    inputs = [one.requires_grad_() for one in (*parameters(3, 4), parameters(3)[0])]
+    assert torch.autograd.gradcheck(mixture_log_prob, inputs)
+
+
+@pytest.mark.parametrize("log_scale", [-20.0, 40.0])
+def test_extreme_scales_stay_finite(log_scale):
+    inputs = [torch.zeros(2, 3), torch.tensor([[0.0, 1.0, 4.0]] * 2), torch.full((2, 3), log_scale), torch.tensor([0.5, 5.0])]
+    inputs = [one.requires_grad_() for one in inputs]
+    found = mixture_log_prob(*inputs)
+    found.sum().backward()
+    assert found.isfinite().all()
+    assert all(one.grad.isfinite().all() for one in inputs)
+
+
+def test_temperature_one_is_the_identity_and_others_are_literal():
+    mixture = parameters(4, 3)
+    for own, found in zip(mixture, tempered(*mixture, 1.0), strict=True):
+        assert torch.equal(own, found)
+    hot = tempered(*mixture, 4.0)
+    torch.testing.assert_close(hot.log_scales.exp(), 2 * mixture[2].exp())
+    weights = mixture[0].softmax(-1) ** 0.25
+    torch.testing.assert_close(hot.log_weights.softmax(-1), weights / weights.sum(-1, keepdim=True))
+
+
+def test_temperature_nought_is_the_mean_of_the_heaviest():
+    mixture = parameters(50, 5)
+    found = mixture_sample(*tempered(*mixture, 0.0), torch.Generator().manual_seed(0))
+    assert torch.equal(found, mixture[1][torch.arange(50), mixture[0].argmax(-1)])
+
+
+def test_samples_have_the_density():
+    logits, means, log_scales = (one.expand(200_000, 3) for one in parameters(3))
+    found = mixture_sample(logits, means, log_scales, torch.Generator().manual_seed(1))
+    law = MixtureSameFamily(Categorical(logits=logits[0]), Normal(means[0], log_scales[0].exp()))
+    edges = torch.linspace(-3, 3, 13, dtype=torch.float64)
+    share = torch.stack([(found < edge).double().mean() for edge in edges])
+    assert float((share - law.cdf(edges)).abs().max()) < 4 * 0.5 / math.sqrt(len(found))
+
+
+def test_a_component_without_weight_is_never_drawn():
+    logits = torch.tensor([0.0, 0.0, 0.0, -math.inf]).expand(100_000, 4)
+    found = mixture_sample(logits, torch.arange(4.0).expand(100_000, 4), torch.full((100_000, 4), -math.inf), torch.Generator())
+    assert found.unique().tolist() == [0, 1, 2]
+
+
+def test_the_head_gives_shapes_and_a_floor():
+    head = MixtureHead(6, 2, 5, torch.Generator().manual_seed(0), least_log_scale=-0.1)
+    mixture = head(torch.randn(3, 4, 6))
+    assert all(one.shape == (3, 4, 2, 5) for one in mixture)
+    assert float(mixture.log_scales.detach().min()) == pytest.approx(-0.1)
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="`temperature` should be finite and at least 0"):
+        tempered(*parameters(2), -1.0)
+    with pytest.raises(TypeError):
+        MixtureHead(6, 2, 2.0, torch.Generator())

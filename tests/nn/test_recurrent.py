@@ -1,0 +1,34 @@
+import pytest
+import torch
+
+from craik.nn.recurrent import at_rest, gru, lstm, lstm_step
+
+
+def test_steps_are_the_sequence():
+    layer = lstm(3, 5, torch.Generator().manual_seed(0)).double()
+    x = torch.randn(2, 7, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    wanted, (shown, kept) = layer(x)
+    state = at_rest(layer, 2)
+    for t in range(7):
+        state = lstm_step(layer, x[:, t], state)
+        torch.testing.assert_close(state.shown, wanted[:, t], rtol=0, atol=1e-14)
+    torch.testing.assert_close(state.kept, kept[0], rtol=0, atol=1e-14)
+    torch.testing.assert_close(state.shown, shown[0], rtol=0, atol=1e-14)
+
+
+def test_any_leading_dimensions():
+    layer = lstm(3, 5, torch.Generator().manual_seed(0))
+    x = torch.randn(2, 4, 3)
+    state = lstm_step(layer, x, at_rest(layer, 2, 4))
+    flat = lstm_step(layer, x.flatten(0, 1), at_rest(layer, 8))
+    assert torch.equal(state.shown.flatten(0, 1), flat.shown)
+
+
+@pytest.mark.parametrize("make", [lstm, gru])
+def test_weights_come_from_the_generator_alone(make):
+    before = torch.random.get_rng_state()
+    one, other = (make(2, 3, torch.Generator().manual_seed(4)) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    assert torch.equal(before, torch.random.get_rng_state())
+    with pytest.raises(ValueError, match="`hidden` should be at least 1"):
+        make(2, 0, torch.Generator())

@@ -1,0 +1,65 @@
+import pytest
+import torch
+
+from craik.tasks.pictures.captioned_digits import COLOURS, WORDS, caption, captioned_digits
+from craik.tasks.pictures.cub import birds, picture
+
+
+def draw(part="train", count=15):
+    return captioned_digits(0, count, part, torch.Generator().manual_seed(1))
+
+
+def test_captions_say_what_is_there():
+    data = draw()
+    for n in range(15):
+        words = caption(data.words[n]).split()
+        relation = next(word for word in words if word in ("above", "below", "left-of", "right-of"))
+        first, second = (torch.nonzero(box).double().mean(0) for box in data.boxes[n])
+        axis, sign = {"above": (0, 1), "below": (0, -1), "left-of": (1, 1), "right-of": (1, -1)}[relation]
+        assert sign * (second - first)[axis] > 0
+        for which in range(2):
+            own = [
+                WORDS[word]
+                for word, about in zip(data.words[n].tolist(), data.about[n].tolist(), strict=True)
+                if about == which
+            ]
+            side = int(data.boxes[n, which].any(0).sum())
+            assert ("small" in own) == (side == 9)
+            colour = next(word for word in own if word in COLOURS)
+            inside = data.pictures[n][:, data.boxes[n, which]]
+            brightest = inside[:, inside.sum(0).argmax()]
+            torch.testing.assert_close(brightest / brightest.max(), torch.tensor(COLOURS[colour]) / max(COLOURS[colour]))
+
+
+def test_boxes_do_not_meet_and_nothing_lies_outside():
+    data = draw()
+    assert not (data.boxes[:, 0] & data.boxes[:, 1]).any()
+    assert not data.pictures.sum(1)[~data.boxes.any(1)].any()
+
+
+def test_parts_differ_and_draws_repeat():
+    assert torch.equal(draw().pictures, draw().pictures)
+    assert not torch.equal(draw().pictures, draw("test").pictures)
+
+
+def test_birds_of_the_published_layout(tmp_path):
+    from PIL import Image
+
+    for number, (name, colour) in enumerate((("001.Albatross/one", (255, 0, 0)), ("002.Auk/two", (0, 0, 255))), 1):
+        for folder in ("images", "text"):
+            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (30, 20), colour).save(tmp_path / "images" / f"{name}.jpg")
+        (tmp_path / "text" / f"{name}.txt").write_text(f"a bird, number {number}\nanother line\n")
+    (tmp_path / "images.txt").write_text("1 001.Albatross/one.jpg\n2 002.Auk/two.jpg\n")
+    (tmp_path / "train_test_split.txt").write_text("1 1\n2 0\n")
+    (train,), (test,) = birds(tmp_path), birds(tmp_path, train=False)
+    assert train.captions == ("a bird, number 1", "another line")
+    assert test.kind == "002.Auk"
+    shown = picture(train, 8)
+    assert shown.shape == (3, 8, 8)
+    assert shown[0].min() > 0.9
+    (tmp_path / "text" / "002.Auk" / "two.txt").write_text("\n")
+    with pytest.raises(ValueError, match="Every picture should have a caption"):
+        birds(tmp_path, train=False)
+    with pytest.raises(FileNotFoundError, match=r"Found no images\.txt"):
+        birds(tmp_path / "nowhere")

@@ -1,0 +1,72 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from craik.tasks.recordings.kamitani import read_bdata
+from craik.tasks.recordings.neurons import grasshopper
+from craik.tasks.recordings.simulated_voxels import simulated_voxels
+
+
+@pytest.mark.extra("worlds", "nitime")
+@pytest.mark.parametrize(("neuron", "spikes"), [(1, 929), (2, 868)])
+def test_the_real_neurons_are_whole(neuron, spikes):
+    found = grasshopper(neuron)
+    assert found.spikes.shape == (10_000, 1)
+    assert int(found.spikes.sum()) == spikes
+    assert found.stimulus.isfinite().all()
+    coarse = grasshopper(neuron, 10)
+    torch.testing.assert_close(coarse.stimulus, found.stimulus.view(-1, 10).mean(1), rtol=0, atol=1e-4)
+    assert torch.equal(coarse.spikes[:, 0], found.spikes.view(-1, 10).sum(1))
+
+
+def test_there_are_two_neurons():
+    with pytest.raises(ValueError, match="There are neurons 1 and 2"):
+        grasshopper(3)
+
+
+def test_simulated_voxels_are_their_formula():
+    voxels = simulated_voxels(6, 5, 4, torch.Generator().manual_seed(0))
+    pictures = torch.rand(3, 1, 5, 4, generator=torch.Generator().manual_seed(1))
+    found = voxels.respond(pictures)
+    for n in range(3):
+        for v in range(6):
+            energy = sum(float(filters @ pictures[n].flatten()) ** 2 for filters in voxels.filters[v])
+            assert float(found[n, v]) == pytest.approx(math.sqrt(math.sqrt(energy)), rel=1e-4)
+    for v in range(3):  # those that pool: both filters are the field over sqrt(2), so the answer is the pooled contrast's root
+        torch.testing.assert_close(voxels.filters[v, 0], voxels.filters[v, 1])
+        assert float(voxels.filters[v, 0].sum()) == pytest.approx(math.sqrt(0.5))
+
+
+def test_recordings_have_their_noise_and_gain():
+    voxels = simulated_voxels(4, 5, 5, torch.Generator().manual_seed(0))
+    pictures = torch.rand(50, 1, 5, 5, generator=torch.Generator().manual_seed(1))
+    clean = voxels.record(pictures, 0.0, 1, torch.Generator(), gain=0.5)[0]
+    torch.testing.assert_close(clean.std(0), torch.full((4,), 0.5))
+    noisy = voxels.record(pictures, 2.0, 400, torch.Generator().manual_seed(2), gain=0.5)
+    assert float((noisy - clean).std()) == pytest.approx(2, abs=0.03)
+    with pytest.raises(ValueError, match="`gain` should be positive"):
+        voxels.record(pictures, 0.0, 1, torch.Generator(), gain=0.0)
+
+
+def test_missing_files_are_described(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"described at https://github.com/KamitaniLab/DeepImageReconstruction"):
+        read_bdata(tmp_path / "sub-01.h5")
+
+
+@pytest.mark.extra("worlds", "h5py")
+def test_a_file_of_the_published_layout(tmp_path):
+    import h5py
+
+    table = np.arange(15.0).reshape(3, 5)
+    with h5py.File(tmp_path / "sub-01.h5", "w") as file:
+        file["dataset"] = table
+        file["metadata/key"] = np.array([b"ROI_V1", b"Label"])
+        file["metadata/description"] = np.array([b"primary visual cortex", b"picture"])
+        file["metadata/value"] = np.array([[1, 0, 1, 0, np.nan], [np.nan, np.nan, np.nan, np.nan, 1]])
+    found = read_bdata(tmp_path / "sub-01.h5", "ROI_V1")
+    assert found.voxels.tolist() == table[:, [0, 2]].tolist()
+    assert found.labels.tolist() == table[:, [4]].tolist()
+    with pytest.raises(KeyError, match=r"\['ROI_V1', 'Label'\]"):
+        read_bdata(tmp_path / "sub-01.h5", "ROI_LOC")
