@@ -23,7 +23,7 @@ class Config:
 
     seed: int = 100
     """First seed: of the MDPs."""
-    mdps: Annotated[int, Ge(1)] = 40
+    mdps: Annotated[int, Ge(1)] = 32
     """Random MDPs for each horizon."""
     states: Annotated[int, Ge(1)] = 2
     """Of an MDP."""
