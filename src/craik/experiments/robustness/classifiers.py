@@ -4,11 +4,11 @@ import warnings
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.svm import SVC, LinearSVC
+from sklearn.ensemble import RandomForestClassifier  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.exceptions import ConvergenceWarning  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.linear_model import LogisticRegression  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.neural_network import MLPClassifier  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.svm import SVC, LinearSVC  # pyright: ignore[reportMissingTypeStubs]
 from torch import Tensor
 
 from craik.methods.robustness.closed_forms import Classifier, as_target, as_torch
