@@ -1,14 +1,14 @@
 """Two digits, in three disjoint sets, and classifiers of four kinds at two complexities each."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
-from sklearn.svm import SVC, LinearSVC
+from sklearn.ensemble import RandomForestClassifier  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.exceptions import ConvergenceWarning  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.linear_model import LogisticRegression  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.neural_network import MLPClassifier  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.svm import SVC, LinearSVC  # pyright: ignore[reportMissingTypeStubs]
 from torch import Tensor
 
 from craik.methods.robustness.closed_forms import Classifier, as_target, as_torch
@@ -60,7 +60,7 @@ def fitted(kind: str, complexity: str, sample: Sample, seed: int) -> Classifier:
     estimators: dict[str, Any] = {
         "logistic": LogisticRegression(C=setting, max_iter=2000),
         "svm": LinearSVC(C=setting, loss="hinge", max_iter=20_000, random_state=seed % 2**32),
-        "rbf": SVC(C=setting, gamma=0.1),
+        "rbf": SVC(C=setting, gamma=cast("Any", 0.1)),
         "mlp": MLPClassifier((50,), alpha=setting, solver="lbfgs", max_iter=300, random_state=seed % 2**32),
     }
     with warnings.catch_warnings():

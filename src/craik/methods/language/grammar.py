@@ -175,8 +175,8 @@ def word_vectors(
         check_whole(name, value, 1)
     check_positive("smoothing", smoothing)
     try:
-        from scipy.sparse import coo_matrix, diags  # noqa: PLC0415  # an extra's
-        from scipy.sparse.linalg import svds  # noqa: PLC0415
+        from scipy.sparse import coo_matrix, diags  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # an extra's
+        from scipy.sparse.linalg import svds  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415
     except ImportError as error:
         raise ImportError(
             "Word vectors need scipy's sparse SVD. It was not found: pip install 'craik[experiments]'."
@@ -197,7 +197,8 @@ def word_vectors(
     ratio: Any = diags(1 / by_word) @ counts @ diags(contexts.sum() / contexts)
     ratio.data = np.maximum(np.log(ratio.data), 0)
     ratio.eliminate_zeros()
-    left, values, _ = svds(ratio, k=size, v0=np.ones(n))
+    decomposed: Any = svds(ratio, k=size, v0=np.ones(n))
+    left, values, _ = decomposed
     order = np.argsort(-values)
     table = left[:, order] * np.sqrt(values[order])
     # A singular vector's sign is arbitrary; the largest entry is positive here, so that the same counts give the same numbers.
@@ -339,7 +340,7 @@ def context_free(
         ValueError: what `EmbeddingGrammar` refuses of terminals.
     """
     try:
-        import lark  # noqa: PLC0415  # an extra's
+        import lark  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # an extra's
     except ImportError as error:
         raise ImportError("Context-free grammars need lark. It was not found: pip install lark.") from error
     terminals = " ".join(found.group() for found in _TERMINAL.finditer(rules))

@@ -251,4 +251,4 @@ def input_gradient_of(values: Tensor, leaf: Tensor, create_graph: bool = False) 
             "such a model as a target only."
         )
     (gradient,) = torch.autograd.grad(values.sum(), leaf, create_graph=create_graph, allow_unused=True)
-    return torch.zeros_like(leaf) if gradient is None else gradient
+    return torch.zeros_like(leaf) if gradient is None else gradient  # pyright: ignore[reportUnnecessaryComparison]  # unused

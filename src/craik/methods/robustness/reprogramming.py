@@ -148,7 +148,7 @@ def best_matching(logits: Float[Tensor, "n k"], y: Int[Tensor, " n"], labels: in
     Raises:
         ValueError: fewer host labels than task labels, or a label without an image.
     """
-    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  # scikit-learn brings it along; nothing else needs it
+    from scipy.optimize import linear_sum_assignment  # pyright: ignore[reportMissingTypeStubs]  # noqa: PLC0415  # scikit-learn brings it along; nothing else needs it
 
     counts = torch.bincount(y, minlength=labels)
     if logits.shape[1] < labels or len(counts) > labels or not bool((counts > 0).all()):

@@ -1,6 +1,6 @@
 """Attacks along what surrogates agree on, and a perceptron that is trained against them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Literal
 
@@ -138,7 +138,7 @@ def defended(way: Way, weight: float, own: list[Classifier], sample: Sample, bal
     return model.eval()
 
 
-def _extra(way: Way, own: list[Classifier], sample: Sample, ball: Ball):  # noqa: ANN202  # a function of the model
+def _extra(way: Way, own: list[Classifier], sample: Sample, ball: Ball) -> Callable[[nn.Module], Tensor]:
     """Return what a way adds to the loss."""
     x, y = sample
     if way == "gradient":
