@@ -14,13 +14,14 @@ def figures(rows: Rows) -> dict[str, Figure]:
         "On the last board all sites share the tag: nothing can see it."
     )
     for index, score in enumerate(SCORES):
+        label: str | None = score
         for place, board in enumerate(BOARDS):
             found = rows.where(kind="auroc", board=board, score=score)["auroc"]
             at = place + (index - 1.5) * 0.2
             axis.plot([at] * len(found), found, "o", color=colour(index), alpha=0.35, markersize=3)
             if found:
-                label = score if place == 0 else None
                 axis.plot([at - 0.08, at + 0.08], [np.mean(found)] * 2, color=colour(index), linewidth=2.4, label=label)
+                label = None  # named once
     axis.axhline(0.5, color=COLOURS["reference"], linewidth=0.8)
     axis.set_xticks(range(len(BOARDS)), list(BOARDS))
     axis.set_ylabel("AUROC of the planted columns")
