@@ -11,6 +11,7 @@ whether the values agree with the loop's, float32 to 1e-4 of the largest. Worklo
   our update over the learner's step (forward and backward pass of a torso of 256 units).
 - A meta-gradient of ProMP over eight tasks, against a Python loop over the tasks.
 - A step of reachability's memory, against a loop over environments.
+- Capacity, disagreement, planning and posteriors on finite processes: see entrants/finite.py.
 """
 
 import statistics
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from craik_benchmarks.entrants import finite
 from craik_benchmarks.measuring.peers import NotRunError, installed, versioned
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
@@ -53,6 +55,8 @@ class Config:
     """Threads of torch's operators."""
     seed: int = 0
     """Of values and of the order within rounds."""
+    small: bool = False
+    """Shrink the finite processes to the size of a test; their ratios mean nothing."""
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot be."""
@@ -61,7 +65,7 @@ class Config:
                 raise ValueError(f"{name} must be at least 1, but found {getattr(self, name)}; use 1 or more")
 
 
-PRESETS = {"full": Config(), "quick": Config(sizes=("8x4",), tasks=(3,), repeats=2, turn=0.005)}
+PRESETS = {"full": Config(), "quick": Config(sizes=("8x4",), tasks=(3,), repeats=2, turn=0.005, small=True)}
 
 
 class Workload(NamedTuple):
@@ -241,6 +245,9 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         for workload in workloads:
             announce(f"control: {workload.name}")
             yield from _rows(workload, config)
+        for name, make in finite.WORKLOADS.items():
+            announce(f"control: {name}")
+            yield from finite.rows(name, make, config)
 
 
 def _rows(workload: Workload, config: Config) -> Iterator[Row]:

@@ -11,11 +11,10 @@ values agree, capacities within 2e-8 bits, the others within rounding.
 import math
 import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
-from craik_benchmarks.measuring.timing import interleaved, ratio, threads
+from craik_benchmarks.measuring.timing import interleaved, ratio
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
@@ -28,32 +27,20 @@ from craik.nn.perceptrons import relu_mlp
 from craik.tasks.finite.grids import open_grid
 from craik.tasks.finite.scenarios import levels
 
-Announce = Callable[[str], None]
 
+class Size(Protocol):
+    """What is read of the settings of `craik bench control`."""
 
-@dataclass(frozen=True)
-class Config:
-    """Settings of the benchmark."""
-
-    repeats: int = 5
-    """How many interleaved rounds."""
-    turn: float = 0.2
-    """Seconds over which a turn repeats a short step."""
-    threads: int = 1
-    """Threads of torch's operators."""
-    seed: int = 0
-    """Of inputs and the order within rounds."""
-    small: bool = False
-    """Shrink the workloads to the size of a test; their ratios mean nothing."""
-
-    def __post_init__(self) -> None:
-        """Refuse numbers that cannot be."""
-        for name in ("repeats", "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, but found {getattr(self, name)}; use 1 or more")
-
-
-PRESETS = {"full": Config(), "quick": Config(repeats=1, turn=0.005, small=True)}
+    @property
+    def repeats(self) -> int: ...  # noqa: D102
+    @property
+    def turn(self) -> float: ...  # noqa: D102
+    @property
+    def threads(self) -> int: ...  # noqa: D102
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def small(self) -> bool: ...  # noqa: D102
 
 
 class Workload(NamedTuple):
@@ -65,45 +52,35 @@ class Workload(NamedTuple):
     near: float
 
 
-def run(config: Config, announce: Announce) -> Iterator[Row]:
-    """Measure every workload; the denominator's row comes first.
-
-    Args:
-        config: the settings.
-        announce: told what is under way.
-    """
-    with threads(config.threads):
-        for name, make in WORKLOADS.items():
-            announce(name)
-            work = make(config)
-            steps = {"literal": work.literal, "craik": work.ours}
-            rounds, clean = dict.fromkeys(steps, config.repeats), dict.fromkeys(steps, _nothing)
-            generator = Generator().manual_seed(config.seed)
-            times = interleaved(steps, clean, rounds, config.turn, generator, "cpu")
-            times["literal"] = [work.times * one for one in times["literal"]]
-            literal, ours = work.literal(), work.ours()
-            apart = float((literal - ours[: len(literal)]).abs().max())
-            for method, taken in times.items():
-                found = ratio(taken, times["literal"])
-                yield {
-                    "workload": name,
-                    "method": method,
-                    "ratio": found.median,
-                    "low": found.low,
-                    "high": found.high,
-                    "memory_ratio": None,
-                    "exact": None if method == "literal" else apart <= work.near,
-                    "times_cheaper": 1 / found.median,
-                    "seconds": statistics.median(taken),
-                    "rounds": found.rounds,
-                    "threads": config.threads,
-                    "seed": config.seed,
-                    "small": config.small,
-                    "note": "the denominator" if method == "literal" else "",
-                }
+def rows(name: str, make: "Callable[[Size], Workload]", config: Size) -> Iterator[Row]:
+    """Measure a workload; the denominator's row comes first."""
+    work = make(config)
+    steps = {"literal loop": work.literal, "craik": work.ours}
+    rounds, clean = dict.fromkeys(steps, config.repeats), dict.fromkeys(steps, _nothing)
+    generator = Generator().manual_seed(config.seed)
+    times = interleaved(steps, clean, rounds, config.turn, generator, "cpu")
+    times["literal loop"] = [work.times * one for one in times["literal loop"]]
+    literal, ours = work.literal(), work.ours()
+    apart = float((literal - ours[: len(literal)]).abs().max())
+    for method, taken in times.items():
+        found = ratio(taken, times["literal loop"])
+        yield {
+            "workload": name,
+            "method": method,
+            "ratio": found.median,
+            "low": found.low,
+            "high": found.high,
+            "memory_ratio": None,
+            "exact": None if method == "literal loop" else apart <= work.near,
+            "seconds": statistics.median(taken),
+            "rounds": found.rounds,
+            "threads": config.threads,
+            "seed": config.seed,
+            "note": "the denominator" if method == "literal loop" else "",
+        }
 
 
-def of_capacity(config: Config) -> Workload:
+def of_capacity(config: Size) -> Workload:
     """Make the channel of a slippery grid."""
     side = 4 if config.small else 9
     channel = n_step_channel(open_grid(side, side, stay=True).transitions(0.2), 2)
@@ -122,7 +99,7 @@ def of_capacity(config: Config) -> Workload:
     return Workload(literal, lambda: capacity(channel, 1e-8).bits, 1.0, 1e-3 if config.small else 2e-8)
 
 
-def of_disagreement(config: Config) -> Workload:
+def of_disagreement(config: Size) -> Workload:
     """Make predictions of an ensemble."""
     generator = Generator().manual_seed(config.seed)
     members, count, d = (4, 10, 3) if config.small else (32, 4096, 18)
@@ -146,7 +123,7 @@ def of_disagreement(config: Config) -> Workload:
     return Workload(literal, lambda: jensen_renyi(means, variances), 1.0, 1e-4)
 
 
-def of_planner(config: Config) -> Workload:
+def of_planner(config: Size) -> Workload:
     """Make small networks and states."""
     generator = Generator().manual_seed(config.seed)
     depth, count, some = (2, 3, 1) if config.small else (6, 128, 2)
@@ -175,7 +152,7 @@ def of_planner(config: Config) -> Workload:
     return Workload(literal, lambda: planner(x), count / some, 1e-5)
 
 
-def of_posterior(config: Config) -> Workload:
+def of_posterior(config: Size) -> Workload:
     """Make a library and logged episodes."""
     generator = Generator().manual_seed(config.seed)
     count, logged, steps = (10, 5, 3) if config.small else (400, 200, 25)
@@ -219,7 +196,7 @@ def _nothing() -> None:
     pass
 
 
-WORKLOADS: dict[str, Callable[[Config], Workload]] = {
+WORKLOADS: dict[str, Callable[[Size], Workload]] = {
     "capacity of 81 noisy states": of_capacity,
     "disagreement of 32 members at 4096 predictions": of_disagreement,
     "planner of depth 6, 128 states": of_planner,
