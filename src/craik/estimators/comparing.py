@@ -139,8 +139,8 @@ def compare_table(
     Raises:
         ValueError: new sites that the table does not have or that cannot be judged, or all of them.
     """
-    held_out = _new(table, new) if new else np.flatnonzero(table.judged).tolist()
-    folds: list[int | tuple[int, ...]] = [tuple(held_out)] if new else held_out
+    held_out: list[int] = _new(table, new) if new else np.flatnonzero(table.judged).tolist()
+    folds: list[int | tuple[int, ...]] = [tuple(held_out)] if new else [*held_out]
     errors: dict[str, list[float]] = {name: [] for name in candidates}
     seconds, slow = dict.fromkeys(candidates, 0.0), list[str]()
     for out in folds:

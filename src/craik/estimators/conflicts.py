@@ -116,7 +116,11 @@ def _bounds(
 def qualitative(sites: Sites, configurations: Sequence[Configuration], own: Bool[Tensor, "m e"]) -> Direction:
     """Mask where the own sites are established to pull in opposite directions, at the level `Configuration.strength`."""
     bound = _bounds(qualitative_critical, configurations, own)
-    return _Tested(sites, own, sides, lambda up, down: up.minimum(down) <= bound(up))
+
+    def survives(up: Tensor, down: Tensor) -> Tensor:
+        return up.minimum(down) <= bound(up)
+
+    return _Tested(sites, own, sides, survives)
 
 
 def homogeneous(sites: Sites, configurations: Sequence[Configuration], own: Bool[Tensor, "m e"]) -> Direction:

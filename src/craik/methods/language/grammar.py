@@ -199,8 +199,7 @@ def word_vectors(
     ratio.eliminate_zeros()
     decomposed: Any = svds(ratio, k=size, v0=np.ones(n))
     left, values, _ = decomposed
-    order = np.argsort(-values)
-    table = left[:, order] * np.sqrt(values[order])
+    table = left[:, np.argsort(-values)] * np.sqrt(-np.sort(-values))
     # A singular vector's sign is arbitrary; the largest entry is positive here, so that the same counts give the same numbers.
     table = table * np.sign(table[np.abs(table).argmax(0), np.arange(size)])
     kept = np.linalg.norm(table, axis=1) > 1e-12
