@@ -14,7 +14,7 @@ import pytest
 
 MODULES = {
     "rl": {"minigrid": "minigrid", "ale-py": "ale_py"},
-    "worlds": {"cma": "cma", "vizdoom": "vizdoom", "nitime": "nitime", "h5py": "h5py"},
+    "worlds": {"cma": "cma", "vizdoom": "vizdoom", "nitime": "nitime", "h5py": "h5py", "box2d": "Box2D", "pygame-ce": "pygame"},
     "language": {"transformers": "transformers", "sacrebleu": "sacrebleu", "nltk": "nltk", "lark": "lark"},
     "cluster": {"ray": "ray", "submitit": "submitit"},
     "tracking": {"tensorboard": "tensorboard", "mlflow-skinny": "mlflow"},
@@ -35,12 +35,17 @@ ALSO_ASKED_FOR = {"experiments", "sklearn", "test", "dev"}
 
 WITHOUT = """
 import os, sys
-from importlib.machinery import PathFinder
 
-class Absent:
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] not in os.environ["CRAIK_WITHOUT"].split():
-            return None
+            return self.finder.find_spec(name, path, target)
         frame = sys._getframe(1)
         while frame and "importlib" in frame.f_code.co_filename:
             frame = frame.f_back
@@ -48,9 +53,9 @@ class Absent:
         if importer.split(".")[0] == "craik":
             with open(os.environ["CRAIK_WANTED"], "a") as file:
                 file.write(name.partition(".")[0] + " wanted by " + importer + chr(10))
-        raise ModuleNotFoundError("No module named " + repr(name), name=name)
+        return None
 
-sys.meta_path.insert(0, Absent())
+sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
 """
 """Takes modules away from a process and its children, and writes down who of craik asks for one."""
 

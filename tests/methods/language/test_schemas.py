@@ -129,7 +129,7 @@ def test_the_public_file(tmp_path):
     assert (first.answer, second.answer) == (0, 1)
     assert (first.switchable, second.switchable) == (True, False)
     assert switch(first).text == "The demonstrators refused the city councilmen a permit because they feared violence."
-    path.write_text(WSC.replace("<answer>The demonstrators</answer>", ""))
+    path.write_text(WSC.replace("<answer>The\ndemonstrators</answer>", ""))
     with pytest.raises(ValueError, match="Item 0"):
         read_wsc(str(path))
     path.write_text("no xml")

@@ -70,7 +70,7 @@ def best_of(settings: int, items: int, chance: float = 0.5, level: float = 0.95)
         Its ends; a search's best accuracy below the upper one is what guessing gives.
 
     >>> [round(end, 3) for end in best_of(1, 273)], [round(end, 3) for end in best_of(100, 273)]
-    ([0.443, 0.56], [0.553, 0.604])
+    ([0.44, 0.56], [0.553, 0.604])
     """
     check_whole("settings", settings, 1)
     check_whole("items", items, 1)

@@ -65,7 +65,7 @@ class SchemaWorld:
 
     >>> world = SchemaWorld(seed=0)
     >>> world.schemas("associative", 1, torch.Generator().manual_seed(0))[0].text
-    'bado feared kimu because it was loud : it'
+    'gubo followed bele because it was kind : it'
     """
 
     seed: int
@@ -174,7 +174,7 @@ def made_names(count: int) -> tuple[str, ...]:
     """Return so many names of two syllables, always the same ones.
 
     >>> made_names(3)
-    ('baba', 'koso', 'vade')
+    ('baba', 'giri', 'naku')
 
     Raises:
         ValueError: more than there are.
