@@ -20,6 +20,17 @@ MEANS = {
     ("shortcut_dims", 0): "0 for none",
     ("exploration_steps", 0): "0 for no exploration",
     ("drops", ()): "none: it stays",
+    ("gan_steps", 0): "0 for none",
+    ("evidence", (0,)): "0 for none",
+    ("updates", 0): "0 leaves the search out",
+    ("neurons", ()): "none: that part is left out",
+    ("pads", (0,)): "0 for none",
+    ("loops", 0): "0 for none",
+    ("lags", (0,)): "0 for none",
+    ("temperatures", ()): "none: there is no dream",
+    ("in_world", ()): "none: it is left out",
+    ("film", 0): "0 for none",
+    ("code_steps", 0): "0 leaves it out",
 }
 """What is below the others' range and taken, with the words of the field's sentence that say what it means."""
 

@@ -2,11 +2,11 @@
 
 import sys
 
-from ray.cluster_utils import Cluster
-
 NODE = {"num_cpus": 1, "object_store_memory": 200 * 2**20}
 
 if __name__ == "__main__":
+    from ray.cluster_utils import Cluster
+
     cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
     cluster.add_node(**NODE)
     print(f"address {cluster.address}", flush=True)

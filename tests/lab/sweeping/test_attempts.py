@@ -2,6 +2,7 @@ import pytest
 
 from craik.lab.errors import LabError
 from craik.lab.running.provenance.source_tree import source_digest
+from craik.lab.running.workers.local import here
 from craik.lab.running.workers.worker import Job
 from craik.lab.sweeping.attempts import attempts
 from craik.lab.sweeping.plan import single
@@ -15,7 +16,7 @@ def job(tmp_path, name, source=None, **changes):
 def test_real_workers_end_complete_pruned_or_failed(tmp_path):
     jobs = {"whole": {}, "pruned": {"pause": 0.2, "steps": 1000}, "broken": {"shape": "broken"}}
     waiting = ((name, job(tmp_path, name, **changes)) for name, changes in jobs.items())
-    ended = {one.what: one for one in attempts(waiting, 3, "quick", lambda one: one.what != "pruned", print)}
+    ended = {one.what: one for one in attempts(waiting, here().at_once(3), "quick", lambda one: one.what != "pruned", print)}
     assert {name: one.state for name, one in ended.items()} == {"whole": "complete", "pruned": "pruned", "broken": "failed"}
     assert len(ended["whole"].rows) == 4
     assert 1 <= len(ended["pruned"].rows) < 50
@@ -25,7 +26,7 @@ def test_real_workers_end_complete_pruned_or_failed(tmp_path):
 
 def test_what_is_no_setting_s_fault_ends_the_sweep(tmp_path):
     with pytest.raises(LabError, match="the source must stay as it is"):
-        list(attempts(iter([("edited", job(tmp_path, "edited", source="0" * 64))]), 1, "quick", lambda one: True, print))
+        list(attempts(iter([("edited", job(tmp_path, "edited", source="0" * 64))]), here(), "quick", lambda one: True, print))
 
 
 def test_single_is_the_experiment_where_nothing_else_is_said(hill):

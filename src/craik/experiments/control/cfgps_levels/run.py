@@ -48,7 +48,7 @@ class Config:
     steps: Annotated[int, Ge(1)] = 25
     """Of an episode."""
     evidence: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(2)] = (0, 1, 2, 5, 10, 25)
-    """Steps of logged evidence, ascending."""
+    """Steps of logged evidence, ascending; 0 for none."""
     updates: Annotated[int, Ge(0)] = 200
     """Of the policy; 0 leaves the search out."""
     histories: Annotated[int, Ge(1)] = 64

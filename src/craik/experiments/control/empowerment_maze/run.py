@@ -28,7 +28,7 @@ class Config:
     size: Annotated[int, Ge(5), "rooms and walls alternate"] = 15
     """Cells of the maze's side, odd."""
     loops: Annotated[int, Ge(0)] = 5
-    """Walls opened beside the maze's tree."""
+    """Walls opened beside the maze's tree; 0 for none."""
     horizons: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (2, 3, 5, 8)
     """n, how far ahead influence is counted in the maze, ascending; maps are of the last."""
     steps: Annotated[int, Ge(1)] = 5

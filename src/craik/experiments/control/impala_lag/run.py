@@ -38,7 +38,7 @@ class Config:
     seed: int = 100
     """First seed: of everything that is drawn."""
     lags: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)] = (0, 4, 16, 64)
-    """How many updates the acting policy is behind."""
+    """How many updates the acting policy is behind; 0 for none."""
     world: Literal["catch", "atari"] = "catch"
     """The eight variants of Catch, or ten Atari games, each learned on its own."""
     updates: Annotated[int, Ge(1)] = 600

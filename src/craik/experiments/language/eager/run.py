@@ -33,7 +33,7 @@ class Config:
     tested: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (1, 2, 3, 4, 6, 8)
     """Clauses of test sentences."""
     pads: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)] = (0, 2, 4)
-    """Start pads of the eager models."""
+    """Start pads of the eager models; 0 for none."""
     steps: Annotated[int, Ge(1)] = 400
     """Adam steps of each model."""
     batch: Annotated[int, Ge(1)] = 64

@@ -46,9 +46,9 @@ class Config:
     """Digits to train on."""
     epochs: Annotated[int, Ge(2)] = 40
     """Passes over the data, the same for every batch; the learning rate falls to a tenth after half and three quarters."""
-    batches: tuple[Annotated[int, Ge(1)], Annotated[int, Ge(1)]] = (16, 256)
+    batches: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (16, 256)
     """A small batch and a large one; the paper has 128 and 8192."""
-    decays: tuple[float, float] = (0.0, 5e-3)
+    decays: Annotated[tuple[Annotated[float, Ge(0)], ...], MinLen(1)] = (0.0, 5e-3)
     """No weight decay and some; the paper has 0 and 5e-4, which here does nothing to be seen."""
     learning_rate: Positive = 0.05
     """SGD's with momentum 0.9, whatever the batch."""
@@ -73,6 +73,9 @@ class Config:
 
     def __post_init__(self) -> None:
         check_limits(self)
+        for name in ("batches", "decays"):
+            if len(getattr(self, name)) != 2:
+                raise ValueError(f"{name} should be two, a small one and a large one. Found {getattr(self, name)}.")
         if max(self.batches) > self.train:
             raise ValueError(f"batches should be at most train, {self.train}. Found {self.batches}.")
 

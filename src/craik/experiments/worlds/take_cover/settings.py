@@ -51,7 +51,7 @@ class Config:
     temperatures: tuple[Positive, ...] = (0.1, 1.0)
     """Of the dreams that a controller is evolved in; none: there is no dream."""
     in_world: tuple[Literal["z", "z-h", "z-untrained"], ...] = ("z", "z-h", "z-untrained")
-    """What controllers that are evolved in the world see: z, z and M's h, z and the h of an untrained M."""
+    """What controllers that are evolved in the world see: z, z and M's h, z and an untrained M's h; none: it is left out."""
     population: Annotated[int, Ge(4)] = 24
     """Candidates of a generation."""
     trials: Whole = 8
