@@ -2,6 +2,7 @@ import importlib.util
 import os
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import settings
@@ -38,3 +39,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if any(item.path.is_relative_to(here / place) for place in PROCESSES):
             item.add_marker(pytest.mark.xdist_group("processes"))
+
+
+@pytest.fixture
+def as_installed():
+    """Turn the tests' own checks of annotations off: a user meets ours."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)

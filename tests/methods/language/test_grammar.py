@@ -1,6 +1,5 @@
 import re
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -8,13 +7,6 @@ from sklearn.neighbors import NearestNeighbors
 
 import grammar_oracles as oracle
 from craik.methods.language.grammar import EmbeddingGrammar, Vectors, context_free, expand, together, word_vectors
-
-
-@pytest.fixture
-def as_installed():
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def vectors(seed=0, n=30, d=5):
