@@ -93,8 +93,8 @@ CLAIMS = (
         condition=at_least(
             0.5, of="Pearson correlation of R with the rise of test loss over the own poison's, 36 pairs, mean over seeds,"
         ),
-        tried="One search seed, .44. Alignment is read at the points' start, the rise after twelve steps that bend away from "
-        "it.",
+        tried="One search seed, which asked for less than the condition, too. Alignment is read at the points' "
+        "start, the rise after twelve steps that bend away from it.",
     ),
     Claim(
         id="poisoning.implicit",

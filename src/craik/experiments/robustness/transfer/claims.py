@@ -202,9 +202,8 @@ CLAIMS = (
         measure=over_seeds(defence("trained-mask", "trained-mean", "sites mask")),
         condition=low_above(0.0, of="error, trained on the average's less on the mask's examples, mean over seeds,"),
         kind="ours",
-        tried="Weights .3 and 1, first-order gains and examples, on seeds 1000 to 1002, where the mask was ahead by .04. On "
-        "judged seeds "
-        "both training sets help alike.",
+        tried="Weights .3 and 1, first-order gains and examples, on seeds 1000 to 1002, where the mask was "
+        "ahead. On judged seeds both training sets help alike.",
     ),
     Claim(
         id="transfer.defence-average",
@@ -214,9 +213,7 @@ CLAIMS = (
         measure=over_seeds(defence("trained-mask", "trained-mean", "sites mean")),
         condition=low_above(0.0, of="error, trained on the average's less on the mask's examples, mean over seeds,"),
         kind="ours",
-        tried="The same settings; ahead by .17 on seeds 1000 to 1002 and by .32 on 1003, but not on every judged seed: it "
-        "depends on "
-        "the sites' codes.",
+        tried="The same settings; ahead on seeds 1000 to 1003, but not on every judged seed: it depends on the sites' codes.",
     ),
     Claim(
         id="transfer.defence-white-box",

@@ -90,8 +90,8 @@ CLAIMS = (
         printed="invariant",
         measure=change("filter", "units"),
         condition=high_at_most(_EXACT, of="largest change of the curve when each unit has a factor of its own"),
-        tried="Expected not to hold: a factor on one unit mixes into the norms of the next layer's filters. Seen in float64 "
-        "by a prototype before this experiment was written (0.05 to 0.08 in a loss of about 1).",
+        tried="Expected not to hold: a factor on one unit mixes into the norms of the next layer's filters. "
+        "Seen in float64 by a prototype before this experiment was written.",
     ),
     Claim(
         id="loss-surface.unit-invariance-raw",

@@ -40,8 +40,8 @@ CLAIMS = (
         source=f"{_SOURCE}, section 3, equation 2",
         measure=gain("printed", False),
         condition=low_above(0.0, of="expected reward with influence paid less without, equal states,"),
-        tried="Expected not to hold: the printed form pays for randomness, being at most the entropy of the speaker's policy "
-        "given the state. A prototype lost 0.013 at beta 0.3 and 0.047 at 1.",
+        tried="Expected not to hold: the printed form pays for randomness, being at most the entropy of the "
+        "speaker's policy given the state. A prototype lost at beta 0.3 and more at 1.",
     ),
     Claim(
         id="social-influence.symbols-as-such",
