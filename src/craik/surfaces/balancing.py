@@ -3,8 +3,7 @@
 A unit of a ReLU network may have what comes in times c and what goes out times 1 / c, c > 0, and nothing changes. Slices of
 the loss along filter-normalised directions do change (`craik.surfaces.directions`). Balanced networks have one scale: each
 unit's incoming weights have the norm of its outgoing ones, which is the least sum of squares among all rescalings (Stock et
-al. 2019,
-https://arxiv.org/abs/1902.10416; there for paths, here by alternating over layers).
+al. 2019, https://arxiv.org/abs/1902.10416; there for paths, here by alternating over layers).
 """
 
 import copy

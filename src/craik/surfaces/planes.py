@@ -1,8 +1,8 @@
 """Slices of a loss: lines and planes through a model, one surface for each environment, many points of the slice at once.
 
 A slice is L(theta + a d), or L(theta + a d + b e) (Li et al. 2018, https://arxiv.org/abs/1712.09913, section 3). Index
-conventions: a of n values, b of m, environments g of G. The loss is a function of parameters by name; the model is never
-    modified.
+conventions: a of n values, b of m, environments g of G. The loss is a function of parameters by name; the model is
+never modified.
 
 When not to use it: a flat-looking slice says little by itself, as a random direction misses the steep ones; see
 `craik.surfaces.extreme_curvature`, and compare slices only where weights have one scale (`craik.surfaces.directions`).

@@ -1,5 +1,6 @@
 """Studies in a real PostgreSQL, whose server comes in a wheel."""
 
+import gc
 import json
 import os
 import shutil
@@ -18,12 +19,7 @@ from craik.lab import Choice, LabError
 from craik.lab.sweeping.search import Means, search
 from craik.lab.sweeping.studies import open_storage
 
-pytestmark = [
-    pytest.mark.extra("recipes", "pgserver", "psycopg"),
-    pytest.mark.filterwarnings(
-        "ignore::pytest.PytestUnraisableExceptionWarning"
-    ),  # SQLAlchemy's pools go when they are collected
-]
+pytestmark = pytest.mark.extra("recipes", "pgserver", "psycopg")
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +45,13 @@ def url(server, tmp_path):
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f'create database "{name}"')
     return server.replace("postgresql://postgres:@/postgres", f"postgresql+psycopg://postgres:@/{name}")
+
+
+@pytest.fixture(autouse=True)
+def collected():
+    """A connection that is left open is found here, and not in whatever test comes next."""
+    yield
+    gc.collect()
 
 
 def found(done):

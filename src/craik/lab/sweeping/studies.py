@@ -223,13 +223,15 @@ def open_storage(url: str | None, folder: Path) -> BaseStorage:
     from optuna.storages import RDBStorage  # noqa: PLC0415
     from sqlalchemy.engine import make_url  # noqa: PLC0415
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError  # noqa: PLC0415
+    from sqlalchemy.pool import NullPool  # noqa: PLC0415
 
     ways = "sqlite:///FILE or postgresql://HOST/NAME, or leave it out for a journal in the sweep's folder"
     try:
         parsed = make_url(url)
         if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
             raise UsageError(f"a storage must outlive the process, but found {url!r}; {ways}")
-        return RDBStorage(url)
+        # No pool: a connection goes when it is not needed, and none is left open behind a sweep in a process that goes on.
+        return RDBStorage(url, engine_kwargs={"poolclass": NullPool})
     except (ArgumentError, NoSuchModuleError, ValueError):
         raise UsageError(f"a storage must be a URL of a kind that Optuna knows, but found {_hidden(url)!r}; {ways}") from None
     except ImportError as error:

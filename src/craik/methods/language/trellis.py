@@ -5,9 +5,8 @@ z^(0) = 0 and the same weights at all levels (equations 1 and 2). What depends o
 The gated f is an LSTM's, its cell read at t - d: z = (h, c).
 
 Theorem 1: an L-layer RNN that is restarted M steps back is a trellis network with M + L - 1 levels. Its restatements are
-silent on
-biases: below level l the block of layer l shows f(b_l) in place of 0, and that does not die out. So upper layers need biases
-that f maps to 0 (an RNN's all, an LSTM's candidate's; its gates may have any), or L - 1 further units that switch the bias on
+silent on biases: below level l the block of layer l shows f(b_l) in place of 0, and that does not die out. So upper layers need
+biases that f maps to 0 (an RNN's all, an LSTM's candidate's; its gates may have any), or L - 1 further units that switch the bias on
 where the layer begins (``warm``).
 
 Trains in parallel over time, as a recurrent network does not; to run token by token a recurrent network is cheaper.
