@@ -1,8 +1,7 @@
 """Methods of control: time over a literal loop, and over the peers that compute the same in the same run.
 
 `ratio` is over the literal loop of the workload, `over_peer` our time over torchrl's, each formed within a round, in seconds of
-the processor. `exact` says
-whether the values agree with the loop's, float32 to 1e-4 of the largest. Workloads:
+the processor. `exact` says whether the values agree with the loop's, float32 to 1e-4 of the largest. Workloads:
 
 - V-trace and GAE, (T, B) as named; the loop goes through time with (B,) tensors; torchrl gets its own layout, made beforehand.
   A roll-out is checked when it is made, once; our time has that in it.

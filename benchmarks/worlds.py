@@ -1,10 +1,8 @@
 """Worlds: a population's evaluation in one batched loop over a loop over candidates, and a mixture's density over torch's.
 
 `ratio` is over the literal baseline that the workload names, below 1 is faster, each formed within a round; `exact` says that
-both gave
-the same numbers (1e-5). The populations act in a dream and in our Take Cover; nobody dies, so that all take the same number
-of steps.
-The loop's episodes are batched; the loop over candidates and episodes, one at a time, is what replications of World Models run.
+both gave the same numbers (1e-5). The populations act in a dream and in our Take Cover; nobody dies, so that all take as many
+steps. The loop's episodes are batched; the loop over candidates and episodes, one at a time, is what replications of World Models run.
 """
 
 import statistics

@@ -18,7 +18,7 @@ from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
 from craik.tasks.frames import funnel_board, room_runner
 from craik.tasks.frames.funnel_board.geometry import Board, Funnel, funnel_outlines
-from craik.tasks.frames.funnel_board.physics import _build, _position, _step  # an experiment would have no use for these
+from craik.tasks.frames.funnel_board.physics import thrown
 from craik.tasks.pictures.life import life
 
 HERE = Path(__file__).parent
@@ -32,13 +32,7 @@ def funnel() -> Figure:
     speeds = (-2.0, -1.0, 0.4, 1.2, 2.0)
     figure, panels = plt.subplots(1, len(speeds), figsize=(9, 3.2), sharex=True, sharey=True, layout="constrained")
     for panel, speed in zip(panels, speeds, strict=True):
-        space, ball = _build(settings, Board((0.0, 2.6), (), (one,), ()))
-        ball.velocity = (speed, 0.0)
-        path = [_position(ball)]
-        while path[-1][1] > -3.2 and len(path) < 300:
-            _step(settings, space, ball)
-            path.append(_position(ball))
-        x, y = np.array(path).T
+        x, y = thrown(settings, Board((0.0, 2.6), (), (one,), ()), (speed, 0.0), -3.2).T
         for wall in funnel_outlines(one):
             panel.fill(*wall.T, color=INK)
         inside = np.abs(y) < one.height / 2

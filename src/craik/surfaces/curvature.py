@@ -1,8 +1,8 @@
 """The largest and the smallest curvature of a loss at a point: whether a slice that looks convex is.
 
 Source: Li et al. 2018 (https://arxiv.org/abs/1712.09913, section 6): where |smallest / largest| eigenvalue of the Hessian
-is small, the loss bends upwards in all directions that count, so that a convex-looking slice does not mislead. Found by Lanczos' method
-(scipy's eigsh) from Hessian-vector products alone.
+is small, the loss bends upwards in all directions that count, so that a convex-looking slice does not mislead. Found by
+Lanczos' method (scipy's eigsh) from Hessian-vector products alone.
 """
 
 from collections.abc import Callable

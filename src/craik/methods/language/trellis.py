@@ -6,8 +6,8 @@ The gated f is an LSTM's, its cell read at t - d: z = (h, c).
 
 Theorem 1: an L-layer RNN that is restarted M steps back is a trellis network with M + L - 1 levels. Its restatements are
 silent on biases: below level l the block of layer l shows f(b_l) in place of 0, and that does not die out. So upper layers need
-biases that f maps to 0 (an RNN's all, an LSTM's candidate's; its gates may have any), or L - 1 further units that switch the bias on
-where the layer begins (``warm``).
+biases that f maps to 0 (an RNN's all, an LSTM's candidate's; its gates may have any), or L - 1 further units that switch the
+bias on where the layer begins (``warm``).
 
 Trains in parallel over time, as a recurrent network does not; to run token by token a recurrent network is cheaper.
 
@@ -250,8 +250,7 @@ def from_recurrent(network: nn.RNN | nn.LSTM, horizon: int, warm: bool = False) 
     Raises:
         TypeError: another network.
         ValueError: a horizon below 1, two directions, relu, projections, dropout, or biases of upper layers that f does not
-        map to
-            0 where ``warm`` is False.
+            map to 0 where ``warm`` is False.
     """
     check_kind("network", network, (nn.RNN, nn.LSTM), "a torch.nn.RNN or torch.nn.LSTM")
     check_whole("horizon", horizon, 1)

@@ -1,9 +1,9 @@
 """Linear decoding of recordings: many features at once by ridge regression, and how well what is decoded can be told apart.
 
 Recordings are (n, v): n samples (pictures, or moments) of v voxels or neurons with lags; features (n, u), units of a
-network's layer
-or whatever is to be read. After the decoders of Shen et al. 2019 (https://doi.org/10.1371/journal.pcbi.1006633), which are
-sparse linear regressions from each unit's best voxels; ridge has a closed form.
+network's layer or whatever is to be read. After the decoders of Shen et al. 2019
+(https://doi.org/10.1371/journal.pcbi.1006633), which are sparse linear regressions
+from each unit's best voxels; ridge has a closed form.
 
 Use it for any recording and any features. Not as a proof that a brain computes these features: what is linear in a picture's
 pixels can be decoded wherever the pixels can. Set the plain map to pixels beside it.

@@ -7,7 +7,7 @@ import pytest
 
 from craik.tasks.frames.funnel_board import PUBLISHED, SMALL, BallPhysics, FallRecording
 from craik.tasks.frames.funnel_board.geometry import Board, Slider, sample_board
-from craik.tasks.frames.funnel_board.physics import simulate
+from craik.tasks.frames.funnel_board.physics import simulate, thrown
 from craik.tasks.generation import Rejected
 
 FINE = replace(SMALL, physics=BallPhysics(substeps=8), recording=FallRecording(4, frame_every=1))
@@ -86,3 +86,11 @@ def test_without_pymunk_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymunk", None)
     with pytest.raises(ImportError, match=r"needs pymunk.*craik\[experiments\]"):
         simulate(FINE, empty())
+
+
+def test_a_ball_that_is_thrown_goes_sideways_and_falls_as_one_that_is_dropped():
+    board, sideways, end = empty(0.0), (0.5, 0.0), -0.5
+    dropped, away = (thrown(FINE, board, velocity, end) for velocity in ((0.0, 0.0), sideways))
+    np.testing.assert_allclose(away[:, 1], dropped[:, 1], atol=1e-6)
+    np.testing.assert_allclose(np.diff(away[:, 0]), 0.5 * FINE.physics.time_step, atol=1e-6)
+    assert dropped[-1, 1] <= end < dropped[-2, 1]

@@ -2,8 +2,7 @@
 
 Three tasks on the squares of the paper: the one pixel at a position ("point"), the square at a position ("paint"), the
 position of a square ("find"), each with places held out at random and with a quarter of the canvas held out. Then two of its
-further ones,
-small: digits, where coordinates should do no harm, and a GAN of squares, whose pictures should be at all places.
+further ones, small: digits, where coordinates should do no harm, and a GAN of squares, whose pictures should be at all places.
 """
 
 from collections.abc import Callable, Iterator

@@ -55,6 +55,26 @@ def simulate(settings: FunnelBoardSettings, board: Board) -> Fall | Rejected:
     return Fall(np.array(path[:: recording.frame_every], dtype=np.float32), platform)
 
 
+def thrown(
+    settings: FunnelBoardSettings, board: Board, velocity: tuple[float, float], until: float
+) -> Float[np.ndarray, "_ 2"]:
+    """Let the ball go with a velocity and return its centre at every step of the simulation, until it is below a height.
+
+    Args:
+        settings: of the board; a ball that never comes down is followed for `max_steps`.
+        board: what it falls through; the ball starts at its start.
+        velocity: horizontal and vertical, world units a second.
+        until: the height.
+    """
+    space, ball = _build(settings, board)
+    ball.velocity = velocity
+    path = [_position(ball)]
+    while path[-1][1] > until and len(path) <= settings.recording.max_steps:
+        _step(settings, space, ball)
+        path.append(_position(ball))
+    return np.array(path)
+
+
 def _build(settings: FunnelBoardSettings, board: Board) -> "tuple[Space, Body]":
     pymunk, physics, radius = import_pymunk(), settings.physics, settings.geometry.ball_radius
     space = pymunk.Space()
