@@ -2,7 +2,8 @@
 
 `ratio` is over the literal baseline that the workload names, below 1 is faster, each formed within a round; `exact` says that
 both gave the same numbers (1e-5). The populations act in a dream and in our Take Cover; nobody dies, so that all take as many
-steps. The loop's episodes are batched; the loop over candidates and episodes, one at a time, is what replications of World Models run.
+steps. The loop's episodes are batched; the loop over candidates and episodes, one at a time, is what replications of World
+Models run.
 """
 
 import statistics
