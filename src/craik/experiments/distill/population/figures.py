@@ -13,9 +13,9 @@ LABELS = {
     "and-mask": "... by the AND-mask",
 }
 PANELS = (
-    ("initialisation", "selected", "unseen initialisation"),
-    ("width", "selected", "unseen width"),
-    ("initialisation", "young", "young, unseen initialisation"),
+    ("initialisation", "selected", "new weights"),
+    ("width", "selected", "new width"),
+    ("initialisation", "young", "new weights, young"),
 )
 
 
