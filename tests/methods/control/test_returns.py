@@ -77,3 +77,8 @@ def test_bad_input():
         n_step(rollout, values, 0.9, 0, final)
     with pytest.raises(TypeError, match="`n` should be a whole number"):
         inspect.unwrap(n_step)(rollout, values, 0.9, 2.5, final)
+
+
+def test_returns_to_go_by_hand():
+    rewards = torch.tensor([[0.0, 1.0], [2.0, 0.0], [4.0, 8.0]])
+    assert linear_recurrence(torch.full_like(rewards, 0.5), rewards).tolist() == [[2.0, 3.0], [4.0, 4.0], [4.0, 8.0]]

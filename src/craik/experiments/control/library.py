@@ -38,15 +38,6 @@ def drifting(size: int) -> list[Tensor]:
     return found
 
 
-def returns_to_go(rewards: Tensor, discount: float) -> Tensor:
-    """Return sum_{i >= t} gamma^(i - t) r_i, (T, B)."""
-    found, ahead = torch.empty_like(rewards), torch.zeros_like(rewards[0])
-    for t in range(len(rewards) - 1, -1, -1):
-        ahead = rewards[t] + discount * ahead
-        found[t] = ahead
-    return found
-
-
 def wander(view: View, generator: Generator) -> tuple[Tensor, Tensor]:
     """Act evenly at random: the policy that logged."""
     actions = torch.randint(4, view.cells.shape, generator=generator)

@@ -23,7 +23,7 @@ from craik.nn.perceptrons import mlp
 class Config:
     """Settings of one run."""
 
-    seed: int = 0
+    seed: int = 100
     """First seed: of levels, histories, weights."""
     levels: Annotated[int, Ge(10)] = 400
     """In the library."""

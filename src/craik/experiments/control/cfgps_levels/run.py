@@ -15,7 +15,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
 from craik.agreement import Agreement, AndMask, Mean
-from craik.experiments.control.library import DISCOUNT, Library, drifting, make_library, returns_to_go, wander
+from craik.experiments.control.library import DISCOUNT, Library, drifting, make_library, wander
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.methods.control.counterfactual import (
     Episodes,
@@ -26,6 +26,7 @@ from craik.methods.control.counterfactual import (
     posterior,
     rollouts,
 )
+from craik.methods.control.returns import linear_recurrence
 from craik.nn.perceptrons import mlp
 
 ARMS = ("prior", "counterfactual", "and-mask", "world")
@@ -37,7 +38,7 @@ or kept where posterior draws agree), or in the world's own levels, which nobody
 class Config:
     """Settings of one run."""
 
-    seed: int = 0
+    seed: int = 100
     """First seed: of levels, logged episodes, weights and everything drawn later."""
     levels: Annotated[int, Ge(10)] = 400
     """In the library."""
@@ -189,7 +190,7 @@ def policy_losses(net: nn.Module, episodes: Episodes, entropy: float) -> Tensor:
     """Return (B,) losses: -sum_t log pi A - entropy, with returns to go less their mean over episodes at each step."""
     steps, batch = episodes.actions.shape
     log = net(encode(View(episodes.known.flatten(0, 1), episodes.cells[:-1].flatten()))).log_softmax(-1).view(steps, batch, -1)
-    advantages = returns_to_go(episodes.rewards, DISCOUNT)
+    advantages = linear_recurrence(torch.full_like(episodes.rewards, DISCOUNT), episodes.rewards)  # returns to go
     alive = episodes.alive.float()
     mean = (advantages * alive).sum(1, keepdim=True) / alive.sum(1, keepdim=True).clamp(min=1)
     advantages = (advantages - mean) * alive

@@ -19,7 +19,7 @@ from craik.tasks.finite.chain import chain
 class Config:
     """Settings of one run."""
 
-    seed: int = 0
+    seed: int = 100
     """First seed: of the chains, the members and everything drawn."""
     lengths: Annotated[tuple[Annotated[int, Ge(3)], ...], MinLen(1)] = (10, 20, 40)
     """N, states of the chain; episodes have N + 9 steps."""

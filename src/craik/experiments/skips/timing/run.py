@@ -28,7 +28,7 @@ METHODS = ("fixed-1", "fixed-2", "fixed-4", "fixed-8", "fixed-16", "direct", "as
 class Config:
     """Settings of one run."""
 
-    seed: int = 0
+    seed: int = 100
     """First seed: of the trajectories, the initial weights, the batches and the matching."""
     horizon: Annotated[int, Ge(1)] = 8
     """H of every ASI, relative or not."""

@@ -38,7 +38,7 @@ RISE = 0.5
 class Config:
     """Settings of one run."""
 
-    seed: int = 0
+    seed: int = 100
     """First seed: of the split, the initial weights, the batches and the directions."""
     hidden: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (32, 32)
     """Units of the hidden layers of the networks whose batches differ."""

@@ -29,7 +29,7 @@ CHANNELS = ("symbols", "none")
 class Config:
     """Settings of one run."""
 
-    seed: int = 0
+    seed: int = 100
     """First seed: of worlds, initial weights and noise."""
     landmarks: Annotated[int, Ge(2)] = 3
     """Landmarks, each of its own colour."""

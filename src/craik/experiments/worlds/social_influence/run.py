@@ -26,7 +26,7 @@ PAID = ("none", "printed", "played")
 class Config:
     """Settings of one run."""
 
-    seed: int = 0
+    seed: int = 100
     """First seed: of play, initial weights and games."""
     couplings: Annotated[tuple[Share, ...], MinLen(1)] = (0.0, 0.3, 0.6, 0.9)
     """Probabilities with which B repeats A."""
