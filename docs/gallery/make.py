@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/gallery.md again: `python docs/gallery/make.py`. Needs matplotlib and pymunk.
+"""Draws the pictures of docs/gallery/README.md again: `python docs/gallery/make.py`. Needs matplotlib and pymunk.
 
 One function a figure of the texts, from the tasks that the experiments train on; a seed chooses what is shown, nothing else.
 """

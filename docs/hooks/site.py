@@ -1,7 +1,7 @@
 """What `make docs` adds to the pages of this folder: the README, the changelog, each experiment's README, the API of each room.
 
 Links that lead out of the folder are turned to the generated pages; a link to a source file becomes its name, as the site
-holds no sources. The navigation is made from the listings: pages named as a room are its system's.
+holds no sources. The navigation is made from the listings: a folder named as a room is its system's.
 """
 
 import ast
@@ -14,7 +14,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "craik"
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
@@ -24,7 +24,10 @@ ROOMS = sorted(path for path in SOURCE.iterdir() if path.stem not in {"__init__"
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the generated pages, and makes the navigation."""
     guides = sorted(file.src_uri for file in files.documentation_pages())
-    systems = [uri for uri in guides if uri.removesuffix(".md") in {room.stem for room in ROOMS}]
+    systems, parts = {room.stem for room in ROOMS} - {"methods"}, dict[str, list[str]]()
+    for uri in guides:
+        folder, _, _ = uri.rpartition("/")
+        parts.setdefault(folder, []).append(uri)
     pages = {"index.md": ROOT / "README.md", "changelog.md": ROOT / "CHANGELOG.md", "contributing.md": ROOT / "CONTRIBUTING.md"}
     experiments: dict[str, list[str]] = {}
     for readme in sorted(SOURCE.glob("experiments/*/*/README.md")):
@@ -37,15 +40,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for room in ROOMS:
         rooms.append(f"api/{room.stem}.md")
         files.append(File.generated(config, rooms[-1], content=api_of(room)))
+    chapters = {folder: {folder.capitalize(): headed(uris)} for folder, uris in parts.items() if folder}
     config.nav = [
         {"Start here": "index.md"},
-        {"Systems": systems},
-        {"Guides": [uri for uri in guides if uri not in systems]},
+        {"Systems": [pages for folder, pages in chapters.items() if folder in systems]},
+        {"Guides": [*parts[""], *(pages for folder, pages in chapters.items() if folder not in systems)]},
         {"Experiments": [{family.capitalize(): uris} for family, uris in experiments.items()]},
         {"API": rooms},
         {"Project": ["changelog.md", "contributing.md"]},
     ]
     return files
+
+
+def headed(uris: list[str]) -> list[str]:
+    """The pages of a folder, its README first: it is the folder's own page."""
+    return sorted(uris, key=lambda uri: (not uri.endswith("README.md"), uri))
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

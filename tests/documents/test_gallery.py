@@ -21,7 +21,7 @@ def make():
 
 
 def test_each_picture_is_shown(make):
-    shown = re.findall(r"\]\(gallery/(\w+)\.png\)", (DOCS / "gallery.md").read_text())
+    shown = re.findall(r"\]\((\w+)\.png\)", (DOCS / "gallery" / "README.md").read_text())
     assert sorted(shown) == sorted(make.PICTURES)
     assert sorted(path.stem for path in (DOCS / "gallery").glob("*.png")) == sorted(shown)
 
