@@ -26,7 +26,7 @@ def test_each_picture_is_shown(make):
     assert sorted(path.stem for path in (DOCS / "gallery").glob("*.png")) == sorted(shown)
 
 
-@pytest.mark.parametrize("name", ["funnel", "directions", "environments", "life"])
+@pytest.mark.parametrize("name", ["funnel", "directions", "environments", "life", "evidence"])
 def test_a_picture_is_drawn(make, name, tmp_path):
     figure = make.PICTURES[name]()
     figure.savefig(tmp_path / "picture.png", dpi=30)
