@@ -178,7 +178,7 @@ def evidence() -> Figure:
     kept = torch.where(smaller > critical, 0, z.sum(0).abs())
     for panel, place, name, colour in ((panels[0], smaller.argmax(), "masked", RED), (panels[1], kept.argmax(), "kept", BLUE)):
         pixel, digit = divmod(int(place), 10)
-        panel.bar(range(1, sites + 1), z[:, pixel, digit], color=colour)
+        panel.bar(range(1, sites + 1), z[:, pixel, digit].numpy(), color=colour)
         panel.axhline(0, color=INK, lw=0.8)
         sums = f"Q+ {float(positive[pixel, digit]):.0f}, Q- {float(negative[pixel, digit]):.0f}"
         panel.set(xlabel="site", title=f"{name}: pixel {pixel}, digit {digit}; {sums}")
