@@ -38,4 +38,13 @@ CLAIMS = (
             OverSeeds("mean_skip", {"kind": "skips"}),
         ),
     ),
+    Claim(
+        id="skips-timeline.room-runner",
+        text="On Room runner it skips a variable number of frames alike.",
+        source="thesis figure 2.7 and section 2.3.3",
+        measure=variety,
+        condition=low_above(0.1, of="share of predictions that go one frame ahead, or that skip more, the rarer,").at(
+            "room-runner"
+        ),
+    ),
 )
