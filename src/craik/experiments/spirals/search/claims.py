@@ -13,8 +13,7 @@ Penalty = Literal["l1", "l2"]
 def penalised(rows: Rows, penalty: Penalty, resamples: int = 10_000) -> Measurement | None:
     """Return by how much trials with a penalty are above trials with none, in mean accuracy on held-out environments.
 
-    Trials were drawn at random, but for trial 0, which is the printed setting and left out. The interval resamples the trials of
-    each kind.
+    Trial 0, which is the printed setting and was not drawn, is left out. The interval resamples the trials of each kind.
     """
     drawn = rows.where(lambda row: number(row, "seed") > 0, kind="trial")
     withs = drawn.where(lambda row: number(row, penalty) > 0)["validation_accuracy"]

@@ -149,8 +149,8 @@ CLAIMS = (
         printed="1",
         measure=_equal,
         condition=within(1e-9, 1, of="inconsistency as it is defined, in units of epsilon, for equal curvatures,"),
-        tried="Two equal losses never differ: by the definition's difference the inconsistency is 0. Epsilon is what the proof of "
-        "proposition 3 counts, which leaves out the subtraction.",
+        tried="Two equal losses never differ: by the definition's difference the inconsistency is 0. Epsilon is what the proof "
+        "of proposition 3 counts, which leaves out the subtraction.",
     ),
     Claim(
         id="hessians.flat",
