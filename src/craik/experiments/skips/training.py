@@ -210,7 +210,7 @@ def train(
         settings: of the experiment.
         method: how predictions are matched.
         model: the model.
-        worlds: from the number of evaluations spent to the world to train on, of as many episodes each.
+        worlds: from what has been spent, in that unit, to the world to train on, of as many episodes each.
         every: evaluations, or episodes, between reports.
         unit: which of the two.
     """
@@ -220,7 +220,7 @@ def train(
     loss = BinaryCrossEntropyWithLogits()
     spent, seen, window = 0, 0, list[tuple[float, float]]()
     for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):
-        world = worlds(spent)
+        world = worlds(spent if unit == "evaluations" else seen)
         optimizer.param_groups[0]["lr"] = learning_rate_of(settings, step, spent)
         optimizer.zero_grad()
         matched = match(

@@ -35,7 +35,7 @@ ORDER = (
 
 @dataclass(frozen=True)
 class LeastOfOrder:
-    """A measure for `Claim`: the least ratio of test errors over the pairs of `ORDER`, each a median over seeds, on one body."""
+    """A measure for `Claim`: on one body, the least ratio of test errors over the pairs of `ORDER`, medians over seeds."""
 
     environment: str
 

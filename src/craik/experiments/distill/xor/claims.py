@@ -75,7 +75,7 @@ CLAIMS = (
     Claim(
         id="distill-xor.redrawn-split",
         kind="ours",
-        text="On task A, too, a split that is redrawn at every meta-step (as in the released code) is no better than no teacher.",
+        text="On task A, too, a split that is redrawn at every meta-step, as in the released code, does not help.",
         source="ours; thesis section 4.4.4 says it of Walker2d (ablation AR), see distill-ablations.redrawn",
         measure=Advantage("selected", "no-teacher", "ldt-redrawn"),
         condition=at_most(0, of="mean advantage over no teacher"),
