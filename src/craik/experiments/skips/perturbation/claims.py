@@ -105,8 +105,10 @@ def _around(rows: Rows, method: str) -> list[float]:
 
 _LOWEST = "accuracy before the switch less the lowest after it, median over seeds,"
 _LOST = f"mean accuracy over the {AROUND} checks before the switch less that over the {AROUND} after it, median over seeds,"
-_NOISE = "The lowest of several later checks is below an earlier one by chance alone: before the switch it is, too."
-_TRIED = "At this size and budget; see the experiment's README."
+_NOISE = (
+    "The lowest of several later checks is below an earlier one by chance alone, before a switch as after it; and in the quick "
+    "preset true frames are still being fed in when the boards change."
+)
 _CONTROL = "Measured by the preset epochs, which has not been run."
 
 CLAIMS = (
@@ -117,8 +119,8 @@ CLAIMS = (
         measure=_of(_around, "asi"),
         condition=at_most(0.1, of=_LOST)
         .instead_of(at_most(0.1, of=_LOWEST), _NOISE, _of(lowest_after, "asi"))
-        .at("quick", "epochs", "paper"),
-        tried=_TRIED,
+        .at("epochs", "paper"),
+        tried=_CONTROL,
     ),
     Claim(
         id="skips-perturbation.fixed-loses",
@@ -127,8 +129,8 @@ CLAIMS = (
         measure=_fixed(_around, max),
         condition=at_least(0.1, of=f"{_LOST} of the fixed step that loses most,")
         .instead_of(at_least(0.1, of=f"{_LOWEST} of the fixed step that loses most,"), _NOISE, _fixed(lowest_after, max))
-        .at("quick", "epochs", "paper"),
-        tried=_TRIED,
+        .at("epochs", "paper"),
+        tried=_CONTROL,
     ),
     Claim(
         id="skips-perturbation.beyond-control",
