@@ -87,7 +87,9 @@ def test_figures_and_claims(rows):
     }
     made_up = [{"seed": seed, **slow} for seed in range(3)]
     verdicts = [judge(claim, made_up, "quick") for claim in EXPERIMENT.claims]
-    assert [one.verdict for one in verdicts] == ["holds so far", "holds so far"]
+    assert [one.verdict for one in verdicts] == ["holds so far", "holds so far", "not measurable here"]
+    of_room_runner = [judge(claim, made_up, "room-runner").verdict for claim in EXPERIMENT.claims]
+    assert of_room_runner == ["not measurable here", "not measurable here", "holds so far"]
     assert verdicts[0].measured == pytest.approx(0.2)
     assert verdicts[1].measured == pytest.approx(0.4)
     steps_of_2 = [{**row, "mean_skip": 2.0, "ones": 0.0} for row in made_up]

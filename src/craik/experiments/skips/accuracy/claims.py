@@ -62,7 +62,7 @@ def fall(rows: Rows, method: str) -> dict[Scalar, float]:
 
 
 def largest_fall(rows: Rows) -> Measurement | None:
-    """Return the fall from its highest accuracy, median over seeds, of the step that falls most; of steps that all seeds learnt."""
+    """Return the median fall from the highest accuracy of the step that falls most, of those that learnt on every seed."""
     seeds = len(rows.by("seed"))
     falls = [bootstrap(list(found.values())) for dt in FIXED if len(found := fall(rows, dt)) == seeds > 0]
     return max(falls, key=lambda one: one.value, default=None)
