@@ -1,5 +1,7 @@
 from dataclasses import asdict, replace
 
+import pytest
+
 from craik.experiments.spirals.search import EXPERIMENT
 from craik.experiments.spirals.search import run as search
 from craik.experiments.spirals.training import Training
@@ -42,8 +44,8 @@ def test_penalties_are_compared_with_none_over_drawn_trials():
         for seed, (l1, l2, value) in enumerate(drawn)  # trial 0 was not drawn
     ]
     found = {claim.id.split(".")[1]: judge(claim, rows, "paper") for claim in EXPERIMENT.claims}
-    assert (found["l1"].measured, found["l1"].verdict) == (0.3, "holds so far")
-    assert (round(found["l2"].measured, 6), found["l2"].verdict) == (-0.05, "does not hold so far")
+    assert (found["l1"].measured, found["l1"].verdict) == (pytest.approx(0.3), "holds so far")
+    assert (found["l2"].measured, found["l2"].verdict) == (pytest.approx(-0.05), "does not hold so far")
 
 
 def test_a_trial_that_diverges_is_recorded(monkeypatch):
