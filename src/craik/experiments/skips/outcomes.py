@@ -23,10 +23,22 @@ LABELS = {
     "fixed-1": "fixed, Δt = 1",
     "fixed-2": "fixed, Δt = 2",
     "fixed-3": "fixed, Δt = 3",
+    "fixed-4": "fixed, Δt = 4",
+    "fixed-8": "fixed, Δt = 8",
+    "fixed-16": "fixed, Δt = 16",
 }
 """What figures call a method."""
 
-ROLES = {"asi": "ours", "asi-no-exploration": "third", "fixed-1": "baseline", "fixed-2": "fourth", "fixed-3": "fifth"}
+ROLES = {
+    "asi": "ours",
+    "asi-no-exploration": "third",
+    "fixed-1": "baseline",
+    "fixed-2": "fourth",
+    "fixed-3": "fifth",
+    "fixed-4": "sixth",
+    "fixed-8": "reference",
+    "fixed-16": "ink",
+}
 """A method's colour, by its role in `craik.lab.drawing.COLOURS`."""
 
 STILL = 1e-3

@@ -29,7 +29,7 @@ Task = Literal["funnel-board", "room-runner"]
 Size = Literal["small", "published"]
 View = Literal["moving", "pixels"]
 Split = Literal["train", "validation", "test"]
-Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3"]
+Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3", "fixed-4", "fixed-8", "fixed-16"]
 Unit = Literal["evaluations", "episodes"]
 """What a training may spend: model evaluations, or episodes looked at."""
 
@@ -181,7 +181,7 @@ def make_model(settings: Settings, world: World) -> nn.Module:
 def matching_of(settings: Settings, method: Method, step: int) -> Greedy | Fixed:
     """Return how a method matches predictions at a training step."""
     if method.startswith("fixed"):
-        return Fixed(int(method[-1]))
+        return Fixed(int(method.removeprefix("fixed-")))
     explores = method == "asi" and settings.exploration_steps > 0
     return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0)
 

@@ -11,6 +11,13 @@ from craik.lab import Claim, Measurement, OverSeeds, Rows, Scalar, at_least, boo
 Measure = Callable[[Rows], Measurement | None]
 
 FIXED = ("fixed-1", "fixed-2", "fixed-3")
+"""Fixed steps that the texts compare with."""
+
+LONGER = ("fixed-4", "fixed-8", "fixed-16")
+"""Longer ones, which the texts' figures leave out."""
+
+LAST = 3
+"""Checks at the end of training whose mean stands for an end that goes up and down."""
 
 LEARNT = 0.2
 """A test accuracy below this is less than guessing among five platforms gets: that method has learnt nothing yet."""
@@ -55,6 +62,19 @@ def highest_advantage(rows: Rows, method: str, over: str) -> Measurement | None:
     return bootstrap(differences) if differences else None
 
 
+def last_checks_advantage(rows: Rows, method: str, over: str) -> Measurement | None:
+    """Return the difference of two methods' mean accuracies over the last checks on validation episodes, seed by seed."""
+    ours, theirs = (
+        {
+            seed: float(np.mean(some["validation_accuracy"][-LAST:]))
+            for seed, some in rows.where(kind="curve", method=name).by("seed").items()
+        }
+        for name in (method, over)
+    )
+    differences = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
+    return bootstrap(differences) if differences else None
+
+
 def fall(rows: Rows, method: str) -> dict[Scalar, float]:
     """Return, for each seed, by how much validation accuracy ends below its highest value, if it ever reached `LEARNT`."""
     curves = {seed: some["validation_accuracy"] for seed, some in rows.where(kind="curve", method=method).by("seed").items()}
@@ -91,6 +111,14 @@ def _least(found: Sequence[Measurement | None]) -> Measurement | None:
 
 def _least_per_epoch(rows: Rows) -> Measurement | None:
     return _least([advantage_per_epoch(rows, "asi", dt) for dt in FIXED])
+
+
+def _least_of_last_checks(rows: Rows) -> Measurement | None:
+    return _least([last_checks_advantage(rows, "asi", dt) for dt in FIXED])
+
+
+def _least_longer(rows: Rows) -> Measurement | None:
+    return _least([advantage_over_learnt(rows, "asi", dt) for dt in LONGER])
 
 
 def _least_highest(rows: Rows) -> Measurement | None:
@@ -203,6 +231,29 @@ CLAIMS = (
             "quick", "epochs", "paper"
         ),
         tried=_LATE,
+    ),
+    Claim(
+        id="skips-accuracy.last-checks",
+        kind="ours",
+        text="Funnel board: ASI is ahead of every fixed step in the mean of the last checks, too.",
+        source="ours: accuracy goes up and down to the end of training",
+        measure=_of("funnel-board", lambda rows: _least_of_last_checks(_at_equal_epochs(rows))),
+        condition=low_above(
+            0,
+            of=f"least difference of the mean accuracies over the last {LAST} checks over the fixed steps, median over seeds,",
+        ).at("epochs", "paper"),
+        tried=_LATE,
+    ),
+    Claim(
+        id="skips-accuracy.longer-per-epoch",
+        kind="ours",
+        text="Funnel board: after as many epochs ASI is above the fixed steps of 4, 8 and 16, too.",
+        source="ours: the thesis compares with steps of 1 to 3",
+        measure=_of("funnel-board", lambda rows: _least_longer(_at_equal_epochs(rows))),
+        condition=low_above(0, of="least difference in test accuracy at equal epochs, median over seeds,").at(
+            "epochs", "paper"
+        ),
+        tried="Measured by --methods asi,fixed-4,fixed-8,fixed-16, which has not been run.",
     ),
     Claim(
         id="skips-accuracy.highest",
