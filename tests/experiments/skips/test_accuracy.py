@@ -147,6 +147,7 @@ def test_curves_that_rise_and_fall():
     assert claims.largest_fall(rows).value == pytest.approx(0.3)
     assert claims.resilience(rows).value == pytest.approx(0.3 - 0.1)
     assert claims.highest_advantage(rows, "asi", "fixed-2").value == pytest.approx(0.1)
+    assert claims.last_checks_advantage(rows, "asi", "fixed-2").value == pytest.approx((2.2 - 1.6) / 3)
 
 
 def test_a_fall_is_that_of_a_step_which_learnt_on_every_seed():

@@ -36,10 +36,10 @@ ROLES = {
     "fixed-2": "fourth",
     "fixed-3": "fifth",
     "fixed-4": "sixth",
-    "fixed-8": "reference",
-    "fixed-16": "ink",
+    "fixed-8": "baseline",
+    "fixed-16": "fourth",
 }
-"""A method's colour, by its role in `craik.lab.drawing.COLOURS`."""
+"""A method's colour, by its role in `craik.lab.drawing.COLOURS`; steps of 8 and 16 share those of 1 and 2."""
 
 STILL = 1e-3
 """A frame in which nothing differs by more than this from the one before has come to rest."""

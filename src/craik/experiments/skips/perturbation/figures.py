@@ -41,4 +41,5 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def _spent(seeds: Iterable[Rows], by_epochs: bool) -> np.ndarray[Any, np.dtype[Any]]:
     """Return epochs, or thousands of evaluations, at each check; the median over seeds."""
-    return np.median([some["epochs"] if by_epochs else np.array(some["evaluations"]) / 1000 for some in seeds], axis=0)
+    column, unit = ("epochs", 1) if by_epochs else ("evaluations", 1000)
+    return np.median(np.array([some[column] for some in seeds]) / unit, axis=0)
