@@ -99,7 +99,8 @@ CLAIMS = (
             measure=lambda rows, key=key, low=low, high=high: within_range(rows, key, low, high),
             # Of a setting that is drawn from its range and not chosen, about half lies in the printed one at most.
             condition=at_least(0.75, of="share of the AND-mask's finalists with one in that range, mean over seeds,"),
-            tried="Written after these rows had been recorded.",
+            tried="On the grid world, two finalists a seed of eight trials, and on recordings two of five and of six: searches "
+            "that hardly leave where they begin. Written after these rows had been recorded.",
         )
         for name, key, words, low, high in (
             ("learning-rate", "lr", "learning rate", 0.0063, 0.0080),

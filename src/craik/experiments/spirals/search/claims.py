@@ -13,7 +13,8 @@ Penalty = Literal["l1", "l2"]
 def penalised(rows: Rows, penalty: Penalty, resamples: int = 10_000) -> Measurement | None:
     """Return by how much trials with a penalty are above trials with none, in mean accuracy on held-out environments.
 
-    Trial 0, which is the printed setting and was not drawn, is left out. The interval resamples the trials of each kind.
+    Trial 0, which is the printed setting and was not drawn, is left out; one that diverged counts as 0. The interval
+    resamples the trials of each kind.
     """
     drawn = rows.where(lambda row: number(row, "seed") > 0, kind="trial")
     withs = drawn.where(lambda row: number(row, penalty) > 0)["validation_accuracy"]
@@ -39,7 +40,9 @@ CLAIMS: tuple[Claim, ...] = tuple(
         condition=low_above(
             0, of="mean accuracy on held-out environments over drawn trials, less that of trials without a penalty,"
         ),
-        tried="Written after these rows had been recorded.",
+        tried="10 and 11 drawn trials with L1 and L2, 18 with neither. The best trial of all has L2 (1e-5), but two with L2 "
+        "diverged, three with neither and none with L1; counted as chance instead of 0 these leave differences of 0.09 (L1) "
+        "and 0.08 (L2), both above 0 with their intervals. Written after these rows had been recorded.",
     )
     for penalty in ("l1", "l2")
 )
