@@ -97,6 +97,22 @@ def test_figures_and_claims(rows):
     assert (fixed.verdict, fixed.earlier[0].verdict) == ("does not hold so far", "holds so far")
 
 
+def test_room_runner_has_a_timeline_too(tmp_path):
+    tiny = replace(
+        EXPERIMENT.presets["room-runner"].config,
+        episodes=2,
+        test_episodes=1,
+        timelines=1,
+        evaluations=40,
+        kernels=8,
+        max_steps=3,
+        cache=str(tmp_path),
+    )
+    rows = Rows({"seed": 0, **row} for row in skips_timeline.run(tiny))
+    assert {row["kind"] for row in rows} == {"trained", "skips", "true", "predicted"}
+    assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction"]
+
+
 def skip(before, after):
     return {"from": before, "t": after}
 
