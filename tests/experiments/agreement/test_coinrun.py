@@ -5,7 +5,7 @@ import torch
 
 from craik.experiments.agreement.coinrun import EXPERIMENT, ranges
 from craik.experiments.agreement.coinrun import run as coinrun
-from craik.experiments.agreement.coinrun.claims import Reduction
+from craik.experiments.agreement.coinrun.claims import Reduction, within_range
 from craik.experiments.agreement.coinrun.networks import make_network
 from craik.experiments.agreement.coinrun.optimisers import Settings, make_optimizer
 from craik.lab import Rows, judge
@@ -83,13 +83,21 @@ def test_the_correction_is_the_configs():
 def test_a_claim_holds_where_its_interval_is_above_0(values, holds):
     rows = [
         {"seed": seed, "kind": "finalist", "method": method, "test": value, "least_test": value, "decoupled": True}
-        | {"threshold": 0.4}
+        | {"threshold": 0.4, "lr": 0.007, "beta1": 0.3, "beta3": 0.7, "weight_decay": 0.05}
         for seed, masked in enumerate(values)
         for method, value in (("adam", 2.0), ("and-mask", masked))
     ]
     judged = {claim.id.split(".")[1]: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
-    assert {judged.pop("decoupled"), judged.pop("threshold")} == {"holds so far"}
+    settings = ("decoupled", "threshold", "learning-rate", "beta1", "beta3", "weight-decay")
+    assert {judged.pop(name) for name in settings} == {"holds so far"}
     assert all((verdict == "holds so far") == holds for verdict in judged.values())
+
+
+def test_a_printed_range_asks_for_three_quarters_of_the_mask_s_finalists():
+    finalists = [{"seed": 0, "kind": "finalist", "method": "and-mask", "beta1": value} for value in (0.3, 0.3, 0.3, 0.9)]
+    assert within_range(Rows(finalists), "beta1", 0.21, 0.67).value == pytest.approx(0.75)
+    of_adam = [{**row, "method": "adam"} for row in finalists]
+    assert within_range(Rows(of_adam), "beta1", 0.21, 0.67) is None
 
 
 @pytest.mark.parametrize("rates", [(1e-3,), (1e-2, 1e-3), (1e-3, 1e-3), (0.0, 1e-3), (1e-4, 1e-3, 1e-2)])

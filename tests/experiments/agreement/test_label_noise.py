@@ -4,7 +4,7 @@ import pytest
 
 from craik.experiments.agreement.label_noise import EXPERIMENT
 from craik.experiments.agreement.label_noise import run as label_noise
-from craik.experiments.agreement.label_noise.claims import decline, selected
+from craik.experiments.agreement.label_noise.claims import decline, over_early_stopping, selected
 from craik.lab import Rows, UsageError, judge
 from craik.lab.fields import parse_value, settings_of
 
@@ -51,6 +51,23 @@ def test_decline_is_peak_less_end():
         for kind, value in (("curve", 0.6), ("curve", 0.9), ("final", 0.7))
     )
     assert decline("mean", rows).value == pytest.approx(0.2)
+
+
+def test_averaging_stops_where_validation_images_say_so():
+    def row(method, rate, kind, valid, test):
+        settings = {"seed": 0, "method": method, "threshold": 0.2 * (method == "and-mask"), "learning_rate": rate}
+        return {**settings, "kind": kind, "validation_accuracy": valid, "test_accuracy": test}
+
+    rows = Rows(
+        [
+            row("mean", 1e-3, "curve", 0.9, 0.8),  # the best epoch of all
+            row("mean", 1e-3, "final", 0.6, 0.5),
+            row("mean", 5e-3, "curve", 0.7, 0.95),
+            row("mean", 5e-3, "final", 0.8, 0.9),  # the best end
+            row("and-mask", 1e-3, "final", 0.8, 0.85),
+        ]
+    )
+    assert over_early_stopping(rows).value == pytest.approx(0.85 - 0.8)
 
 
 def test_claims_and_figure(rows):

@@ -111,8 +111,23 @@ def test_verdicts_are_computed(rows):
     }
     finals = [{**row, "selected": errors[row["variant"]]} for row in rows if row["kind"] == "final"]
     judged = {claim.id.split(".")[1]: judge(claim, finals, "quick").verdict for claim in EXPERIMENT.claims}
-    assert {judged.pop("noise-4"), judged.pop("noise-8")} == {"not measurable here"}
+    others = ("noise-4", "noise-8", "swimmer", "hopper", "halfcheetah")
+    assert {judged.pop(name) for name in others} == {"not measurable here"}
     assert judged == {**dict.fromkeys(judged, "holds so far"), "redrawn": "does not hold so far"}
+
+
+@pytest.mark.parametrize(("redrawn", "verdict"), [(0.023, "holds so far"), (0.02, "does not hold so far")])
+def test_another_body_is_asked_for_every_order(rows, redrawn, verdict):
+    errors = {"ldt": 0.016, "untrained": 0.08, "permuted": 0.017, "noise-16": 0.026, "redrawn": redrawn}
+    finals = [
+        {**row, "selected": errors.get(row["variant"], 0.024), "environment": "Hopper"}
+        for row in rows
+        if row["kind"] == "final"
+    ]
+    judged = {claim.id.split(".")[1]: judge(claim, finals, "quick") for claim in EXPERIMENT.claims}
+    assert judged["hopper"].verdict == verdict
+    assert judged["hopper"].measured == pytest.approx(redrawn / 0.024)
+    assert judged["swimmer"].verdict == "not measurable here"
 
 
 def test_figures_and_progress(rows):

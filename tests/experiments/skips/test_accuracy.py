@@ -120,6 +120,41 @@ def test_rows_of_equal_epochs_do_not_count_as_equal_evaluations():
     assert judged["skips-accuracy.level"] == "holds"
 
 
+def test_an_opponent_that_has_learnt_nothing_does_not_count():
+    runs = [made_up("asi", s, 0.9, 3) + made_up("fixed-1", s, 0.0, 3) + made_up("fixed-3", s, 0.5, 3) for s in range(5)]
+    flat = [row for run in runs for row in run]
+    judged = {claim.id: judge(claim, flat, "quick") for claim in EXPERIMENT.claims}
+    untrained, trained = judged["skips-accuracy.above-1"], judged["skips-accuracy.above-3"]
+    assert (untrained.verdict, untrained.earlier[0].verdict) == ("not measurable here", "holds")
+    assert (trained.verdict, trained.measured) == ("holds", pytest.approx(0.4))
+    by_epochs = {c.id: judge(c, [{**row, "unit": "episodes"} for row in flat], "epochs") for c in EXPERIMENT.claims}
+    assert by_epochs["skips-accuracy.above-1-per-epoch"].verdict == "not measurable here"
+    assert by_epochs["skips-accuracy.above-3-per-epoch"].verdict == "holds"
+
+
+def curve(method, seed, *values):
+    rows = [
+        {"kind": "curve", "unit": "episodes", "method": method, "seed": seed, "epochs": epoch, "validation_accuracy": value}
+        for epoch, value in enumerate(values, start=1)
+    ]
+    return [*rows, {**rows[-1], "kind": "final", "evaluations": 10}]
+
+
+def test_curves_that_rise_and_fall():
+    rows = Rows(curve("asi", 0, 0.5, 0.9, 0.8) + curve("fixed-1", 0, 0.0, 0.1, 0.0) + curve("fixed-2", 0, 0.3, 0.8, 0.5))
+    assert claims.fall(rows, "asi") == {0: pytest.approx(0.1)}
+    assert claims.fall(rows, "fixed-1") == {}  # never learnt anything
+    assert claims.largest_fall(rows).value == pytest.approx(0.3)
+    assert claims.resilience(rows).value == pytest.approx(0.3 - 0.1)
+    assert claims.highest_advantage(rows, "asi", "fixed-2").value == pytest.approx(0.1)
+    assert claims.last_checks_advantage(rows, "asi", "fixed-2").value == pytest.approx((2.2 - 1.6) / 3)
+
+
+def test_a_fall_is_that_of_a_step_which_learnt_on_every_seed():
+    rows = Rows(curve("fixed-1", 0, 0.9, 0.1) + curve("fixed-1", 1, 0.0, 0.0) + curve("fixed-2", 0, 0.5, 0.4))
+    assert claims.largest_fall(Rows([*rows, *curve("fixed-2", 1, 0.5, 0.4)])).value == pytest.approx(0.1)
+
+
 def test_each_task_has_claims_of_its_own():
     accuracies = {"asi": 0.9, "asi-no-exploration": 0.6, "fixed-1": 0.2, "fixed-2": 0.7, "fixed-3": 0.3}
     runs = [made_up(method, s, value, 3, "room-runner") for s in range(5) for method, value in accuracies.items()]

@@ -9,21 +9,85 @@ from craik.lab import Rows, judge
 QUICK = EXPERIMENT.presets["quick"].config
 
 
-def made_up(method, seed, before, after):
-    values = [(False, 0.5), (False, before), (True, after), (True, 0.95)]
+def made_up(method, seed, before, after, **more):
+    """Four checks, two before the switch."""
+    values = [(False, before), (False, before), (True, after), (True, after + 0.02)]
     return [
         {"method": method, "seed": seed, "after": late, "accuracy": value, "evaluations": 10 * k, "switch": 15, "budget": 40}
-        for k, (late, value) in enumerate(values)
+        | {"epochs": k, **more}
+        for k, (late, value) in enumerate(values, start=1)
     ]
 
 
-def test_what_is_lost_at_the_switch():
+def judged(rows, preset="epochs"):
+    return {claim.id.split(".")[1]: judge(claim, rows, preset) for claim in EXPERIMENT.claims}
+
+
+def test_what_is_lost_around_the_switch():
     rows = Rows(made_up("asi", 0, 0.9, 0.88) + made_up("fixed-2", 0, 0.8, 0.5) + made_up("fixed-3", 0, 0.9, 0.9))
-    assert claims.loss_at_switch(rows, "asi") == pytest.approx([0.02])
-    verdicts = [judge(claim, rows, "quick") for claim in EXPERIMENT.claims]
-    assert [one.verdict for one in verdicts] == ["holds so far", "holds so far"]
-    assert verdicts[1].measured == pytest.approx(0.3)
+    assert claims.loss_around(rows, "asi") == {0: pytest.approx(0.9 - 0.89)}
+    found = judged(rows)
+    assert [found[name].verdict for name in ("asi-holds", "fixed-loses")] == ["holds so far", "holds so far"]
+    assert found["fixed-loses"].measured == pytest.approx(0.8 - 0.51)  # of the step that loses most
+    assert {one.verdict for name, one in found.items() if name not in ("asi-holds", "fixed-loses")} == {"not measurable here"}
+    at_quick = judged(rows, "quick")["fixed-loses"]
+    assert (at_quick.verdict, at_quick.earlier[0].verdict) == ("not measurable here", "holds so far")
+    assert at_quick.earlier[0].measured == pytest.approx(0.3)  # the lowest check after it
     assert list(EXPERIMENT.figures(rows)) == ["switch"]
+
+
+def test_who_has_learnt_nothing_has_nothing_to_lose():
+    rows = Rows(made_up("asi", 0, 0.0, 0.0))
+    assert judged(rows)["asi-holds"].verdict == "not measurable here"
+
+
+def test_a_control_tells_what_is_lost_anyway():
+    more = {"accuracy_without_bounce": 0.82, "same_labels": 0.9}
+    switched = made_up("fixed-2", 0, 0.8, 0.5, schedule="switch", **more)
+    control = made_up("fixed-2", 0, 0.7, 0.3, schedule="standard", **more)
+    rows = Rows(switched + control)
+    found = judged(rows)
+    assert found["beyond-control"].measured == pytest.approx(-0.1)  # more is lost without a switch
+    assert found["beyond-control"].verdict == "does not hold so far"
+    assert found["easier"].measured == pytest.approx(0.82 - 0.7)
+    assert found["same-labels"].measured == pytest.approx(0.9)
+    assert found["frozen"].measured == pytest.approx(0.02)
+    assert list(EXPERIMENT.figures(rows)) == ["switch"]
+
+
+def test_a_run_with_a_control(tmp_path):
+    tiny = replace(
+        QUICK,
+        methods=("asi",),
+        episodes=4,
+        validation_episodes=3,
+        epochs=4,
+        checks=4,
+        switch=0.5,
+        schedules=("switch", "standard"),
+        kernels=8,
+        max_steps=2,
+        cache=str(tmp_path),
+    )
+    rows = list(skips_perturbation.run(tiny))
+    assert [(row["schedule"], row["after"], row["epochs"]) for row in rows] == [
+        (schedule, epoch > 2, epoch) for schedule in ("switch", "standard") for epoch in (1, 2, 3, 4)
+    ]
+    assert all(row["unit"] == "episodes" and 0 <= row["same_labels"] <= 1 for row in rows)
+    # Both schedules train alike on other boards up to the switch, so their losses differ.
+    assert rows[0]["loss"] != rows[4]["loss"]
+    shares = [skips_perturbation.progress(tiny, row)[0] for row in rows]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert list(EXPERIMENT.figures(Rows({"seed": 0, **row} for row in rows))) == ["switch"]
+
+
+@pytest.mark.parametrize("preset", ["epochs", "paper"])
+def test_a_preset_that_claims_read_has_fed_in_true_frames_long_before_the_switch(preset):
+    config = EXPERIMENT.presets[preset].config
+    switch = config.switch * config.budget.total / config.batch
+    assert config.sampling_steps + 500 <= switch
+    assert "standard" in config.schedules
 
 
 def test_a_run_switches_boards(tmp_path):
@@ -45,7 +109,9 @@ def test_a_run_switches_boards(tmp_path):
     assert skips_perturbation.progress(tiny, rows[-1])[0] == 1.0
 
 
-@pytest.mark.parametrize("changes", [{"task": "room-runner"}, {"switch": 1.0}, {"checks": 1}, {"methods": ()}])
+@pytest.mark.parametrize(
+    "changes", [{"task": "room-runner"}, {"switch": 1.0}, {"checks": 1}, {"methods": ()}, {"schedules": ()}]
+)
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(QUICK, **changes)

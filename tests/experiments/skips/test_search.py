@@ -66,7 +66,22 @@ def test_claims_hold_where_the_whole_interval_is_above_zero():
         "skips-search.above-3": "not measurable here",
         "skips-search.exploration": "not measurable here",
         "skips-search.horizon": "holds so far",
+        "skips-search.horizon-room-runner": "not measurable here",
+        "skips-search.architectures": "not measurable here",
     }
+    other = [{**row, "task": "room-runner"} for row in better]
+    again = {claim.id: judge(claim, other, "quick").verdict for claim in EXPERIMENT.claims}
+    assert again["skips-search.horizon"] == "not measurable here"
+    assert again["skips-search.horizon-room-runner"] == "holds so far"
+
+
+def test_architectures_are_compared_by_their_best_trials():
+    some = trials("asi", [(0.9, 0.9), (0.2, 0.9), (0.7, 0.1)])
+    rows = [{**row, "architecture": name} for row, name in zip(some, ("simple", "simple", "dilated"), strict=True)]
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id.endswith("architectures"))
+    found = judge(claim, rows, "paper")
+    assert (found.measured, found.n, found.verdict) == (pytest.approx(0.2), 3, "does not hold so far")
+    assert judge(claim, rows[:2], "paper").verdict == "not measurable here"  # one architecture
 
 
 @pytest.mark.parametrize("changes", [{"methods": ()}, {"evaluations": 0}, {"test_episodes": 0}])

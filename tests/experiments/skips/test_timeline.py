@@ -87,12 +87,30 @@ def test_figures_and_claims(rows):
     }
     made_up = [{"seed": seed, **slow} for seed in range(3)]
     verdicts = [judge(claim, made_up, "quick") for claim in EXPERIMENT.claims]
-    assert [one.verdict for one in verdicts] == ["holds so far", "holds so far"]
+    assert [one.verdict for one in verdicts] == ["holds so far", "holds so far", "not measurable here"]
+    of_room_runner = [judge(claim, made_up, "room-runner").verdict for claim in EXPERIMENT.claims]
+    assert of_room_runner == ["not measurable here", "not measurable here", "holds so far"]
     assert verdicts[0].measured == pytest.approx(0.2)
     assert verdicts[1].measured == pytest.approx(0.4)
     steps_of_2 = [{**row, "mean_skip": 2.0, "ones": 0.0} for row in made_up]
     fixed = judge(EXPERIMENT.claims[1], steps_of_2, "quick")
     assert (fixed.verdict, fixed.earlier[0].verdict) == ("does not hold so far", "holds so far")
+
+
+def test_room_runner_has_a_timeline_too(tmp_path):
+    tiny = replace(
+        EXPERIMENT.presets["room-runner"].config,
+        episodes=2,
+        test_episodes=1,
+        timelines=1,
+        evaluations=40,
+        kernels=8,
+        max_steps=3,
+        cache=str(tmp_path),
+    )
+    rows = Rows({"seed": 0, **row} for row in skips_timeline.run(tiny))
+    assert {row["kind"] for row in rows} == {"trained", "skips", "true", "predicted"}
+    assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction"]
 
 
 def skip(before, after):

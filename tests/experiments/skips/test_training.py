@@ -17,6 +17,7 @@ def tiny(tmp_path_factory):
 
 def test_methods_differ_in_their_matching_alone(tiny):
     assert training.matching_of(tiny, "fixed-2", 5) == Fixed(2)
+    assert training.matching_of(tiny, "fixed-16", 5) == Fixed(16)
     assert training.matching_of(tiny, "asi", 0) == Greedy(20, 1.0)
     assert training.matching_of(tiny, "asi", 300) == Greedy(20, 0.5)
     assert training.matching_of(tiny, "asi", 600) == Greedy(20, 0.0)

@@ -34,13 +34,47 @@ def test_rows(rows):
     assert environments.progress(TINY, rows[-1])[0] == 1
 
 
-@pytest.mark.parametrize(("accuracies", "verdict"), [((0.5, 0.95), "holds so far"), ((0.5, 0.6), "does not hold so far")])
-def test_the_best_run_counts(accuracies, verdict):
-    rows = [
-        {"seed": seed, "method": "mean", "environments": 1024, "test_accuracy": value} for seed, value in enumerate(accuracies)
+def made_up(method, **accuracies):
+    """Rows of two seeds, the second of which fails everywhere."""
+    return [
+        {"seed": seed, "method": method, "environments": int(name[1:]), "test_accuracy": value if seed == 0 else 0.5}
+        for seed in (0, 1)
+        for name, value in accuracies.items()
     ]
-    assert judge(EXPERIMENT.claims[0], rows, "quick").verdict == verdict
-    assert judge(EXPERIMENT.claims[2], rows, "quick").verdict == "not measurable here"
+
+
+def judged(rows):
+    return {claim.id.split(".")[1]: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "verdict"),
+    [
+        ({"n512": 0.6, "n1024": 0.95}, "holds so far"),
+        ({"n512": 0.95, "n1024": 0.95, "n256": 0.6}, "does not hold so far"),
+        ({"n512": 0.6, "n1024": 0.6}, "does not hold so far"),
+        ({"n256": 0.6, "n1024": 0.95}, "not measurable here"),  # 512 was not run
+    ],
+)
+def test_averaging_first_succeeds_at_the_printed_number(accuracies, verdict):
+    found = judged(made_up("mean", **accuracies))["mean-1024"]
+    assert found.verdict == verdict
+    best = accuracies["n1024"]
+    assert (found.earlier[0].measured, found.earlier[0].verdict == "holds so far") == (best, best >= 0.9)
+
+
+@pytest.mark.parametrize(
+    ("masked", "verdict", "times"),
+    [(0.95, "holds so far", 64), (0.6, "does not hold so far", 0)],
+)
+def test_the_mask_needs_a_tenth_at_most(masked, verdict, times):
+    found = judged(made_up("mean", n16=0.5, n1024=0.95) + made_up("and-mask", n8=0.5, n16=masked))["mask-16"]
+    assert (found.verdict, found.measured) == (verdict, times)
+
+
+def test_the_mask_is_no_better_where_averaging_succeeds_as_early():
+    found = judged(made_up("mean", n16=0.95) + made_up("and-mask", n16=0.95))["mask-16"]
+    assert (found.verdict, found.earlier[0].verdict) == ("does not hold so far", "holds so far")
 
 
 @pytest.mark.parametrize("changes", [{"mean_counts": (1,)}, {"mask_counts": (17,)}, {"per_step": 128}])

@@ -74,6 +74,21 @@ def test_figures_and_claims_read_rows_only(rows):
     assert all(claim.n == 2 for claim in judged.values())
 
 
+@pytest.mark.parametrize(("highest", "verdict"), [(0.55, "holds so far"), (0.95, "does not hold so far")])
+def test_averaging_may_stop_at_its_best(rows, highest, verdict):
+    first = [index for index, row in enumerate(rows) if row["kind"] == "curve" and row["method"] == "mean"][
+        :: max(1, len(rows))
+    ]
+    changed = [{**row, "validation_accuracy": 0.5} if row["kind"] == "curve" else row for row in rows]
+    for index in first:
+        changed[index]["validation_accuracy"] = highest
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "spirals.stopped-early")
+    one_seed = [row for row in changed if row["seed"] == changed[first[0]]["seed"]]
+    assert judge(claim, one_seed, "quick").verdict == verdict
+    stopped = [{**row, "stopped": "as printed"} if row["kind"] == "final" else row for row in one_seed]
+    assert judge(claim, stopped, "quick").verdict == "not measurable here"
+
+
 @pytest.mark.parametrize(("accuracy", "verdict"), [(0.99, "holds so far"), (0.9, "does not hold so far")])
 def test_the_verdict_on_the_and_mask_is_computed(rows, accuracy, verdict):
     changed = [{**row, "test_accuracy": accuracy} if row["kind"] == "final" else row for row in rows]

@@ -1,9 +1,11 @@
 from dataclasses import asdict, replace
 
+import pytest
+
 from craik.experiments.spirals.search import EXPERIMENT
 from craik.experiments.spirals.search import run as search
 from craik.experiments.spirals.training import Training
-from craik.lab import Rows
+from craik.lab import Rows, judge
 
 QUICK = EXPERIMENT.presets["quick"].config
 
@@ -33,6 +35,17 @@ def test_no_row_knows_the_test_set(monkeypatch):
     assert rows[-1]["outcome"] == "finished"
     assert not any("test" in key for row in rows for key in row)
     assert list(EXPERIMENT.figures(rows)) == ["trials"]
+
+
+def test_penalties_are_compared_with_none_over_drawn_trials():
+    drawn = [(0.0, 1e-4, 0.1), (1e-5, 0.0, 0.9), (1e-5, 0.0, 0.8), (0.0, 1e-4, 0.5), (0.0, 0.0, 0.5), (0.0, 0.0, 0.6)]
+    rows = [
+        {"kind": "trial", "seed": seed, "l1": l1, "l2": l2, "validation_accuracy": value}
+        for seed, (l1, l2, value) in enumerate(drawn)  # trial 0 was not drawn
+    ]
+    found = {claim.id.split(".")[1]: judge(claim, rows, "paper") for claim in EXPERIMENT.claims}
+    assert (found["l1"].measured, found["l1"].verdict) == (pytest.approx(0.3), "holds so far")
+    assert (found["l2"].measured, found["l2"].verdict) == (pytest.approx(-0.05), "does not hold so far")
 
 
 def test_a_trial_that_diverges_is_recorded(monkeypatch):

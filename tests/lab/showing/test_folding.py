@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from craik.lab.claims import Reading
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
@@ -44,6 +45,15 @@ def test_what_no_run_can_measure_is_one_row_and_open(run):
     assert (found.claim.verdict, found.others, found.twins) == ("not measurable here", (), ())
     counts = tally("walks", folded(runs))
     assert (counts.claims, counts.held, counts.failed, counts.open, counts.few) == (3, (1, 0), (1, 0), 1, 2)
+
+
+def test_of_open_rows_the_one_with_an_earlier_verdict_is_shown(run):
+    silent = run()
+    before = Reading("below 9", "Anything passed.", 3.0, "holds")
+    claims = [replace(one, earlier=(before,)) if one.id == "counter.far" else one for one in silent.claims]
+    speaks = replace(silent, judged=replace(silent.judged, claims=tuple(claims)))
+    for runs in ([silent, speaks], [speaks, silent]):
+        assert of(runs, "counter.far").claim.earlier == (before,)
 
 
 def test_each_text_of_what_was_tried_stands_once(run):

@@ -23,11 +23,23 @@ LABELS = {
     "fixed-1": "fixed, Δt = 1",
     "fixed-2": "fixed, Δt = 2",
     "fixed-3": "fixed, Δt = 3",
+    "fixed-4": "fixed, Δt = 4",
+    "fixed-8": "fixed, Δt = 8",
+    "fixed-16": "fixed, Δt = 16",
 }
 """What figures call a method."""
 
-ROLES = {"asi": "ours", "asi-no-exploration": "third", "fixed-1": "baseline", "fixed-2": "fourth", "fixed-3": "fifth"}
-"""A method's colour, by its role in `craik.lab.drawing.COLOURS`."""
+ROLES = {
+    "asi": "ours",
+    "asi-no-exploration": "third",
+    "fixed-1": "baseline",
+    "fixed-2": "fourth",
+    "fixed-3": "fifth",
+    "fixed-4": "sixth",
+    "fixed-8": "baseline",
+    "fixed-16": "fourth",
+}
+"""A method's colour, by its role in `craik.lab.drawing.COLOURS`; steps of 8 and 16 share those of 1 and 2."""
 
 STILL = 1e-3
 """A frame in which nothing differs by more than this from the one before has come to rest."""

@@ -29,7 +29,7 @@ Task = Literal["funnel-board", "room-runner"]
 Size = Literal["small", "published"]
 View = Literal["moving", "pixels"]
 Split = Literal["train", "validation", "test"]
-Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3"]
+Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3", "fixed-4", "fixed-8", "fixed-16"]
 Unit = Literal["evaluations", "episodes"]
 """What a training may spend: model evaluations, or episodes looked at."""
 
@@ -181,7 +181,7 @@ def make_model(settings: Settings, world: World) -> nn.Module:
 def matching_of(settings: Settings, method: Method, step: int) -> Greedy | Fixed:
     """Return how a method matches predictions at a training step."""
     if method.startswith("fixed"):
-        return Fixed(int(method[-1]))
+        return Fixed(int(method.removeprefix("fixed-")))
     explores = method == "asi" and settings.exploration_steps > 0
     return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0)
 
@@ -210,7 +210,7 @@ def train(
         settings: of the experiment.
         method: how predictions are matched.
         model: the model.
-        worlds: from the number of evaluations spent to the world to train on, of as many episodes each.
+        worlds: from what has been spent, in that unit, to the world to train on, of as many episodes each.
         every: evaluations, or episodes, between reports.
         unit: which of the two.
     """
@@ -220,7 +220,7 @@ def train(
     loss = BinaryCrossEntropyWithLogits()
     spent, seen, window = 0, 0, list[tuple[float, float]]()
     for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):
-        world = worlds(spent)
+        world = worlds(spent if unit == "evaluations" else seen)
         optimizer.param_groups[0]["lr"] = learning_rate_of(settings, step, spent)
         optimizer.zero_grad()
         matched = match(

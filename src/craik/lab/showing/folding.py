@@ -26,10 +26,14 @@ class Said:
         return self.run.recipe.label
 
     @property
-    def weight(self) -> tuple[bool, bool, bool, int]:
-        """Measured before open, a preset as it is before changed settings, the paper's scale before others, then by seeds."""
-        recipe = self.run.recipe
-        return self.claim.measured is not None, not recipe.changed, recipe.preset == "paper", self.claim.n
+    def weight(self) -> tuple[bool, bool, bool, int, bool]:
+        """Measured before open, a preset as it is before changed settings, the paper's scale before others, then by seeds.
+
+        Last, what an earlier condition could measure before what it could not either, so that its verdict is shown.
+        """
+        recipe, measured = self.run.recipe, self.claim.measured is not None
+        read_before = any(one.measured is not None for one in self.claim.earlier)
+        return measured, not recipe.changed, recipe.preset == "paper", self.claim.n, read_before
 
 
 @dataclass(frozen=True)

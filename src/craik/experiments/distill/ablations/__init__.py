@@ -6,7 +6,7 @@ from craik.lab import Experiment
 EXPERIMENT = Experiment(
     name="distill-ablations",
     title="What distilled trajectories live on: each part of LDT taken away, and other uses of the same privileged data.",
-    reproduces="thesis section 4.4.4, figure 4.9; paper section 4.4, figures 7 and 8",
+    reproduces="thesis section 4.4.4, figure 4.9; paper section 4.4, figure 7, and figure 8 a body a run",
     presets=run.PRESETS,
     run=run.run,
     claims=claims.CLAIMS,

@@ -6,14 +6,18 @@ Where a ball lands hardly changes, only how it gets there. A model that may skip
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal, NamedTuple
 
+import numpy as np
 from annotated_types import Ge, Interval, MinLen
 
 from craik.experiments.skips import training as skips
-from craik.experiments.skips.outcomes import label_accuracy
-from craik.experiments.skips.training import Method, Settings, World
+from craik.experiments.skips.outcomes import Budget, label_accuracy
+from craik.experiments.skips.training import Method, Report, Settings, World
 from craik.lab import Preset, Row, number
+
+Schedule = Literal["switch", "standard"]
+"""Boards without bounce before the switch and the standard ones after it; or, as a control, the standard ones throughout."""
 
 
 @dataclass(frozen=True)
@@ -24,29 +28,52 @@ class Config(Settings):
     """What to compare."""
     evaluations: Annotated[int, Ge(1)] = 30_000
     """Model evaluations that each method may spend."""
+    epochs: Annotated[int, Ge(1)] | None = None
+    """Passes over the training episodes, the same for every method, to spend instead of evaluations; None for evaluations."""
     switch: Annotated[float, Interval(gt=0, lt=1)] = 0.6
     """Share of them after which the standard boards replace those without bounce; the thesis switches at half of 150 epochs."""
+    schedules: Annotated[tuple[Schedule, ...], MinLen(1)] = ("switch",)
+    """Which boards to train on when; each method is trained once with each."""
     checks: Annotated[int, Ge(2)] = 10
-    """How often, evenly spaced in evaluations, accuracy is measured on standard validation boards."""
+    """How often, evenly spaced in what is spent, accuracy is measured on standard validation boards."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.task != "funnel-board":
             raise ValueError(f"task should be funnel-board: only its physics has a variant. Found {self.task}.")
-        if self.checks > self.evaluations:
-            rule = f"between 2 and {self.evaluations}: they are spread over the evaluations"
+        if self.checks > self.budget.total:
+            rule = f"between 2 and {self.budget.total}: they are spread over what is spent"
             raise ValueError(f"checks should be {rule}. Found {self.checks}.")
+
+    @property
+    def budget(self) -> Budget:
+        """What each method may spend on each schedule."""
+        return Budget(self.evaluations) if self.epochs is None else Budget(self.epochs * self.episodes, "episodes")
 
 
 PRESETS = {
     # The rate falls before the switch, as in the thesis: after 15,000 of 18,750 steps at most.
     "quick": Preset(Config(decay_evaluations=12_000), seeds=3),
+    # Equal epochs, with a control. Sampling has ended 500 steps before the switch, the rate has fallen before sampling ends.
+    "epochs": Preset(
+        Config(
+            episodes=500,
+            epochs=28,
+            switch=0.5,
+            schedules=("switch", "standard"),
+            checks=28,
+            decay_steps=2200,
+            sampling_steps=3000,
+        ),
+        seeds=8,
+    ),
     "paper": Preset(
         Config(
             **asdict(skips.PUBLISHED),
             methods=("asi", "asi-no-exploration", "fixed-1", "fixed-2"),
-            evaluations=9_000_000,
+            epochs=150,
             switch=0.5,
+            schedules=("switch", "standard"),
             checks=150,
         ),
         seeds=8,
@@ -54,29 +81,70 @@ PRESETS = {
 }
 
 
+class Boards(NamedTuple):
+    """Episodes to train on and to measure on, with bounce and without; from the same seeds."""
+
+    standard: World
+    perturbed: World
+    validation: World
+    perturbed_validation: World | None
+
+    @property
+    def same_labels(self) -> float | None:
+        """The share of validation boards on which the ball reaches the same platform with bounce and without."""
+        without = self.perturbed_validation
+        return None if without is None else float(np.mean(without.episodes.labels == self.validation.episodes.labels))
+
+
+def make_boards(config: Config) -> Boards:
+    """Draw the episodes of a config's seed; validation boards without bounce only where there is a control."""
+    draw = partial(skips.make_world, config)
+    without = draw("validation", config.validation_episodes, perturbed=True) if "standard" in config.schedules else None
+    perturbed = draw("train", config.episodes, perturbed=True)
+    return Boards(draw("train", config.episodes), perturbed, draw("validation", config.validation_episodes), without)
+
+
 def run(config: Config) -> Iterator[Row]:
-    """Train with each method; yield accuracy on standard validation boards, before and after the switch."""
-    perturbed = skips.make_world(config, "train", config.episodes, perturbed=True)
-    standard = skips.make_world(config, "train", config.episodes)
-    validation = skips.make_world(config, "validation", config.validation_episodes)
-    switch = round(config.switch * config.evaluations)
-    for method in config.methods:
-        model = skips.make_model(config, standard)
-        every = config.evaluations // config.checks
-        for report in skips.train(config, method, model, partial(_before_or_after, perturbed, standard, switch), every):
-            accuracy = label_accuracy(model, validation, config.max_steps)
-            row: Row = {"method": method, "after": report.evaluations > switch + every // 2, **report._asdict()}
-            yield row | accuracy._asdict() | {"switch": switch, "budget": config.evaluations}
-            if report.evaluations >= config.evaluations:
-                break
+    """Train with each method; yield accuracy on standard validation boards, before and after the switch.
+
+    Where there is a control, rows also have the schedule, the accuracy on validation boards without bounce, and the share of
+    these whose label is that of the standard board.
+    """
+    boards = make_boards(config)
+    for schedule in config.schedules:
+        for method in config.methods:
+            yield from _train(config, schedule, method, boards)
 
 
-def _before_or_after(perturbed: World, standard: World, switch: int, spent: int) -> World:
-    return perturbed if spent < switch else standard
+def _train(config: Config, schedule: Schedule, method: Method, boards: Boards) -> Iterator[Row]:
+    total, unit = config.budget
+    switch, every = round(config.switch * total), total // config.checks
+    model = skips.make_model(config, boards.standard)
+    first = boards.perturbed if schedule == "switch" else boards.standard
+    worlds = partial(_before_or_after, first, boards.standard, switch)
+    for report in skips.train(config, method, model, worlds, every, unit):
+        spent = _spent(config, report)
+        row: Row = {"method": method, "after": spent > switch + every // 2, **report._asdict()}
+        row |= label_accuracy(model, boards.validation, config.max_steps)._asdict() | {"switch": switch, "budget": total}
+        if boards.perturbed_validation is not None:
+            without = label_accuracy(model, boards.perturbed_validation, config.max_steps).accuracy
+            row |= {"schedule": schedule, "unit": unit, "accuracy_without_bounce": without, "same_labels": boards.same_labels}
+        yield row
+        if spent >= total:
+            break
+
+
+def _spent(config: Config, report: Report) -> int:
+    return report.evaluations if config.epochs is None else report.steps * config.batch
+
+
+def _before_or_after(first: World, standard: World, switch: int, spent: int) -> World:
+    return first if spent < switch else standard
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
-    before = [str(method) for method in config.methods].index(str(row["method"]))
-    done = min(1.0, number(row, "evaluations") / config.evaluations)
-    return (before + done) / len(config.methods), f"{row['method']}  accuracy {number(row, 'accuracy'):.2f}"
+    places = [(schedule, method) for schedule in config.schedules for method in config.methods]
+    before = places.index((row.get("schedule", config.schedules[0]), row["method"]))  # pyright: ignore[reportArgumentType] # of a row
+    spent = number(row, "evaluations") / config.evaluations if config.epochs is None else number(row, "epochs") / config.epochs
+    return (before + min(1.0, spent)) / len(places), f"{row['method']}  accuracy {number(row, 'accuracy'):.2f}"

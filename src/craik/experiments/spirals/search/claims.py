@@ -1,5 +1,48 @@
-"""Nothing is claimed of the search: its trials read no test data. What it selects is judged by `spirals`, on fresh seeds."""
+"""What is claimed of the search's trials, which read no test data; what it selects is judged by `spirals`, on fresh seeds."""
 
-from craik.lab import Claim
+from collections.abc import Callable
+from typing import Literal
 
-CLAIMS: tuple[Claim, ...] = ()
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, low_above, number
+
+Penalty = Literal["l1", "l2"]
+
+
+def penalised(rows: Rows, penalty: Penalty, resamples: int = 10_000) -> Measurement | None:
+    """Return by how much trials with a penalty are above trials with none, in mean accuracy on held-out environments.
+
+    Trial 0, which is the printed setting and was not drawn, is left out; one that diverged counts as 0. The interval
+    resamples the trials of each kind.
+    """
+    drawn = rows.where(lambda row: number(row, "seed") > 0, kind="trial")
+    withs = drawn.where(lambda row: number(row, penalty) > 0)["validation_accuracy"]
+    without = drawn.where(lambda row: number(row, "l1") == number(row, "l2") == 0)["validation_accuracy"]
+    if not withs or not without:
+        return None
+    generator = np.random.default_rng(0)
+    means = [np.mean(generator.choice(some, (resamples, len(some))), axis=1) for some in (withs, without)]
+    low, high = np.quantile(means[0] - means[1], (0.025, 0.975))
+    return Measurement(float(np.mean(withs) - np.mean(without)), float(low), float(high), len(withs) + len(without))
+
+
+def _with(penalty: Penalty) -> Callable[[Rows], Measurement | None]:
+    return lambda rows: penalised(rows, penalty)
+
+
+CLAIMS: tuple[Claim, ...] = tuple(
+    Claim(
+        id=f"spirals-search.{penalty}",
+        text=f"With {penalty.upper()} the AND-mask's results are more robust over settings than without a penalty.",
+        source="thesis section 3.3.1; paper section 3.1",
+        measure=_with(penalty),
+        condition=low_above(
+            0, of="mean accuracy on held-out environments over drawn trials, less that of trials without a penalty,"
+        ),
+        tried="10 and 11 drawn trials with L1 and L2, 18 with neither. The best trial of all has L2 (1e-5), but two with L2 "
+        "diverged, three with neither and none with L1; counted as chance instead of 0 these leave differences of 0.09 (L1) "
+        "and 0.08 (L2), both above 0 with their intervals. Written after these rows had been recorded.",
+    )
+    for penalty in ("l1", "l2")
+)

@@ -3,8 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from craik.experiments.surfaces.hessians.run import RATIOS
-from craik.lab import Claim, Measurement, Rows, Scalar, between, bootstrap, high_at_most, number, within, within_share
+from craik.lab import (
+    Claim,
+    Measurement,
+    Rows,
+    Scalar,
+    above,
+    between,
+    bootstrap,
+    high_at_most,
+    low_above,
+    number,
+    within,
+    within_share,
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +37,22 @@ class _Largest:
 def _tightness(rows: Rows) -> Measurement | None:
     some = rows.where(kind="one-dimension", ratio=RATIOS[-1])
     return bootstrap([number(row, "inconsistency") / number(row, "corrected") for row in some]) if some else None
+
+
+def _equal(rows: Rows) -> Measurement | None:
+    """The inconsistency as it is defined, in units of epsilon, where both Hessians are equal."""
+    some = rows.where(kind="one-dimension", ratio=1.0)
+    return bootstrap(some["subtracted"]) if some else None
+
+
+def _growth(rows: Rows) -> Measurement | None:
+    """The slope of log inconsistency, or of the log of the printed bound if less, against log ratio over the last decade."""
+    found: list[float] = []
+    for group in rows.where(kind="one-dimension").by("seed").values():
+        last = group.where(lambda row: number(row, "ratio") >= RATIOS[-1] / 10)
+        x = np.log(last["ratio"])
+        found.append(min(float(np.polyfit(x, np.log(last[key]), 1)[0]) for key in ("inconsistency", "printed")))
+    return bootstrap(found) if found else None
 
 
 def _volume(times: int, curvature: float, text: str, source: str, tried: str) -> Claim:
@@ -110,6 +141,38 @@ CLAIMS = (
         condition=between(
             0.999, 1 + 1e-9, of="share of the bound that the inconsistency reaches in one dimension with ratio 1e6,"
         ),
+    ),
+    Claim(
+        id="hessians.equal",
+        text="Where both Hessians are equal the inconsistency is epsilon.",
+        source="remark 2 in thesis appendix B.1.2; paper, the same appendix",
+        printed="1",
+        measure=_equal,
+        condition=within(1e-9, 1, of="inconsistency as it is defined, in units of epsilon, for equal curvatures,"),
+        tried="Two equal losses never differ: by the definition's difference the inconsistency is 0. Epsilon is what the proof "
+        "of proposition 3 counts, which leaves out the subtraction.",
+    ),
+    Claim(
+        id="hessians.flat",
+        text="Where one curvature goes to 0 and the other does not, both the inconsistency and the bound grow without limit.",
+        source="remark 2 in thesis appendix B.1.2; paper, the same appendix",
+        printed="infinite",
+        measure=_growth,
+        condition=low_above(
+            0.5, of="the lesser slope of log inconsistency and log bound against the log of the curvatures' ratio, 1e5 to 1e6,"
+        ),
+        tried="Written after these rows had been recorded.",
+    ),
+    Claim(
+        id="hessians.faster",
+        text="Near the shared minimum descent on the pooled loss is much faster than on the geometrically averaged one.",
+        source="paper section 2.3, of its figure 3",
+        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": 0.05}),
+        condition=above(
+            2,
+            of="ratio of the two means' curvatures for diag(0.05, 1) and diag(1, 0.05), both multiples of the identity,",
+        ),
+        tried="Written after these rows had been recorded.",
     ),
     Claim(
         id="hessians.not-commuting",
