@@ -9,6 +9,7 @@ Symbols are in docs/notation.md, choices that change a result in docs/deviations
 
 from craik.distill.examples.batches import Batches, Examples, Labelled
 from craik.distill.examples.splits import Split, split_rows
+from craik.distill.forward.calls import calls
 from craik.distill.forward.students import OUTPUT
 from craik.distill.lesson import Lesson
 from craik.distill.losses import GatedSquaredError, HiddenSquaredError, KullbackLeibler, LabelLoss, TeachingLoss
@@ -75,6 +76,7 @@ __all__ = [
     "Unroll",
     "Unrolling",
     "WhenSolved",
+    "calls",
     "finite_differences",
     "forecast_memory",
     "inner_from",

@@ -11,10 +11,10 @@ from craik.distill.examples.batches import Examples, check_examples
 from craik.distill.examples.causes import Read
 from craik.distill.examples.splits import Split, check_batch_size
 from craik.distill.examples.streams import Stream
+from craik.distill.forward.calls import check_called
 from craik.distill.forward.precision import precision
-from craik.distill.forward.students import captured, check_called
+from craik.distill.forward.students import Captured, captured
 from craik.distill.lesson import Lesson
-from craik.distill.losses import Hidden
 from craik.distill.optimisers.counterparts import check_optimizer
 from craik.distill.saving.undoing import undone_on_failure
 from craik.distill.strategies.coefficients import coefficient
@@ -88,11 +88,11 @@ def ordinary_steps(lesson: Lesson, rows: Examples, optimizer: torch.optim.Optimi
     alpha: float | Tensor | None = None
     label_losses: list[float] = []
     teaching_losses: list[float] = []
-    with captured(lesson.student, lesson.layers) as hidden, torch.enable_grad():
+    with captured(lesson.student, lesson.layers) as found, torch.enable_grad():
         for i, (x, y) in enumerate(zip(rows.x, rows.y, strict=True)):
-            hidden.clear()
+            found.clear()
             targets = [signal[i] for signal in signals]
-            label_loss, teaching_loss, prediction = _losses(lesson, x, y, hidden, unpack(targets, layout))
+            label_loss, teaching_loss, prediction = _losses(lesson, x, y, found, unpack(targets, layout))
             label_losses.append(label_loss.item())
             teaching_losses.append(teaching_loss.item())
             read = _reader(x, rows.privileged[i], y, targets, lesson)
@@ -106,13 +106,14 @@ def ordinary_steps(lesson: Lesson, rows: Examples, optimizer: torch.optim.Optimi
     return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
 
 
-def _losses(lesson: Lesson, x: Tensor, y: Tensor, hidden: Hidden, targets: Targets) -> tuple[Tensor, Tensor, object]:
-    """Return L_y and L_h of a batch, and the prediction; a forward pass fills `hidden`."""
+def _losses(lesson: Lesson, x: Tensor, y: Tensor, found: Captured, targets: Targets) -> tuple[Tensor, Tensor, object]:
+    """Return L_y and L_h of a batch, and the prediction; a forward pass fills what is captured."""
     with precision("student", x, lesson.student):
         prediction = lesson.student(x)
-    check_called(lesson.layers, hidden)
-    check_targets(hidden, targets)
-    return lesson.label_losses(prediction, y).mean(), lesson.teaching_losses(hidden, targets, len(x)).mean(), prediction
+    check_called(lesson.layers, found.hidden, found.counts)
+    check_targets(found.hidden, targets)
+    taught = lesson.teaching_losses(found.hidden, targets, len(x))
+    return lesson.label_losses(prediction, y).mean(), taught.mean(), prediction
 
 
 def _reader(x: Tensor, privileged: Tensor, y: Tensor, signals: Sequence[Tensor], lesson: Lesson) -> Callable[[], Read]:
