@@ -42,9 +42,7 @@ def training_loss(forward, layers, theta, teacher, batch, alpha):
     return cross_entropy(prediction, y).mean() + alpha * taught.mean()
 
 
-def unrolled(
-    forward, layers, theta, teacher, batches, validation, lr, momentum, alpha, last=None
-):
+def unrolled(forward, layers, theta, teacher, batches, validation, lr, momentum, alpha, last=None):
     """dL_val/dphi through the last steps (all where None) of gradient descent with momentum, and L_val."""
     theta = {name: p.detach().clone().requires_grad_() for name, p in theta.items()}
     velocity = {name: torch.zeros_like(p) for name, p in theta.items()}

@@ -8,6 +8,7 @@ Symbols are in docs/notation.md, choices that change a result in docs/deviations
 """
 
 from craik.distill.examples.batches import Batches, Examples, Labelled
+from craik.distill.examples.inputs import Ragged
 from craik.distill.examples.splits import Split, split_rows
 from craik.distill.forward.calls import calls
 from craik.distill.forward.students import OUTPUT
@@ -63,6 +64,7 @@ __all__ = [
     "Population",
     "PopulationDistillation",
     "PopulationTaught",
+    "Ragged",
     "Split",
     "Strategy",
     "StudentRecord",

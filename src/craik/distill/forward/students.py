@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from craik.distill.examples.inputs import Inputs
 from craik.distill.forward.calls import by_path, check_called
 from craik.distill.forward.precision import precision
 from craik.params import Params, constants_of
@@ -16,7 +17,7 @@ from craik.params import Params, constants_of
 OUTPUT = ""
 """The name of the student's own output as a supervised layer: in `named_modules` the whole module is called so."""
 
-StudentFunction = Callable[[Params, Tensor], tuple[Tensor, dict[str, Tensor]]]
+StudentFunction = Callable[[Params, Inputs], tuple[Tensor, dict[str, Tensor]]]
 """From parameters and inputs to the prediction and the supervised layers' outputs h, by name."""
 
 
@@ -88,7 +89,7 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
     # Attention's fast kernels have no second derivative.
     with captured(student, layers) as found, sdpa_kernel(SDPBackend.MATH):
 
-        def call(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        def call(params: Params, x: Inputs) -> tuple[Tensor, dict[str, Tensor]]:
             found.clear()
             fresh = {name: tensor.clone() if name in buffers else tensor for name, tensor in constants.items()}
             with precision("student", x, student):

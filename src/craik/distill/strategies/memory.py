@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from craik import arguments
 from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
+from craik.distill.examples.inputs import at
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
@@ -60,10 +61,9 @@ def forecast_memory(
     """
     arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
     check_strategy(strategy)
-    check_batches(batches)
-    check_labelled(validation)
-    n, chunk, rule = len(batches.x), lesson.hoisting.chunk, rule_of(inner)
-    first = Batches(*(tensor[:1] for tensor in batches))
+    batches, validation = check_batches(batches), check_labelled(validation)
+    n, chunk, rule = len(batches.y), lesson.hoisting.chunk, rule_of(inner)
+    first = Batches(at(batches.x, slice(1)), at(batches.privileged, slice(1)), batches.y[:1])
     teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, chunk=None))
     with _counting() as taught:
         hoisted = teaching.hoist(first.privileged)
