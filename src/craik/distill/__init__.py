@@ -33,6 +33,7 @@ from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord, Taught
 from craik.distill.teachers.hoisting import Hoisting
 from craik.distill.teachers.mixture import TimeMixture
+from craik.distill.teachers.reading import Reading, read_teacher
 from craik.distill.teachers.targets import Target, TeacherOutput
 from craik.distill.teachers.units import UnitsTeacher
 
@@ -65,6 +66,7 @@ __all__ = [
     "PopulationDistillation",
     "PopulationTaught",
     "Ragged",
+    "Reading",
     "Split",
     "Strategy",
     "StudentRecord",
@@ -86,6 +88,7 @@ __all__ = [
     "load_teacher",
     "meta_gradient",
     "read_card",
+    "read_teacher",
     "save_student",
     "save_teacher",
     "settings_of",
