@@ -53,8 +53,9 @@ class FutureScores(nn.Module):
 def info_nce(scores: Float[Tensor, "t b b"], mask: Bool[Tensor, "b t"] | None = None) -> Float[Tensor, " b"]:
     """Return -log(f(own) / sum_j f(j)) of each example, the mean over steps (equation 4).
 
-    The others of the batch are the negatives. log B minus the mean loss is a lower bound of the mutual information of context and future (equation 5), at most log B: a
-    small batch cannot tell more. Not for batches in which other examples have the same future: they are no negatives.
+    The others of the batch are the negatives. log B minus the mean loss is a lower bound of the mutual information of context
+    and future (equation 5), at most log B: a small batch cannot tell more. Not for batches in which other examples have the same
+    future: they are no negatives.
 
     Args:
         scores: (T, B, B) of context i with example j's frame, as `FutureScores` gives them.
