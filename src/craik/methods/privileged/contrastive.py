@@ -54,7 +54,7 @@ def info_nce(scores: Float[Tensor, "t b b"], mask: Bool[Tensor, "b t"] | None = 
     """Return -log(f(own) / sum_j f(j)) of each example, the mean over steps (equation 4).
 
     The others of the batch are the negatives. log B minus the mean loss is a lower bound of the mutual information of context
-    and future (equation 5), at most log B: a small batch cannot tell more. Not for batches in which other examples have the same
+    and future (equation 5), at most log B: a small batch cannot tell more. Not for batches in which others have the same
     future: they are no negatives.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from craik.experiments.distill.measured import best_of_seeds, ratio
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, within_factor
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number, within_factor
 
 TABLE = {
     "Swimmer": {"no-teacher": 0.0169, "auxiliary": 0.0146, "ldt": 0.00964},
@@ -72,6 +72,41 @@ class GapDifference:
         if not ours or not theirs:
             return None
         return bootstrap([mine - other for mine, other in zip(ours["gap"], theirs["gap"], strict=True)])
+
+
+@dataclass(frozen=True)
+class Over:
+    """A measure for `Claim`: one method's selected test error divided by another's, the median over seeds."""
+
+    environment: str
+    method: str
+    over: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, or None where a method was not run."""
+        ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in (self.method, self.over))
+        return ratio(ours, theirs, "selected")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A measure for `Claim`: how much faster than ignorance a model's error grows with depth, the median over seeds.
+
+    The test error of the sixteenth observation over the first's, both over that of the training examples' mean: 1 for a model
+    that always predicts this mean. Of the setting that is selected on held-out examples.
+    """
+
+    environment: str
+    method: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, or None where the method was not run."""
+        found: list[float] = []
+        for final in best_of_seeds(finals(rows, self.environment, self.method), "selection"):
+            depths = rows.where(kind="depth", environment=self.environment, method=self.method, place=final["place"])
+            errors = {row["depth"]: number(row, "relative_error") for row in depths.where(seed=final["seed"])}
+            found.append(errors[max(errors)] / errors[1])  # pyright: ignore[reportArgumentType]  # depths are numbers
+        return bootstrap(found) if found else None
 
 
 _GAPS = "difference of the gaps at the selected time, median over seeds,"
@@ -144,4 +179,47 @@ def _claims(environment: str) -> list[Claim]:
     return [*below, _gap(environment), _gap_auxiliary(environment), *(_table(environment, method) for method in LABELS)]
 
 
-CLAIMS: tuple[Claim, ...] = tuple(claim for environment in TABLE for claim in _claims(environment))
+_MODELS = "thesis appendix C.2.2.3; paper appendix B.2.3"
+_RATIO = "ratio of the errors, median over seeds,"
+
+
+def _model_claims(environment: str) -> list[Claim]:
+    body = environment.lower()
+    return [
+        Claim(
+            id=f"distill-mujoco.{body}-stacked-diverges",
+            text=f"{environment}: a student stacked sixteen times tends to diverge as it gets deeper into the steps.",
+            source=_MODELS,
+            measure=Growth(environment, "stacked"),
+            condition=low_above(1, of="error at depth 16 over depth 1, each over that of the mean observation,"),
+        ),
+        Claim(
+            id=f"distill-mujoco.{body}-stacked-cannot-fit",
+            text=f"{environment}: the naive model-based student does not fit the data: it is worse than one without a teacher.",
+            source=_MODELS,
+            measure=Over(environment, "stacked", "no-teacher"),
+            condition=low_above(1, of=_RATIO),
+        ),
+        Claim(
+            id=f"distill-mujoco.{body}-pairs-better",
+            text=f"{environment}: trained on pairs of consecutive observations the model works much better than stacked.",
+            source=_MODELS,
+            printed="much better",
+            measure=Over(environment, "pairs", "stacked"),
+            condition=high_below(0.5, of=_RATIO),
+        ),
+        Claim(
+            id=f"distill-mujoco.{body}-pairs-below-ldt",
+            kind="ours",
+            text=f"{environment}: for sixteen times the evaluations, pairs are below LDT, too.",
+            source=_MODELS + " (not compared there, as the comparison would not be fair)",
+            measure=Over(environment, "pairs", "ldt"),
+            condition=high_below(1, of=_RATIO),
+        ),
+    ]
+
+
+CLAIMS: tuple[Claim, ...] = (
+    *(claim for environment in TABLE for claim in _claims(environment)),
+    *(claim for environment in TABLE for claim in _model_claims(environment)),
+)
