@@ -10,7 +10,7 @@ from jaxtyping import Shaped
 from torch import Tensor
 
 from craik import arguments
-from craik.distill.examples.inputs import Inputs, first, mapped, prepared, tensors
+from craik.distill.examples.inputs import Inputs, at, first, mapped, prepared, tensors
 
 _CONVERT = "Convert it with torch.as_tensor."
 
@@ -64,6 +64,10 @@ class Batches(NamedTuple):
     x: Inputs
     privileged: Inputs
     y: Shaped[Tensor, "n b ..."]
+
+    def at(self, index: Any) -> "Batches":  # noqa: ANN401  # whatever a tensor can be indexed by
+        """Return what stands at an index of the leading dimensions, such as one student's batches among several's."""
+        return Batches(at(self.x, index), at(self.privileged, index), self.y[index])
 
 
 def check_batches(batches: Batches) -> Batches:

@@ -60,7 +60,7 @@ class OneByOne:
         for p, (lesson, optimizer) in enumerate(zip(self.lessons, self.optimizers, strict=True)):
             rule = unrolling.rule(optimizer)
             start = state_from(optimizer, lesson.student, rule) if unrolling.moments == "student" else None
-            own = Batches(*(at(part, (slice(None), p)) for part in batches))
+            own = batches.at((slice(None), p))
             found.append(meta_gradient(lesson, own, validation, rule, unrolling.strategy, start, clip=None))
         gradients = map_params(lambda *each: torch.stack(each), *(one.gradients for one in found))
         losses = torch.stack([one.validation_loss for one in found])
@@ -71,7 +71,7 @@ class OneByOne:
     def student_steps(self, rows: Examples) -> StudentRecord:
         """Take one ordinary step of every student with each of its (n, P, B, ...) batches."""
         records = [
-            ordinary_steps(lesson, Examples(*(at(part, (slice(None), p)) for part in rows)), optimizer)
+            ordinary_steps(lesson, Examples(*Batches(*rows).at((slice(None), p))), optimizer)
             for p, (lesson, optimizer) in enumerate(zip(self.lessons, self.optimizers, strict=True))
         ]
         return StudentRecord(*(sum(values) / len(records) for values in zip(*records, strict=True)))

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from craik.distill.examples.batches import Batches, Labelled
-from craik.distill.examples.inputs import Inputs, at, first, mapped
+from craik.distill.examples.inputs import Inputs, first, mapped
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.inner import Inner
 from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point
@@ -54,7 +54,7 @@ class StackedProblem(InnerProblem):
 
     def member(self, p: int) -> InnerProblem:
         """Return the problem of one student."""
-        batches = Batches(*(at(part, (slice(None), p)) for part in self.batches))
+        batches = self.batches.at((slice(None), p))
         signals = tuple(signal[:, p] for signal in self.signals)
         params = {name: tensor[p] for name, tensor in self.start.params.items()}
         start = Point(params, self.inner.init(params))

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from craik import arguments
 from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
-from craik.distill.examples.inputs import at
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
@@ -63,7 +62,7 @@ def forecast_memory(
     check_strategy(strategy)
     batches, validation = check_batches(batches), check_labelled(validation)
     n, chunk, rule = len(batches.y), lesson.hoisting.chunk, rule_of(inner)
-    first = Batches(at(batches.x, slice(1)), at(batches.privileged, slice(1)), batches.y[:1])
+    first = batches.at(slice(1))
     teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, chunk=None))
     with _counting() as taught:
         hoisted = teaching.hoist(first.privileged)

@@ -112,7 +112,7 @@ def train(
     weights = Generator().manual_seed(seed + 2**34)
     plain = Learner(problem, "no-teacher", setting, Generator().manual_seed(seed + 2**34))
     rows = torch.arange(BATCH) % len(problem.data.train.y)
-    unit = float(operations(lambda: plain.loss(rows).backward()))
+    unit = float(operations(lambda: _descend(plain.loss(rows))))
     generator = Generator().manual_seed(seed + 2**32)
     if method == "ldt":
         yield from _teach(problem, setting, generator, weights, budget * unit, unit, looks)
@@ -124,7 +124,7 @@ def train(
         loss = _imitation(learner, soft)
     optimizer = torch.optim.Adam(learner.parameters(), setting.lr)
     batches = Stream(torch.arange(len(problem.data.train.y)), BATCH, generator)
-    one = operations(lambda: loss(rows).backward())
+    one = operations(lambda: _descend(loss(rows)))
     steps = max(looks, int((budget * unit - spent) / one))
     for step in range(1, steps + 1):
         optimizer.zero_grad()
@@ -132,6 +132,10 @@ def train(
         optimizer.step()
         if step * looks // steps > (step - 1) * looks // steps:
             yield learner, (spent + step * one) / unit
+
+
+def _descend(loss: Tensor) -> None:
+    loss.backward()  # pyright: ignore[reportUnknownMemberType]  # torch's
 
 
 def _teach(
