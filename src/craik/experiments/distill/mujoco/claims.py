@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from craik.experiments.distill.bodies import PRINTED
 from craik.experiments.distill.measured import best_of_seeds, ratio
 from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number, within_factor
 
@@ -220,7 +221,36 @@ def _model_claims(environment: str) -> list[Claim]:
     ]
 
 
+@dataclass(frozen=True)
+class PrintedPlace:
+    """A measure for `Claim`: the selected test error of LDT's printed setting over that of its grid's best, over seeds.
+
+    Both as they are selected on held-out examples, the printed one within the same grid.
+    """
+
+    environment: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, at least about 1, or None where the grid was not run."""
+        found = finals(rows, self.environment, "ldt-grid")
+        printed = PRINTED[self.environment]  # pyright: ignore[reportArgumentType]  # one of the four
+        same = found.where(inner_lr=1e-2, **printed._asdict())
+        return ratio(best_of_seeds(same, "selection"), best_of_seeds(found, "selection"), "selected")
+
+
+def _grid_claim(environment: str) -> Claim:
+    return Claim(
+        id=f"distill-mujoco.{environment.lower()}-grid",
+        text=f"{environment}: the setting of table C.5 is about the best of LDT's own grid (table C.4).",
+        source="thesis tables C.4, C.5",
+        printed="1",
+        measure=PrintedPlace(environment),
+        condition=high_below(1.1, of="test error of the printed setting over the selected one's, median over seeds,"),
+    )
+
+
 CLAIMS: tuple[Claim, ...] = (
     *(claim for environment in TABLE for claim in _claims(environment)),
     *(claim for environment in TABLE for claim in _model_claims(environment)),
+    *(_grid_claim(environment) for environment in TABLE),
 )
