@@ -56,7 +56,7 @@ def draw_body(rows: Rows) -> Figure:
     for axes, (data, title) in zip(all_axes, kinds, strict=True):
         for teacher, role in (("untrained", "baseline"), ("trained", "ours")):
             _draw_time(axes, rows.where(world="body", data=data, teacher=teacher), teacher, COLOURS[role])
-        axes.set(title=title, xlabel="frame", ylabel="share of what is used", ylim=(0, None))
+        axes.set(title=title, xlabel="frame", ylabel="share of what is used", ylim=(0, None), xticks=(1, 4, 8, 12, 16))
     all_axes[0].legend()
     return figure
 
