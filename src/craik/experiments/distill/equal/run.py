@@ -33,9 +33,9 @@ class Config:
     """Task A, task B, Swimmer."""
     methods: Annotated[tuple[Method, ...], MinLen(1)] = METHODS
     """Without a teacher, an auxiliary head, the same gated, hindsight modelling, CPC, generalised distillation, LDT."""
-    trials: Count = 4
+    trials: Count = 3
     """Trials of each method's search on each task."""
-    budget: Annotated[int, Ge(10)] = 8000
+    budget: Annotated[int, Ge(10)] = 6000
     """Gradients of the plain student that a training may cost, by operations."""
     looks: Annotated[int, Ge(2)] = 16
     """How often a student is looked at while it is trained."""
