@@ -6,7 +6,8 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from craik.experiments.distill.bodies import looks_of
 from craik.experiments.distill.measured import best_of_seeds
-from craik.experiments.distill.mujoco.claims import LABELS, TABLE, finals
+from craik.experiments.distill.mujoco.claims import LABELS, TABLE
+from craik.experiments.distill.mujoco.measures import finals
 from craik.lab import COLOURS, Row, Rows, band, number, panels
 
 ROLES = {"no-teacher": "baseline", "auxiliary": "fourth", "ldt": "ours"}
