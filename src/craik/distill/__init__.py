@@ -8,7 +8,9 @@ Symbols are in docs/notation.md, choices that change a result in docs/evidence/d
 """
 
 from craik.distill.examples.batches import Batches, Examples, Labelled
+from craik.distill.examples.inputs import Ragged
 from craik.distill.examples.splits import Split, split_rows
+from craik.distill.forward.calls import calls
 from craik.distill.forward.students import OUTPUT
 from craik.distill.lesson import Lesson
 from craik.distill.losses import GatedSquaredError, HiddenSquaredError, KullbackLeibler, LabelLoss, TeachingLoss
@@ -31,6 +33,7 @@ from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord, Taught
 from craik.distill.teachers.hoisting import Hoisting
 from craik.distill.teachers.mixture import TimeMixture
+from craik.distill.teachers.reading import Reading, read_teacher
 from craik.distill.teachers.targets import Target, TeacherOutput
 from craik.distill.teachers.units import UnitsTeacher
 
@@ -62,6 +65,8 @@ __all__ = [
     "Population",
     "PopulationDistillation",
     "PopulationTaught",
+    "Ragged",
+    "Reading",
     "Split",
     "Strategy",
     "StudentRecord",
@@ -75,6 +80,7 @@ __all__ = [
     "Unroll",
     "Unrolling",
     "WhenSolved",
+    "calls",
     "finite_differences",
     "forecast_memory",
     "inner_from",
@@ -82,6 +88,7 @@ __all__ = [
     "load_teacher",
     "meta_gradient",
     "read_card",
+    "read_teacher",
     "save_student",
     "save_teacher",
     "settings_of",

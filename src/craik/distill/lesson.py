@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from craik import arguments
 from craik.distill.examples.causes import LOGITS, spread
+from craik.distill.forward.calls import place
 from craik.distill.forward.noise import draws
 from craik.distill.losses import Hidden, HiddenSquaredError, LabelLoss, TeachingLoss, check_losses
 from craik.distill.teachers.hoisting import Hoisting
@@ -29,7 +30,8 @@ class Lesson:
         teacher: any module over privileged data whose output is a `craik.distill.TeacherOutput`: targets (and gates) for
             each supervised layer. `craik.testing.check_teacher` tries one of yours.
         layers: paths of the student's supervised layers, as in `named_modules`; "" is its output. What they return, before
-            whatever comes after them, is h.
+            whatever comes after them, is h. Of a layer that a pass calls several times name the calls, from "cell@0" on: each
+            has targets of its own (`craik.distill.calls`).
         label_loss: L_y, from predictions and labels to (B,) unreduced losses.
         alpha: the teaching coefficient; a number, or a scalar tensor, which compiled steps take without a second compilation.
         teaching_loss: L_h, from hidden activations and targets to (B,) unreduced losses.
@@ -131,16 +133,21 @@ def _check_names(layers: object) -> None:
 
 
 def _check_known(student: nn.Module, layers: Sequence[str]) -> None:
-    names = [name for name, _ in student.named_modules()]
-    for name in layers:
-        if name not in names:
-            near = get_close_matches(name, names, n=1, cutoff=0.0)
+    paths = [path for path, _ in student.named_modules()]
+    places = [place(name, paths) for name in layers]
+    for name, (path, _) in zip(layers, places, strict=True):
+        if path not in paths:
+            near = get_close_matches(path, paths, n=1, cutoff=0.0)
             raise ValueError(
                 f"Every supervised layer should be a module of the student. Found {name!r}, which is none; did you mean "
                 f"{near[0] if near else ''!r}? Names are those of student.named_modules()."
             )
-    if len(set(layers)) != len(layers):
-        raise ValueError(f"Every supervised layer should be named once. Found {list(layers)}. Leave the repeated one out.")
+    whole = {path for path, call in places if call is None}
+    if len(set(places)) != len(places) or any(path in whole for path, call in places if call is not None):
+        raise ValueError(
+            f"Every supervised layer should be named once, or each of its calls once. Found {list(layers)}. Leave the repeated "
+            "one out."
+        )
 
 
 def check_module(what: str, module: nn.Module) -> None:

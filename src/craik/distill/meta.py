@@ -8,6 +8,7 @@ from torch import Tensor
 
 from craik import arguments
 from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
+from craik.distill.examples.inputs import at
 from craik.distill.forward.noise import check_repeats, no_draws
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson
@@ -83,8 +84,7 @@ def meta_gradient(
     rule = rule_of(inner)
     check_clip(clip)
     lesson.check_modules()
-    check_batches(batches)
-    check_labelled(validation)
+    batches, validation = check_batches(batches), check_labelled(validation)
     check_grad_mode()
     teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
     hoisted = _hoist(teaching, batches)
@@ -107,7 +107,7 @@ def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
     with no_draws("teacher", teaching.teacher):
         hoisted = teaching.hoist(batches.privileged)
         first = [signal[:1] for signal in hoisted.signals]
-        check_repeats("teacher", first, lambda: teaching.signals(batches.privileged[:1])[0])
+        check_repeats("teacher", first, lambda: teaching.signals(at(batches.privileged, slice(1)))[0])
     return hoisted
 
 

@@ -9,12 +9,13 @@ from torch import Generator, Tensor
 from craik import arguments
 from craik.distill.examples.batches import Examples, check_examples
 from craik.distill.examples.causes import Read
+from craik.distill.examples.inputs import Inputs, at
 from craik.distill.examples.splits import Split, check_batch_size
 from craik.distill.examples.streams import Stream
+from craik.distill.forward.calls import check_called
 from craik.distill.forward.precision import precision
-from craik.distill.forward.students import captured, check_called
+from craik.distill.forward.students import Captured, captured
 from craik.distill.lesson import Lesson
-from craik.distill.losses import Hidden
 from craik.distill.optimisers.counterparts import check_optimizer
 from craik.distill.saving.undoing import undone_on_failure
 from craik.distill.strategies.coefficients import coefficient
@@ -58,12 +59,12 @@ def teach(
         FloatingPointError: a loss that is not finite.
     """
     arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
-    check_examples(examples)
+    examples = check_examples(examples)
     arguments.check_whole("steps", steps, 1)
     arguments.check_whole("batch_size", batch_size, 1)
     arguments.check_generator("generator", generator)
     check_optimizer("optimizer", optimizer, lesson.student)
-    rows = torch.arange(len(examples.x))
+    rows = torch.arange(len(examples.y))
     check_batch_size(batch_size, Split(rows, rows[:0]))
     stream = Stream(rows, batch_size, generator)
     records: list[tuple[int, StudentRecord]] = []
@@ -88,14 +89,15 @@ def ordinary_steps(lesson: Lesson, rows: Examples, optimizer: torch.optim.Optimi
     alpha: float | Tensor | None = None
     label_losses: list[float] = []
     teaching_losses: list[float] = []
-    with captured(lesson.student, lesson.layers) as hidden, torch.enable_grad():
-        for i, (x, y) in enumerate(zip(rows.x, rows.y, strict=True)):
-            hidden.clear()
+    with captured(lesson.student, lesson.layers) as found, torch.enable_grad():
+        for i, y in enumerate(rows.y):
+            x = at(rows.x, i)
+            found.clear()
             targets = [signal[i] for signal in signals]
-            label_loss, teaching_loss, prediction = _losses(lesson, x, y, hidden, unpack(targets, layout))
+            label_loss, teaching_loss, prediction = _losses(lesson, x, y, found, unpack(targets, layout))
             label_losses.append(label_loss.item())
             teaching_losses.append(teaching_loss.item())
-            read = _reader(x, rows.privileged[i], y, targets, lesson)
+            read = _reader(x, at(rows.privileged, i), y, targets, lesson)
             check_finite_step(label_losses[-1], teaching_losses[-1], first + i, read, prediction)
             if alpha is None:
                 alpha = coefficient(lesson, label_loss, teaching_loss, _trained(lesson))
@@ -106,16 +108,17 @@ def ordinary_steps(lesson: Lesson, rows: Examples, optimizer: torch.optim.Optimi
     return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
 
 
-def _losses(lesson: Lesson, x: Tensor, y: Tensor, hidden: Hidden, targets: Targets) -> tuple[Tensor, Tensor, object]:
-    """Return L_y and L_h of a batch, and the prediction; a forward pass fills `hidden`."""
+def _losses(lesson: Lesson, x: Inputs, y: Tensor, found: Captured, targets: Targets) -> tuple[Tensor, Tensor, object]:
+    """Return L_y and L_h of a batch, and the prediction; a forward pass fills what is captured."""
     with precision("student", x, lesson.student):
         prediction = lesson.student(x)
-    check_called(lesson.layers, hidden)
-    check_targets(hidden, targets)
-    return lesson.label_losses(prediction, y).mean(), lesson.teaching_losses(hidden, targets, len(x)).mean(), prediction
+    check_called(lesson.layers, found.hidden, found.counts)
+    check_targets(found.hidden, targets)
+    taught = lesson.teaching_losses(found.hidden, targets, len(y))
+    return lesson.label_losses(prediction, y).mean(), taught.mean(), prediction
 
 
-def _reader(x: Tensor, privileged: Tensor, y: Tensor, signals: Sequence[Tensor], lesson: Lesson) -> Callable[[], Read]:
+def _reader(x: Inputs, privileged: Inputs, y: Tensor, signals: Sequence[Tensor], lesson: Lesson) -> Callable[[], Read]:
     return lambda: Read(x, privileged, y, signals, lesson.student.parameters())
 
 

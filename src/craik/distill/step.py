@@ -61,8 +61,8 @@ class Distillation:
         arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
         arguments.check_kind("unrolling", unrolling, Unrolling, "a craik.distill.Unrolling")
         arguments.check_generator("generator", generator)
-        check_examples(examples)
-        check_split(split, len(examples.x))
+        examples = check_examples(examples)
+        check_split(split, len(examples.y))
         check_batch_size(unrolling.batch_size, split)
         check_validation_size(unrolling.validation_size, split)
         check_optimizer("student_optimizer", student_optimizer, lesson.student)
@@ -158,7 +158,7 @@ class Distillation:
         Raises:
             KeyError, RuntimeError, ValueError: a state of other modules, optimisers or data.
         """
-        check_state(state, self.state_dict(), len(self.examples.x))
+        check_state(state, self.state_dict(), len(self.examples.y))
         load_parts(self._parts(), state)
         device = self.split.training.device
         self.split = self.split._replace(**{name: rows.to(device) for name, rows in state["split"].items()})

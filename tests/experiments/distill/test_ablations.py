@@ -6,7 +6,7 @@ import torch
 from craik.experiments.distill import bodies
 from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers
 from craik.experiments.distill.ablations import run as distill_ablations
-from craik.experiments.distill.ablations.variants import Trial, with_other_trajectories
+from craik.experiments.distill.ablations.variants import PARTS, Trial, with_other_trajectories
 from craik.lab import Rows, judge
 from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
@@ -111,7 +111,7 @@ def test_verdicts_are_computed(rows):
     }
     finals = [{**row, "selected": errors[row["variant"]]} for row in rows if row["kind"] == "final"]
     judged = {claim.id.split(".")[1]: judge(claim, finals, "quick").verdict for claim in EXPERIMENT.claims}
-    others = ("noise-4", "noise-8", "swimmer", "hopper", "halfcheetah")
+    others = ("noise-4", "noise-8", "swimmer", "hopper", "halfcheetah", "gate", "gates", "weight-norm", "batch-norm", "clip")
     assert {judged.pop(name) for name in others} == {"not measurable here"}
     assert judged == {**dict.fromkeys(judged, "holds so far"), "redrawn": "does not hold so far"}
 
@@ -135,6 +135,49 @@ def test_figures_and_progress(rows):
     shares = [distill_ablations.progress(TINY, row)[0] for row in rows if row["seed"] == 0]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1)
+
+
+def test_parts_are_done_otherwise_one_at_a_time():
+    from craik.experiments.distill.ablations import parts  # read by this test alone
+
+    data, training = made_up_data("Walker2d", 0, Sizes(80, 1, 1)).train, distill_ablations.training_of(TINY)
+    printed = bodies.PRINTED["Walker2d"]
+    made = {}
+    for variant in ("ldt", *PARTS):
+        student = parts.make_student(training, 5, variant)
+        made[variant] = parts.make_distillation(training, student, data, printed, variant)
+    plain = bodies.make_distillation(training, parts.make_student(training, 5, "ldt"), data, printed)
+    for variant, distillation in made.items():
+        assert torch.equal(distillation.split.training, plain.split.training)
+        assert (distillation.unrolling.clip is None) == (variant == "no-clip")
+        norms = [isinstance(module, torch.nn.BatchNorm1d) for module in distillation.lesson.teacher.modules()]
+        assert any(norms) == (variant != "no-batch-norm")
+        weights = any("original1" in name for name, _ in distillation.lesson.student.named_parameters())
+        assert weights == (variant != "no-weight-norm")
+        distillation.step(1)
+    losses = {variant: distillation.lesson.teaching_loss for variant, distillation in made.items()}
+    assert (losses["ldt"].scale, losses["ldt"].shift) == (0.5, -1.0)
+    assert (losses["plain-gate"].scale, losses["plain-gate"].shift) == (1.0, 0.0)
+    assert type(losses["no-gate"]).__name__ == "HiddenSquaredError"
+    plain.step(1)
+    for a, b in zip(plain.lesson.teacher.parameters(), made["ldt"].lesson.teacher.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_claims_of_parts_are_judged():
+    finals = [
+        {
+            "kind": "final",
+            "seed": seed,
+            "variant": variant,
+            "selection": 0.1,
+            "selected": 0.02 if variant in ("ldt", "no-clip") else 0.03,
+        }
+        for seed in range(6)
+        for variant in ("ldt", *PARTS)
+    ]
+    judged = {claim.id.split(".")[1]: judge(claim, finals, "quick").verdict for claim in EXPERIMENT.claims}
+    assert {judged[name] for name in ("gate", "gates", "weight-norm", "batch-norm", "clip")} == {"holds"}
 
 
 @pytest.mark.parametrize("changes", [{"rounds": 0}, {"variants": ("noise-17",)}, {"variants": ("magic",)}, {"size": "huge"}])

@@ -84,6 +84,29 @@ def test_the_published_grids():
     assert len(distill_mujoco.grid(paper, "no-teacher")) == 18
     assert len(distill_mujoco.grid(paper, "auxiliary")) == 54
     assert len(distill_mujoco.grid(paper, "ldt")) == 1
+    assert len(set(distill_mujoco.LDT_GRID)) == 54
+    for printed in bodies.PRINTED.values():
+        point = distill_mujoco.Point(printed.meta_beta1, 1e-2, printed.log10_alpha, printed.validation)
+        assert point in distill_mujoco.LDT_GRID
+
+
+def test_ldt_over_its_own_grid(rows, monkeypatch):
+    printed = bodies.PRINTED["Swimmer"]
+    some = [distill_mujoco.Point(printed.meta_beta1, lr, printed.log10_alpha, printed.validation) for lr in (1e-3, 1e-2)]
+    monkeypatch.setattr(distill_mujoco, "LDT_GRID", some)
+    config = replace(TINY, seed=1, environments=("Swimmer",), methods=("ldt-grid",))
+    found = [{"seed": 1, **row} for row in distill_mujoco.run(config)]
+    finals = [row for row in found if row["kind"] == "final"]
+    assert [(row["place"], row["inner_lr"]) for row in finals] == [(0, 1e-3), (1, 1e-2)]
+    alone = next(row for row in rows.where(seed=1, kind="final", environment="Swimmer", method="ldt"))
+    assert finals[1]["selected"] == alone["selected"]
+    assert [distill_mujoco.progress(config, row)[0] for row in found][-1] == pytest.approx(1)
+    known = [{**row, "selected": 0.02 if row["inner_lr"] == 1e-2 else 0.016} for row in finals]
+    known = [{**row, "selection": row["selected"]} for row in known]
+    judged = {claim.id.split(".")[1]: judge(claim, known, "quick") for claim in EXPERIMENT.claims}
+    assert judged["swimmer-grid"].measured == pytest.approx(1.25)
+    assert judged["swimmer-grid"].verdict == "does not hold so far"
+    assert judged["hopper-grid"].verdict == "not measurable here"
 
 
 def test_table_and_ratios_select_as_they_say(rows):
@@ -105,7 +128,7 @@ def test_table_and_ratios_select_as_they_say(rows):
     assert judged["swimmer-below-auxiliary"].measured == pytest.approx(0.00964 / (0.0146 * 1.1))
     assert judged["hopper-gap"].measured == pytest.approx(-0.01)
     assert judged["walker2d-ldt-table"].verdict == "not measurable here"
-    assert len(judged) == len(EXPERIMENT.claims) == 4 * 9
+    assert len(judged) == len(EXPERIMENT.claims) == 4 * (9 + 5 + 1)
 
 
 def test_figures_and_progress(rows):

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from craik.distill.examples.inputs import Inputs, tensors
+
 LOGITS = "Put a sigmoid at the student's end, or take the loss of logits, such as binary_cross_entropy_with_logits."
 """The way out where logits meet a loss of probabilities."""
 
@@ -19,8 +21,8 @@ class Read(NamedTuple):
         params: the student's, before the step.
     """
 
-    x: Tensor
-    privileged: Tensor | None
+    x: Inputs
+    privileged: Inputs | None
     y: Tensor
     signals: Sequence[Tensor] = ()
     params: Iterable[Tensor] = ()
@@ -29,15 +31,15 @@ class Read(NamedTuple):
 def cause(read: Read) -> str | None:
     """Return in a sentence what is no number in what a step has read, with the way out; None where all are numbers."""
     data = "Clean the data, or drop these examples."
-    stated: tuple[tuple[str, Iterable[Tensor | None], str], ...] = (
-        ("the data: the inputs x", [read.x], data),
-        ("the data: the privileged x*", [read.privileged], data),
+    stated: tuple[tuple[str, Iterable[Tensor], str], ...] = (
+        ("the data: the inputs x", tensors(read.x), data),
+        ("the data: the privileged x*", [] if read.privileged is None else tensors(read.privileged), data),
         ("the data: the labels y", [read.y], data),
         ("the teacher's targets, of data that are finite", read.signals, "Look for logarithms, roots and divisions in it."),
         ("the student's parameters before the step", read.params, "Start from a student that is finite."),
     )
-    for what, tensors, way_out in stated:
-        count = sum(_others(tensor) for tensor in tensors if tensor is not None)
+    for what, given, way_out in stated:
+        count = sum(map(_others, given))
         if count:
             verb = "is" if count == 1 else "are"
             return f"The cause is in {what}, where {count} of the numbers {verb} NaN or infinite. {way_out}"

@@ -1,5 +1,6 @@
 """The student as a function of its parameters: prediction and supervised activations of any module, by forward hooks."""
 
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -8,27 +9,46 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from craik.distill.examples.inputs import Inputs
+from craik.distill.forward.calls import by_path, check_called
 from craik.distill.forward.precision import precision
 from craik.params import Params, constants_of
 
 OUTPUT = ""
 """The name of the student's own output as a supervised layer: in `named_modules` the whole module is called so."""
 
-StudentFunction = Callable[[Params, Tensor], tuple[Tensor, dict[str, Tensor]]]
+StudentFunction = Callable[[Params, Inputs], tuple[Tensor, dict[str, Tensor]]]
 """From parameters and inputs to the prediction and the supervised layers' outputs h, by name."""
 
 
+class Captured:
+    """What the supervised layers have returned in a forward pass.
+
+    Attributes:
+        hidden: their outputs h, by name; a layer of several calls has a name for each (see `forward.calls`).
+        counts: how often each of their modules was called, by path.
+    """
+
+    def __init__(self) -> None:
+        self.hidden: dict[str, Tensor] = {}
+        self.counts: Counter[str] = Counter()
+
+    def clear(self) -> None:
+        """Begin another pass."""
+        self.hidden.clear()
+        self.counts.clear()
+
+
 @contextmanager
-def captured(student: nn.Module, layers: Sequence[str]) -> Generator[dict[str, Tensor]]:
+def captured(student: nn.Module, layers: Sequence[str]) -> Generator[Captured]:
     """Note what the named layers return while the block runs; the hooks are removed at its end, whatever happens.
 
     Yields:
-        A dictionary that each forward pass fills, by layer name. A layer that is called twice in a pass holds its last call;
-        `student_function` refuses that.
+        What each forward pass fills; clear it before the next one. A name without the number of a call refuses a second call.
     """
     modules = dict(student.named_modules())
-    found: dict[str, Tensor] = {}
-    handles = [modules[name].register_forward_hook(_note(found, name)) for name in layers]
+    found = Captured()
+    handles = [modules[path].register_forward_hook(_note(found, path, names)) for path, names in by_path(student, layers)]
     try:
         yield found
     finally:
@@ -36,11 +56,15 @@ def captured(student: nn.Module, layers: Sequence[str]) -> Generator[dict[str, T
             handle.remove()
 
 
-def _note(found: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Any], None]:
+def _note(found: Captured, path: str, names: Mapping[int | None, str]) -> Callable[[nn.Module, Any, Any], None]:
     def hook(module: nn.Module, inputs: object, output: Any) -> None:  # noqa: ANN401  # a user's module may return anything
         del module, inputs
-        check_captured(name, output, again=name in found)
-        found[name] = output
+        call = found.counts[path]
+        found.counts[path] += 1
+        name = names.get(call, names.get(None))
+        if name is not None:
+            check_captured(name, output, again=name in found.hidden)
+            found.hidden[name] = output
 
     return hook
 
@@ -55,23 +79,23 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
 
     Args:
         student: any module in which no example depends on random numbers (dropout in train mode is refused).
-        layers: the paths of the supervised modules, as in `named_modules`; "" for the student's output.
+        layers: the paths of the supervised modules, as in `named_modules`; "" for the student's output; "path@k" for call k.
 
     Raises:
-        ValueError: a name that is no module of the student, a layer that is not called exactly once, random layers.
+        ValueError: a layer that is not called, or called again where no call of it is named.
     """
     constants = constants_of(student)
     buffers = {name for name, _ in student.named_buffers()}
     # Attention's fast kernels have no second derivative.
     with captured(student, layers) as found, sdpa_kernel(SDPBackend.MATH):
 
-        def call(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        def call(params: Params, x: Inputs) -> tuple[Tensor, dict[str, Tensor]]:
             found.clear()
             fresh = {name: tensor.clone() if name in buffers else tensor for name, tensor in constants.items()}
             with precision("student", x, student):
                 prediction: Tensor = functional_call(student, fresh | params, (x,), tie_weights=True, strict=True)
-            check_called(layers, found)
-            return prediction, {name: found[name] for name in layers}
+            check_called(layers, found.hidden, found.counts)
+            return prediction, {name: found.hidden[name] for name in layers}
 
         yield call
 
@@ -85,16 +109,6 @@ def check_captured(name: str, output: Any, again: bool) -> None:  # noqa: ANN401
         )
     if again:
         raise ValueError(
-            f"A supervised layer should be called once in a forward pass, so that its target is for one activation. Found a "
-            f"second call of {name!r}. Supervise another layer, or use two modules."
-        )
-
-
-def check_called(layers: Sequence[str], hidden: Mapping[str, Tensor]) -> None:
-    """Refuse supervised layers that a forward pass did not call."""
-    missing = [name for name in layers if name not in hidden]
-    if missing:
-        raise ValueError(
-            f"Every supervised layer should be called in a forward pass. Found that {missing[0]!r} was not. Name a "
-            "layer that the student's forward calls as a module."
+            f"A supervised layer should be called once in a forward pass, or the call be named that a target is for. Found a "
+            f"second call of {name!r}. Name its calls, '{name}@0', '{name}@1' and so on: craik.distill.calls({name!r}, count)."
         )

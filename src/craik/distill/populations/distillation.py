@@ -91,7 +91,7 @@ class PopulationDistillation:
             given = (examples, split, unrolling, optimizer, meta_optimizer, generator)
             self._alone = Distillation(lesson, *given)
             return
-        _check_setting(examples, split, unrolling, generator)
+        self.examples = _check_setting(examples, split, unrolling, generator)
         check_optimizer("meta_optimizer", meta_optimizer, lesson.teacher)
         self._split = split
         self._members = (Stacked if population.stacked else OneByOne)(lesson, tuple(population.students), student_optimizer)
@@ -228,10 +228,12 @@ def _check_population(lesson: Lesson, population: Population) -> None:
         check_layers(student, lesson.layers)
 
 
-def _check_setting(examples: Examples, split: Split, unrolling: Unrolling, generator: Generator) -> None:
+def _check_setting(examples: Examples, split: Split, unrolling: Unrolling, generator: Generator) -> Examples:
+    """Return the examples as modules get them; refuse what does not fit."""
     arguments.check_kind("unrolling", unrolling, Unrolling, "a craik.distill.Unrolling")
     arguments.check_generator("generator", generator)
-    check_examples(examples)
-    check_split(split, len(examples.x))
+    examples = check_examples(examples)
+    check_split(split, len(examples.y))
     check_batch_size(unrolling.batch_size, split)
     check_validation_size(unrolling.validation_size, split)
+    return examples

@@ -11,6 +11,7 @@ from torch.func import vmap
 
 from craik.distill.examples.batches import Batches, Examples, Labelled
 from craik.distill.examples.causes import Read
+from craik.distill.examples.inputs import Inputs, at, mapped
 from craik.distill.forward.noise import no_draws
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson
@@ -59,7 +60,7 @@ class OneByOne:
         for p, (lesson, optimizer) in enumerate(zip(self.lessons, self.optimizers, strict=True)):
             rule = unrolling.rule(optimizer)
             start = state_from(optimizer, lesson.student, rule) if unrolling.moments == "student" else None
-            own = Batches(*(tensor[:, p] for tensor in batches))
+            own = batches.at((slice(None), p))
             found.append(meta_gradient(lesson, own, validation, rule, unrolling.strategy, start, clip=None))
         gradients = map_params(lambda *each: torch.stack(each), *(one.gradients for one in found))
         losses = torch.stack([one.validation_loss for one in found])
@@ -70,7 +71,7 @@ class OneByOne:
     def student_steps(self, rows: Examples) -> StudentRecord:
         """Take one ordinary step of every student with each of its (n, P, B, ...) batches."""
         records = [
-            ordinary_steps(lesson, Examples(*(tensor[:, p] for tensor in rows)), optimizer)
+            ordinary_steps(lesson, Examples(*Batches(*rows).at((slice(None), p))), optimizer)
             for p, (lesson, optimizer) in enumerate(zip(self.lessons, self.optimizers, strict=True))
         ]
         return StudentRecord(*(sum(values) / len(records) for values in zip(*records, strict=True)))
@@ -135,23 +136,23 @@ class Stacked:
 
     def student_steps(self, rows: Examples) -> StudentRecord:
         """Take one ordinary step of all students with each of their (n, P, B, ...) batches."""
-        lesson, (n, count) = self.lesson, rows.x.shape[:2]
+        lesson, (n, count) = self.lesson, rows.y.shape[:2]
         teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
-        flat, layout = teaching.signals(rows.privileged.flatten(0, 1))
+        flat, layout = teaching.signals(mapped(lambda tensor: tensor.flatten(0, 1), rows.privileged))
         signals = [signal.unflatten(0, (n, count)) for signal in flat]
         label_total = teaching_total = 0.0
         alpha: float | Tensor | None = None
         with student_function(self.students[0], lesson.layers) as function, torch.enable_grad():
 
-            def alone(params: Params, x: Tensor, y: Tensor, own: Signals) -> tuple[Tensor, Tensor]:
+            def alone(params: Params, x: Inputs, y: Tensor, own: Signals) -> tuple[Tensor, Tensor]:
                 prediction, hidden = function(params, x)
                 label_losses = lesson.label_losses(prediction, y)
-                return label_losses.mean(), lesson.teaching_losses(hidden, unpack(own, layout), len(x)).mean()
+                return label_losses.mean(), lesson.teaching_losses(hidden, unpack(own, layout), len(y)).mean()
 
             for i in range(n):
                 own = tuple(signal[i] for signal in signals)
                 params = self._params(detached=False)
-                labels, teachings = vmap(alone)(params, rows.x[i], rows.y[i], own)
+                labels, teachings = vmap(alone)(params, at(rows.x, i), rows.y[i], own)
                 label, taught = float(labels.detach().mean()), float(teachings.detach().mean())
                 read = _reader(rows, i, own, params)
                 check_finite_step(label, taught, i, read, None)
@@ -186,7 +187,7 @@ class Stacked:
 
 
 def _reader(rows: Examples, i: int, signals: Signals, params: Params) -> Callable[[], Read]:
-    return lambda: Read(rows.x[i], rows.privileged[i], rows.y[i], signals, params.values())
+    return lambda: Read(at(rows.x, i), at(rows.privileged, i), rows.y[i], signals, params.values())
 
 
 def combined(gradients: Params, combine: Combine | None) -> Params:

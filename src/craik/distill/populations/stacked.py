@@ -14,9 +14,10 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from craik.distill.examples.batches import Batches, Labelled
+from craik.distill.examples.inputs import Inputs, first, mapped
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.inner import Inner
-from craik.distill.strategies.inner_problem import InnerProblem, Point
+from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point
 from craik.distill.teachers.hoisting import Teaching
 from craik.distill.teachers.signals import Signals, pack
 from craik.params import Params, constants_of, leaves, parameters_of
@@ -26,15 +27,15 @@ from craik.params import Params, constants_of, leaves, parameters_of
 class StackedProblem(InnerProblem):
     """An inner problem of P students: params (P, *shape), batches and signals (n, P, B, ...), one set of validation data."""
 
-    def training_loss(self, params: Params, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor]) -> Tensor:
+    def training_loss(self, params: Params, batch: Batch, signals: Sequence[Tensor]) -> Tensor:
         """Return the sum of the students' training losses."""
         label_losses, teaching_losses = self.losses(params, batch, signals)
         return (label_losses + self.lesson.alpha * teaching_losses).sum()
 
-    def losses(self, params: Params, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    def losses(self, params: Params, batch: Batch, signals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """Return L_y and L_h of each student, (P,) both."""
 
-        def alone(params: Params, x: Tensor, y: Tensor, signals: Signals) -> tuple[Tensor, Tensor]:
+        def alone(params: Params, x: Inputs, y: Tensor, signals: Signals) -> tuple[Tensor, Tensor]:
             return InnerProblem.losses(self, params, (x, y), signals)
 
         return vmap(alone)(params, *batch, tuple(signals))
@@ -53,7 +54,7 @@ class StackedProblem(InnerProblem):
 
     def member(self, p: int) -> InnerProblem:
         """Return the problem of one student."""
-        batches = Batches(*(tensor[:, p] for tensor in self.batches))
+        batches = self.batches.at((slice(None), p))
         signals = tuple(signal[:, p] for signal in self.signals)
         params = {name: tensor[p] for name, tensor in self.start.params.items()}
         start = Point(params, self.inner.init(params))
@@ -97,7 +98,7 @@ def _norms(losses: Tensor, params: Params) -> Float[Tensor, " p"]:
 
 
 def stacked_problem(
-    student: Callable[[Params, Tensor], tuple[Tensor, dict[str, Tensor]]],
+    student: Callable[[Params, Inputs], tuple[Tensor, dict[str, Tensor]]],
     lesson: Lesson,
     batches: Batches,
     validation: Labelled,
@@ -123,18 +124,19 @@ def stacked_problem(
 class Lectures:
     """The teacher over the (n, P, B, ...) privileged data of P students."""
 
-    def __init__(self, lesson: Lesson, privileged: Tensor) -> None:
+    def __init__(self, lesson: Lesson, privileged: Inputs) -> None:
         self.teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
         self.privileged = privileged
-        self.shape = privileged.shape[:2]
-        self.hoisted = self.teaching.hoist(privileged.flatten(0, 1))
+        self.shape = first(privileged).shape[:2]
+        self.flat = mapped(lambda tensor: tensor.flatten(0, 1), privileged)
+        self.hoisted = self.teaching.hoist(self.flat)
         self.signals = tuple(signal.unflatten(0, self.shape) for signal in self.hoisted.signals)
         self.layout = self.hoisted.layout
 
     def mean(self, cotangents: Signals) -> Params:
         """Return the mean of the students' meta-gradients, by one backward pass."""
         flat = tuple(cotangent.flatten(0, 1) / self.shape[1] for cotangent in cotangents)
-        return self.teaching.pull_back(self.hoisted, self.privileged.flatten(0, 1), flat)
+        return self.teaching.pull_back(self.hoisted, self.flat, flat)
 
     def each(self, cotangents: Signals) -> Params:
         """Return every student's meta-gradient, (P, *shape) by name; the teacher runs again."""
@@ -142,12 +144,12 @@ class Lectures:
         buffers = {name: buffer.detach() for name, buffer in teacher.named_buffers()}
         frozen = {name: tensor for name, tensor in constants_of(teacher).items() if name not in buffers}
 
-        def batch_signals(params: Params, copies: Params, batch: Tensor) -> Signals:
-            with torch.autocast(batch.device.type, hoisting.autocast, enabled=hoisting.autocast is not None):
+        def batch_signals(params: Params, copies: Params, batch: Inputs) -> Signals:
+            with torch.autocast(first(batch).device.type, hoisting.autocast, enabled=hoisting.autocast is not None):
                 output = functional_call(teacher, frozen | copies | params, (batch,), tie_weights=True, strict=True)
             return pack(output, self.teaching.layers)[0]
 
-        def weighted(params: Params, copies: Params, privileged: Tensor, weights: Signals) -> Tensor:
+        def weighted(params: Params, copies: Params, privileged: Inputs, weights: Signals) -> Tensor:
             """Sum cotangents times signals over a student's batches (n, B, ...)."""
             signals = vmap(batch_signals, in_dims=(None, 0, 0))(params, copies, privileged)
             return torch.stack([(signal * weight).sum() for signal, weight in zip(signals, weights, strict=True)]).sum()

@@ -16,6 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from craik.distill.examples.inputs import Inputs, build
+from craik.distill.examples.inputs import tensors as tensors_of
 from craik.distill.optimisers.adam import Adam
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.optimisers.sgd import SGD
@@ -56,8 +58,10 @@ def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
 
 
 def _key(problem: InnerProblem, constants: Params) -> tuple[Any, ...]:
-    tensors = [*problem.start.tensors(), *constants.values(), *problem.batch(0), *problem.step_signals(0)]
+    x, y = problem.batch(0)
+    tensors = [*problem.start.tensors(), *constants.values(), *tensors_of(x), y, *problem.step_signals(0)]
     return (
+        build(x),
         tuple(problem.start.params),
         tuple((tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in tensors),
         tuple((name, type(module), module.training) for name, module in problem.lesson.student.named_modules()),
@@ -86,20 +90,20 @@ def _compile(problem: InnerProblem, key: tuple[Any, ...], constants: Params, bac
         lesson = replace(problem.lesson, alpha=alpha) if isinstance(problem.lesson.alpha, Tensor) else problem.lesson
         fixed = dict(zip(names, held, strict=True))
 
-        def student(params: Params, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        def student(params: Params, x: Inputs) -> tuple[Tensor, dict[str, Tensor]]:
             return problem.student(fixed | params, x)
 
         return replace(problem, student=student, lesson=lesson, inner=_at_rate(problem.inner, rate))
 
     def forward(
-        tensors: Flat, step: Tensor, numbers: Numbers, held: Flat, x: Tensor, y: Tensor, signals: Signals
+        tensors: Flat, step: Tensor, numbers: Numbers, held: Flat, x: Inputs, y: Tensor, signals: Signals
     ) -> tuple[Flat, Tensor]:
         end, loss = given(numbers, held).advance(at(tensors, step), (x, y), signals, graph=False)
         # A parameter of no dimensions takes on the float64 of step counter and learning rate.
         return [new.to(old.dtype) for new, old in zip(end.tensors(), tensors, strict=True)], loss
 
     def backward(
-        tensors: Flat, step: Tensor, numbers: Numbers, held: Flat, x: Tensor, y: Tensor, signals: Signals, weights: Flat
+        tensors: Flat, step: Tensor, numbers: Numbers, held: Flat, x: Inputs, y: Tensor, signals: Signals, weights: Flat
     ) -> tuple[Flat, Signals]:
         return step_product(given(numbers, held), at(tensors, step), (x, y), signals, weights)[:2]
 

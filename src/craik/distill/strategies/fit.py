@@ -40,7 +40,7 @@ def check_fit(problem: InnerProblem) -> None:
             f"A supervised layer should depend on the student's trainable parameters. Found that none of {list(lesson.layers)} "
             "does: the teacher could not move the student. Unfreeze what lies before them, or look for detach() and no_grad()."
         )
-    _check_teaching_loss(problem, hidden, len(x))
+    _check_teaching_loss(problem, hidden, len(y))
 
 
 def _check_teaching_loss(problem: InnerProblem, hidden: dict[str, Tensor], examples: int) -> None:

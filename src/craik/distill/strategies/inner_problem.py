@@ -13,11 +13,15 @@ from torch import Tensor
 
 from craik.distill.examples.batches import Batches, Labelled
 from craik.distill.examples.causes import Read, cause, loss_cause
+from craik.distill.examples.inputs import Inputs, at
 from craik.distill.forward.students import StudentFunction
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.teachers.signals import Layout, Signals, unpack
 from craik.params import Params, leaves
+
+Batch = tuple[Inputs, Tensor]
+"""x and y (B, ...) of an inner step."""
 
 
 class Point(NamedTuple):
@@ -109,27 +113,27 @@ class InnerProblem:
     @property
     def steps(self) -> int:
         """The number n of inner steps."""
-        return len(self.batches.x)
+        return len(self.batches.y)
 
     def step_signals(self, i: int) -> Signals:
         """Return the signals (B, ...) of inner step i."""
         return tuple(signal[i] for signal in self.signals)
 
-    def batch(self, i: int) -> tuple[Tensor, Tensor]:
+    def batch(self, i: int) -> Batch:
         """Return x and y (B, ...) of inner step i."""
-        return self.batches.x[i], self.batches.y[i]
+        return at(self.batches.x, i), self.batches.y[i]
 
-    def training_loss(self, params: Params, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor]) -> Tensor:
+    def training_loss(self, params: Params, batch: Batch, signals: Sequence[Tensor]) -> Tensor:
         """Return L_train = L_y + alpha L_h, both averaged over the batch's examples (algorithm 1, lines 4 to 8)."""
         label_loss, teaching_loss = self.losses(params, batch, signals)
         return label_loss + self.lesson.alpha * teaching_loss
 
-    def losses(self, params: Params, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    def losses(self, params: Params, batch: Batch, signals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """Return L_y and L_h, averaged over the batch's examples."""
         x, y = batch
         prediction, hidden = self.student(params, x)
         label_losses = self.lesson.label_losses(prediction, y)
-        teaching_losses = self.lesson.teaching_losses(hidden, unpack(signals, self.layout), len(x))
+        teaching_losses = self.lesson.teaching_losses(hidden, unpack(signals, self.layout), len(y))
         return label_losses.mean(), teaching_losses.mean()
 
     def validation_loss(self, params: Params) -> Tensor:
@@ -137,9 +141,7 @@ class InnerProblem:
         prediction, _ = self.student(params, self.validation.x)
         return self.lesson.label_losses(prediction, self.validation.y).mean()
 
-    def advance(
-        self, point: Point, batch: tuple[Tensor, Tensor], signals: Sequence[Tensor], *, graph: bool
-    ) -> tuple[Point, Tensor]:
+    def advance(self, point: Point, batch: Batch, signals: Sequence[Tensor], *, graph: bool) -> tuple[Point, Tensor]:
         """Take an inner step; with a graph the result can be differentiated by what went in."""
         point = point if graph else Point(leaves(point.params), point.state)
         with torch.enable_grad():
@@ -195,7 +197,7 @@ class InnerProblem:
     def _cause(self, i: int) -> str | None:
         x, y = self.batch(i)
         params = self.start.params.values()
-        found = cause(Read(x, self.batches.privileged[i], y, self.step_signals(i), params))
+        found = cause(Read(x, at(self.batches.privileged, i), y, self.step_signals(i), params))
         if found is None:
             with torch.no_grad():
                 prediction, _ = self.student(self.start.params, x)

@@ -60,10 +60,9 @@ def forecast_memory(
     """
     arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
     check_strategy(strategy)
-    check_batches(batches)
-    check_labelled(validation)
-    n, chunk, rule = len(batches.x), lesson.hoisting.chunk, rule_of(inner)
-    first = Batches(*(tensor[:1] for tensor in batches))
+    batches, validation = check_batches(batches), check_labelled(validation)
+    n, chunk, rule = len(batches.y), lesson.hoisting.chunk, rule_of(inner)
+    first = batches.at(slice(1))
     teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, chunk=None))
     with _counting() as taught:
         hoisted = teaching.hoist(first.privileged)

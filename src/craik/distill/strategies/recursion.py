@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from craik.distill.forward.noise import check_same_losses
-from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
+from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point, Solved
 from craik.distill.teachers.signals import Signals
 from craik.params import leaves
 
@@ -83,7 +83,7 @@ def eager_steps(problem: InnerProblem) -> Steps:
 
 
 def step_product(
-    problem: InnerProblem, point: Point, batch: tuple[Tensor, Tensor], signals: Signals, weights: Sequence[Tensor]
+    problem: InnerProblem, point: Point, batch: Batch, signals: Signals, weights: Sequence[Tensor]
 ) -> tuple[list[Tensor], Signals, Tensor]:
     """Return the vector-Jacobian product of one inner step with respect to its point and its signals, and its loss."""
     with torch.enable_grad():

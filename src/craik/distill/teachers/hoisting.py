@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.func import functional_call, vmap
 
 from craik import arguments
+from craik.distill.examples.inputs import Inputs, at, first, mapped, pieces
 from craik.distill.forward.batch_norm import BatchByBatch
 from craik.distill.forward.precision import precision
 from craik.distill.teachers.signals import Layout, Signals, pack
@@ -86,7 +87,7 @@ class Teaching:
         self.layers = tuple(layers)
         self.hoisting = hoisting
 
-    def hoist(self, privileged: Tensor) -> Hoisted:
+    def hoist(self, privileged: Inputs) -> Hoisted:
         """Run the teacher over (n, B, ...) privileged data."""
         params = leaves(parameters_of(self.teacher))
         if self.hoisting.chunk is None:
@@ -95,13 +96,13 @@ class Teaching:
         return Hoisted(*self.signals(privileged), None, params)
 
     @torch.no_grad()
-    def signals(self, privileged: Tensor) -> tuple[Signals, Layout]:
+    def signals(self, privileged: Inputs) -> tuple[Signals, Layout]:
         """Return the signals of (n, B, ...) privileged data without a graph, chunk by chunk."""
         params = parameters_of(self.teacher)
-        parts = [self.forward(params, part) for part in privileged.split(self.hoisting.chunk or len(privileged))]
+        parts = [self.forward(params, part) for part in pieces(privileged, self.hoisting.chunk or _count(privileged))]
         return tuple(torch.cat(pieces) for pieces in zip(*(found for found, _ in parts), strict=True)), parts[0][1]
 
-    def pull_back(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Params:
+    def pull_back(self, hoisted: Hoisted, privileged: Inputs, cotangents: Signals) -> Params:
         """Return the gradient of sum(cotangents * signals) with respect to the teacher's parameters.
 
         Raises:
@@ -122,38 +123,44 @@ class Teaching:
             )
         return {name: torch.zeros_like(p) if p.grad is None else p.grad for name, p in hoisted.params.items()}
 
-    def _graphs(self, hoisted: Hoisted, privileged: Tensor, cotangents: Signals) -> Iterator[tuple[Signals, Signals]]:
+    def _graphs(self, hoisted: Hoisted, privileged: Inputs, cotangents: Signals) -> Iterator[tuple[Signals, Signals]]:
         if hoisted.outputs is not None:
             yield hoisted.outputs, cotangents
             return
-        size = self.hoisting.chunk or len(privileged)
-        for start in range(0, len(privileged), size):
+        size = self.hoisting.chunk or _count(privileged)
+        for start in range(0, _count(privileged), size):
             part = slice(start, start + size)
-            yield self.forward(hoisted.params, privileged[part])[0], tuple(weight[part] for weight in cotangents)
+            yield self.forward(hoisted.params, at(privileged, part))[0], tuple(weight[part] for weight in cotangents)
 
-    def forward(self, params: Params, privileged: Tensor) -> tuple[Signals, Layout]:
+    def forward(self, params: Params, privileged: Inputs) -> tuple[Signals, Layout]:
         """Return the signals of (m, B, ...) privileged data, m batches."""
         buffers = {name: buffer.detach() for name, buffer in self.teacher.named_buffers()}
         frozen = {name: tensor for name, tensor in constants_of(self.teacher).items() if name not in buffers}
         layouts: list[Layout] = []
 
-        def one(buffers: Params, batch: Tensor) -> Signals:
+        def one(buffers: Params, batch: Inputs) -> Signals:
             tensors = frozen | buffers | params
-            lower = torch.autocast(batch.device.type, self.hoisting.autocast, enabled=self.hoisting.autocast is not None)
+            lower = torch.autocast(first(batch).device.type, self.hoisting.autocast, enabled=self.hoisting.autocast is not None)
             with lower, precision("teacher", batch, self.teacher):
                 output: TeacherOutput = functional_call(self.teacher, tensors, (batch,), tie_weights=True, strict=True)
             signals, layout = pack(output, self.layers)
             layouts.append(layout)
-            return signals if self.hoisting.autocast is None else tuple(signal.to(batch.dtype) for signal in signals)
+            return signals if self.hoisting.autocast is None else tuple(signal.to(first(batch).dtype) for signal in signals)
 
         if self.hoisting.statistics == "pooled":
-            flat = one(map_params(torch.clone, buffers), privileged.flatten(0, 1))
-            return tuple(signal.unflatten(0, privileged.shape[:2]) for signal in flat), layouts[0]
-        copies = {name: tensor.expand(len(privileged), *tensor.shape).clone() for name, tensor in buffers.items()}
+            flat = one(map_params(torch.clone, buffers), mapped(lambda tensor: tensor.flatten(0, 1), privileged))
+            return tuple(signal.unflatten(0, first(privileged).shape[:2]) for signal in flat), layouts[0]
+        copies = {name: tensor.expand(_count(privileged), *tensor.shape).clone() for name, tensor in buffers.items()}
         try:
             with BatchByBatch():
                 return vmap(one)(copies, privileged), layouts[0]
         except Exception:  # vmap's refusals have many types, and a fault of the teacher's own comes again below
             layouts.clear()
-        each = [one(map_params(torch.clone, buffers), batch) for batch in privileged]
+        each = [
+            one(map_params(torch.clone, buffers), batch) for batch in (at(privileged, i) for i in range(_count(privileged)))
+        ]
         return tuple(torch.stack(signals) for signals in zip(*each, strict=True)), layouts[0]
+
+
+def _count(privileged: Inputs) -> int:
+    return len(first(privileged))

@@ -50,6 +50,51 @@ class LeastOfOrder:
 
 _FIGURE = "thesis section 4.4.4, figure 4.9; paper section 4.4, figure 7"
 
+_APPENDIX = "thesis appendix C.2.2.2"
+_OF = "LDT's error over the variant's"
+
+_PARTS = (
+    Claim(
+        id="distill-ablations.gate",
+        text="Scaling and shifting the gate before its sigmoid is helpful.",
+        source=_APPENDIX,
+        measure=Ratio("ldt", "plain-gate"),
+        condition=high_below(1, of=_OF),
+    ),
+    Claim(
+        id="distill-ablations.gates",
+        kind="ours",
+        text="Gates are helpful: without them the teacher cannot leave a unit alone.",
+        source=_APPENDIX,
+        measure=Ratio("ldt", "no-gate"),
+        condition=high_below(1, of=_OF),
+    ),
+    Claim(
+        id="distill-ablations.weight-norm",
+        kind="hypothesis",
+        text="Weight norm in the student is helpful.",
+        source=f"{_APPENDIX} (used, following Such et al.)",
+        measure=Ratio("ldt", "no-weight-norm"),
+        condition=high_below(1, of=_OF),
+    ),
+    Claim(
+        id="distill-ablations.batch-norm",
+        kind="hypothesis",
+        text="BatchNorm in the teacher is helpful.",
+        source=f"{_APPENDIX} (used, following Such et al.)",
+        measure=Ratio("ldt", "no-batch-norm"),
+        condition=high_below(1, of=_OF),
+    ),
+    Claim(
+        id="distill-ablations.clip",
+        kind="hypothesis",
+        text="Clipping the meta-gradient is not necessary.",
+        source=f'{_APPENDIX} ("did not investigate whether this was necessary")',
+        measure=Ratio("no-clip", "ldt"),
+        condition=between(0.95, 1.05, of="error without clipping as a multiple of LDT's, median over seeds,"),
+    ),
+)
+
 CLAIMS = (
     Claim(
         id="distill-ablations.untrained",
@@ -126,4 +171,5 @@ CLAIMS = (
         measure=Ratio("ldt", "random-teacher"),
         condition=high_below(1, of="ratio of the errors"),
     ),
+    *_PARTS,
 )

@@ -1,7 +1,7 @@
 """Students of simulated bodies with LDT, with each part of it taken away, and with other uses of the same privileged data.
 
 Figure 4.9's ablations: an untrained teacher, trajectories in shuffled time, trajectories replaced by noise, a validation
-set that is drawn anew at every step. Beside them: the targets of `fixed_teachers`.
+set that is drawn anew at every step. Beside them: parts of it done otherwise (`parts`), the targets of `fixed_teachers`.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,17 @@ from torch import nn
 
 from craik.distill.examples.streams import Stream
 from craik.experiments.distill import bodies
+from craik.experiments.distill.ablations import parts
 from craik.experiments.distill.ablations.fixed_teachers import losses_of
-from craik.experiments.distill.ablations.variants import ABLATED, LABELS, OTHERS, Trial, noise_frames, with_other_trajectories
+from craik.experiments.distill.ablations.variants import (
+    ABLATED,
+    LABELS,
+    OTHERS,
+    PARTS,
+    Trial,
+    noise_frames,
+    with_other_trajectories,
+)
 from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training
 from craik.experiments.distill.training import Count, ordinary_steps, rounds_of
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
@@ -33,7 +42,7 @@ class Config:
     environment: Environment = "Walker2d"
     """Which body; figure 4.9 shows Walker2d."""
     variants: Annotated[tuple[str, ...], MinLen(1)] = ("ldt", "untrained", "permuted", "noise-16", "redrawn", *OTHERS)
-    """What to train: names of `ABLATED` and `OTHERS`, noise-n with any n from 1 to 16."""
+    """What to train: names of `ABLATED`, `PARTS` and `OTHERS`, noise-n with any n from 1 to 16."""
     size: Scale = "quick"
     """The preset of `distill-mujoco` whose data, networks and settings are used."""
     rounds: Count = 160
@@ -98,7 +107,7 @@ def run(config: Config) -> Iterator[Row]:
 
 def measure(training: Training, data: PrivilegedData, printed: bodies.Printed, trial: Trial) -> Iterator[bodies.Look]:
     """Train one student and look at its errors now and then."""
-    student = bodies.make_student(training, data.train.x.shape[1])
+    student = parts.make_student(training, data.train.x.shape[1], trial.variant)
     steps = (
         train_other(training, student, data.train, trial)
         if trial.variant in OTHERS
@@ -113,7 +122,11 @@ def train_ablated(
     """Train a student in place with LDT or an ablation of it; yield after every round."""
     examples = with_other_trajectories(data, variant, torch.Generator().manual_seed(training.seed + 2**35))
     splitting = "redrawn" if variant == "redrawn" else "fixed"
-    distillation = bodies.make_distillation(training, student, examples, printed, splitting)
+    distillation = (
+        parts.make_distillation(training, student, examples, printed, variant)
+        if variant in PARTS
+        else bodies.make_distillation(training, student, examples, printed, splitting)
+    )
     take = distillation.student_steps if variant == "untrained" else distillation.step
     yield from rounds_of(take, training.rounds, training.student_steps)
 

@@ -10,6 +10,9 @@ from craik.tasks.privileged import Part
 ABLATED = ("ldt", "untrained", "permuted", "noise-4", "noise-8", "noise-16", "redrawn")
 """LDT and its ablations: FT, PT, RT-n and AR of the texts."""
 
+PARTS = ("plain-gate", "no-gate", "no-weight-norm", "no-batch-norm", "no-clip")
+"""LDT with a part of appendix C.2.2.2 done otherwise; see `parts`."""
+
 OTHERS = ("no-teacher", "random-teacher", "generalised")
 """Other students, which train on all examples."""
 
@@ -21,6 +24,11 @@ LABELS = {
     "noise-8": "RT-8: last 8 frames noise",
     "noise-16": "RT-16: all frames noise",
     "redrawn": "AR: split redrawn",
+    "plain-gate": "gate neither scaled nor shifted",
+    "no-gate": "no gates",
+    "no-weight-norm": "student without weight norm",
+    "no-batch-norm": "teacher without BatchNorm",
+    "no-clip": "meta-gradient not clipped",
     "no-teacher": "no teacher",
     "random-teacher": "fixed random teacher, own coefficient",
     "generalised": "generalised distillation",

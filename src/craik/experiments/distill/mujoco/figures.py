@@ -6,15 +6,44 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from craik.experiments.distill.bodies import looks_of
 from craik.experiments.distill.measured import best_of_seeds
-from craik.experiments.distill.mujoco.claims import LABELS, TABLE, finals
-from craik.lab import COLOURS, Rows, band, number, panels
+from craik.experiments.distill.mujoco.claims import LABELS, TABLE
+from craik.experiments.distill.mujoco.measures import finals
+from craik.lab import COLOURS, Row, Rows, band, number, panels
 
 ROLES = {"no-teacher": "baseline", "auxiliary": "fourth", "ldt": "ours"}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw the errors while training (figure 4.7) and the generalisation gaps (figure 4.8)."""
-    return {"test-errors": draw_errors(rows), "generalisation-gaps": draw_gaps(rows)}
+    found = {"test-errors": draw_errors(rows), "generalisation-gaps": draw_gaps(rows)}
+    return {**found, "depths": draw_depths(rows)} if rows.where(kind="depth") else found
+
+
+def draw_depths(rows: Rows) -> Figure:
+    """Draw how a model's error grows with depth, over that of the mean observation."""
+    environments = [name for name in TABLE if rows.where(kind="depth", environment=name)]
+    figure, all_axes = panels(
+        len(environments),
+        caption="Test error of the predicted observation at each depth of a roll-out, as a share of the error of the training "
+        "examples' mean: median over seeds with the range, of the setting selected on held-out examples.",
+    )
+    for axes, environment in zip(all_axes, environments, strict=True):
+        for method, role in (("stacked", "baseline"), ("ssm", "fourth"), ("pairs", "ours")):
+            selected = best_of_seeds(finals(rows, environment, method), "selection")
+            curves = [
+                [number(row, "relative_error") for row in _depths_of(rows, environment, method, final)] for final in selected
+            ]
+            if curves:
+                band(axes, range(1, len(curves[0]) + 1), curves, method, COLOURS[role])
+        axes.axhline(1.0, color=COLOURS["reference"], linestyle=":", linewidth=1.0)
+        axes.set(title=environment, xlabel="depth", ylabel="error over the mean's", yscale="log")
+    all_axes[0].legend()
+    return figure
+
+
+def _depths_of(rows: Rows, environment: str, method: str, final: Row) -> Rows:
+    chosen = rows.where(kind="depth", environment=environment, method=method, place=final["place"], seed=final["seed"])
+    return Rows(sorted(chosen, key=lambda row: number(row, "depth")))
 
 
 def draw_errors(rows: Rows) -> Figure:

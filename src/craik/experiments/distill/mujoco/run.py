@@ -2,25 +2,34 @@
 
 The student sees a state and sixteen actions and predicts the quantile of the return. The teacher sees the sixteen states
 and rewards that followed, in training only, and sets gated targets for every hidden unit. Beside it: the same student
-without a teacher, and with an auxiliary head that predicts the whole trajectory.
+without a teacher, and with an auxiliary head that predicts the whole trajectory; and, where asked for, models of the body that
+are rolled out step by step (appendix C.2.2.3).
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from annotated_types import Ge, MinLen
 from torch import nn
 
 from craik.experiments.distill import bodies
 from craik.experiments.distill.mujoco.baselines import Setting, train_plainly
+from craik.experiments.distill.mujoco.model_based import (
+    MODEL_BASED,
+    ModelBased,
+    depths,
+    evaluations,
+    make_world,
+    train_world,
+)
 from craik.experiments.distill.training import Counts, check_split, rounds_of
 from craik.lab import Positive, Preset, Row, Saved, checkpoint, number
 from craik.tasks.bodies.rollouts import Environment
 from craik.tasks.privileged import Part, PrivilegedData
 
-Method = Literal["no-teacher", "auxiliary", "ldt"]
+Method = Literal["no-teacher", "auxiliary", "ldt", "ldt-grid", "ssm", "stacked", "pairs"]
 
 NotNegative = Annotated[float, Ge(0)]
 
@@ -32,7 +41,8 @@ class Config(bodies.Training):
     environments: Annotated[tuple[Environment, ...], MinLen(1)] = ("Swimmer",)
     """Which bodies are simulated."""
     methods: Annotated[tuple[Method, ...], MinLen(1)] = ("no-teacher", "auxiliary", "ldt")
-    """Without a teacher, with an auxiliary head that predicts the trajectory, or with a teacher (LDT)."""
+    """Without a teacher, with an auxiliary head that predicts the trajectory, or with a teacher (LDT), with its printed setting
+    or over its grid; or a model of the body: a state-space model, the student stacked sixteen times, or trained on pairs."""
     grid_lr: Annotated[tuple[Positive, ...], MinLen(1)] = (1e-3,)
     """Learning rates of the methods without a teacher (tables C.2, C.3: 1e-3, 1e-2)."""
     grid_decay: Annotated[tuple[NotNegative, ...], MinLen(1)] = (0.0,)
@@ -54,6 +64,10 @@ class Config(bodies.Training):
 PRESETS = {
     # A smaller grid, and one of the four bodies.
     "quick": Preset(Config(**asdict(bodies.TRAININGS["quick"])), seeds=3),
+    # The appendix's model-based students beside the two that they are compared with.
+    "model-based": Preset(
+        Config(**asdict(bodies.TRAININGS["quick"]), methods=("no-teacher", "ldt", "ssm", "stacked", "pairs")), seeds=6
+    ),
     "paper": Preset(
         Config(
             **asdict(bodies.TRAININGS["paper"]),
@@ -68,8 +82,21 @@ PRESETS = {
 }
 
 
+class Point(NamedTuple):
+    """A point of LDT's own grid (table C.4)."""
+
+    meta_beta1: float
+    inner_lr: float
+    log10_alpha: float
+    validation: float
+
+
+LDT_GRID = [Point(*point) for point in product((0.0, 0.9), (1e-3, 5e-3, 1e-2), (2.0, 2.5, 3.0), (0.3, 0.5, 0.7))]
+"""Table C.4: 54 settings, of which table C.5 has the best."""
+
+
 def grid(config: Config, method: Method) -> list[Setting]:
-    """Return a method's settings; LDT has one, the printed best."""
+    """Return a method's settings; LDT has one, the printed best. Its own grid is `LDT_GRID`."""
     if method == "ldt":
         return [Setting(config.student_lr, 0.0, config.batch, 0.0)]
     weights = config.grid_weight if method == "auxiliary" else (0.0,)
@@ -81,11 +108,44 @@ def run(config: Config) -> Iterator[Row]:
     for environment in config.environments:
         data = bodies.make_data(config, environment)
         for method in config.methods:
+            if method == "ldt-grid":
+                yield from grid_rows(config, data, environment)
+                continue
             for place, setting in enumerate(grid(config, method)):
                 row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}
                 saved = checkpoint(f"{environment}, {method}, {place}")
+                if method in MODEL_BASED:
+                    yield from model_rows(config, method, data, setting, saved, row)
+                    continue
                 looks = measure(config, method, data, bodies.PRINTED[environment], setting, saved)
                 yield from bodies.rows_of(looks, row)
+
+
+def grid_rows(config: Config, data: PrivilegedData, environment: Environment) -> Iterator[Row]:
+    """Yield LDT's runs over its own grid, each a curve and a summary."""
+    setting = grid(config, "ldt")[0]
+    for place, point in enumerate(LDT_GRID):
+        row: Row = {"environment": environment, "method": "ldt-grid", "place": place, **setting._asdict(), **point._asdict()}
+        saved = checkpoint(f"{environment}, ldt-grid, {place}")
+        printed = bodies.Printed(point.meta_beta1, point.log10_alpha, point.validation)
+        changed = replace(config, inner_lr=point.inner_lr)
+        yield from bodies.rows_of(measure(changed, "ldt", data, printed, setting, saved), row)
+
+
+def places(config: Config, method: Method) -> int:
+    """Return how many training runs a method has."""
+    return len(LDT_GRID) if method == "ldt-grid" else len(grid(config, method))
+
+
+def model_rows(
+    config: Config, method: ModelBased, data: PrivilegedData, setting: Setting, saved: Saved, row: Row
+) -> Iterator[Row]:
+    """Yield a model's curve and summary, with what it costs, and its errors by depth."""
+    world = make_world(config, method, data.train)
+    steps = train_world(config, world, data.train, setting, saved)
+    looks = bodies.watch(world, data, steps, config.every, config.rounds, saved)
+    yield from bodies.rows_of(looks, {**row, **evaluations(config, setting)})
+    yield from depths(world, data, row)
 
 
 def measure(
@@ -112,15 +172,16 @@ def train_with_teacher(
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is; a run with a teacher counts as eight without."""
-    cost = {"no-teacher": 1.0, "auxiliary": 1.5, "ldt": 8.0}
+    cost = {"no-teacher": 1.0, "auxiliary": 1.5, "ldt": 8.0, "ldt-grid": 8.0, "ssm": 6.0, "stacked": 8.0, "pairs": 2.0}
     runs: list[tuple[object, ...]] = [
         (environment, method, place)
         for environment in config.environments
         for method in config.methods
-        for place in range(len(grid(config, method)))
+        for place in range(places(config, method))
     ]
     costs = [cost[str(method)] for _, method, _ in runs]
     index = runs.index((row["environment"], row["method"], row["place"]))
     part = number(row, "step") / (config.rounds * config.student_steps) if row["kind"] == "curve" else 1.0
-    text = f"{row['environment']}, {row['method']}  error {number(row, 'selection'):.4f}"
+    text = f"{row['environment']}, {row['method']}"
+    text += "" if row["kind"] == "depth" else f"  error {number(row, 'selection'):.4f}"
     return (sum(costs[:index]) + part * costs[index]) / sum(costs), text

@@ -1,0 +1,15 @@
+"""A meta-learned teacher beside plain future prediction, generalised distillation and others, at equal computation."""
+
+from craik.experiments.distill.equal import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="distill-equal",
+    title="LDT beside future prediction, generalised distillation, hindsight modelling and contrast, at equal computation.",
+    reproduces="thesis sections 4.2 and 4.4.3 (baselines that were named and not considered)",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,94 @@
+"""What is claimed of a meta-learned teacher at equal computation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from craik.experiments.distill.measured import best_of_seeds, ratio
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, number
+
+TASKS = {"xor": "task A", "noisy-labels": "task B", "body": "Swimmer"}
+AGAINST = {
+    "no-teacher": "no teacher, stopped early",
+    "auxiliary": "plain future prediction (an auxiliary head)",
+    "generalised": "generalised distillation",
+}
+RIVALS = ("gated", "hindsight", "contrast")
+LABELS = {
+    "no-teacher": "no teacher",
+    "auxiliary": "auxiliary head",
+    "gated": "... gated",
+    "hindsight": "hindsight modelling",
+    "contrast": "contrast (CPC)",
+    "generalised": "generalised distillation",
+    "ldt": "LDT",
+}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A measure for `Claim`: LDT's selected test error over another method's, the median over seeds.
+
+    Attributes:
+        task: which.
+        over: the other methods; of several, the one that is best on held-out examples.
+    """
+
+    task: str
+    over: tuple[str, ...]
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, or None where a method was not run."""
+        ours = best_of_seeds(rows.where(task=self.task, method="ldt"), "selection")
+        others = Rows(row for over in self.over for row in rows.where(task=self.task, method=over))
+        return ratio(ours, best_of_seeds(others, "selection"), "selected")
+
+
+def overspent(rows: Rows) -> Measurement | None:
+    """Return by how much the dearest training exceeds the cheapest that was not cut short; the greatest over seeds."""
+    found: list[float] = []
+    for group in rows.by("seed").values():
+        spent = [number(row, "spent") for row in group if not row["diverged"]]
+        if spent:
+            found.append(max(spent) / min(spent))
+    return bootstrap(found, np.max) if found else None
+
+
+_OF = "ratio of the test errors, median over seeds,"
+
+
+def _claims(task: str) -> list[Claim]:
+    each = [
+        Claim(
+            id=f"distill-equal.{task}-below-{over}",
+            kind="hypothesis",
+            text=f"{TASKS[task]}, at equal computation: LDT's test error is below that of {name}.",
+            source="thesis sections 4.2, 4.4.3",
+            measure=Ratio(task, (over,)),
+            condition=high_below(1, of=_OF),
+        )
+        for over, name in AGAINST.items()
+    ]
+    rest = Claim(
+        id=f"distill-equal.{task}-below-rivals",
+        kind="hypothesis",
+        text=f"{TASKS[task]}, at equal computation: LDT's test error is below that of the best of a gated auxiliary loss, "
+        "hindsight modelling and contrastive prediction.",
+        source='thesis section 4.4.3 ("strong baselines that we have not considered"), 4.2',
+        measure=Ratio(task, RIVALS),
+        condition=high_below(1, of=_OF),
+    )
+    return [*each, rest]
+
+
+CLAIMS = (
+    Claim(
+        id="distill-equal.equal",
+        kind="control",
+        text="The budgets are equal: no training costs over a tenth more than another, by operations.",
+        source="ours: a comparison needs this",
+        measure=overspent,
+        condition=high_below(1.1, of="dearest training over cheapest, greatest over seeds,"),
+    ),
+    *(claim for task in TASKS for claim in _claims(task)),
+)

@@ -1,0 +1,116 @@
+"""What is measured of each body: ratios of errors, gaps, growth with depth, the printed setting's place in its grid."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from craik.experiments.distill.bodies import PRINTED
+from craik.experiments.distill.measured import best_of_seeds, ratio
+from craik.lab import Measurement, Rows, bootstrap, number
+
+
+def finals(rows: Rows, environment: str, method: str) -> Rows:
+    """Return the final rows of a method's settings on a body."""
+    return rows.where(kind="final", environment=environment, method=method)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A measure for `Claim`: LDT's error divided by another method's, the median over seeds.
+
+    Attributes:
+        environment: which body.
+        over: the other method.
+        key: "selected", setting and time chosen on held-out examples; "as_printed", both on test error.
+    """
+
+    environment: str
+    over: str
+    key: Literal["selected", "as_printed"]
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, or None where a method was not run."""
+        by = "selection" if self.key == "selected" else "as_printed"
+        ours, theirs = (best_of_seeds(finals(rows, self.environment, method), by) for method in ("ldt", self.over))
+        return ratio(ours, theirs, self.key)
+
+
+@dataclass(frozen=True)
+class Least:
+    """A measure for `Claim`: a method's least test error over settings, times and seeds, as table 7 is printed."""
+
+    environment: str
+    method: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the least error, its interval over seeds, or None where the method was not run."""
+        found = best_of_seeds(finals(rows, self.environment, self.method), "as_printed")
+        return bootstrap(found["as_printed"], np.min) if found else None
+
+
+@dataclass(frozen=True)
+class GapDifference:
+    """A measure for `Claim`: LDT's generalisation gap minus another student's, the median over seeds."""
+
+    environment: str
+    over: str = "no-teacher"
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the difference of test minus training errors, each at the time selected on held-out examples."""
+        ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in ("ldt", self.over))
+        if not ours or not theirs:
+            return None
+        return bootstrap([mine - other for mine, other in zip(ours["gap"], theirs["gap"], strict=True)])
+
+
+@dataclass(frozen=True)
+class Over:
+    """A measure for `Claim`: one method's selected test error divided by another's, the median over seeds."""
+
+    environment: str
+    method: str
+    over: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, or None where a method was not run."""
+        ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in (self.method, self.over))
+        return ratio(ours, theirs, "selected")
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A measure for `Claim`: how much faster than ignorance a model's error grows with depth, the median over seeds.
+
+    The test error of the sixteenth observation over the first's, both over that of the training examples' mean: 1 for a model
+    that always predicts this mean. Of the setting that is selected on held-out examples.
+    """
+
+    environment: str
+    method: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, or None where the method was not run."""
+        found: list[float] = []
+        for final in best_of_seeds(finals(rows, self.environment, self.method), "selection"):
+            depths = rows.where(kind="depth", environment=self.environment, method=self.method, place=final["place"])
+            errors = {row["depth"]: number(row, "relative_error") for row in depths.where(seed=final["seed"])}
+            found.append(errors[max(errors)] / errors[1])  # pyright: ignore[reportArgumentType]  # depths are numbers
+        return bootstrap(found) if found else None
+
+
+@dataclass(frozen=True)
+class PrintedPlace:
+    """A measure for `Claim`: the selected test error of LDT's printed setting over that of its grid's best, over seeds.
+
+    Both as they are selected on held-out examples, the printed one within the same grid.
+    """
+
+    environment: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, at least about 1, or None where the grid was not run."""
+        found = finals(rows, self.environment, "ldt-grid")
+        printed = PRINTED[self.environment]  # pyright: ignore[reportArgumentType]  # one of the four
+        same = found.where(inner_lr=1e-2, **printed._asdict())
+        return ratio(best_of_seeds(same, "selection"), best_of_seeds(found, "selection"), "selected")

@@ -1,0 +1,55 @@
+"""The auxiliary head: the student also predicts the privileged data (multi-task learning; thesis 4.4.3, "auxiliary").
+
+The features before the last layer get a second head, from which x* is predicted; at test time the head is dropped.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from craik.arguments import check_tensor
+from craik.methods.paper import Paper
+
+PAPER = Paper(
+    "Auxiliary head",
+    1997,
+    "Caruana; thesis section 4.4.3",
+    "https://doi.org/10.1023/A:1007379606734",
+    "a head over x*",
+)
+
+
+def auxiliary_loss(
+    predicted: Float[Tensor, "b ..."], privileged: Float[Tensor, "b ..."], mask: Bool[Tensor, "b t"] | None = None
+) -> Float[Tensor, " b"]:
+    """Return the mean squared error of each example's predicted privileged data.
+
+    To be weighted and added to the label loss; table C.3 of the thesis searches weights of 1, 2 and 4 for standardised data.
+    Not for privileged data that x cannot tell anything of: the head then learns their mean, and the features pay for it.
+
+    Args:
+        predicted: by the head, of the shape of the privileged data.
+        privileged: x*, standardised.
+        mask: (B, T) True where a frame of a trajectory is its own; None where all are.
+
+    Raises:
+        TypeError: what are no tensors.
+        ValueError: other shapes, or an example without frames.
+    """
+    check_tensor("predicted", predicted)
+    check_tensor("privileged", privileged)
+    if predicted.shape != privileged.shape or privileged.dim() < 1:
+        raise ValueError(
+            f"The head should predict privileged data in their shape, {tuple(privileged.shape)}. Found "
+            f"{tuple(predicted.shape)}. Reshape its output."
+        )
+    squares = (predicted - privileged).square().reshape(len(privileged), -1)
+    if mask is None:
+        return squares.mean(1)
+    if mask.shape != privileged.shape[:2] or mask.dtype != torch.bool or not bool(mask.any(1).all()):
+        raise ValueError(
+            f"`mask` should be bools {tuple(privileged.shape[:2])} with a frame in every example. Found {mask.dtype}, "
+            f"{tuple(mask.shape)}. Use craik.distill.Ragged.of(trajectories).mask."
+        )
+    by_frame = squares.reshape(*mask.shape, -1).mean(2)
+    return by_frame.masked_fill(~mask, 0.0).sum(1) / mask.sum(1)

@@ -1,0 +1,53 @@
+"""Generalised distillation: a teacher learns y from x*, a student imitates what it predicts (Lopez-Paz et al. 2016)."""
+
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from craik.arguments import check_positive, check_share, check_tensor
+from craik.methods.paper import Paper
+
+PAPER = Paper(
+    "Generalised distillation",
+    2016,
+    "Lopez-Paz et al., section 4, steps 1 to 3",
+    "https://arxiv.org/abs/1511.03643",
+    "a teacher that is trained beforehand, and its predictions",
+)
+
+
+def generalised_distillation_loss(
+    prediction: Float[Tensor, "b c"],
+    y: Int[Tensor, " b"],
+    teacher: Float[Tensor, "b c"],
+    *,
+    temperature: float,
+    imitation: float,
+) -> Float[Tensor, " b"]:
+    """Return (1 - lambda) CE(y, f(x)) + lambda CE(softmax(t / T), f(x)) of each example.
+
+    The teacher's logits t come from a network that was trained to predict y from x* alone; they are constants here. Not for
+    labels that x* gives away: the teacher's predictions are then the labels, and the student learns nothing more from them.
+
+    Args:
+        prediction: the student's logits.
+        y: labels.
+        teacher: the teacher's logits for the same examples.
+        temperature: T, by which they are divided.
+        imitation: lambda, in [0, 1].
+
+    Raises:
+        TypeError, ValueError: what are no logits, labels or settings.
+    """
+    check_positive("temperature", temperature)
+    check_share("imitation", imitation)
+    for name, tensor in (("prediction", prediction), ("teacher", teacher), ("y", y)):
+        check_tensor(name, tensor)
+    if prediction.dim() != 2 or prediction.shape != teacher.shape or y.shape != prediction.shape[:1]:
+        raise ValueError(
+            "Student and teacher should give logits (B, C) for labels (B,). Found "
+            f"{tuple(prediction.shape)}, {tuple(teacher.shape)} and {tuple(y.shape)}. Give both the same classes."
+        )
+    soft = (teacher.detach() / temperature).softmax(1)
+    imitated = -(soft * prediction.log_softmax(1)).sum(1)
+    return (1 - imitation) * cross_entropy(prediction, y, reduction="none") + imitation * imitated

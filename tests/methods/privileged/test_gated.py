@@ -1,0 +1,71 @@
+import pytest
+import torch
+from torch import nn
+
+import privileged_oracles as oracles
+from craik.methods.privileged import gated_loss
+
+
+def draw(seed, *shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def tasks(sign=1.0):
+    body, main, other = (nn.Linear(*sizes).double() for sizes in ((4, 5), (5, 1), (5, 2)))
+    with torch.no_grad():
+        for seed, p in enumerate([*body.parameters(), *main.parameters(), *other.parameters()]):
+            p.copy_(draw(seed, *p.shape))
+        other.weight.copy_(sign * main.weight.repeat(2, 1))
+        other.bias.zero_()
+    h = torch.tanh(body(draw(10, 6, 4)))
+    y = draw(11, 6, 1)
+    losses = (main(h) - y).square().mean(), (other(h) - sign * y).square().mean() + 0.3 * h.mean()
+    return losses, list(body.parameters()), [*main.parameters(), *other.parameters()]
+
+
+@pytest.mark.parametrize("gate", ["weighted", "unweighted"])
+@pytest.mark.parametrize("against", [False, True])
+def test_the_gradients_are_the_text_s(gate, against):
+    (main, auxiliary), shared, heads = tasks()
+    auxiliary = 0.1 * heads[2].square().sum() - auxiliary if against else auxiliary
+    cosine, weight, expected, of_heads = oracles.gated_gradients(main, auxiliary, shared, heads, gate == "weighted")
+    found = gated_loss(main, auxiliary, shared, gate)
+    assert (cosine < 0) == against
+    assert (found.cosine, found.weight) == pytest.approx((cosine, weight))
+    torch.testing.assert_close(found.loss, main + auxiliary)
+    for got, wanted in zip(torch.autograd.grad(found.loss, [*shared, *heads]), [*expected, *of_heads], strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
+def test_a_closed_gate_leaves_the_main_gradient():
+    (main, _), shared, _ = tasks()
+    found = gated_loss(main, -2 * main, shared)
+    assert found.weight == 0.0
+    assert found.cosine == pytest.approx(-1)
+    for got, wanted in zip(
+        torch.autograd.grad(found.loss, shared, retain_graph=True), torch.autograd.grad(main, shared), strict=True
+    ):
+        torch.testing.assert_close(got, wanted)
+
+
+def test_no_gradient_has_no_direction():
+    (main, auxiliary), shared, _ = tasks()
+    found = gated_loss(main, 0.0 * auxiliary, shared)
+    assert (found.cosine, found.weight) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda m, a, s: (m, a, []), "Found none. Give those before both heads"),
+        (lambda m, a, s: (m[None], a, s), r"`main` should be a mean loss, a scalar\. Found shape \(1,\)"),
+        (lambda m, a, s: (m, a.detach(), s), "`auxiliary` should depend on the shared parameters"),
+        (lambda m, a, s: (m, a, [nn.Parameter(torch.ones(2))]), "`main` should depend on the shared parameters"),
+        (lambda m, a, s: (m, a, s, "soft"), '`gate` should be "weighted" or "unweighted"'),
+    ],
+)
+@pytest.mark.usefixtures("as_installed")
+def test_what_cannot_be_gated(change, sentence):
+    (main, auxiliary), shared, _ = tasks()
+    with pytest.raises(ValueError, match=sentence):
+        gated_loss(*change(main, auxiliary, shared))

@@ -1,0 +1,47 @@
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+import privileged_oracles as oracles
+from craik.methods.privileged import generalised_distillation_loss
+
+
+def draw(seed, *shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+Y = torch.tensor([0, 2, 1, 1, 0])
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 5.0])
+@pytest.mark.parametrize("imitation", [0.0, 0.3, 1.0])
+def test_labels_and_softened_predictions(temperature, imitation):
+    prediction, teacher = draw(0, 5, 3), 3 * draw(1, 5, 3)
+    found = generalised_distillation_loss(prediction, Y, teacher, temperature=temperature, imitation=imitation)
+    assert found.tolist() == pytest.approx(oracles.generalised(prediction, Y, teacher, temperature, imitation))
+
+
+def test_the_teacher_is_a_constant_and_without_imitation_there_is_none():
+    prediction, teacher = draw(0, 5, 3).requires_grad_(), draw(1, 5, 3).requires_grad_()
+    generalised_distillation_loss(prediction, Y, teacher, temperature=2.0, imitation=0.5).sum().backward()
+    assert teacher.grad is None
+    assert prediction.grad.any()
+    plain = generalised_distillation_loss(prediction, Y, teacher, temperature=2.0, imitation=0.0)
+    torch.testing.assert_close(plain, cross_entropy(prediction, Y, reduction="none"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "sentence"),
+    [
+        ({"temperature": 0.0}, ValueError, "`temperature` should be positive"),
+        ({"imitation": 1.5}, ValueError, r"`imitation` should lie in \[0, 1\]"),
+        ({"teacher": draw(1, 5, 2)}, ValueError, r"logits \(B, C\).*Found \(5, 3\), \(5, 2\) and \(5,\)"),
+        ({"y": Y[:4]}, ValueError, "Give both the same classes"),
+        ({"teacher": None}, TypeError, "`teacher` should be a tensor"),
+    ],
+)
+@pytest.mark.usefixtures("as_installed")
+def test_what_does_not_fit(changed, kind, sentence):
+    given = {"prediction": draw(0, 5, 3), "y": Y, "teacher": draw(1, 5, 3), "temperature": 1.0, "imitation": 0.5, **changed}
+    with pytest.raises(kind, match=sentence):
+        generalised_distillation_loss(**given)
