@@ -92,6 +92,11 @@ class Aligned:
                 f"section 2.2). Found teacher_forcing={predictor.teacher_forcing!r} with inputs={self.inputs!r}. Leave it out; "
                 "`inputs` says what predictions are made from."
             )
+        if predictor.dynamics.state is not None:
+            raise ValueError(
+                "A memory goes from match to match, and an optimal alignment knows no match before all predictions are made. "
+                "Found dynamics with a `state`. Match step by step, with Greedy(...) or Fixed(...)."
+            )
         if self.inputs == "predictions" and isinstance(predictor.dynamics.context, Actions):
             raise ValueError(
                 "Actions belong to frames, and which frames predictions stand for is known only after an optimal alignment. "
