@@ -15,9 +15,11 @@ from craik.skips.matching import training_step as training_step
 from craik.skips.matchings import Aligned as Aligned
 from craik.skips.matchings import Fixed as Fixed
 from craik.skips.matchings import Greedy as Greedy
+from craik.skips.matchings import OrEnd as OrEnd
 from craik.skips.matchings import Predicted as Predicted
 from craik.skips.matchings import SoftAligned as SoftAligned
 from craik.skips.matchings import SoftGreedy as SoftGreedy
+from craik.skips.matchings import TimeAgnostic as TimeAgnostic
 from craik.skips.matchings import displacement as displacement
 from craik.skips.matchings import follow as follow
 from craik.skips.observed.latent import encoded as encoded
@@ -34,3 +36,4 @@ from craik.skips.saving import save as save
 from craik.skips.simulators.cumulants import Cumulants as Cumulants
 from craik.skips.simulators.cumulants import Gained as Gained
 from craik.skips.simulators.memory import Memory as Memory
+from craik.skips.simulators.options import Options as Options

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from craik.losses import Loss, frame_of, largest_target
-from craik.skips.contexts import Actions, Context, fitting
+from craik.skips.contexts import Context, fitting
 from craik.skips.sampling import Sampled
 from craik.skips.simulators.cumulants import Cumulants
 from craik.skips.simulators.memory import Memory
@@ -34,7 +34,7 @@ class Dynamics:
         model: f, from frames (n, *frame), and their context where there is one, to predictions of n frames. It should treat
             its examples one by one: BatchNorm in train mode makes results depend on the batch.
         loss: from predictions and frames to one value for each, see `craik.losses`.
-        context: what the model sees beside a frame: one tensor (batch, *context), static, or `Actions`.
+        context: what the model sees beside a frame: one tensor (batch, *context), static, `Actions` or `Options`.
         targets: what predictions are compared with, frame by frame, in the place of the trajectories' own frames: latents,
             for instance (see `encoded`).
         compare: applied to predictions before they are compared: an encoder, where f predicts frames that are compared in
@@ -72,7 +72,7 @@ class Dynamics:
         if self.context is None:
             return None
         b, t = (torch.as_tensor(index, device=device) for index in (rows, times))
-        return self.context.at(b, t) if isinstance(self.context, Actions) else self.context[b]
+        return self.context[b] if isinstance(self.context, Tensor) else self.context.at(b, t)
 
     def outcome(self, inputs: Float[Tensor, "n *frame"], given: Tensor | None, state: Tensor | None = None) -> Outcome:
         """Return what the model makes of frames, of what is given beside them and of its state; as many as there are.
@@ -118,8 +118,8 @@ class Dynamics:
 def _check_context_kinds(context: object, targets: object) -> None:
     if not isinstance(context, Context | None):
         raise TypeError(
-            f"`context` should be a tensor (batch, *context) or Actions(...). Found {type(context).__name__}. A function that "
-            "gives it step by step is a roll-out's: rollout(..., policy=...)."
+            f"`context` should be a tensor (batch, *context), Actions(...) or Options(...). Found {type(context).__name__}. "
+            "A function that gives it step by step is a roll-out's: rollout(..., policy=...)."
         )
     if not isinstance(targets, Trajectories | None):
         raise TypeError(f"`targets` should be Trajectories. Found {type(targets).__name__}. craik.skips.encoded makes them.")

@@ -13,6 +13,7 @@ from craik.losses import BinaryCrossEntropy, evaluated, prediction_shape
 from craik.skips.dynamics import Dynamics, check_kinds, fitted
 from craik.skips.matched import Steps
 from craik.skips.sampling import Sampled
+from craik.skips.simulators.options import Options
 from craik.skips.simulators.outcome import Layout
 from craik.trajectories import Trajectories
 
@@ -64,6 +65,17 @@ class Predictor:
         """How predictions lie in one tensor with cumulants and state, where the dynamics have such."""
         cumulants, state = self.dynamics.cumulants, self.dynamics.state
         return Layout(0 if cumulants is None else cumulants.width, None if state is None else tuple(state.initial.shape))
+
+    def reached(self, rows: Sequence[int], times: Sequence[int]) -> list[int]:
+        """Return how many frames each trajectory has up to the end of what runs: of its option, or of itself."""
+        if self._ends is None:
+            return [self.lengths[b] for b in rows]
+        return [self._ends[b][time] + 1 for b, time in zip(rows, times, strict=True)]
+
+    @cached_property
+    def _ends(self) -> list[list[int]] | None:
+        context = self.dynamics.context
+        return context.ends(self.lengths) if isinstance(context, Options) else None
 
     def steps(self) -> Steps:
         """Return the steps of this batch, none so far."""

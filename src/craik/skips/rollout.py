@@ -12,6 +12,7 @@ from craik.skips.contexts import Actions, Context
 from craik.skips.dynamics import Dynamics, check_dynamics
 from craik.skips.sampling import Sampled, generators_of, stream
 from craik.skips.simulators.cumulants import Cumulants, Gained
+from craik.skips.simulators.options import Options
 from craik.skips.simulators.outcome import Outcome
 from craik.trajectories import Trajectories
 
@@ -216,6 +217,11 @@ def _check(first: object, max_steps: int, fixed_point: float | None) -> None:
 def _check_context(context: Context | None, count: int) -> None:
     if isinstance(context, Tensor) and (context.dim() == 0 or len(context) != count):
         raise ValueError(f"`context` should hold one entry for each of {count} frames. Found {tuple(context.shape)}.")
+    if isinstance(context, Options):
+        raise TypeError(
+            "A roll-out does not know which option would be chosen. Found Options as the dynamics' context. Give the option "
+            "that runs as a static context, ids (batch,), with `stop` where it ends; or pass policy=... to `rollout`."
+        )
     if isinstance(context, Actions):
         raise TypeError(
             "A roll-out does not know how many frames a prediction skipped, so actions come from a policy (frames, rows, step) "

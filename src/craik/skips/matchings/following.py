@@ -21,7 +21,7 @@ class Predicted(NamedTuple):
         seen: what the loss sees of them.
         rows: the trajectory of each.
         times: the frame each was made at; it is matched with a later one.
-        lengths: how many frames each trajectory has.
+        lengths: how many frames each trajectory has, up to the end of the option that runs where there are `Options`.
         draws: each one's random numbers; None where none are drawn.
     """
 
@@ -66,7 +66,7 @@ def follow(
         prediction = predictor.predict(inputs, rows, times)
         seen = predictor.compared(prediction, len(rows))
         now = None if draws is None else [draws[b][u] for b in rows]
-        predicted = Predicted(seen, rows, times, [predictor.lengths[b] for b in rows], now)
+        predicted = Predicted(seen, rows, times, predictor.reached(rows, times), now)
         chosen = choose(predicted)
         if price is not None:
             losses = price(predicted, chosen)
