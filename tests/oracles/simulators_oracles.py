@@ -113,3 +113,54 @@ def with_options(
         losses.append(loss(z, x[t]))
         frames.append(t)
     return Walked(sum(losses, torch.zeros((), dtype=x.dtype)) / len(losses), frames, [], len(frames))
+
+
+class Rolled(NamedTuple):
+    frames: Tensor
+    times: list[list[float]]
+    evaluations: int
+
+
+def parts_rolled(
+    models: Sequence[Callable[..., tuple[Tensor, float]]],
+    elements: Sequence[Sequence[int]],
+    x0: Tensor,
+    count: int,
+    settings: tuple[bool, bool],
+) -> Rolled:
+    """One trajectory's parts side by side; settings: whether each sees the others, whether straight lines lie in between."""
+    sees_all, linear = settings
+    times = [[0.0] for _ in models]
+    frames = [[x0[list(own)]] for own in elements]
+    evaluations = 0
+
+    def value(p: int, time: float) -> Tensor:
+        for k in range(len(times[p]) - 1, -1, -1):
+            if times[p][k] == time:
+                return frames[p][k]
+            if times[p][k] < time:
+                if not linear:
+                    return frames[p][k]
+                share = (time - times[p][k]) / (times[p][k + 1] - times[p][k])
+                return frames[p][k] + share * (frames[p][k + 1] - frames[p][k])
+        raise AssertionError
+
+    while min(own[-1] for own in times) < count - 1:
+        p = min(range(len(models)), key=lambda q: (times[q][-1], q))
+        now, own = times[p][-1], frames[p][-1]
+        if sees_all and len(models) > 1:
+            whole = torch.zeros_like(x0)
+            for q, places in enumerate(elements):
+                whole[list(places)] = value(q, now)
+            others = whole[[e for e in range(len(x0)) if e not in elements[p]]]
+            z, duration = models[p](own, others)
+        else:
+            z, duration = models[p](own)
+        evaluations += 1
+        times[p].append(now + max(1.0, duration))
+        frames[p].append(z)
+    made = torch.zeros(count, *x0.shape, dtype=x0.dtype)
+    for t in range(count):
+        for q, places in enumerate(elements):
+            made[t, list(places)] = value(q, float(t))
+    return Rolled(made, times, evaluations)

@@ -26,6 +26,12 @@ from craik.skips.observed.latent import encoded as encoded
 from craik.skips.observed.recorded import Recorded as Recorded
 from craik.skips.observed.recorded import from_minari as from_minari
 from craik.skips.observed.states import States as States
+from craik.skips.parts import MatchedParts as MatchedParts
+from craik.skips.parts import Part as Part
+from craik.skips.parts import Parts as Parts
+from craik.skips.parts import RolledParts as RolledParts
+from craik.skips.parts import match_parts as match_parts
+from craik.skips.parts import rollout_parts as rollout_parts
 from craik.skips.predicting import Predictor as Predictor
 from craik.skips.rollout import Rollout as Rollout
 from craik.skips.rollout import rollout as rollout

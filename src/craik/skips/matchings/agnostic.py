@@ -103,8 +103,8 @@ def _price(predictor: Predictor, preference: Preference, predicted: Predicted, c
 def _check(least: float, b: int, first: int) -> None:
     if not math.isfinite(least):
         raise FloatingPointError(
-            f"Every loss should be finite. Found none in trajectory {b} of the batch, where frames {first} and later are matched. "
-            "Lower the learning rate or clip gradients."
+            f"Every loss should be finite. Found none in trajectory {b} of the batch, where frames {first} and later are "
+            "matched. Lower the learning rate or clip gradients."
         )
 
 

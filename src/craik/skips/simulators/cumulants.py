@@ -39,7 +39,7 @@ class Cumulants:
     sum over i < k of gamma^i R_{t+i}, and the model returns (n, 2): the sum, and gamma^k itself, for it is not told how far it
     skips, and a roll-out must know by what to discount all that comes later. So values are predicted (thesis section 2.1.1).
 
-    Cumulants of 1 with no discount are the skip's own length: the clock of a model that skips.
+    Cumulants of 1 with no discount are the skip's own length, the clock of a model that skips: `clock`.
 
     Args:
         values: trajectories of one number each, one fewer of them than frames: ``Recorded.rewards``, for instance. They belong
@@ -72,6 +72,17 @@ class Cumulants:
                 f"`values` should hold one number for each transition, (batch, time). Found frames of shape "
                 f"{self.values.frame_shape}. Choose one of them, or add them up before."
             )
+
+    @classmethod
+    def clock(cls, trajectories: Trajectories, weight: float = 1.0) -> "Cumulants":
+        """Return cumulants of 1 for each transition: a model that predicts how many frames it skipped.
+
+        Args:
+            trajectories: at least two frames each.
+            weight: of their squared error, in frames squared.
+        """
+        ones = torch.ones(len(trajectories), max(1, trajectories.time - 1), dtype=trajectories.value_dtype)
+        return cls(Trajectories(ones, trajectories.lengths - 1), weight=weight)
 
     def __getitem__(self, rows: slice | Tensor | list[int]) -> "Cumulants":
         """Return those of some trajectories, chosen as these are."""
