@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -60,6 +60,7 @@ def parts_of(sees, timed=True, cumulants=None):
     return Parts(found, sees), models
 
 
+@settings(max_examples=20)
 @given(
     lengths=st.lists(st.integers(2, 10), min_size=1, max_size=4),
     horizon=st.integers(1, 5),

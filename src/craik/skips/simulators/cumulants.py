@@ -62,11 +62,7 @@ class Cumulants:
         check_share("discount", self.discount, why="it is what a frame's delay leaves of a cumulant")
         check_not_negative("weight", self.weight)
         check_callable("loss", self.loss, "a function of predictions and targets")
-        if not isinstance(self.values, Trajectories | None):
-            raise TypeError(
-                f"`values` should be Trajectories of one number each. Found {type(self.values).__name__}. Rewards "
-                "(batch, time) become such by Trajectories(rewards, lengths - 1), a ragged list by Trajectories.from_list."
-            )
+        _check_values(self.values)
         if self.values is not None and self.values.frame_shape != ():
             raise ValueError(
                 f"`values` should hold one number for each transition, (batch, time). Found frames of shape "
@@ -141,6 +137,14 @@ class Cumulants:
                 "`cumulants` should hold values where trajectories are matched. Found None. Leave them out for roll-outs alone."
             )
         return self.values
+
+
+def _check_values(values: object) -> None:
+    if not isinstance(values, Trajectories | None):
+        raise TypeError(
+            f"`values` should be Trajectories of one number each. Found {type(values).__name__}. Rewards "
+            "(batch, time) become such by Trajectories(rewards, lengths - 1), a ragged list by Trajectories.from_list."
+        )
 
 
 def _few(lengths: list[int]) -> str:
