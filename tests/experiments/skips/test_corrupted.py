@@ -107,8 +107,7 @@ def test_claims_can_hold_and_fail():
     bad = made_up(lambda name, method: (0.6 if name == "clean" else 0.3) if method == "asi" else 0.7)
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
     alike = made_up(lambda name, method: 0.25)  # a constant
-    held = {claim.id for claim in EXPERIMENT.claims if judge(claim, alike, "quick").verdict == "holds"}
-    assert held == {"skips-corrupted.some-noise"}
+    assert {judge(claim, alike, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
     assert list(EXPERIMENT.figures(good)) == ["corrupted"]
 
 
