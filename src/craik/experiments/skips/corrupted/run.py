@@ -6,7 +6,7 @@ evaluations each; with pictures (`paper`) training is that of `skips-accuracy`. 
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -44,7 +44,7 @@ class Config:
     """First seed: of the boards, the corruption, the initial weights, the batches and the matching."""
     view: View = "places"
     """Place codes of the small board, or pictures of the published one with the network and training of `skips-accuracy`."""
-    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("asi", "fixed-2", "fixed-3", "fixed-6")
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("asi", "fixed-3", "fixed-6")
     """What to compare; pictures know fixed steps of 1 to 3."""
     steps: Annotated[int, Ge(1)] = 500
     """Gradient steps of about `evaluations` each."""
@@ -201,8 +201,7 @@ def _scores(model: nn.Module, test: Data, reads: Reader, labels: np.ndarray) -> 
 
 def _run_pictures(config: Config) -> Iterator[Row]:
     """The same with the published pictures, network and schedules of thesis section 2.3."""
-    published = asdict(pictures.PUBLISHED) | {"seed": config.seed, "episodes": config.episodes, "cache": config.cache}
-    settings = pictures.Settings(**published)
+    settings = replace(pictures.PUBLISHED, seed=config.seed, episodes=config.episodes, cache=config.cache)
     train = pictures.make_world(settings, "train", config.episodes)
     test = pictures.make_world(settings, "test", config.test_episodes)
     for corruption in ALL:
@@ -230,7 +229,7 @@ def _corrupted_world(world: pictures.World, corruption: Corruption, generator: n
     assert isinstance(boards.settings, FunnelBoardSettings)  # the settings' task
     for b, path in enumerate(boards.paths):
         played = corruption.played(path, generator)
-        drawn = boards.simulation.draw_frames(boards.settings, boards.images[b], played)
+        drawn = funnel_board.FUNNEL_BOARD.draw_frames(boards.settings, boards.images[b], played)
         hit = corruption.hit(len(drawn), generator)
         frames = torch.from_numpy(drawn).clone()
         if corruption.kind == "noise":
