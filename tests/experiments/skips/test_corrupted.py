@@ -45,8 +45,8 @@ def test_a_frame_shows_where_the_ball_was_before(boards):
 @pytest.mark.parametrize("each", corruption.ALL, ids=NAMES)
 def test_corruption_keeps_both_ends_and_its_share(each, boards):
     own = places.Places.of(SMALL)
-    clean = corrupted._data(boards, own, corruption.Corruption("clean"), np.random.default_rng(0))
-    found = corrupted._data(boards, own, each, np.random.default_rng(0))
+    clean = corrupted.recorded(boards, own, corruption.Corruption("clean"), np.random.default_rng(0))
+    found = corrupted.recorded(boards, own, each, np.random.default_rng(0))
     lengths, before = found.frames.lengths, clean.frames.lengths
     for one, other in zip(found.frames, clean.frames, strict=True):
         half = one.shape[1] // 2

@@ -122,23 +122,25 @@ def run(config: Config) -> Iterator[Row]:
         yield from _run_pictures(config)
         return
     board = funnel_board.PRESETS["small"]
-    train, test = (_boards(config, board, split, count) for split, count in enumerate((config.episodes, config.test_episodes)))
+    counts = (config.episodes, config.test_episodes)
+    train, test = (draw_boards(board, count, 60_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts))
     reads = reader(board, np.stack([path[-1] for path in train.paths]))
-    clean = _data(test, reads.places, Corruption("clean"), np.random.default_rng(0))
+    clean = recorded(test, reads.places, Corruption("clean"), np.random.default_rng(0))
     for corruption in ALL:
-        data = _data(train, reads.places, corruption, np.random.default_rng([config.seed, 7]))
+        data = recorded(train, reads.places, corruption, np.random.default_rng([config.seed, 7]))
         for method in config.methods:
             model, report = _trained(config, method, data)
             yield {"corruption": corruption.name, "method": method} | report | _scores(model, clean, reads, test.labels)
 
 
-def _boards(config: Config, board: FunnelBoardSettings, split: int, count: int) -> Boards:
-    folder = Path(config.cache) if config.cache else caching.default_folder()
+def draw_boards(board: FunnelBoardSettings, count: int, seed: int, cache: str) -> Boards:
+    """Draw boards and the falls of their balls, or read them from a folder, craik's own if empty."""
+    folder = Path(cache) if cache else caching.default_folder()
     bar = progress_bar("simulating boards") if sys.stderr.isatty() else None
-    return funnel_board.generate(count, 60_000 + 2 * config.seed + split, board, cache=folder, on_progress=bar)
+    return funnel_board.generate(count, seed, board, cache=folder, on_progress=bar)
 
 
-def _data(boards: Boards, places: Places, corruption: Corruption, generator: np.random.Generator) -> Data:
+def recorded(boards: Boards, places: Places, corruption: Corruption, generator: np.random.Generator) -> Data:
     """Return episodes as they were recorded, or corrupted."""
     found: list[Tensor] = []
     for path in boards.paths:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from craik.experiments.skips.parts.two_balls import World
 from craik.lab import COLOURS, Rows, panels
 
-_LABELS = {"parts": "parts", "whole": "whole frames", "fixed-3": "fixed, Δt = 3", "fixed-6": "fixed, Δt = 6"}
+_LABELS = {"parts": "parts", "whole": "whole frames", "fixed-6": "fixed, Δt = 6"}
 _MARKS = {"two": "o", "twins": "s"}
 
 

@@ -23,7 +23,7 @@ from craik.skips import Cumulants, Dynamics, Fixed, Greedy, Matching, Part, Part
 from craik.tasks.frames import funnel_board
 from craik.trajectories import Trajectories
 
-Method = Literal["parts", "whole", "fixed-3", "fixed-6"]
+Method = Literal["parts", "whole", "fixed-6"]
 BALLS = ("first", "second")
 
 
@@ -33,7 +33,7 @@ class Config:
 
     seed: int = 100
     """First seed: of the boards, the initial weights, the batches and the matching."""
-    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("parts", "whole", "fixed-3", "fixed-6")
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("parts", "whole", "fixed-6")
     """What to compare; fixed steps are of the whole frame, which for them is the same."""
     steps: Annotated[int, Ge(1)] = 500
     """Gradient steps of about `evaluations` each."""
