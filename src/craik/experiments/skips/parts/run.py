@@ -112,7 +112,8 @@ def run(config: Config) -> Iterator[Row]:
 def _matching(config: Config, method: Method, share: float) -> Matching:
     if method.startswith("fixed"):
         return Fixed(int(method.removeprefix("fixed-")))
-    return Greedy(config.horizon, max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0)
+    explores = max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0
+    return Greedy(config.horizon, explores, ties="last")  # a ball at rest: the first of equals would be the next frame
 
 
 def _parts(network: Network, layouts: Tensor, cumulants: Cumulants) -> Parts:
