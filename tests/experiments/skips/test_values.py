@@ -21,6 +21,9 @@ def test_returns_are_discounted_sums_of_rewards():
     for b in range(4):
         rewards, returns = data.rewards[b].tolist(), data.returns[b].tolist()
         assert len(rewards) == len(data.frames[b]) - 1
+        landed = reads.landed(data.frames[b])
+        assert landed[-1]
+        assert not landed[:-1].any()
         assert rewards[-1] == pytest.approx((boards.labels[b] + 1) / 4)
         for t in range(len(rewards)):
             assert returns[t] == pytest.approx(sum(0.9**i * r for i, r in enumerate(rewards[t:])), rel=1e-5)

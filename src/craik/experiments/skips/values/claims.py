@@ -29,7 +29,10 @@ def _less_than_fixed(rows: Rows) -> Measurement | None:
 
 
 _SOURCE = "thesis section 2.1.1 and equation 2.3"
-_TRIED = "Board, codes and schedules are those of skips-corrupted; nothing was searched. See the experiment's README."
+_TRIED = (
+    "Board, codes and schedules are those of skips-corrupted; nothing was searched; after one trial episodes were made to end "
+    "where roll-outs do. See the experiment's README."
+)
 
 CLAIMS = (
     Claim(

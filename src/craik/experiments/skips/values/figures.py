@@ -22,6 +22,6 @@ def figures(rows: Rows) -> dict[str, Figure]:
             axes.plot([x, x], [min(values), max(values)], color=colour, linewidth=1)
             axes.plot(x, float(np.median(values)), "o", color=colour)
     axes.axhline(1.0, color=COLOURS["reference"], linestyle=":")
-    axes.set(ylabel="error over variance", ylim=(0, None))
+    axes.set(ylabel="error over variance", ylim=(0, None), xlim=(-0.5, len(_LABELS) - 0.5))
     axes.set_xticks(range(len(_LABELS)), list(_LABELS.values()))
     return {"values": figure}

@@ -117,16 +117,20 @@ def run(config: Config) -> Iterator[Row]:
 
 
 def valued(boards: Boards, reads: Reader, discount: float) -> Data:
-    """Return episodes with what they gain: at landing the platform's number, from the left, over how many there are."""
+    """Return episodes that end where the ball is first read as landed, with the platform's share gained on the way there."""
     episodes = recorded(boards, reads.places, Corruption("clean"), np.random.default_rng(0))
+    frames: list[Tensor] = []
     rewards: list[Tensor] = []
     returns: list[Tensor] = []
-    for length, label in zip(episodes.frames.lengths.tolist(), boards.labels.tolist(), strict=True):
-        gained = torch.zeros(length - 1)
+    for own, label in zip(episodes.frames, boards.labels.tolist(), strict=True):
+        frames.append(own[: int(reads.landed(own).int().argmax()) + 1])
+        gained = torch.zeros(len(frames[-1]) - 1)
         gained[-1] = (label + 1) / reads.platforms
         rewards.append(gained)
-        returns.append(gained[-1] * discount ** torch.arange(length - 2, -1, -1))
-    return Data(episodes.frames, episodes.layouts, Trajectories.from_list(rewards), Trajectories.from_list(returns))
+        returns.append(gained[-1] * discount ** torch.arange(len(gained) - 1, -1, -1))
+    return Data(
+        Trajectories.from_list(frames), episodes.layouts, Trajectories.from_list(rewards), Trajectories.from_list(returns)
+    )
 
 
 def _rate(config: Config, spent: int) -> float:
