@@ -59,7 +59,7 @@ def test_a_tiny_run_has_a_row_for_each_world_and_method():
     assert parts.progress(replace(TINY, methods=("parts", "whole")), rows[-1])[0] == 1.0
 
 
-def made_up(accuracy, skip):
+def made_up(accuracy, rollout):
     return Rows(
         {
             "seed": seed,
@@ -76,10 +76,11 @@ def made_up(accuracy, skip):
 
 def test_claims_can_hold_and_fail():
     good = made_up(
-        lambda world, method: 0.9 if method == "parts" or world == "twins" else 0.6, lambda method: 3 + (method == "parts")
+        lambda world, method: 0.9 if method == "parts" or world == "twins" else 0.6,
+        lambda method: 30 - 10 * (method == "parts"),
     )
     assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
-    bad = made_up(lambda world, method: 0.5 + 0.2 * (method == "parts") * (world == "twins"), lambda method: 3)
+    bad = made_up(lambda world, method: 0.5 + 0.2 * (method == "parts") * (world == "twins"), lambda method: 30)
     assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
     assert list(EXPERIMENT.figures(good)) == ["parts"]
     assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)

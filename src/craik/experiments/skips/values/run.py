@@ -52,7 +52,7 @@ class Config:
     sampling: Share = 0.7
     """Share of them in which the probability of true frames as inputs falls from 1 to 0."""
     hidden: Annotated[int, Ge(1)] = 128
-    """Units in each of the two hidden layers, of the regression's, too."""
+    """Units in each of the two hidden layers of every network."""
     learning_rate: Positive = 3e-3
     """Adam's, falling linearly to a fiftieth over the last three tenths of the evaluations."""
     episodes: Annotated[int, Ge(1)] = 1000
@@ -88,16 +88,17 @@ class Data(NamedTuple):
 
 
 class Simulator(nn.Module):
-    """Codes and layout to logits of codes, to the sum over the skip and to its discount."""
+    """Codes and layout to logits of codes, to the sum over the skip and to its discount: two networks, one for what is gained."""
 
     def __init__(self, codes: int, layout: int, config: Config, generator: Generator) -> None:
         super().__init__()
-        self.net = mlp(codes + layout, codes + 2, generator, config.hidden, 2, init="default")
+        self.frames = mlp(codes + layout, codes, generator, config.hidden, 2, init="default")
+        self.gains = mlp(codes + layout, 2, generator, config.hidden, 2, init="default")
 
     def forward(self, frames: Tensor, layouts: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits, sums and discounts."""
-        out = self.net(torch.cat([frames, layouts], dim=1))
-        return out[:, :-2] + 6.0 * (frames - 0.5), torch.stack([out[:, -2], out[:, -1].sigmoid()], dim=1)
+        """Return logits, and sums and discounts, which lie in [0, 1] here."""
+        seen = torch.cat([frames, layouts], dim=1)
+        return self.frames(seen) + 6.0 * (frames - 0.5), self.gains(seen).sigmoid()
 
 
 def run(config: Config) -> Iterator[Row]:
