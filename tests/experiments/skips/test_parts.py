@@ -66,7 +66,8 @@ def made_up(accuracy, rollout):
             "world": world,
             "method": method,
             "accuracy": accuracy(world, method) + 0.01 * seed,
-            "skip": skip(method),
+            "skip": 4.0,
+            "rollout": rollout(method),
         }
         for seed in range(6)
         for world in ("two", "twins")

@@ -88,7 +88,7 @@ class Data(NamedTuple):
 
 
 class Simulator(nn.Module):
-    """Codes and layout to logits of codes, to the sum over the skip and to its discount: two networks, one for what is gained."""
+    """Codes and layout to logits of codes, and, by a network of its own, to the sum over the skip and its discount."""
 
     def __init__(self, codes: int, layout: int, config: Config, generator: Generator) -> None:
         super().__init__()
