@@ -20,7 +20,7 @@ def identity(frames):
         ({"loss": None}, "`loss` should be a function of tensors. Found NoneType"),
         ({"compare": "encoder"}, "`compare` should be a function of tensors. Found str"),
         ({"feedback": 0.5}, "`feedback` should be a function of tensors. Found float"),
-        ({"context": identity}, r"or Actions\(...\). Found function. .*rollout\(..., policy=...\)"),
+        ({"context": identity}, r"or Options\(...\). Found function. .*rollout\(..., policy=...\)"),
         ({"targets": FRAMES}, "`targets` should be Trajectories. Found Tensor. craik.skips.encoded"),
     ],
 )

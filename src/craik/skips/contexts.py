@@ -8,6 +8,7 @@ from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from craik.arguments import check_shape, check_whole
+from craik.skips.simulators.options import Options
 from craik.trajectories import Trajectories
 from craik.trajectories.conversions import Array
 
@@ -84,8 +85,8 @@ class Actions:
         return Actions(self.values, self.window, own)
 
 
-Context = Tensor | Actions
-"""Static, (batch, *context), or `Actions`."""
+Context = Tensor | Actions | Options
+"""Static, (batch, *context), `Actions`, or `Options`."""
 
 
 def fitting(context: Context | None, trajectories: Trajectories) -> Context | None:
@@ -96,6 +97,9 @@ def fitting(context: Context | None, trajectories: Trajectories) -> Context | No
     """
     if context is None:
         return None
+    if isinstance(context, Options):
+        context.check(trajectories)
+        return context
     values = context.values if isinstance(context, Actions) else context
     if values.dim() == 0 or len(values) != len(trajectories):
         raise ValueError(

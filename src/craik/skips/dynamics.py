@@ -3,19 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
 from craik.losses import Loss, frame_of, largest_target
-from craik.skips.contexts import Actions, Context, fitting
+from craik.skips.contexts import Context, fitting
 from craik.skips.sampling import Sampled
+from craik.skips.simulators.cumulants import Cumulants
+from craik.skips.simulators.memory import Memory
+from craik.skips.simulators.outcome import Outcome, taken_apart
 from craik.trajectories import Trajectories
 
-Model = Callable[..., Tensor]
-"""A dynamics model: ``f(frames)`` or ``f(frames, context)`` from (n, *frame) to predictions of n frames."""
+Model = Callable[..., Tensor | tuple[Tensor, ...]]
+"""A dynamics model: ``f(frames[, context][, state])`` from (n, *frame) to predictions of n frames, or to a tuple of these, of
+the sums of cumulants over the skip and of the new state, of which there are as many as its dynamics have."""
 
 _SLACK = 1 + 1e-6
 """For the rounding of a scale such as 1/255."""
@@ -31,16 +34,18 @@ class Dynamics:
         model: f, from frames (n, *frame), and their context where there is one, to predictions of n frames. It should treat
             its examples one by one: BatchNorm in train mode makes results depend on the batch.
         loss: from predictions and frames to one value for each, see `craik.losses`.
-        context: what the model sees beside a frame: one tensor (batch, *context), static, or `Actions`.
+        context: what the model sees beside a frame: one tensor (batch, *context), static, `Actions` or `Options`.
         targets: what predictions are compared with, frame by frame, in the place of the trajectories' own frames: latents,
             for instance (see `encoded`).
         compare: applied to predictions before they are compared: an encoder, where f predicts frames that are compared in
             latent space.
         feedback: what turns a prediction into the next input. None: the loss's method `frame`, such as the sigmoid of logits,
             or nothing where it has none. `Sampled` draws it at random.
+        cumulants: what the model predicts the sum of over its skips, such as rewards; of one batch, as a context is.
+        state: what the model keeps from one step to the next, and how many first frames it is shown.
 
     Raises:
-        TypeError: a model, loss, `compare` or `feedback` that cannot be called, or a context or targets of another kind.
+        TypeError: a model, loss, `compare` or `feedback` that cannot be called, or anything else of another kind.
     """
 
     model: Model
@@ -50,6 +55,8 @@ class Dynamics:
     targets: Trajectories | None = None
     compare: Callable[[Tensor], Tensor] | None = None
     feedback: Callable[[Tensor], Tensor] | Sampled | None = None
+    cumulants: Cumulants | None = None
+    state: Memory | None = None
 
     def __post_init__(self) -> None:
         for name in ("model", "loss", "compare", "feedback"):
@@ -58,25 +65,24 @@ class Dynamics:
             if not (callable(found) or sampled or (found is None and name in ("compare", "feedback"))):
                 raise TypeError(f"`{name}` should be a function of tensors. Found {type(found).__name__}.")
         _check_context_kinds(self.context, self.targets)
+        _check_simulator_kinds(self.cumulants, self.state)
 
     def given(self, rows: Sequence[int] | Tensor, times: Sequence[int] | Tensor, device: torch.device) -> Tensor | None:
         """Return what the model sees beside frame ``times[i]`` of trajectory ``rows[i]``; None where there is no context."""
         if self.context is None:
             return None
         b, t = (torch.as_tensor(index, device=device) for index in (rows, times))
-        return self.context.at(b, t) if isinstance(self.context, Actions) else self.context[b]
+        return self.context[b] if isinstance(self.context, Tensor) else self.context.at(b, t)
 
-    def predict(self, inputs: Float[Tensor, "n *frame"], given: Tensor | None) -> Tensor:
-        """Return the model's predictions from frames and what is given beside them.
+    def outcome(self, inputs: Float[Tensor, "n *frame"], given: Tensor | None, state: Tensor | None = None) -> Outcome:
+        """Return what the model makes of frames, of what is given beside them and of its state; as many as there are.
 
         Raises:
-            TypeError: the model returned no tensor of floats.
+            TypeError: the model returned no tensor of floats, or not as many as its dynamics have.
+            ValueError: cumulants or a state of another shape.
         """
-        prediction: Any = self.model(inputs) if given is None else self.model(inputs, given)  # a user's may return anything
-        if not (isinstance(prediction, Tensor) and prediction.is_floating_point()):
-            found = f"a tensor of {prediction.dtype}" if isinstance(prediction, Tensor) else type(prediction).__name__
-            raise TypeError(f"The model should return one tensor of floats. Found {found}.")
-        return prediction
+        returned = self.model(*(each for each in (inputs, given, state) if each is not None))
+        return taken_apart(returned, self.cumulants, state)
 
     def fed(
         self, prediction: Tensor, frame_shape: Sequence[int], streams: Sequence[Generator | None] | None = None
@@ -112,11 +118,18 @@ class Dynamics:
 def _check_context_kinds(context: object, targets: object) -> None:
     if not isinstance(context, Context | None):
         raise TypeError(
-            f"`context` should be a tensor (batch, *context) or Actions(...). Found {type(context).__name__}. A function that "
-            "gives it step by step is a roll-out's: rollout(..., policy=...)."
+            f"`context` should be a tensor (batch, *context), Actions(...) or Options(...). Found {type(context).__name__}. "
+            "A function that gives it step by step is a roll-out's: rollout(..., policy=...)."
         )
     if not isinstance(targets, Trajectories | None):
         raise TypeError(f"`targets` should be Trajectories. Found {type(targets).__name__}. craik.skips.encoded makes them.")
+
+
+def _check_simulator_kinds(cumulants: object, state: object) -> None:
+    if not isinstance(cumulants, Cumulants | None):
+        raise TypeError(f"`cumulants` should be Cumulants(values). Found {type(cumulants).__name__}.")
+    if not isinstance(state, Memory | None):
+        raise TypeError(f"`state` should be Memory(initial). Found {type(state).__name__}.")
 
 
 def check_kinds(dynamics: object, trajectories: object) -> None:
@@ -146,10 +159,14 @@ def fitted(dynamics: Dynamics, trajectories: Trajectories) -> Dynamics:
     """Return dynamics whose context, targets and loss fit the trajectories; actions know which are each one's own.
 
     Raises:
-        ValueError: a trajectory without a transition, targets or a context of another batch, or whole numbers above what the
-            loss allows, such as bytes without a scale under a loss of numbers in [0, 1].
+        ValueError: a trajectory without a transition, targets, cumulants or a context of another batch, or whole numbers above
+            what the loss allows, such as bytes without a scale under a loss of numbers in [0, 1].
     """
     _check_transitions(trajectories)
+    if dynamics.state is not None:
+        dynamics.state.check(trajectories)
+    if dynamics.cumulants is not None:
+        dynamics.cumulants.check(trajectories)
     context = fitting(dynamics.context, trajectories)
     targets = dynamics.targets
     if targets is not None and not torch.equal(targets.lengths, trajectories.lengths):

@@ -78,7 +78,7 @@ def evaluate(
         TypeError, ValueError, FloatingPointError: those of `rollout`.
     """
     check_kinds(dynamics, trajectories)
-    first = trajectories.first()
+    first = trajectories.first() if dynamics.state is None else dynamics.state.first(trajectories)
     rolled = rollout(dynamics, first, max_steps=max_steps, stop=stop, fixed_point=fixed_point, generator=generator)
     return scored(rolled, trajectories, read=read, distance=distance)
 

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from craik.skips.simulators.cumulants import Cumulants
+from craik.skips.simulators.outcome import Layout
 from craik.trajectories import Trajectories
 
 Average = Literal["trajectories", "steps"]
@@ -29,11 +31,15 @@ class Matched(NamedTuple):
         step_losses: (batch, steps) each step's loss, detached.
         steps: (batch,) how many steps each trajectory took.
         skips: (batch, steps) how many frames ahead each match lies, 1 to the horizon.
-        matched: (batch, steps) the matched frame, counted from 0; the running sum of the skips.
+        matched: (batch, steps) the matched frame, counted from 0; the running sum of the skips, from the last of the frames on
+            that a model with a memory is shown first.
         explored: (batch, steps) True where the match was drawn at random.
         evaluations: how many frames the model was evaluated on, over the whole batch.
         predictions: what the model returned at each step, detached, (batch, steps, ...), logits for instance (the loss's
             method `frame` makes frames of them); None unless they were asked for.
+        cumulants: (batch, steps, width) what was gained over each skip, in float64: the sum, with a discount its own beside
+            it, 0 behind a trajectory's last step; None without `Cumulants`. What a wrong prediction of it costs is part of the
+            step's loss.
     """
 
     loss: Float[Tensor, ""]
@@ -45,6 +51,7 @@ class Matched(NamedTuple):
     explored: Bool[Tensor, "batch steps"]
     evaluations: int
     predictions: Trajectories | None
+    cumulants: Float[Tensor, "batch steps width"] | None = None
 
     @property
     def mean_skip(self) -> float:
@@ -65,13 +72,19 @@ class Steps:
     Args:
         lengths: of the trajectories, in frames.
         keep: whether to keep predictions.
+        layout: of the predictions that are added.
+        cumulants: what is summed over each skip, where something is.
 
     Attributes:
         evaluations: how many frames the model was evaluated on; whoever evaluates it adds them.
     """
 
-    def __init__(self, lengths: Sequence[int], keep: bool) -> None:
+    def __init__(
+        self, lengths: Sequence[int], keep: bool, layout: Layout | None = None, cumulants: Cumulants | None = None
+    ) -> None:
         self._lengths, self._keep = lengths, keep
+        self._layout, self._cumulants = layout or Layout(), cumulants
+        self._gains: list[Tensor] = []
         self._rows: list[int] = []
         self._steps: list[int] = []
         self._skips: list[int] = []
@@ -105,8 +118,10 @@ class Steps:
         self._explored += [False] * len(rows) if chosen.explored is None else chosen.explored
         if losses is not None:
             self._losses.append(losses)
-        if self._keep:
-            self._predictions.append(predictions.detach().clone())  # a model may return the same memory each time
+        if self._cumulants is not None:
+            self._gains.append(self._layout.cumulants(predictions))
+        if self._keep:  # a model may return the same memory each time
+            self._predictions.append(self._layout.prediction(predictions).detach().clone())
 
     def evaluated(self, losses: Callable[[Sequence[int], Sequence[int]], Float[Tensor, " n"]]) -> None:
         """Add the losses of all steps at once, which is quicker for small frames: from trajectories and matched frames."""
@@ -114,7 +129,9 @@ class Steps:
 
     def matched(self, average: Average) -> Matched:
         """Add the steps up."""
-        losses = torch.cat(self._losses)
+        losses, gained = torch.cat(self._losses), self._gained()
+        if self._cumulants is not None and gained is not None:
+            losses = losses + self._cumulants.priced(torch.cat(self._gains), gained)
         at = rows, _ = _whole(self._rows), _whole(self._steps)
         steps = torch.bincount(rows, minlength=len(self._lengths))
         sums = losses.new_zeros(len(self._lengths)).index_add(0, rows.to(losses.device), losses)
@@ -129,7 +146,15 @@ class Steps:
             explored=self._table(torch.from_numpy(np.array(self._explored, dtype=bool)), 0, at),
             evaluations=self.evaluations,
             predictions=Trajectories(self._table(torch.cat(self._predictions), 0, at), steps) if self._keep else None,
+            cumulants=None if gained is None else self._table(gained, 0, at),
         )
+
+    def _gained(self) -> Tensor | None:
+        """Return what was gained over each skip."""
+        if self._cumulants is None:
+            return None
+        starts = [frame - skip for frame, skip in zip(self._frames, self._skips, strict=True)]
+        return self._cumulants.over(self._rows, starts, self._frames)
 
     def _check(self, rows: Sequence[int], times: Sequence[int], chosen: Chosen) -> None:
         for b, time, frame in zip(rows, times, chosen.frames, strict=True):

@@ -13,6 +13,8 @@ from craik.losses import BinaryCrossEntropy, evaluated, prediction_shape
 from craik.skips.dynamics import Dynamics, check_kinds, fitted
 from craik.skips.matched import Steps
 from craik.skips.sampling import Sampled
+from craik.skips.simulators.options import Options
+from craik.skips.simulators.outcome import Layout
 from craik.trajectories import Trajectories
 
 _ROUNDING = 1e-6
@@ -58,21 +60,57 @@ class Predictor:
         """How many frames each trajectory has."""
         return self.trajectories.lengths.tolist()
 
+    @cached_property
+    def layout(self) -> Layout:
+        """How predictions lie in one tensor with cumulants and state, where the dynamics have such."""
+        cumulants, state = self.dynamics.cumulants, self.dynamics.state
+        return Layout(0 if cumulants is None else cumulants.width, None if state is None else tuple(state.initial.shape))
+
+    def reached(self, rows: Sequence[int], times: Sequence[int]) -> list[int]:
+        """Return how many frames each trajectory has up to the end of what runs: of its option, or of itself."""
+        if self._ends is None:
+            return [self.lengths[b] for b in rows]
+        return [self._ends[b][time] + 1 for b, time in zip(rows, times, strict=True)]
+
+    @cached_property
+    def _ends(self) -> list[list[int]] | None:
+        context = self.dynamics.context
+        return context.ends(self.lengths) if isinstance(context, Options) else None
+
     def steps(self) -> Steps:
         """Return the steps of this batch, none so far."""
-        return Steps(self.lengths, self.keep_predictions)
+        return Steps(self.lengths, self.keep_predictions, self.layout, self.dynamics.cumulants)
 
-    def predict(self, inputs: Float[Tensor, "n *frame"], rows: Sequence[int], times: Sequence[int]) -> Tensor:
-        """Return the model's predictions from inputs that stand at the given frames.
+    def started(self, rows: Sequence[int], found: Steps) -> tuple[Tensor, list[int]]:
+        """Return the inputs of the first step and the frames that they stand at: behind those that a memory is shown.
+
+        Args:
+            rows: of all trajectories.
+            found: where evaluations are counted.
+        """
+        memory = self.dynamics.state
+        if memory is None:
+            return self.trajectories.at(rows, [0] * len(rows)), [0] * len(rows)
+        inputs = self._beside(self.trajectories.at(rows, [0] * len(rows)), None)
+        for time in range(memory.frames - 1):
+            shown = self.predict(inputs, rows, [time] * len(rows))
+            inputs = self._beside(self.trajectories.at(rows, [time + 1] * len(rows)), shown)
+            found.evaluations += len(rows)
+        return inputs, [memory.frames - 1] * len(rows)
+
+    def predict(self, inputs: Tensor, rows: Sequence[int], times: Sequence[int]) -> Tensor:
+        """Return the model's predictions from inputs that stand at the given frames, as rows of `layout`.
 
         A model may work in place: inputs that are a view of the trajectories are copied before.
 
         Raises:
-            TypeError: the model returned no tensor of floats.
+            TypeError: the model returned no tensor of floats, or not as many as its dynamics have.
+            ValueError: cumulants or a state of another shape.
         """
         if inputs.untyped_storage().data_ptr() == self.trajectories.frames.untyped_storage().data_ptr():
             inputs = inputs.clone()
-        return self.dynamics.predict(inputs, self.dynamics.given(rows, times, inputs.device))
+        frames, state = self.layout.split(inputs, self.trajectories.frame_shape)
+        return self.layout.row(self.dynamics.outcome(frames, self.dynamics.given(rows, times, inputs.device), state))
 
     def compared(self, prediction: Tensor, count: int) -> Float[Tensor, "n *y"]:
         """Return what the loss sees of `count` predictions.
@@ -81,7 +119,7 @@ class Predictor:
             TypeError: a wider type than that of the frames.
             ValueError: another shape than the loss expects, or logits where it compares probabilities.
         """
-        compare = self.dynamics.compare
+        prediction, compare = self.layout.prediction(prediction), self.dynamics.compare
         seen = prediction if compare is None else compare(prediction.clone())  # an encoder may work in place
         expected = (count, *prediction_shape(self.dynamics.loss, self.targets.frame_shape))
         if tuple(seen.shape) != expected:
@@ -109,7 +147,17 @@ class Predictor:
         Raises:
             ValueError: another shape than a frame's.
         """
+        prediction = self.layout.prediction(prediction)
         return self.dynamics.fed(prediction.clone(), self.trajectories.frame_shape, streams).to(self.trajectories.value_dtype)
+
+    def inputs(self, frames: Float[Tensor, "n *frame"], prediction: Tensor) -> Tensor:
+        """Return the next inputs: frames, true or fed, with the state that came with each one's prediction."""
+        return self.layout.with_state(frames, prediction)
+
+    def _beside(self, frames: Tensor, shown: Tensor | None) -> Tensor:
+        memory = self.dynamics.state
+        initial = None if memory is None or shown is not None else memory.started(len(frames), frames.device)
+        return self.layout.with_state(frames, shown, initial)
 
     def _check_values(self, seen: Tensor, dtype: torch.dtype) -> None:
         """Refuse predictions that would be rounded to the frames' type, and logits where probabilities are compared."""

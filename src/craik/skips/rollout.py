@@ -11,6 +11,9 @@ from craik.arguments import check_not_negative, check_whole
 from craik.skips.contexts import Actions, Context
 from craik.skips.dynamics import Dynamics, check_dynamics
 from craik.skips.sampling import Sampled, generators_of, stream
+from craik.skips.simulators.cumulants import Cumulants, Gained
+from craik.skips.simulators.options import Options
+from craik.skips.simulators.outcome import Outcome
 from craik.trajectories import Trajectories
 
 Stop = Callable[[Float[Tensor, "n *frame"]], Bool[Tensor, " n"]]
@@ -25,14 +28,16 @@ class Rollout(NamedTuple):
     """What a model predicts from first frames on.
 
     Attributes:
-        trajectories: the first frame and the predictions after it; the frame that stopped a trajectory is its last.
+        trajectories: the first frames and the predictions after them; the frame that stopped a trajectory is its last.
         stopped: (batch,) True where a stopping rule ended the trajectory, False where `max_steps` did.
         evaluations: how many frames the model was evaluated on, over the whole batch.
+        gained: the predicted cumulants, added up; None without `Cumulants`.
     """
 
     trajectories: Trajectories
     stopped: Bool[Tensor, " batch"]
     evaluations: int
+    gained: Gained | None = None
 
 
 @torch.no_grad()
@@ -56,41 +61,101 @@ def rollout(
     Args:
         dynamics: the model; what turns its predictions into frames, `feedback` or the loss's method `frame`; and a static
             context, where there is one. Targets have no part in it.
-        first: the frames to start from.
+        first: the frames to start from; (batch, k, *frame) where the dynamics have a memory that is shown k > 1 of them.
         max_steps: how many times f is applied at most.
         stop: looks at the newest frames, (n, *frame), and says which end their trajectory; the first frames are not shown.
         fixed_point: stop where no number of a frame changes by more than this; None for never.
         policy: what the model sees beside frames, in the place of the dynamics' context: ``(frames, rows, step) -> (n,
             *context)``, called with the newest frames of the trajectories that still roll, their positions in the batch, and
-            the step from 0.
+            the step from 0; first frames that a memory is shown have steps below 0.
         generator: of random numbers, on the CPU, where feedback is `Sampled`: one, or one for each trajectory.
 
     Raises:
         TypeError: what is no `Dynamics` or no tensor of frames, or dynamics with `Actions` and no policy.
-        ValueError: max_steps below 1, a negative fixed point, first frames that are not finite floats, or a prediction of
-            another shape than the frame's.
+        ValueError: max_steps below 1, a negative fixed point, first frames that are not finite floats, or not as many as a
+            memory is shown, or a prediction of another shape than the frame's.
         FloatingPointError: a prediction that is not finite.
     """
     check_dynamics(dynamics)
     _check(first, max_steps, fixed_point)
     if policy is None:
         _check_context(dynamics.context, len(first))
-    noise = _noise(dynamics, generator, len(first))
-    frames = [[one] for one in first]
-    stopped = torch.zeros(len(first), dtype=torch.bool)
-    rows, newest, evaluations = torch.arange(len(first)), first, 0
+    roller = _Roller(dynamics, policy, _noise(dynamics, generator, len(first)))
+    frames, newest, state, evaluations = _shown(roller, first)
+    stopped, counted = torch.zeros(len(first), dtype=torch.bool), _Counted(dynamics.cumulants, len(first))
+    rows, given = torch.arange(len(first)), len(frames[0])
     for step in range(max_steps):
         # Copies on both sides: a model may work in place on what it is given, or return the same memory each time.
-        before, newest = newest, _predict(dynamics, newest.clone(), policy, rows, step, noise).clone()
+        outcome = roller.outcome(newest.clone(), rows, step, state)
+        before, newest = newest, roller.fed(outcome, newest, rows).clone()
+        _check_prediction(newest, rows, step + given)
         evaluations += len(rows)
+        counted.add(rows, outcome)
         for b, one in zip(rows.tolist(), newest, strict=True):
             frames[b].append(one)
         ends = _ends(before, newest, stop, fixed_point)
         stopped[rows[ends]] = True
-        rows, newest = rows[~ends], newest[(~ends).to(newest.device)]
+        goes = (~ends).to(newest.device)
+        rows, newest, state = rows[~ends], newest[goes], None if outcome.state is None else outcome.state[goes].clone()
         if len(rows) == 0:
             break
-    return Rollout(Trajectories.from_list(torch.stack(each) for each in frames), stopped, evaluations)
+    made = Trajectories.from_list(torch.stack(each) for each in frames)
+    return Rollout(made, stopped, evaluations, counted.gained())
+
+
+class _Roller(NamedTuple):
+    """What predicts at each step, with what stands beside frames and the noise of each trajectory."""
+
+    dynamics: Dynamics
+    policy: Policy | None
+    noise: list[Generator] | None
+
+    def outcome(self, newest: Tensor, rows: Tensor, step: int, state: Tensor | None) -> Outcome:
+        times = torch.full_like(rows, max(step, 0))
+        policy = self.policy
+        given = (
+            self.dynamics.given(rows, times, newest.device) if policy is None else _chosen(policy(newest.clone(), rows, step))
+        )
+        return self.dynamics.outcome(newest, given, state)
+
+    def fed(self, outcome: Outcome, newest: Tensor, rows: Tensor) -> Tensor:
+        streams = self.noise and [self.noise[b] for b in rows.tolist()]
+        return self.dynamics.fed(outcome.prediction, newest.shape[1:], streams).to(newest.dtype)
+
+
+class _Counted:
+    """What roll-outs have gained, step by step."""
+
+    def __init__(self, cumulants: Cumulants | None, count: int) -> None:
+        self._cumulants, self._all = cumulants, list[Tensor]()
+        self._now = torch.stack([torch.zeros(count, dtype=torch.float64), torch.ones(count, dtype=torch.float64)])
+
+    def add(self, rows: Tensor, outcome: Outcome) -> None:
+        if self._cumulants is not None and outcome.cumulants is not None:
+            self._now = self._now.clone()
+            self._now[:, rows] = self._cumulants.added(self._now[:, rows], outcome.cumulants.cpu().double())
+            self._all.append(self._now)
+
+    def gained(self) -> Gained | None:
+        return Gained(*torch.stack(self._all, dim=2)) if self._all else None
+
+
+def _shown(roller: _Roller, first: Tensor) -> tuple[list[list[Tensor]], Tensor, Tensor | None, int]:
+    """Show a model with a memory its first frames; return each trajectory's frames so far, the newest, the state, the cost."""
+    memory = roller.dynamics.state
+    if memory is None:
+        return [[one] for one in first], first, None, 0
+    given = first.unsqueeze(1) if memory.frames == 1 else first
+    if memory.frames > 1 and (first.dim() < 2 or first.shape[1] != memory.frames):
+        raise ValueError(
+            f"`first` should be the {memory.frames} frames that the model's memory is shown, (batch, {memory.frames}, *frame). "
+            f"Found {tuple(first.shape)}. trajectories.values()[:, :{memory.frames}] gives them."
+        )
+    rows, state = torch.arange(len(first)), memory.started(len(first), first.device)
+    for time in range(memory.frames - 1):
+        found = roller.outcome(given[:, time].clone(), rows, time + 1 - memory.frames, state).state
+        state = state if found is None else found.clone()
+    return [list(each) for each in given], given[:, -1], state, len(first) * (memory.frames - 1)
 
 
 def _noise(dynamics: Dynamics, generator: Generator | Sequence[Generator] | None, count: int) -> list[Generator] | None:
@@ -100,17 +165,6 @@ def _noise(dynamics: Dynamics, generator: Generator | Sequence[Generator] | None
     return [stream(each) for each in generators_of(generator, count)]
 
 
-def _predict(
-    dynamics: Dynamics, newest: Tensor, policy: Policy | None, rows: Tensor, step: int, noise: list[Generator] | None
-) -> Tensor:
-    times = torch.full_like(rows, step)
-    given = dynamics.given(rows, times, newest.device) if policy is None else _chosen(policy(newest.clone(), rows, step))
-    streams = noise and [noise[b] for b in rows.tolist()]
-    found = dynamics.fed(dynamics.predict(newest, given), newest.shape[1:], streams).to(newest.dtype)
-    _check_prediction(found, rows, step)
-    return found
-
-
 def _chosen(given: object) -> Tensor:
     """Return what a policy gives as a copy: a model may work in place on this, too."""
     if not isinstance(given, Tensor):
@@ -118,11 +172,11 @@ def _chosen(given: object) -> Tensor:
     return given.clone()
 
 
-def _check_prediction(found: Tensor, rows: Tensor, step: int) -> None:
+def _check_prediction(found: Tensor, rows: Tensor, frame: int) -> None:
     if not found.isfinite().all():
         bad = int(found.isfinite().flatten(1).all(1).logical_not().nonzero()[0])
         raise FloatingPointError(
-            f"Every prediction should be finite. Found one that is not in trajectory {int(rows[bad])}, frame {step + 1} (both "
+            f"Every prediction should be finite. Found one that is not in trajectory {int(rows[bad])}, frame {frame} (both "
             "counted from 0; frame 0 was given): the roll-out diverges. Train longer or with a lower learning rate, or end it "
             "before with `stop` or `max_steps`."
         )
@@ -163,6 +217,11 @@ def _check(first: object, max_steps: int, fixed_point: float | None) -> None:
 def _check_context(context: Context | None, count: int) -> None:
     if isinstance(context, Tensor) and (context.dim() == 0 or len(context) != count):
         raise ValueError(f"`context` should hold one entry for each of {count} frames. Found {tuple(context.shape)}.")
+    if isinstance(context, Options):
+        raise TypeError(
+            "A roll-out does not know which option would be chosen. Found Options as the dynamics' context. Give the option "
+            "that runs as a static context, ids (batch,), with `stop` where it ends; or pass policy=... to `rollout`."
+        )
     if isinstance(context, Actions):
         raise TypeError(
             "A roll-out does not know how many frames a prediction skipped, so actions come from a policy (frames, rows, step) "

@@ -17,6 +17,7 @@ from craik.skips.matchings.exact import fits
 from craik.skips.matchings.paths import Cost, Costs, Inputs, cheapest_path
 from craik.skips.predicting import Predictor
 from craik.skips.sampling import Sampled, generators_of, stream
+from craik.skips.simulators.options import Options
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,16 @@ class Aligned:
                 "An optimal alignment needs all predictions before it knows a match, so that inputs cannot be mixed (thesis, "
                 f"section 2.2). Found teacher_forcing={predictor.teacher_forcing!r} with inputs={self.inputs!r}. Leave it out; "
                 "`inputs` says what predictions are made from."
+            )
+        if predictor.dynamics.state is not None:
+            raise ValueError(
+                "A memory goes from match to match, and an optimal alignment knows no match before all predictions are made. "
+                "Found dynamics with a `state`. Match step by step, with Greedy(...) or Fixed(...)."
+            )
+        if isinstance(predictor.dynamics.context, Options):
+            raise ValueError(
+                "No prediction passes the end of an option, and an optimal alignment looks at whole trajectories. Found "
+                "`Options`. Match step by step, with Greedy(...) or OrEnd(...)."
             )
         if self.inputs == "predictions" and isinstance(predictor.dynamics.context, Actions):
             raise ValueError(

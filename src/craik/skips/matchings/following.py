@@ -21,7 +21,7 @@ class Predicted(NamedTuple):
         seen: what the loss sees of them.
         rows: the trajectory of each.
         times: the frame each was made at; it is matched with a later one.
-        lengths: how many frames each trajectory has.
+        lengths: how many frames each trajectory has, up to the end of the option that runs where there are `Options`.
         draws: each one's random numbers; None where none are drawn.
     """
 
@@ -59,15 +59,14 @@ def follow(
     draws, streams = _draws(predictor, explores)
     found = predictor.steps()
     rows = list(range(len(predictor.lengths)))
-    times = [0] * len(rows)
-    inputs = predictor.trajectories.at(rows, times)
+    inputs, times = predictor.started(rows, found)
     later: list[Tensor] = []
     u = 0
     while rows:
         prediction = predictor.predict(inputs, rows, times)
         seen = predictor.compared(prediction, len(rows))
         now = None if draws is None else [draws[b][u] for b in rows]
-        predicted = Predicted(seen, rows, times, [predictor.lengths[b] for b in rows], now)
+        predicted = Predicted(seen, rows, times, predictor.reached(rows, times), now)
         chosen = choose(predicted)
         if price is not None:
             losses = price(predicted, chosen)
@@ -85,7 +84,7 @@ def follow(
             truths = _truths(predictor.teacher_forcing, len(going), None if now is None else [now[i] for i in going])
             # Noise is drawn for those alone that are fed, whatever the others of the batch are.
             noise = streams and [None if true else streams[b] for b, true in zip(rows, truths, strict=True)]
-            inputs = _next_inputs(predictor, partial(_fed, predictor, prediction, going, noise), rows, times, truths)
+            inputs = _next_inputs(predictor, partial(_rows, prediction, going), noise, rows, times, truths)
         u += 1
     if later:
         found.evaluated(partial(predictor.losses, torch.cat(later)))
@@ -109,19 +108,24 @@ def _truths(teacher_forcing: float, count: int, draws: Sequence[Draw] | None) ->
     return [draw.feed < teacher_forcing for draw in draws]
 
 
-def _fed(predictor: Predictor, prediction: Tensor, going: Sequence[int], noise: Sequence[Generator | None] | None) -> Tensor:
-    """Return the predictions of the trajectories that go on, as inputs."""
-    return predictor.fed(prediction if len(going) == len(prediction) else prediction[going], noise)
+def _rows(prediction: Tensor, going: Sequence[int]) -> Tensor:
+    """Return what was predicted for the trajectories that go on."""
+    return prediction if len(going) == len(prediction) else prediction[going]
 
 
 def _next_inputs(
-    predictor: Predictor, feed: Callable[[], Tensor], rows: Sequence[int], times: Sequence[int], truths: Sequence[bool]
+    predictor: Predictor,
+    made: Callable[[], Tensor],
+    noise: Sequence[Generator | None] | None,
+    rows: Sequence[int],
+    times: Sequence[int],
+    truths: Sequence[bool],
 ) -> Tensor:
     if all(truths):
-        return predictor.trajectories.at(rows, times)
-    fed = feed()
-    if not any(truths):
-        return fed
-    true = predictor.trajectories.at(rows, times)
-    takes = torch.tensor(truths, device=fed.device).reshape(-1, *[1] * (fed.dim() - 1))
-    return torch.where(takes, true, fed)
+        frames = predictor.trajectories.at(rows, times)
+    else:
+        frames = predictor.fed(made(), noise)
+        if any(truths):
+            takes = torch.tensor(truths, device=frames.device).reshape(-1, *[1] * (frames.dim() - 1))
+            frames = torch.where(takes, predictor.trajectories.at(rows, times), frames)
+    return frames if predictor.layout.state is None else predictor.inputs(frames, made())

@@ -6,7 +6,7 @@ from torch import nn
 from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, SquaredError
 from craik.skips import Dynamics, Greedy, States, match, rollout
 from craik.skips.matchings.ranking import Ranker
-from craik.skips.states import RankableStateLoss, StateLoss
+from craik.skips.observed.states import RankableStateLoss, StateLoss
 
 LENGTHS = (9, 4, 7)
 

@@ -1,0 +1,15 @@
+"""What corrupted episodes cost models that may skip, and models that may not (thesis chapter 2, introduction)."""
+
+from craik.experiments.skips.corrupted import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="skips-corrupted",
+    title="Training on episodes with missing frames, with frames of noise, or at other paces: ASI against fixed steps.",
+    reproduces="thesis chapter 2, introduction: robustness to corrupted trajectories and to shifts in speed",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

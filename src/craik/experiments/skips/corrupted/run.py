@@ -1,0 +1,251 @@
+"""Training on corrupted episodes, by ASI and by fixed steps, and roll-outs on clean boards.
+
+With place codes (`quick`) every method may evaluate its network as often as every other, in gradient steps of about as many
+evaluations each; with pictures (`paper`) training is that of `skips-accuracy`. Every roll-out starts from a clean first frame.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import torch
+from annotated_types import Ge, MinLen
+from torch import Generator, Tensor, nn
+
+from craik.experiments.skips import training as pictures
+from craik.experiments.skips.corrupted.corruption import ALL, Corruption
+from craik.experiments.skips.corrupted.places import Places, Reader, reader
+from craik.experiments.skips.outcomes import label_accuracy
+from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.nn.perceptrons import mlp
+from craik.schedules import Linear
+from craik.skips import Dynamics, Fixed, Greedy, Matched, Matching, match, rollout
+from craik.tasks import caching
+from craik.tasks.frames import funnel_board
+from craik.tasks.frames.episodes import Episodes
+from craik.tasks.frames.funnel_board import FunnelBoardSettings
+from craik.tasks.generation import progress_bar
+from craik.trajectories import Trajectories
+
+Method = Literal["asi", "fixed-1", "fixed-2", "fixed-3", "fixed-6"]
+View = Literal["places", "pictures"]
+Boards = Episodes[FunnelBoardSettings]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the boards, the corruption, the initial weights, the batches and the matching."""
+    view: View = "places"
+    """Place codes of the small board, or pictures of the published one with the network and training of `skips-accuracy`."""
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("asi", "fixed-3", "fixed-6")
+    """What to compare; pictures know fixed steps of 1 to 3."""
+    steps: Annotated[int, Ge(1)] = 500
+    """Gradient steps of about `evaluations` each."""
+    evaluations: Annotated[int, Ge(1)] = 128
+    """Model evaluations of a gradient step, on average; what a method may spend is this times the steps."""
+    horizon: Annotated[int, Ge(1)] = 20
+    """H of ASI."""
+    exploration: Share = 0.4
+    """Share of the evaluations in which ASI's exploration falls from 1 to 0."""
+    sampling: Share = 0.7
+    """Share of them in which the probability of true frames as inputs falls from 1 to 0, for every method."""
+    hidden: Annotated[int, Ge(1)] = 128
+    """Units in each of the two hidden layers; of place codes alone."""
+    gain: Annotated[float, Ge(0)] = 6.0
+    """What of the input is added to the logits, gain * (x - 1/2)."""
+    learning_rate: Positive = 3e-3
+    """Adam's, falling linearly to a fiftieth over the last three tenths of the evaluations."""
+    episodes: Annotated[int, Ge(1)] = 1000
+    """Boards to train on."""
+    test_episodes: Annotated[int, Ge(1)] = 300
+    """Clean boards that roll-outs are scored on."""
+    cache: str = ""
+    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        if self.view == "pictures" and "fixed-6" in self.methods:
+            raise ValueError(f"methods should be of asi, fixed-1, fixed-2 and fixed-3 with pictures. Found {self.methods}.")
+
+    @property
+    def budget(self) -> int:
+        """What a method may spend."""
+        return self.steps * self.evaluations
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(
+        Config(
+            view="pictures",
+            methods=("asi", "fixed-1", "fixed-2", "fixed-3"),
+            steps=1,
+            evaluations=9_000_000,
+            episodes=500,
+            test_episodes=500,
+        ),
+        seeds=8,
+    ),
+}
+
+
+class Data(NamedTuple):
+    """Trajectories with what stands still beside them."""
+
+    frames: Trajectories
+    layouts: Tensor
+
+
+class Network(nn.Module):
+    """Place codes and a layout to logits of place codes; what is added to the input, times a gain, is a perceptron's."""
+
+    def __init__(self, codes: int, layout: int, config: Config, generator: Generator) -> None:
+        super().__init__()
+        self.gain = config.gain
+        self.net = mlp(codes + layout, codes, generator, config.hidden, 2, init="default")
+
+    def forward(self, frames: Tensor, layouts: Tensor) -> Tensor:
+        """Return logits."""
+        return self.net(torch.cat([frames, layouts], dim=1)) + self.gain * (frames - 0.5)
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Train every method under every corruption and yield how its roll-outs end."""
+    if config.view == "pictures":
+        yield from _run_pictures(config)
+        return
+    board = funnel_board.PRESETS["small"]
+    counts = (config.episodes, config.test_episodes)
+    train, test = (draw_boards(board, count, 60_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts))
+    reads = reader(board, np.stack([path[-1] for path in train.paths]))
+    clean = recorded(test, reads.places, Corruption("clean"), np.random.default_rng(0))
+    for corruption in ALL:
+        data = recorded(train, reads.places, corruption, np.random.default_rng([config.seed, 7]))
+        for method in config.methods:
+            model, report = _trained(config, method, data)
+            yield {"corruption": corruption.name, "method": method} | report | _scores(model, clean, reads, test.labels)
+
+
+def draw_boards(board: FunnelBoardSettings, count: int, seed: int, cache: str) -> Boards:
+    """Draw boards and the falls of their balls, or read them from a folder, craik's own if empty."""
+    folder = Path(cache) if cache else caching.default_folder()
+    bar = progress_bar("simulating boards") if sys.stderr.isatty() else None
+    return funnel_board.generate(count, seed, board, cache=folder, on_progress=bar)
+
+
+def recorded(boards: Boards, places: Places, corruption: Corruption, generator: np.random.Generator) -> Data:
+    """Return episodes as they were recorded, or corrupted."""
+    found: list[Tensor] = []
+    for path in boards.paths:
+        frames = places.frames(corruption.played(path, generator))
+        hit = torch.from_numpy(corruption.hit(len(frames), generator))
+        if corruption.kind == "noise":
+            frames[hit] = torch.from_numpy(generator.random((int(hit.sum()), frames.shape[1]))).float()
+        found.append(frames[~hit] if corruption.kind == "missing" else frames)
+    return Data(Trajectories.from_list(found), torch.from_numpy(boards.layouts).float())
+
+
+def _matching(config: Config, method: Method, share: float) -> Matching:
+    if method != "asi":
+        return Fixed(int(method.removeprefix("fixed-")))
+    return Greedy(config.horizon, max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0)
+
+
+def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row]:
+    """Train until the budget is spent; a batch is of as many episodes as a step's evaluations allow."""
+    generator = Generator().manual_seed(config.seed)
+    model = Network(data.frames.frame_shape[0], data.layouts.shape[1], config, generator)
+    optimizer, loss = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits()
+    forcing = Linear(max(1, round(config.sampling * config.budget)))
+    spent, seen, steps = 0, 0, 0
+    matched: Matched | None = None
+    while spent < config.budget:
+        each = spent / seen if seen else float(data.frames.lengths.float().mean())
+        count = max(1, min(round(config.evaluations / each), len(data.frames)))
+        rows = torch.randperm(len(data.frames), generator=generator)[:count]
+        share = spent / config.budget
+        optimizer.param_groups[0]["lr"] = config.learning_rate * max(0.02, min(1.0, (1 - share) / 0.3))
+        matched = match(
+            Dynamics(model, loss, data.layouts[rows]),
+            data.frames[rows],
+            _matching(config, method, share),
+            teacher_forcing=forcing(spent),
+            generator=generator,
+            average="steps",
+        )
+        optimizer.zero_grad()
+        matched.loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        spent, seen, steps = spent + matched.evaluations, seen + count, steps + 1
+    assert matched is not None  # the budget is above 0
+    return model, {"spent": spent, "steps": steps, "skip": matched.mean_skip}
+
+
+def _scores(model: nn.Module, test: Data, reads: Reader, labels: np.ndarray) -> Row:
+    """Roll out from clean first frames until the ball has landed; one that never lands is wrong."""
+    dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), test.layouts)
+    rolled = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
+    right = (reads.platform(rolled.trajectories.last()) == torch.from_numpy(labels)) & rolled.stopped
+    return {
+        "accuracy": float(right.double().mean()),
+        "landed": float(rolled.stopped.double().mean()),
+        "rollout": rolled.evaluations / len(labels),
+    }
+
+
+def _run_pictures(config: Config) -> Iterator[Row]:
+    """The same with the published pictures, network and schedules of thesis section 2.3."""
+    settings = replace(pictures.PUBLISHED, seed=config.seed, episodes=config.episodes, cache=config.cache)
+    train = pictures.make_world(settings, "train", config.episodes)
+    test = pictures.make_world(settings, "test", config.test_episodes)
+    for corruption in ALL:
+        world = _corrupted_world(train, corruption, np.random.default_rng([config.seed, 7]))
+        for method in config.methods:
+            assert method != "fixed-6"  # refused by Config
+            model = pictures.make_model(settings, world)
+            trained = pictures.train(settings, method, model, lambda _, world=world: world, config.budget)
+            report = next(trained)
+            scores = label_accuracy(model, test, settings.max_steps)
+            yield {
+                "corruption": corruption.name,
+                "method": method,
+                "spent": report.evaluations,
+                "steps": report.steps,
+                "skip": report.skip,
+                "accuracy": scores.accuracy,
+                "landed": 1 - scores.undecided,
+                "rollout": scores.rollout,
+            }
+
+
+def _corrupted_world(world: pictures.World, corruption: Corruption, generator: np.random.Generator) -> pictures.World:
+    boards, found = world.episodes, list[Tensor]()
+    assert isinstance(boards.settings, FunnelBoardSettings)  # the settings' task
+    for b, path in enumerate(boards.paths):
+        played = corruption.played(path, generator)
+        drawn = funnel_board.FUNNEL_BOARD.draw_frames(boards.settings, boards.images[b], played)
+        hit = corruption.hit(len(drawn), generator)
+        frames = torch.from_numpy(drawn).clone()
+        if corruption.kind == "noise":
+            frames[torch.from_numpy(hit)] = torch.from_numpy(
+                generator.integers(0, 256, (int(hit.sum()), *drawn.shape[1:]), np.uint8)
+            )
+        found.append(frames[torch.from_numpy(~hit)] if corruption.kind == "missing" else frames)
+    return world._replace(frames=Trajectories.from_list(found, scale=1 / 255))
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    names = [each.name for each in ALL]
+    done = (
+        names.index(str(row["corruption"])) * len(config.methods) + list(map(str, config.methods)).index(str(row["method"])) + 1
+    )
+    return done / (len(names) * len(config.methods)), f"{row['corruption']}, {row['method']}  accuracy {row['accuracy']:.2f}"

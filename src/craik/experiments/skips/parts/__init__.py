@@ -1,0 +1,15 @@
+"""Two balls on one board, matched each at its own distances or as one frame (thesis chapter 5, limitations)."""
+
+from craik.experiments.skips.parts import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="skips-parts",
+    title="Two balls on one board: each matched at its own distances, against whole frames.",
+    reproduces="ours, after thesis chapter 5: skips lack several parallel processes",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,43 @@
+"""How often both balls end right, and how far a prediction skips, as parts and as one frame."""
+
+from typing import get_args
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from craik.experiments.skips.parts.two_balls import World
+from craik.lab import COLOURS, Rows, panels
+
+_LABELS = {"parts": "parts", "whole": "whole frames", "fixed-6": "fixed, Δt = 6"}
+_MARKS = {"two": "o", "twins": "s"}
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw accuracy and mean skips by method and world."""
+    figure, (left, right) = panels(
+        2,
+        caption="Roll-outs on test boards: the share in which both balls land where they should (left), and how many frames a "
+        "prediction skips at the end of training (right), with two balls (circles) and with the same ball twice (squares). "
+        "Medians over seeds, lines from the lowest to the highest seed.",
+        height=3.2,
+    )
+    for axes, column, title in ((left, "accuracy", "both right"), (right, "skip", "mean skip, frames")):
+        _draw(axes, rows, column)
+        axes.set(title=title)
+    left.set(ylim=(-0.02, 1.02))
+    right.legend()
+    return {"parts": figure}
+
+
+def _draw(axes: Axes, rows: Rows, column: str) -> None:
+    for world, shift in zip(get_args(World), (-0.12, 0.12), strict=True):
+        for x, method in enumerate(_LABELS):
+            values = rows.where(world=world, method=method)[column]
+            if not values:
+                continue
+            colour = COLOURS["ours" if method == "parts" else "baseline"]
+            axes.plot([x + shift] * 2, [min(values), max(values)], color=colour, linewidth=1)
+            label = {"two": "two balls", "twins": "twins"}[world] if method == "parts" else None
+            axes.plot(x + shift, float(np.median(values)), _MARKS[world], color=colour, label=label)
+    axes.set_xticks(range(len(_LABELS)), list(_LABELS.values()), rotation=30, ha="right")

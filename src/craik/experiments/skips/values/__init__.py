@@ -1,0 +1,15 @@
+"""Values from roll-outs that skip: cumulants over each skip (thesis section 2.1, equation 2.3)."""
+
+from craik.experiments.skips.values import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="skips-values",
+    title="The value of a ball's start, by roll-outs that skip, by fixed steps, and regressed without a model.",
+    reproduces="thesis section 2.1.1 and equation 2.3: cumulants over a skip, from classification to value prediction",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

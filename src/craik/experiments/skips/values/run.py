@@ -1,0 +1,208 @@
+"""The value of a ball's start, read off roll-outs that skip, off roll-outs of fixed steps, and regressed without a model.
+
+The ball gains a number when it lands, by the platform, and what comes later is worth less. All methods may evaluate their
+network equally often. A model's second output is the discounted sum over its skip and the skip's own discount; the
+regression's is the return.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import torch
+from annotated_types import Ge, MinLen
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from craik.experiments.skips.corrupted.corruption import Corruption
+from craik.experiments.skips.corrupted.places import Reader, reader
+from craik.experiments.skips.corrupted.run import Boards, draw_boards, recorded
+from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.nn.perceptrons import mlp
+from craik.schedules import Linear
+from craik.skips import Cumulants, Dynamics, Fixed, Greedy, Matching, match, rollout
+from craik.tasks.frames import funnel_board
+from craik.trajectories import Trajectories
+
+Method = Literal["asi", "fixed-3", "fixed-6", "regression"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the boards, the initial weights, the batches and the matching."""
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("asi", "fixed-3", "fixed-6", "regression")
+    """What to compare."""
+    discount: Share = 0.97
+    """Gamma, for each frame."""
+    weight: Annotated[float, Ge(0)] = 1.0
+    """Of the squared error of sums and discounts beside the cross-entropy of frames."""
+    steps: Annotated[int, Ge(1)] = 500
+    """Gradient steps of about `evaluations` each."""
+    evaluations: Annotated[int, Ge(1)] = 128
+    """Model evaluations of a gradient step, on average; what a method may spend is this times the steps."""
+    horizon: Annotated[int, Ge(1)] = 20
+    """H of ASI."""
+    exploration: Share = 0.4
+    """Share of the evaluations in which ASI's exploration falls from 1 to 0."""
+    sampling: Share = 0.7
+    """Share of them in which the probability of true frames as inputs falls from 1 to 0."""
+    hidden: Annotated[int, Ge(1)] = 128
+    """Units in each of the two hidden layers of every network."""
+    learning_rate: Positive = 3e-3
+    """Adam's, falling linearly to a fiftieth over the last three tenths of the evaluations."""
+    episodes: Annotated[int, Ge(1)] = 1000
+    """Boards to train on."""
+    test_episodes: Annotated[int, Ge(1)] = 300
+    """Boards whose starts are valued."""
+    cache: str = ""
+    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+    @property
+    def budget(self) -> int:
+        """What a method may spend."""
+        return self.steps * self.evaluations
+
+
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(steps=5000), seeds=8)}
+
+
+class Data(NamedTuple):
+    """Episodes with their layouts, what is gained at each transition, and the return from each frame but the last."""
+
+    frames: Trajectories
+    layouts: Float[Tensor, "batch layout"]
+    rewards: Trajectories
+    returns: Trajectories
+
+    def some(self, rows: Tensor) -> "Data":
+        """Return some episodes."""
+        return Data(self.frames[rows], self.layouts[rows], self.rewards[rows], self.returns[rows])
+
+
+class Simulator(nn.Module):
+    """Codes and layout to logits of codes, and, by a network of its own, to the sum over the skip and its discount."""
+
+    def __init__(self, codes: int, layout: int, config: Config, generator: Generator) -> None:
+        super().__init__()
+        self.frames = mlp(codes + layout, codes, generator, config.hidden, 2, init="default")
+        self.gains = mlp(codes + layout, 2, generator, config.hidden, 2, init="default")
+
+    def forward(self, frames: Tensor, layouts: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits, and sums and discounts, which lie in [0, 1] here."""
+        seen = torch.cat([frames, layouts], dim=1)
+        return self.frames(seen) + 6.0 * (frames - 0.5), self.gains(seen).sigmoid()
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Train every method and yield how well it values the starts of test episodes."""
+    board = funnel_board.PRESETS["small"]
+    counts = (config.episodes, config.test_episodes)
+    drawn = [draw_boards(board, count, 100_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts)]
+    reads = reader(board, np.stack([path[-1] for path in drawn[0].paths]))
+    train, test = (valued(boards, reads, config.discount) for boards in drawn)
+    true = test.returns.first().double()
+    for method in config.methods:
+        values, report = (
+            _regressed(config, train, test) if method == "regression" else _rolled(config, method, train, test, reads)
+        )
+        error = float((values.double() - true).square().mean() / true.var(unbiased=False))
+        yield {"method": method, "error": error} | report
+
+
+def valued(boards: Boards, reads: Reader, discount: float) -> Data:
+    """Return episodes that end where the ball is first read as landed, with the platform's share gained on the way there."""
+    episodes = recorded(boards, reads.places, Corruption("clean"), np.random.default_rng(0))
+    frames: list[Tensor] = []
+    rewards: list[Tensor] = []
+    returns: list[Tensor] = []
+    for own, label in zip(episodes.frames, boards.labels.tolist(), strict=True):
+        frames.append(own[: int(reads.landed(own).int().argmax()) + 1])
+        gained = torch.zeros(len(frames[-1]) - 1)
+        gained[-1] = (label + 1) / reads.platforms
+        rewards.append(gained)
+        returns.append(gained[-1] * discount ** torch.arange(len(gained) - 1, -1, -1))
+    return Data(
+        Trajectories.from_list(frames), episodes.layouts, Trajectories.from_list(rewards), Trajectories.from_list(returns)
+    )
+
+
+def _rate(config: Config, spent: int) -> float:
+    return config.learning_rate * max(0.02, min(1.0, (1 - spent / config.budget) / 0.3))
+
+
+def _matching(config: Config, method: Method, share: float) -> Matching:
+    if method != "asi":
+        return Fixed(int(method.removeprefix("fixed-")))
+    return Greedy(config.horizon, max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0)
+
+
+def _rolled(config: Config, method: Method, train: Data, test: Data, reads: Reader) -> tuple[Tensor, Row]:
+    """Train a model of frames and cumulants, and return what its roll-outs from first frames gain."""
+    generator = Generator().manual_seed(config.seed)
+    model = Simulator(train.frames.frame_shape[0], train.layouts.shape[1], config, generator)
+    optimizer, loss = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits()
+    forcing = Linear(max(1, round(config.sampling * config.budget)))
+    spent, seen, steps, skip = 0, 0, 0, 0.0
+    while spent < config.budget:
+        each = spent / seen if seen else float(train.frames.lengths.float().mean())
+        count = max(1, min(round(config.evaluations / each), len(train.layouts)))
+        batch = train.some(torch.randperm(len(train.layouts), generator=generator)[:count])
+        cumulants = Cumulants(batch.rewards, config.discount, weight=config.weight)
+        matched = match(
+            Dynamics(model, loss, batch.layouts, cumulants=cumulants),
+            batch.frames,
+            _matching(config, method, spent / config.budget),
+            teacher_forcing=forcing(spent),
+            generator=generator,
+            average="steps",
+        )
+        optimizer.param_groups[0]["lr"] = _rate(config, spent)
+        optimizer.zero_grad()
+        matched.loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        spent, seen, steps, skip = spent + matched.evaluations, seen + count, steps + 1, matched.mean_skip
+    dynamics = Dynamics(model, loss, test.layouts, cumulants=Cumulants(None, config.discount))
+    found = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
+    assert found.gained is not None  # the dynamics have cumulants
+    return found.gained.sums[:, -1], {
+        "spent": spent,
+        "steps": steps,
+        "skip": skip,
+        "landed": float(found.stopped.double().mean()),
+    }
+
+
+def _regressed(config: Config, train: Data, test: Data) -> tuple[Tensor, Row]:
+    """Train a network from frames to returns (Monte Carlo), and return its values of first frames."""
+    generator = Generator().manual_seed(config.seed)
+    net = mlp(train.frames.frame_shape[0] + train.layouts.shape[1], 1, generator, config.hidden, 2, init="default")
+    optimizer = torch.optim.Adam(net.parameters(), lr=config.learning_rate)
+    rows, times = train.returns.mask.nonzero().unbind(1)
+    for step in range(config.steps):
+        some = torch.randint(len(rows), (config.evaluations,), generator=generator)
+        b, t = rows[some], times[some]
+        values = net(torch.cat([train.frames.at(b, t), train.layouts[b]], dim=1))[:, 0]
+        error = (values - train.returns.at(b, t)).square().mean()
+        optimizer.param_groups[0]["lr"] = _rate(config, step * config.evaluations)
+        optimizer.zero_grad()
+        error.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+    with torch.no_grad():
+        values = net(torch.cat([test.frames.first(), test.layouts], dim=1))[:, 0]
+    return values, {"spent": config.budget, "steps": config.steps, "skip": 0.0, "landed": 1.0}
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    done = [str(method) for method in config.methods].index(str(row["method"])) + 1
+    return done / len(config.methods), f"{row['method']}  error {row['error']:.2f}"

@@ -1,0 +1,123 @@
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+
+from craik.experiments.skips.corrupted import EXPERIMENT, claims, corruption, places
+from craik.experiments.skips.corrupted import run as corrupted
+from craik.lab import Rows, judge
+from craik.tasks.frames import funnel_board
+
+QUICK = EXPERIMENT.presets["quick"].config
+SMALL = funnel_board.PRESETS["small"]
+NAMES = [each.name for each in corruption.ALL]
+
+
+@pytest.fixture(scope="module")
+def boards(tmp_path_factory):
+    return funnel_board.generate(12, 5, SMALL, cache=tmp_path_factory.mktemp("boards"))
+
+
+def test_true_frames_are_read_without_an_error(boards):
+    reads = places.reader(SMALL, np.stack([path[-1] for path in boards.paths]))
+    for path, label in zip(boards.paths, boards.labels, strict=True):
+        frames = reads.places.frames(path)
+        assert reads.landed(frames[-1:]).all()
+        assert not reads.landed(frames[:-8]).any()
+        assert int(reads.platform(frames[-1:])) == label
+        x, _, bright = reads.places.found(frames)
+        inside = np.abs(path[:, 0]) < 4.3  # at the wall a part of the code lies outside
+        assert float((x - torch.as_tensor(path[:, 0]))[torch.from_numpy(inside)].abs().max()) < 0.2
+        assert float(bright.min()) > 0.7
+    faint = frames * 0.1
+    assert not reads.landed(faint).any()
+
+
+def test_a_frame_shows_where_the_ball_was_before(boards):
+    frames = places.Places.of(SMALL).frames(boards.paths[0])
+    half = frames.shape[1] // 2
+    assert torch.equal(frames[1:, half:], frames[:-1, :half])
+    assert torch.equal(frames[0, half:], frames[0, :half])
+
+
+@pytest.mark.parametrize("each", corruption.ALL, ids=NAMES)
+def test_corruption_keeps_both_ends_and_its_share(each, boards):
+    own = places.Places.of(SMALL)
+    clean = corrupted.recorded(boards, own, corruption.Corruption("clean"), np.random.default_rng(0))
+    found = corrupted.recorded(boards, own, each, np.random.default_rng(0))
+    lengths, before = found.frames.lengths, clean.frames.lengths
+    for one, other in zip(found.frames, clean.frames, strict=True):
+        half = one.shape[1] // 2
+        assert torch.equal(one[0], other[0])
+        torch.testing.assert_close(one[-1, :half], other[-1, :half])
+        if each.kind == "missing":
+            assert all(any(torch.equal(frame, true) for true in other) for frame in one)
+    if each.kind == "missing":
+        assert float(lengths.sum() / before.sum()) == pytest.approx(1 - each.level, abs=0.1)
+    elif each.kind == "speed":
+        ratios = (before - 1) / (lengths - 1)
+        assert 0.49 < float(ratios.min()) < 0.9
+        assert 1.2 < float(ratios.max()) < 2.1
+    else:
+        assert torch.equal(lengths, before)
+        changed = (found.frames.values() != clean.frames.values()).any(2).sum()
+        assert float(changed / before.sum()) == pytest.approx(each.level, abs=0.08)
+
+
+def test_a_tiny_run_has_a_row_for_each_corruption_and_method(tmp_path):
+    tiny = replace(
+        QUICK, methods=("asi", "fixed-6"), steps=2, evaluations=12, hidden=8, episodes=5, test_episodes=2, cache=str(tmp_path)
+    )
+    rows = list(corrupted.run(tiny))
+    assert [(row["corruption"], row["method"]) for row in rows] == [(name, m) for name in NAMES for m in ("asi", "fixed-6")]
+    assert all(row["spent"] >= 24 and 0 <= row["accuracy"] <= row["landed"] <= 1 for row in rows)
+    assert [corrupted.progress(tiny, row)[0] for row in rows][-1] == 1.0
+    again = list(islice(corrupted.run(replace(tiny, methods=("fixed-6",))), 2))
+    assert again == [row for row in rows if row["method"] == "fixed-6"][:2]
+
+
+def test_pictures_are_corrupted_likewise(tmp_path):
+    settings = corrupted.pictures.Settings(episodes=3, cache=str(tmp_path), view="pixels")
+    world = corrupted.pictures.make_world(settings, "train", 3)
+    for each in corruption.ALL[3:]:
+        found = corrupted._corrupted_world(world, each, np.random.default_rng(0)).frames
+        assert found.dtype == torch.uint8
+        for one, other in zip(found, world.frames, strict=True):
+            assert torch.equal(one[0], other[0])
+            if each.kind == "noise":
+                assert 0 < int((one != other).flatten(1).any(1).sum()) < len(one) - 1
+            if each.kind == "speed":
+                assert one.shape[1:] == other.shape[1:]
+
+
+def made_up(accuracy):
+    return Rows(
+        {"seed": seed, "corruption": name, "method": method, "accuracy": accuracy(name, method) + 0.01 * seed}
+        for seed in range(6)
+        for name in NAMES
+        for method in ("asi", "fixed-2", "fixed-6")
+    )
+
+
+def test_claims_can_hold_and_fail():
+    good = made_up(lambda name, method: 0.9 if method == "asi" else 0.5 if name == "clean" else 0.2)
+    assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
+    bad = made_up(lambda name, method: (0.6 if name == "clean" else 0.3) if method == "asi" else 0.7)
+    assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+    alike = made_up(lambda name, method: 0.25)  # a constant
+    assert {judge(claim, alike, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+    assert list(EXPERIMENT.figures(good)) == ["corrupted"]
+
+
+def test_the_best_fixed_step_is_chosen_by_its_median():
+    rows = made_up(lambda name, method: {"asi": 0.1, "fixed-2": 0.3, "fixed-6": 0.2}[method])
+    assert claims.best_fixed(claims.accuracies(rows), "clean") == "fixed-2"
+    assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)
+
+
+@pytest.mark.parametrize("changes", [{"methods": ()}, {"view": "pictures"}, {"exploration": 1.5}, {"steps": 0}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(QUICK, **changes)

@@ -1,0 +1,79 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from craik.experiments.skips.corrupted.places import reader
+from craik.experiments.skips.values import EXPERIMENT, claims
+from craik.experiments.skips.values import run as values
+from craik.lab import Rows, judge
+from craik.tasks.frames import funnel_board
+
+QUICK = EXPERIMENT.presets["quick"].config
+SMALL = funnel_board.PRESETS["small"]
+
+
+def test_returns_are_discounted_sums_of_rewards():
+    boards = funnel_board.generate(4, 5, SMALL)
+    reads = reader(SMALL, np.stack([path[-1] for path in boards.paths]))
+    data = values.valued(boards, reads, 0.9)
+    for b in range(4):
+        rewards, returns = data.rewards[b].tolist(), data.returns[b].tolist()
+        assert len(rewards) == len(data.frames[b]) - 1
+        landed = reads.landed(data.frames[b])
+        assert landed[-1]
+        assert not landed[:-1].any()
+        assert rewards[-1] == pytest.approx((boards.labels[b] + 1) / 4)
+        for t in range(len(rewards)):
+            assert returns[t] == pytest.approx(sum(0.9**i * r for i, r in enumerate(rewards[t:])), rel=1e-5)
+
+
+def test_a_tiny_run_has_a_row_for_each_method(tmp_path):
+    tiny = replace(QUICK, steps=2, evaluations=12, hidden=8, episodes=5, test_episodes=3, cache=str(tmp_path))
+    rows = list(values.run(tiny))
+    assert [row["method"] for row in rows] == list(QUICK.methods)
+    assert all(row["spent"] >= 24 and row["error"] >= 0 for row in rows)
+    assert values.progress(tiny, rows[-1])[0] == 1.0
+    assert list(values.run(replace(tiny, methods=("regression",)))) == rows[-1:]
+
+
+def made_up(**errors):
+    return Rows(
+        {"seed": seed, "method": name.replace("_", "-"), "error": error + 0.01 * seed}
+        for seed in range(6)
+        for name, error in errors.items()
+    )
+
+
+def test_claims_can_hold_and_fail():
+    good = made_up(asi=0.2, fixed_3=0.9, fixed_6=0.4, regression=0.5)
+    assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
+    for bad in (
+        made_up(asi=1.0, fixed_3=1.0, fixed_6=1.0, regression=1.0),
+        made_up(asi=0.9, fixed_3=0.8, fixed_6=2.0, regression=0.4),
+    ):
+        assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+    assert list(EXPERIMENT.figures(good)) == ["values"]
+    assert all(claim.measure(Rows([])) is None for claim in claims.CLAIMS)
+
+
+def test_exact_cumulants_make_exact_values():
+    """What a roll-out adds up from true sums and discounts is the return."""
+    boards = funnel_board.generate(2, 5, SMALL)
+    reads = reader(SMALL, np.stack([path[-1] for path in boards.paths]))
+    data = values.valued(boards, reads, 0.9)
+    cumulants = values.Cumulants(data.rewards, 0.9)
+    for b in range(2):
+        at, total = 0, torch.tensor([[0.0], [1.0]], dtype=torch.float64)
+        while at < len(data.rewards[b]):
+            end = min(at + 5, len(data.rewards[b]))
+            total = cumulants.added(total, cumulants.over([b], [at], [end]))
+            at = end
+        assert float(total[0, 0]) == pytest.approx(float(data.returns[b][0]), rel=1e-5)
+
+
+@pytest.mark.parametrize("changes", [{"methods": ()}, {"discount": 1.5}, {"weight": -1.0}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(QUICK, **changes)
