@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.kernels.library import BuildError
 from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
-from craik.agreement.onepass.combining import combine_small, combine_sums, waits
+from craik.agreement.onepass.combining import combine_small, combine_sums, treats_components_alike, waits
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
@@ -148,7 +148,8 @@ class Agreement:
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
-            found = self._onepass.form(losses, environments, masks.needs, finish)
+            together = masks.decides and not masks.wanted and treats_components_alike(self.rule)
+            found = self._onepass.form(losses, environments, masks.needs, finish, together=together)
             _warn_if_single(found.ids, len(losses))
         else:
             self.accumulate(losses, environments)
@@ -272,8 +273,11 @@ def _checked_names(model: nn.Module, keep: object, argument: str = "keep") -> fr
 def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor | int]) -> dict[str, float]:
     """Return the share of components that survive; all of a parameter without any."""
     waiting = [name for name, count in survivors.items() if isinstance(count, Tensor)]
+    if not waiting:
+        sizes = ((name, cast("int", count), gradients[name].numel()) for name, count in survivors.items())
+        return {name: count / size if size else 1.0 for name, count, size in sizes}
     # One wait for a device, not one for each parameter.
-    fetched = torch.stack([cast("Tensor", survivors[name]) for name in waiting]).tolist() if waiting else ()
+    fetched = torch.stack([cast("Tensor", survivors[name]) for name in waiting]).tolist()
     counts = {**survivors, **dict(zip(waiting, fetched, strict=True))}
     sizes = {name: gradients[name].numel() for name in survivors}
     return {name: cast("int", counts[name]) / size if size else 1.0 for name, size in sizes.items()}

@@ -29,6 +29,7 @@ class AndMask(Thresholded):
         sign = needed(statistics.sign, "sign")
         for gradient, signs in slices(statistics.gradient, sign):
             # What a slice goes through it goes through in cache. Bytes are converted, as a product with them is slow.
-            gradient.div_(statistics.environments).mul_(mask_(signs, count).to(gradient.dtype))
+            mask = mask_(signs, count)
+            gradient.div_(statistics.environments).mul_(mask if mask.dtype == gradient.dtype else mask.to(gradient.dtype))
         gradient = rescaled(statistics.gradient, sign) if self.rescale else statistics.gradient
         return Combined(gradient, sign)

@@ -6,14 +6,13 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.products import uses_batch_statistics
-from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
 from craik.environments import check_trainable
 
 
 def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:
     """Refuse batch statistics of the graph unless the choice of statistics fits the call."""
-    if not any(kind_of(node.name()).batch_norm and _mixes(node) for node in graph.slots):
+    if not any(kind.batch_norm and _mixes(node) for node, kind in graph.kinds.items()):
         return
     if statistics is None:
         raise ValueError(
@@ -46,7 +45,7 @@ def check_reached(parameters: Mapping[str, Tensor]) -> None:
 
 def check_graph(graph: Survey) -> None:
     """Refuse what no backward pass but a plain one can go through."""
-    if any(node.name() == "CheckpointFunctionBackward" for node in graph.slots):
+    if any(kind.name == "CheckpointFunctionBackward" for kind in graph.kinds.values()):
         raise ValueError(
             "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass "
             "of its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."

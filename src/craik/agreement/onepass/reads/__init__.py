@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.saved import slot_shape
@@ -52,19 +53,21 @@ def place_of_no_view(read: Read) -> bool:
     return bool(read.chain) and leaf_below(read.chain) is None
 
 
-def take(reads: Sequence[Read], delta: Tensor | tuple[Tensor | None, ...], groups: Environments) -> list[Use]:
+def take(reads: Sequence[Read], node: Node, delta: Tensor | tuple[Tensor | None, ...], groups: Environments) -> list[Use]:
     """Return what the reads of one node add, in their order. Call it while what the node saved is there, under no_grad.
 
     Args:
         reads: covered ones, all of one node and with the same rows.
+        node: that node, or one that stands for it as what it saved is not there.
         delta: the node's incoming gradient; for a node with several outputs a tuple, None where there is none.
         groups: the partition of the batch.
     """
-    first = reads[0]
-    slots = list(dict.fromkeys(read.slot for read in reads))
-    formula = FORMULAS[first.node.name()]
+    slots = list({read.slot: None for read in reads})
+    formula = FORMULAS[node.name()]
     seen = delta[0] if isinstance(delta, tuple) and not formula.of_all else delta
-    terms = formula.take(first.node, slots, seen, Layout(first.rows, groups))
+    terms = formula.take(node, slots, seen, Layout(reads[0].rows, groups))
+    if len(slots) == len(reads):
+        return [_use(term, read) for term, read in zip(terms, reads, strict=True)]
     found = dict(zip(slots, terms, strict=True))
     return [_use(found[read.slot], read) for read in reads]
 

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.agreement.normalised import lengths, or_one
-from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.onepass.sums.running import RunningSums
 
 
 class UnitSums(RunningSums):

@@ -1,0 +1,76 @@
+"""What a call asks: its losses, whose they are, and what they depend on; all of it checked."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from craik.agreement.onepass.proof.refusals import check_graph, check_reached
+from craik.agreement.onepass.proof.walk import Survey, survey
+from craik.environments import EnvironmentIds, Environments, check_differentiable, check_unreduced, partition
+
+
+class Asked(NamedTuple):
+    """One call's losses and what they depend on.
+
+    Attributes:
+        losses: (B,) unreduced.
+        groups: the partition of the batch.
+        weights: (B,) what each loss is multiplied by, so that they add up to the sum over environments of their mean losses.
+        graph: of the losses.
+        parameters: the model's that are reached, by name.
+        outside: leaves outside the model.
+    """
+
+    losses: Tensor
+    groups: Environments
+    weights: Tensor
+    graph: Survey
+    parameters: dict[str, nn.Parameter]
+    outside: list[Tensor]
+
+
+class Partitions:
+    """Partitions of batches: that of the call before where all ids are equal to its ids, which is one comparison."""
+
+    def __init__(self) -> None:
+        self._latest: tuple[Tensor, Environments] | None = None
+
+    def of(self, environments: EnvironmentIds, losses: Tensor) -> Environments:
+        """Return the partition of a call's losses.
+
+        Raises:
+            TypeError, ValueError: as `craik.environments.partition`.
+        """
+        if type(environments) is not Tensor or environments.dtype != torch.int64 or environments.layout != torch.strided:
+            return partition(environments, len(losses), losses.device)
+        latest = self._latest  # read once: another thread may write it
+        if latest is not None:
+            ids, found = latest
+            alike = environments.device == ids.device and found.index.device == losses.device
+            if alike and ids.shape == losses.shape and torch.equal(environments, ids):
+                return found
+        found = partition(environments, len(losses), losses.device)
+        self._latest = environments.detach().clone(), found
+        return found
+
+
+def ask(model: nn.Module, losses: Tensor, environments: EnvironmentIds, partitions: Partitions) -> Asked:
+    """Check a call's losses and ids, and find what the losses depend on.
+
+    Raises:
+        TypeError, ValueError: as `craik.agreement.Agreement.backward`.
+    """
+    check_unreduced(losses)
+    check_differentiable(losses)
+    groups = partitions.of(environments, losses)
+    graph = survey(losses)
+    check_graph(graph)
+    leaves = graph.leaves
+    parameters = {name: parameter for name, parameter in model.named_parameters() if id(parameter) in leaves}
+    check_reached(parameters)
+    outside: list[Tensor] = []
+    if len(parameters) < len(leaves):
+        own = set(map(id, parameters.values()))
+        outside = [leaf for key, leaf in leaves.items() if key not in own]
+    return Asked(losses, groups, groups.mean_weights(losses), graph, parameters, outside)
