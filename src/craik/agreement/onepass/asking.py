@@ -1,5 +1,6 @@
 """What a call asks: its losses, whose they are, and what they depend on; all of it checked."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
@@ -55,6 +56,28 @@ class Partitions:
         return found
 
 
+def _named(model: nn.Module, leaves: Mapping[int, Tensor]) -> dict[str, nn.Parameter]:
+    """Return those of a model's parameters that are among leaves, by name: what `named_parameters` says of them."""
+    if type(model).named_parameters is not nn.Module.named_parameters:
+        return {name: parameter for name, parameter in model.named_parameters() if id(parameter) in leaves}
+    found: dict[str, nn.Parameter] = {}
+    missing = set(leaves)  # a parameter of several names has the first
+    seen: set[nn.Module] = set()
+
+    def look(module: nn.Module, prefix: str) -> None:
+        seen.add(module)
+        for name, parameter in module._parameters.items():
+            if id(parameter) in missing:
+                missing.discard(id(parameter))
+                found[prefix + name] = parameter  # pyright: ignore[reportArgumentType]  # None is no leaf
+        for name, child in module._modules.items():
+            if child is not None and child not in seen:
+                look(child, f"{prefix}{name}.")
+
+    look(model, "")
+    return found
+
+
 def ask(model: nn.Module, losses: Tensor, environments: EnvironmentIds, partitions: Partitions) -> Asked:
     """Check a call's losses and ids, and find what the losses depend on.
 
@@ -67,7 +90,7 @@ def ask(model: nn.Module, losses: Tensor, environments: EnvironmentIds, partitio
     graph = survey(losses)
     check_graph(graph)
     leaves = graph.leaves
-    parameters = {name: parameter for name, parameter in model.named_parameters() if id(parameter) in leaves}
+    parameters = _named(model, leaves)
     check_reached(parameters)
     outside: list[Tensor] = []
     if len(parameters) < len(leaves):

@@ -181,6 +181,9 @@ def _of_one_kind(reads: list[Read]) -> Iterable[list[Read]]:
 def silent(leaves: Iterable[Tensor]) -> Generator[None]:
     """Keep the users' hooks on leaves from running in the passes within: they run once, when the gradient is delivered."""
     hooks = [found for leaf in leaves if (found := leaf._backward_hooks)]
+    if not hooks:
+        yield
+        return
     kept = [dict(found) for found in hooks]
     try:
         for found in hooks:

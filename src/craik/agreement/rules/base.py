@@ -54,12 +54,18 @@ def agreement_mask(statistics: Statistics, threshold: float) -> Shaped[Tensor, "
     return mask_(sign, required_count(threshold, statistics.environments))
 
 
+_FEW = 2**12
+
+
 def mask_(sign: Shaped[Tensor, "*p"], count: int) -> Shaped[Tensor, "*p"]:
     """Turn sign sums into the mask in place.
 
     For integers s and k, s >= k exactly where s - (k - 1) >= 1, and else it is at most 0: clamped, that is the mask. A
-    comparison and a `where` would say it more directly and take several times longer on a CPU.
+    comparison and a `where` would say it more directly and take several times longer on a CPU, but for the few components of
+    which a call costs more than the work.
     """
+    if sign.numel() < _FEW:
+        return sign.abs_().ge_(count)
     return sign.abs_().sub_(count - 1).clamp_(0, 1)
 
 

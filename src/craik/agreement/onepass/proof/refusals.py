@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.products import uses_batch_statistics
+from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
 from craik.environments import check_trainable
 
@@ -45,7 +46,7 @@ def check_reached(parameters: Mapping[str, Tensor]) -> None:
 
 def check_graph(graph: Survey) -> None:
     """Refuse what no backward pass but a plain one can go through."""
-    if any(kind.name == "CheckpointFunctionBackward" for kind in graph.kinds.values()):
+    if kind_of("CheckpointFunctionBackward") in graph.kinds.values():
         raise ValueError(
             "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass "
             "of its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."

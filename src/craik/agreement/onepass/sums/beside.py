@@ -11,8 +11,10 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.onepass.sums.running import RunningSums
+from craik.agreement.onepass.sums.running import LONG, RunningSums
 from craik.agreement.rules import Statistics
+
+_SIGN_ALONE = frozenset({"sign"})
 
 SMALL = 2**14
 """Parameters of fewer components wait for each other: a rule's operations cost more to call than to carry out."""
@@ -73,6 +75,9 @@ class SideBySide(RunningSums):
 def added_together(rows: list[Float[Tensor, "e _"]], needs: frozenset[str], compiled: Compiled | None) -> Statistics:
     """Return the sums of several parameters end to end, from their environments' gradients."""
     stack = torch.cat(rows, 1)
+    if needs == _SIGN_ALONE and stack.shape[1] < LONG:
+        total = stack.sum(0)
+        return Statistics(stack.shape[0], total, stack.sign_().sum(0))
     sums = RunningSums(stack[0], needs, compiled)
     sums.add(stack)
     return sums.statistics()

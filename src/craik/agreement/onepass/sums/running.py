@@ -36,7 +36,7 @@ class RunningSums:
 
     def __init__(self, like: Tensor, needs: frozenset[str], compiled: Compiled | None = None) -> None:
         self.shape, self.device = like.shape, like.device
-        self.dtype = torch.promote_types(like.dtype, torch.float32)
+        self.dtype = like.dtype if like.dtype in _WIDE_ENOUGH else torch.promote_types(like.dtype, torch.float32)
         self.needs = frozenset(needs)
         self.compiled = compiled
         self.environments = 0
@@ -61,7 +61,7 @@ class RunningSums:
         """Add the gradients of c further environments. Their memory is scratch to this method and is overwritten."""
         if gradients.dtype != self.dtype:
             gradients = gradients.to(self.dtype)
-        self._widen(len(gradients))
+        self._widen(gradients.shape[0])
         if self.compiled is not None and self._add_compiled(gradients):
             return
         more: dict[str, Tensor] = {}
@@ -237,6 +237,8 @@ class RunningSums:
 
 WIDE = frozenset({"square", "precision", "weighted", "weighted_square", "variance"})
 """Sums of squares of gradients, or of their inverses."""
+
+_WIDE_ENOUGH = (torch.float32, torch.float64)
 
 _SIGN_ALONE = frozenset({"sign"})
 
