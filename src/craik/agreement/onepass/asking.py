@@ -31,11 +31,15 @@ class Asked(NamedTuple):
     outside: list[Tensor]
 
 
+MANY = 2**12
+"""Of more ids than these each call's are looked at anew."""
+
+
 class Partitions:
     """Partitions of batches: that of the call before where all ids are equal to its ids, which is one comparison."""
 
     def __init__(self) -> None:
-        self._latest: tuple[Tensor, Environments] | None = None
+        self._latest: tuple[Tensor, torch.device, Environments] | None = None
 
     def of(self, environments: EnvironmentIds, losses: Tensor) -> Environments:
         """Return the partition of a call's losses.
@@ -43,16 +47,17 @@ class Partitions:
         Raises:
             TypeError, ValueError: as `craik.environments.partition`.
         """
-        if type(environments) is not Tensor or environments.dtype != torch.int64 or environments.layout != torch.strided:
+        plain = type(environments) is Tensor and environments.dtype == torch.int64 and environments.layout == torch.strided
+        if not plain or environments.numel() > MANY:  # a comparison that reads the memory twice is no cheaper then
             return partition(environments, len(losses), losses.device)
         latest = self._latest  # read once: another thread may write it
         if latest is not None:
-            ids, found = latest
-            alike = environments.device == ids.device and found.index.device == losses.device
-            if alike and ids.shape == losses.shape and torch.equal(environments, ids):
+            ids, device, found = latest
+            same = ids.shape == losses.shape and environments.device == ids.device and device == losses.device
+            if same and torch.equal(environments, ids):
                 return found
         found = partition(environments, len(losses), losses.device)
-        self._latest = environments.detach().clone(), found
+        self._latest = environments.detach().clone(), losses.device, found
         return found
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from craik.agreement.onepass.sums import RunningSums, SideBySide
-from craik.agreement.onepass.sums.beside import SMALL, added_together
+from craik.agreement.onepass.sums.beside import added_together
 from craik.agreement.rules import (
     AndMask,
     Consuming,
@@ -99,11 +99,6 @@ _BY_COMPONENT = (AndMask, GeometricMean, Mean, SignalToNoiseMask, XorMask)
 def treats_components_alike(rule: Rule) -> bool:
     """Tell whether a rule is one of ours that treats every component by itself, so that parameters may lie end to end."""
     return type(rule) in _BY_COMPONENT and not getattr(rule, "rescale", False)
-
-
-def waits(rule: Rule, sums: RunningSums) -> bool:
-    """Tell whether a parameter is small, and the rule one that takes several at once."""
-    return 0 < sums.shape.numel() < SMALL and treats_components_alike(rule)
 
 
 def combine_small(

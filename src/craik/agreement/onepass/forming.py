@@ -172,7 +172,7 @@ class OnePass:
             ValueError: BatchNorm used batch statistics, and no choice of ``statistics`` allows that.
         """
         names = {id(parameter): name for name, parameter in asked.parameters.items()}
-        proof = prove(asked.graph, names, asked.groups.index.numpy(force=True), vouch=self._vouched)
+        proof = prove(asked.graph, names, asked.groups, self._vouched)
         if proof.batch_norm:
             check_batch_norm(asked.graph, self._statistics, asked.groups.count)
         reads: dict[str, list[Read]] = {}

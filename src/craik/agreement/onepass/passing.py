@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
-import torch
 from torch import Tensor
-from torch.autograd.graph import GradientEdge, Node
+from torch.autograd.graph import GradientEdge, Node, _engine_run_backward  # pyright: ignore[reportPrivateUsage]
 from torch.utils.hooks import RemovableHandle
 
 from craik.agreement.onepass import reads as formulas
@@ -69,7 +68,7 @@ class LayerPass:
         executed = self._executed(others)
         deepest = [node for node in self._at if node not in executed]
         edges = [GradientEdge(node, number) for node in deepest for number in range(self._outputs(node))]
-        inputs = cast("Sequence[Tensor]", [*edges, *others])  # the stub knows all tensors or all edges; mixtures work
+        inputs = (*edges, *others)
         if not inputs:
             return []
         handles: list[RemovableHandle] = []
@@ -77,7 +76,8 @@ class LayerPass:
             for node in self._at:
                 if node in executed:
                     handles.append(node.register_prehook(self._hook(node)))
-            found = torch.autograd.grad(losses, inputs, weights, retain_graph=retain_graph, allow_unused=True)
+            # What torch.autograd.grad calls once it has checked what we know: a small step's checks cost as much as its work.
+            found = _engine_run_backward((losses,), (weights,), retain_graph, False, inputs, True, accumulate_grad=False)
         finally:
             for handle in handles:
                 handle.remove()

@@ -16,6 +16,7 @@ from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Known, 
 from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.tables import Kind, kind_of
+from craik.environments import Environments
 
 _Slots = tuple[tuple[Node | None, int], ...]
 _Chain = tuple[str, tuple[Node, ...], int]
@@ -303,10 +304,15 @@ class Walk:
         return found
 
 
-def prove(graph: Survey, names: dict[int, str], index: Array, vouch: bool = False) -> Proof:
+def prove(graph: Survey, names: dict[int, str], groups: Environments, vouch: bool = False) -> Proof:
     """Walk the graph; where ownership was lost, walk again with labels of nothing but what losses reach."""
-    found = Walk(graph, names, Batch(index), vouch).run()
+
+    def index() -> Array:
+        return groups.index.numpy(force=True)
+
+    size = sum(groups.sizes)
+    found = Walk(graph, names, Batch(index, size), vouch).run()
     if not found.lost:
         return found
-    precise = Walk(graph, names, Batch(index, precise=True), vouch).run()
+    precise = Walk(graph, names, Batch(index, size, precise=True), vouch).run()
     return precise if len(precise.lost) < len(found.lost) else found
