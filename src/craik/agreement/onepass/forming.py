@@ -2,23 +2,20 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
-from craik.agreement.onepass import reads as formulas
-from craik.agreement.onepass.asking import Asked, Partitions, ask
 from craik.agreement.onepass.collected import Collected, Path
 from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
+from craik.agreement.onepass.planning import Asked, Partitions, Plan, ask, described, mean_losses, paths_of
 from craik.agreement.onepass.proof.refusals import check_batch_norm
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.walk import Proof, prove
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS
 from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums, SideBySide
@@ -44,20 +41,6 @@ _USED_UP = (
 
 Complete = Callable[[str, RunningSums], None]
 """Told a parameter's name and sums as soon as they are complete."""
-
-
-class Plan(NamedTuple):
-    """How each parameter's environment gradients are to be formed.
-
-    Attributes:
-        reads: of those that one backward pass serves, by name.
-        reasons: why the others take one backward pass an environment, by name.
-        proved: False where the user's word stands for a part of the proof.
-    """
-
-    reads: dict[str, list[Read]]
-    reasons: dict[str, str]
-    proved: bool
 
 
 class OnePass:
@@ -136,7 +119,7 @@ class OnePass:
             raise ValueError(_NO_UNITS)
         whole = testing or self._normalise
         ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids  # the user's from now on
-        found = Collected(ids, _means(losses.detach(), groups), asked.parameters, () if whole else groups.sizes)
+        found = Collected(ids, mean_losses(losses.detach(), groups), asked.parameters, () if whole else groups.sizes)
         check_finite_losses(found.losses, groups)
         with silent(asked.graph.leaves.values()):
             if not whole and (groups.count == 1 or not (needs or self._keep)):
@@ -146,10 +129,10 @@ class OnePass:
             else:
                 if testing:
                     asked = asked._replace(groups=self._gathering.clusters(groups))
-                plan = self.plan(asked)
-                found.proved = plan.proved
-                self._warn(plan, groups.count)
-                found.paths, gradients = self._by_layer(asked, plan, needs, complete, together)
+                chosen = paths_of(asked, self._statistics, vouched=self._vouched)
+                found.proved = chosen.proved
+                self._warn(chosen, groups.count)
+                found.paths, gradients = self._by_layer(asked, chosen, needs, complete, together)
         if asked.outside:
             pairs = zip(asked.outside, gradients, strict=False)
             found.outside = {leaf: gradient for leaf, gradient in pairs if gradient is not None}
@@ -163,32 +146,14 @@ class OnePass:
     def look(self, losses: Tensor, environments: EnvironmentIds) -> tuple[Plan, Environments]:
         """Return how a call would form its gradients; nothing is computed or freed."""
         asked = ask(self._model, losses, environments, self._partitions)
-        return self.plan(asked), asked.groups
-
-    def plan(self, asked: Asked) -> Plan:
-        """Prove what can be proved of this graph, and choose each parameter's path.
-
-        Raises:
-            ValueError: BatchNorm used batch statistics, and no choice of ``statistics`` allows that.
-        """
-        names = {id(parameter): name for name, parameter in asked.parameters.items()}
-        proof = prove(asked.graph, names, asked.groups, self._vouched)
-        if proof.batch_norm:
-            check_batch_norm(asked.graph, self._statistics, asked.groups.count)
-        reads: dict[str, list[Read]] = {}
-        reasons: dict[str, str] = {}
-        for name in asked.parameters:
-            reason = _reason(name, proof)
-            if reason is None:
-                reads[name] = proof.reads[name]
-            else:
-                reasons[name] = reason
-        return Plan(reads, reasons, not proof.vouched)
+        return paths_of(asked, self._statistics, vouched=self._vouched), asked.groups
 
     def _by_layer(
         self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete, together: bool
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take what is proved in one pass and the rest environment by environment."""
+        if self._normalise == "model":
+            return self._by_model_norm(asked, plan, needs, complete)
         rest = {name: asked.parameters[name] for name in plan.reasons}
         partitions = self._gathering.partitions(asked.parameters, plan.reads, asked.groups)
         blank = self._testing(needs, asked, partitions) if partitions else self._blank(needs, asked, together)
@@ -197,31 +162,47 @@ class OnePass:
         def done(name: str) -> None:
             complete(name, settled(sums.pop(name)))
 
-        norms, outside = self._norms(asked, plan) if self._normalise == "model" else (None, None)
-        weights = asked.weights if norms is None else asked.weights / norms.to(asked.weights.dtype)[asked.groups.index]
         run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions).run
-        gradients = run(asked.losses, weights, asked.outside if outside is None else (), retain_graph=bool(rest))
-        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
+        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=bool(rest))
+        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank)
         paths: dict[str, Path] = {
             n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in plan.reads or n in streamed
         }
         for name in list(streamed):
             complete(name, settled(streamed.pop(name)))
-        return paths, gradients if outside is None else outside
+        return paths, gradients
 
-    def _norms(self, asked: Asked, plan: Plan) -> tuple[Tensor, Sequence[Tensor | None]]:
-        """Return the norm of each environment's gradient over the model, and the gradients of leaves outside.
+    def _by_model_norm(
+        self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete
+    ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
+        """Take norms in a first pass, and in a second one what the losses divided by them add up to: gradients are linear.
 
-        Gradients are linear in the losses: a second pass of losses that are divided by the norms forms them divided.
+        Dividing leaves signs as they are, so that they come out of the first pass, and an ordinary backward pass is the second.
         """
-        found = {name: Lengths(parameter) for name, parameter in asked.parameters.items()}
-        sums: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
-        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, lambda _: None).run
-        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=True)
+        wide = all(parameter.dtype in (torch.float32, torch.float64) for parameter in asked.parameters.values())
+        signs_do = wide and needs <= {"sign"} and not self._keep
+        found = {n: Lengths(p, needs if signs_do else frozenset(), self._compiled) for n, p in asked.parameters.items()}
         rest = {name: asked.parameters[name] for name in plan.reasons}
-        by_parameter = {id(parameter): found[name] for name, parameter in rest.items()}
-        stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: by_parameter[id(parameter)])
-        return of_model(list(found.values())), gradients
+        lengths: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
+        run = LayerPass(asked.graph, plan.reads, asked.groups, lengths, lambda _: None).run
+        outside = run(asked.losses, asked.weights, asked.outside, retain_graph=True)
+        of_rest = {id(parameter): found[name] for name, parameter in rest.items()}
+        reached = stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: of_rest[id(parameter)])
+        norms = of_model(list(found.values()))
+        asked = asked._replace(weights=asked.weights / norms.to(asked.weights.dtype)[asked.groups.index], outside=[])
+        if signs_do:
+            formed = {name: found[name] for name in asked.parameters if name in plan.reads or name in reached}
+            _give_gradients(asked, formed, complete)
+        else:
+            blank = self._blank(needs, asked)
+            formed = {name: blank(asked.parameters[name]) for name in plan.reads}
+            LayerPass(asked.graph, plan.reads, asked.groups, formed, lambda _: None).run(
+                asked.losses, asked.weights, retain_graph=bool(rest)
+            )
+            formed |= stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
+            for name, sums in formed.items():
+                complete(name, sums)
+        return {n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in formed}, outside
 
     def _blank(self, needs: frozenset[str], asked: Asked, together: bool = False) -> Callable[[Tensor], RunningSums]:
         """Return what makes empty sums for a parameter."""
@@ -271,37 +252,12 @@ class OnePass:
         )
 
 
-def _means(losses: Tensor, groups: Environments) -> Tensor:
-    """Return each environment's mean loss, bit for bit as `Environments.means`, by operations that a small step has used."""
-    if groups.equal and groups.order is None and losses.dtype in (torch.float32, torch.float64):
-        return losses.reshape(groups.count, -1).sum(1).div_(groups.sizes[0])
-    return groups.means(losses)
-
-
-def described(reasons: Mapping[str, str]) -> str:
-    """Return a few parameters' names for each reason."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        by_reason.setdefault(reason, []).append(name)
-    parts: list[str] = []
-    for reason, names in by_reason.items():
-        shown = ", ".join(repr(name) for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        parts.append(f"{shown} ({reason})")
-    return "; ".join(parts)
-
-
-def _reason(name: str, proof: Proof) -> str | None:
-    """Return why a parameter takes the definition's path, None where one pass serves it."""
-    if name in proof.lost:
-        return proof.lost[name]
-    found = proof.reads.get(name)
-    if not found:
-        return "no read of it was found"
-    for read in found:
-        reason = formulas.covers(read)
-        if reason is not None:
-            return reason
-    return None
+def _give_gradients(asked: Asked, signs: Mapping[str, Lengths], complete: Complete) -> None:
+    """Run an ordinary backward pass, for parameters whose sums of signs are known."""
+    leaves = {name: asked.parameters[name] for name in signs}
+    gradients = torch.autograd.grad(asked.losses, list(leaves.values()), asked.weights, allow_unused=True)
+    for (name, parameter), gradient in zip(leaves.items(), gradients, strict=True):
+        complete(name, signs[name].with_gradient(torch.zeros_like(parameter) if gradient is None else dense(gradient)))
 
 
 def _plain(

@@ -118,8 +118,7 @@ def _parameter_shape(read: Read) -> torch.Size:
 
 def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> None:
     if len(terms) == 1 and places[0].whole:
-        # What knows only whole gradients is given them one after the other; no term's short cut is taken.
-        Term.add(terms[0], sums) if sums.in_whole else terms[0].add(sums)
+        terms[0].add_whole(sums) if sums.in_whole else terms[0].add(sums)
         return
     environments = terms[0].environments
     parts = None if sums.in_whole else sums.parts(environments, [place.view for place in places])

@@ -16,6 +16,7 @@ from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.reads.layout import Layout, slices_of, starts_of
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Span, Term, chunk_length, spans
 from craik.agreement.onepass.sums import LONG, MOST_IN_BYTES, RunningSums, SideBySide
+from craik.agreement.onepass.sums.units import Lengths
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.
 _BYTE_PRODUCT: Callable[..., Tensor] | None = getattr(torch, "_int_mm", None)
@@ -102,6 +103,14 @@ class Products(Term):
         square = self.left.double().square().T @ self.right.double().square() if "square" in sums.needs else None
         magnitude = self.left.abs().T @ self.right.abs() if "magnitude" in sums.needs else None
         sums.add_sums(self.environments, self.left.T @ self.right, sign, square=square, magnitude=magnitude)
+
+    def add_whole(self, sums: RunningSums) -> None:
+        """Add every environment's gradient; the norm of one row's product needs no gradient either."""
+        if isinstance(sums, Lengths) and self.equal and self.sizes[0] == 1:
+            sign = sign_products(self.left, self.right, sums.compiled) if sums.needs else None
+            sums.add_products(self.left, self.right, sign)
+        else:
+            super().add_whole(sums)
 
     def _add_beside(self, sums: SideBySide) -> None:
         """Leave small gradients as they are."""

@@ -1,4 +1,4 @@
-"""What a call asks: its losses, whose they are, and what they depend on; all of it checked."""
+"""What a call asks, all of it checked: losses, whose they are, what they depend on; and which path each parameter takes."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,8 +6,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.onepass.proof.refusals import check_graph, check_reached
-from craik.agreement.onepass.proof.walk import Survey, survey
+from craik.agreement.onepass import reads as formulas
+from craik.agreement.onepass.proof.refusals import check_batch_norm, check_graph, check_reached
+from craik.agreement.onepass.proof.rows import Read
+from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
 from craik.environments import EnvironmentIds, Environments, check_differentiable, check_unreduced, partition
 
 
@@ -102,3 +104,76 @@ def ask(model: nn.Module, losses: Tensor, environments: EnvironmentIds, partitio
         own = set(map(id, parameters.values()))
         outside = [leaf for key, leaf in leaves.items() if key not in own]
     return Asked(losses, groups, groups.mean_weights(losses), graph, parameters, outside)
+
+
+class Plan(NamedTuple):
+    """How each parameter's environment gradients are to be formed.
+
+    Attributes:
+        reads: of those that one backward pass serves, by name.
+        reasons: why the others take one backward pass an environment, by name.
+        proved: False where the user's word stands for a part of the proof.
+    """
+
+    reads: dict[str, list[Read]]
+    reasons: dict[str, str]
+    proved: bool
+
+
+def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
+    """Prove what can be proved of a graph, and choose each parameter's path.
+
+    Args:
+        asked: what a call asks.
+        statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
+        vouched: take for granted that operations that are not known keep rows apart and first.
+
+    Raises:
+        ValueError: BatchNorm used batch statistics, and no choice of ``statistics`` allows that.
+    """
+    names = {id(parameter): name for name, parameter in asked.parameters.items()}
+    proof = prove(asked.graph, names, asked.groups, vouched)
+    if proof.batch_norm:
+        check_batch_norm(asked.graph, statistics, asked.groups.count)
+    reads: dict[str, list[Read]] = {}
+    reasons: dict[str, str] = {}
+    for name in asked.parameters:
+        reason = _reason(name, proof)
+        if reason is None:
+            reads[name] = proof.reads[name]
+        else:
+            reasons[name] = reason
+    return Plan(reads, reasons, not proof.vouched)
+
+
+def _reason(name: str, proof: Proof) -> str | None:
+    """Return why a parameter takes the definition's path, None where one pass serves it."""
+    if name in proof.lost:
+        return proof.lost[name]
+    found = proof.reads.get(name)
+    if not found:
+        return "no read of it was found"
+    for read in found:
+        reason = formulas.covers(read)
+        if reason is not None:
+            return reason
+    return None
+
+
+def described(reasons: Mapping[str, str]) -> str:
+    """Return a few parameters' names for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    parts: list[str] = []
+    for reason, names in by_reason.items():
+        shown = ", ".join(repr(name) for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        parts.append(f"{shown} ({reason})")
+    return "; ".join(parts)
+
+
+def mean_losses(losses: Tensor, groups: Environments) -> Tensor:
+    """Return each environment's mean loss, bit for bit as `Environments.means`, by operations that a small step has used."""
+    if groups.equal and groups.order is None and losses.dtype in (torch.float32, torch.float64):
+        return losses.reshape(groups.count, -1).sum(1).div_(groups.sizes[0])
+    return groups.means(losses)
