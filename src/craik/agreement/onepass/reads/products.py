@@ -109,6 +109,10 @@ class Products(Term):
         if isinstance(sums, Lengths) and self.equal and self.sizes[0] == 1:
             sign = sign_products(self.left, self.right, sums.compiled) if sums.needs else None
             sums.add_products(self.left, self.right, sign)
+        elif isinstance(sums, Lengths) and sums.shape.numel() >= LONG:
+            gradient = self.right.new_empty(sums.shape)  # one after another in the same memory, which a cache holds
+            for some in slices_of(self.sizes):
+                sums.add(torch.mm(self.left[some].T, self.right[some], out=gradient)[None])
         else:
             super().add_whole(sums)
 
