@@ -39,6 +39,8 @@ _USED_UP = (
     "used up. Run the model again; to add several losses, add them before the call."
 )
 
+_IN_ORDER = 8
+
 Complete = Callable[[str, RunningSums], None]
 """Told a parameter's name and sums as soon as they are complete."""
 
@@ -219,7 +221,8 @@ class OnePass:
             if id(parameter) in unit:
                 return UnitSums(parameter, wanted, self._compiled)
             size = parameter.numel()
-            if size < SMALL and size * count <= min(room, CHUNK_ELEMENTS):
+            # torch adds up eight or more numbers in another order than as many columns, and bits are to stay what they were.
+            if size < SMALL and size * count <= min(room, CHUNK_ELEMENTS) and (size > 1 or count < _IN_ORDER):
                 room -= size * count
                 return SideBySide(parameter, wanted, self._compiled)
             return RunningSums(parameter, wanted, self._compiled)

@@ -14,6 +14,7 @@ from torch.autograd.graph import Node
 from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.saved import slot_shape
 from craik.agreement.onepass.reads.chain import Place, leaf_below, place_by_pull, place_of
+from craik.agreement.onepass.reads.gradual import Spread, together
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import Products, StackedProducts
 from craik.agreement.onepass.reads.table import FORMULAS
@@ -86,18 +87,19 @@ def add(uses: Sequence[Use], sums: RunningSums) -> None:
     for use in uses:
         by_place.setdefault(WHOLE_PLACE if use.place.whole else use.place, []).append(use)
     places = [used[0].place for used in by_place.values()]
-    terms = [used[0].term.joined([use.term for use in used[1:]]) for used in by_place.values()]
+    terms = [together([use.term for use in used]) for used in by_place.values()]
     _add(terms, places, sums)
 
 
 def _use(term: Term, read: Read) -> Use:
     """Return a use, its matrix in the shape in which it is a sum of products and turned as the parameter lies in memory."""
     chain = read.chain
-    if type(term) is Products:
+    if isinstance(term, Products | Spread):
         if len(chain) == 1 and chain[0].name() == "TBackward0":  # a linear layer's weight: no need to look any closer
             return Use(term.swapped(), WHOLE_PLACE)
     elif not chain:
         return Use(term, WHOLE_PLACE)
+    term = term.products() if isinstance(term, Spread) else term
     parameter = _parameter_shape(read)
     place = place_of(read, parameter)
     if place.pull is None and isinstance(term, Products) and len(place.size) != 2:

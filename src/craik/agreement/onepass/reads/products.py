@@ -89,7 +89,7 @@ class Products(Term):
         if isinstance(sums, EvidenceSums):
             self._add_evidence(sums, alone)
             return
-        if isinstance(sums, SideBySide):
+        if isinstance(sums, SideBySide) and not alone:
             self._add_beside(sums)
             return
         if not alone and gpu.usable(sums, self.left):
