@@ -110,17 +110,14 @@ def combine_small(
         A name, the gradient, and how many components survive.
     """
     alike: dict[tuple[object, ...], list[str]] = {}
-    rows: dict[str, Tensor] = {}
     for name, sums in waiting.items():
-        found = sums.rows() if isinstance(sums, SideBySide) else None
-        if found is not None:
-            rows[name] = found
-        held = None if found is not None else tuple((kind, tensor.dtype) for kind, tensor in sums.held.items())
+        beside = isinstance(sums, SideBySide) and sums.beside
+        held = None if beside else tuple((kind, tensor.dtype) for kind, tensor in sums.held.items())
         alike.setdefault((sums.dtype, sums.device, sums.needs, sums.environments, held), []).append(name)
     for names in alike.values():
         chosen = [waiting[name] for name in names]
-        beside = [rows[name] for name in names] if names[0] in rows else None
-        statistics = _joint(chosen) if beside is None else added_together(beside, chosen[0].needs, chosen[0].compiled)
+        beside = [sums for sums in chosen if isinstance(sums, SideBySide) and sums.beside]
+        statistics = added_together(beside) if beside else _joint(chosen)
         # Where one must be named they come one by one.
         if len(names) == 1 or (refuse_nonfinite and not isfinite(statistics.gradient.sum())):
             for name, sums in zip(names, chosen, strict=True):

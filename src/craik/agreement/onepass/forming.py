@@ -39,8 +39,6 @@ _USED_UP = (
     "used up. Run the model again; to add several losses, add them before the call."
 )
 
-_IN_ORDER = 8
-
 Complete = Callable[[str, RunningSums], None]
 """Told a parameter's name and sums as soon as they are complete."""
 
@@ -213,7 +211,7 @@ class OnePass:
         if self._normalise not in (None, "model"):
             names = asked.parameters if self._normalise == "tensor" else self._normalise or ()
             unit = {id(asked.parameters[name]) for name in names if name in asked.parameters}
-        room, count = ROOM if together else 0, asked.groups.count
+        room, count = ROOM if together and needs == {"sign"} and not self._keep else 0, asked.groups.count
 
         def blank(parameter: Tensor) -> RunningSums:
             nonlocal room
@@ -221,8 +219,7 @@ class OnePass:
             if id(parameter) in unit:
                 return UnitSums(parameter, wanted, self._compiled)
             size = parameter.numel()
-            # torch adds up eight or more numbers in another order than as many columns, and bits are to stay what they were.
-            if size < SMALL and size * count <= min(room, CHUNK_ELEMENTS) and (size > 1 or count < _IN_ORDER):
+            if size < SMALL and size * count <= min(room, CHUNK_ELEMENTS):
                 room -= size * count
                 return SideBySide(parameter, wanted, self._compiled)
             return RunningSums(parameter, wanted, self._compiled)

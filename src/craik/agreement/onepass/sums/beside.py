@@ -1,20 +1,16 @@
 """A small parameter's environment gradients side by side: many such parameters are then added up at once.
 
-What a small network costs is calls. A sum, a sign and a sum of signs for each of its parameters are replaced by one of each for
-all of them.
-"""
+What a small network costs is calls. A sign, a sum of signs and what the rule does for each parameter become one of each for all.
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from craik.agreement.kernels.compiled import Compiled
-from craik.agreement.onepass.sums.running import LONG, RunningSums
+from craik.agreement.onepass.sums.running import RunningSums
 from craik.agreement.rules import Statistics
-
-_SIGN_ALONE = frozenset({"sign"})
 
 SMALL = 2**14
 """Parameters of fewer components wait for each other: a rule's operations cost more to call than to carry out."""
@@ -44,13 +40,23 @@ class SideBySide(RunningSums):
         self._stacks.append(gradients if gradients.dtype == self.dtype else gradients.to(self.dtype))
         self.environments += gradients.shape[0]
 
-    def rows(self) -> Float[Tensor, "e p"] | None:
-        """Return all gradients, a row an environment; None where they were added up, or came so."""
-        if not self._stacks:
-            return None
+    @property
+    def beside(self) -> bool:
+        """Whether gradients are at hand, and not added up or come so."""
+        return bool(self._stacks)
+
+    def rows(self) -> Float[Tensor, "e p"]:
+        """Return all gradients, a row an environment."""
         stacks = self._stacks
         whole = stacks[0] if len(stacks) == 1 else torch.cat(stacks)
         return whole.reshape(self.environments, -1)
+
+    def total(self) -> Float[Tensor, " p"]:
+        """Return their sum, bit for bit what adding them up gives: torch's order depends on a tensor's shape."""
+        first, *others = (stack[0] if len(stack) == 1 else stack.sum(0) for stack in self._stacks)
+        for other in others:
+            first = first + other
+        return first.reshape(-1)
 
     def statistics(self) -> Statistics:
         """Return the sums so far."""
@@ -72,12 +78,7 @@ class SideBySide(RunningSums):
                 super().add(stack)
 
 
-def added_together(rows: list[Float[Tensor, "e _"]], needs: frozenset[str], compiled: Compiled | None) -> Statistics:
-    """Return the sums of several parameters end to end, from their environments' gradients."""
-    stack = torch.cat(rows, 1)
-    if needs == _SIGN_ALONE and stack.shape[1] < LONG:
-        total = stack.sum(0)
-        return Statistics(stack.shape[0], total, stack.sign_().sum(0))
-    sums = RunningSums(stack[0], needs, compiled)
-    sums.add(stack)
-    return sums.statistics()
+def added_together(parameters: Sequence[SideBySide]) -> Statistics:
+    """Return the sums of several parameters end to end, as a rule that reads signs alone wants them."""
+    sign = torch.cat([sums.rows() for sums in parameters], 1).sign_().sum(0)
+    return Statistics(parameters[0].environments, torch.cat([sums.total() for sums in parameters]), sign)
