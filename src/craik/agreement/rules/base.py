@@ -10,13 +10,14 @@ The rules are the files beside this one; here is what they share.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from craik.agreement.rules.statistics import Combined, Statistics, needed
-from craik.arguments import check_flag, check_share, check_whole
+from craik.arguments import check_flag, check_one_of, check_share, check_whole
 
 
 def required_count(threshold: float, environments: int) -> int:
@@ -85,14 +86,26 @@ def survival(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
     return count_survivors(survives) / survives.numel()
 
 
-def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"]) -> Float[Tensor, "*p"]:
-    """Multiply what survived by numel / survivors; a tensor without survivors stays 0.
+Rescale = bool | Literal["root"]
+"""Whether what survives in a parameter tensor makes up for what is masked: by numel / survivors, or by the root of that."""
+
+
+def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescale: Rescale = True) -> Float[Tensor, "*p"]:
+    """Multiply what survived by numel / survivors, or by the root of that; a tensor without survivors stays 0.
 
     An option of the thesis (appendix B.2.3.1) and of the authors' published code, ``scale_grad_inverse_sparsity``; the paper
-    does not mention it.
+    does not mention it. The thesis speculates that very large layers want "a less extreme normalization scheme" and names none:
+    the root is ours. It keeps the Euclidean length of a gradient whose components have one size, as the ratio itself keeps
+    the sum of their magnitudes: where one of a million components survives it grows by 1,000 and not by 1,000,000.
+
+    Args:
+        gradient: of one parameter, masked.
+        survives: ones and zeros.
+        rescale: True, or "root".
     """
     # Without survivors the gradient is all zeros already, and any finite factor leaves it so.
     scale = survives.numel() / count_survivors(survives).clamp(min=1)
+    scale = scale.sqrt() if rescale == "root" else scale
     return gradient * scale.to(gradient.dtype)
 
 
@@ -123,11 +136,11 @@ class Thresholded(Consuming):
     """A rule that asks for a share of agreement, and may make up for what it masks."""
 
     threshold: float = 1.0
-    rescale: bool = False
+    rescale: Rescale = False
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
-        check_flag("rescale", self.rescale)
+        check_rescale(self.rescale)
 
 
 def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
@@ -149,11 +162,24 @@ def slices(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
         yield tensors
 
 
-def masked(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescale: bool) -> Combined:
+def masked(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescale: Rescale) -> Combined:
     """Multiply a gradient by a mask of ones and zeros in its own memory, and rescale what survives where that is asked for."""
     for some, mask in slices(gradient, survives):
         some.mul_(mask.to(some.dtype))
-    return Combined(rescaled(gradient, survives) if rescale else gradient, survives)
+    return Combined(rescaled(gradient, survives, rescale) if rescale else gradient, survives)
+
+
+def check_rescale(rescale: object) -> None:
+    """Refuse what is no way to rescale.
+
+    Raises:
+        TypeError: neither a flag nor a word.
+        ValueError: another word.
+    """
+    if isinstance(rescale, str):
+        check_one_of("rescale", rescale, ("root",), way_out="Or pass True for the ratio, False for nothing.")
+    else:
+        check_flag("rescale", rescale)
 
 
 def check_threshold(threshold: float) -> None:

@@ -171,7 +171,7 @@ class Walk:
             return self._join(node, kind, slots, cast("dict[int, Known]", arrived))
         if self._vouch:
             return self._trust(node, kind, slots, arrived)
-        return self._send_all(slots, Lost(f"{kind.name} is not known to keep rows apart"))
+        return self._send_all(slots, _unknown(kind))
 
     def _merged(self, node: Node, arrived: dict[int, Own]) -> Own:
         """Return the ownership of all outputs of a node whose outputs are of one shape."""
@@ -262,7 +262,7 @@ class Walk:
             if child is not None:
                 shape = self._shape(child, number)
                 kept = isinstance(own, Rows) and own.dim == 0 and shape and shape[0] == own.outer * own.inner * self._batch.size
-                self._send(child, number, own if kept else Lost(f"{kind.name} is not known to keep rows apart"))
+                self._send(child, number, own if kept else _unknown(kind))
 
     def _send_all(self, slots: _Slots, own: Lost) -> None:
         for child, number in slots:
@@ -302,6 +302,14 @@ class Walk:
             found = None if deeper is None else (deeper[0], (node, *deeper[1]), deeper[2])
         self._chains[node] = found
         return found
+
+
+def _unknown(kind: Kind) -> Lost:
+    fused = kind.name == "CompiledFunctionBackward"
+    return Lost(f"{kind.name} is not known to keep rows apart" + (_COMPILED if fused else ""))
+
+
+_COMPILED = ", as torch.compile fuses what it compiles: compile what holds no parameters, and vouch for that"
 
 
 def prove(graph: Survey, names: dict[int, str], groups: Environments, vouch: bool = False) -> Proof:

@@ -1,6 +1,7 @@
 """A small parameter's environment gradients side by side: many such parameters are then added up at once.
 
-What a small network costs is calls. A sign, a sum of signs and what the rule does for each parameter become one of each for all.
+What a small network costs is calls. A sign, a sum of signs and what the rule does for each parameter become one of each.
+"""
 
 from collections.abc import Mapping, Sequence
 
