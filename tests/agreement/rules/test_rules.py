@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import oracles
 import rules_oracles
-from craik.agreement import stacked
+from craik.agreement import Agreement, stacked
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import (
     STANDARD_ERRORS,
@@ -83,7 +83,7 @@ def test_rescaling_divides_by_the_share_of_survivors(name):
 def test_rescaling_by_the_root(name, dtype):
     g = stack(seed=3, environments=5).to(dtype)
     plain, mask = rules_oracles.combine(name, g, "0.6")
-    found = combine(RULES[name](0.6).__class__(0.6, rescale="root"), g)
+    found = combine(type(RULES[name](0.6))(0.6, rescale="root"), g)
     tolerance = 1e-12 if dtype == torch.float64 else 1e-5
     torch.testing.assert_close(found.gradient, oracles.rescale(plain, mask, 0.5), rtol=tolerance, atol=0)
 
