@@ -23,6 +23,7 @@ from craik.agreement.rules import (
     required_count,
     survival,
 )
+from craik.agreement.rules.base import check_rescale
 from craik.testing.rules import check_theorems
 
 RULES = {
@@ -110,7 +111,7 @@ def test_the_root_within_a_step():
 @pytest.mark.parametrize(("rescale", "error"), [("sqrt", ValueError), (2, TypeError), (None, TypeError)])
 def test_other_ways_to_rescale_are_refused(rescale, error):
     with pytest.raises(error, match="`rescale` should be"):
-        AndMask(0.5, rescale=rescale)
+        check_rescale(rescale)
 
 
 @pytest.mark.parametrize("rescale", [True, "root"])

@@ -10,7 +10,6 @@ The rules are the files beside this one; here is what they share.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Float, Shaped
@@ -86,8 +85,8 @@ def survival(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
     return count_survivors(survives) / survives.numel()
 
 
-Rescale = bool | Literal["root"]
-"""Whether what survives in a parameter tensor makes up for what is masked: by numel / survivors, or by the root of that."""
+Rescale = bool | str
+"""Whether what survives in a parameter tensor makes up for what is masked: by numel / survivors, or by the "root" of that."""
 
 
 def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescale: Rescale = True) -> Float[Tensor, "*p"]:

@@ -24,7 +24,7 @@ def test_pieces_and_spread_are_the_products_of_all_rows():
 @pytest.mark.parametrize("rule", [AndMask(0.6), GeometricMean(0.6)])
 @pytest.mark.parametrize(("count", "each"), [(3, 2), (4, 1)])
 def test_a_gru_of_many_steps(rule, count, each):
-    """200 hidden units have a weight large enough to be formed one environment after another, and 40 steps its inputs to spread."""
+    """A weight of 200 hidden units is large enough to be formed one environment after another."""
     torch.manual_seed(0)
     layer, head = nn.GRU(24, 200, batch_first=True).double(), nn.Linear(200, 1).double()
     model = nn.ModuleList([layer, head])

@@ -28,10 +28,12 @@ def test_sums_are_those_of_running_sums(chunk, shape, dtype):
     assert beside.beside
     assert torch.equal(beside.total(), expected.gradient.reshape(-1))
     together = added_together([beside])
-    assert torch.equal(together.sign, expected.sign.reshape(-1)) and together.environments == 20
+    assert torch.equal(together.sign, expected.sign.reshape(-1))
+    assert together.environments == 20
     found = beside.statistics()  # adds them up after all
     assert not beside.beside
-    assert torch.equal(found.gradient, expected.gradient) and torch.equal(found.sign, expected.sign)
+    assert torch.equal(found.gradient, expected.gradient)
+    assert torch.equal(found.sign, expected.sign)
 
 
 def test_what_comes_as_sums_joins_what_lies_beside():
@@ -100,7 +102,8 @@ class TestIdsOfTheCallBefore:
         found = [p.grad.clone() for p in self.model.parameters()]
         self.model.zero_grad()
         fresh = Agreement(self.model, AndMask(1.0)).backward(self.model(self.x)[:, 0].square(), ids)
-        assert torch.equal(record.environments, fresh.environments) and torch.equal(record.losses, fresh.losses)
+        assert torch.equal(record.environments, fresh.environments)
+        assert torch.equal(record.losses, fresh.losses)
         assert all(torch.equal(a, p.grad) for a, p in zip(found, self.model.parameters(), strict=True))
         return record
 

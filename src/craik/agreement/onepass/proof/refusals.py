@@ -62,6 +62,6 @@ def check_model(model: nn.Module) -> None:
             where = f"Found the submodule {name!r} compiled." if name else "Found it compiled."
             raise ValueError(
                 f"`model` should not be compiled by torch.compile, which fuses all that reads parameters. {where} "
-                "Pass the model as it was before; functions that hold no parameters and treat each example by itself, such as the "
-                "loss, may be compiled, with rows='independent'."
+                "Pass the model as it was before; functions that hold no parameters and treat each example by itself, such as "
+                "the loss, may be compiled, with rows='independent'."
             )
