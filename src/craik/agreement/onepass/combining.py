@@ -127,7 +127,7 @@ def combine_small(
         gradient, survives = _combined(rule, statistics, refuse_nonfinite)
         sizes = [sums.shape.numel() for sums in chosen]
         # Copies: what a parameter's `.grad` is must not hold the others' in memory.
-        parts = torch.split_with_sizes_copy(gradient, sizes)
+        parts: Sequence[Tensor] = torch.split_with_sizes_copy(gradient, sizes)  # pyright: ignore[reportAssignmentType]  # by its stub None
         for name, sums, part, count in zip(names, chosen, parts, _counted_each(survives, sizes), strict=True):
             yield name, part.view(sums.shape), count
 

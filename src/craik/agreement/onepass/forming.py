@@ -211,7 +211,7 @@ class OnePass:
         if self._normalise not in (None, "model"):
             names = asked.parameters if self._normalise == "tensor" else self._normalise or ()
             unit = {id(asked.parameters[name]) for name in names if name in asked.parameters}
-        room, count = ROOM if together and needs == {"sign"} and not self._keep else 0, asked.groups.count
+        room, count = ROOM if together and needs == frozenset({"sign"}) and not self._keep else 0, asked.groups.count
 
         def blank(parameter: Tensor) -> RunningSums:
             nonlocal room
@@ -254,10 +254,10 @@ class OnePass:
 
 def _give_gradients(asked: Asked, signs: Mapping[str, Lengths], complete: Complete) -> None:
     """Run an ordinary backward pass, for parameters whose sums of signs are known."""
-    leaves = {name: asked.parameters[name] for name in signs}
-    gradients = torch.autograd.grad(asked.losses, list(leaves.values()), asked.weights, allow_unused=True)
-    for (name, parameter), gradient in zip(leaves.items(), gradients, strict=True):
-        complete(name, signs[name].with_gradient(torch.zeros_like(parameter) if gradient is None else dense(gradient)))
+    leaves = [asked.parameters[name] for name in signs]
+    gradients = torch.autograd.grad(asked.losses, leaves, asked.weights, materialize_grads=True)
+    for name, gradient in zip(signs, gradients, strict=True):
+        complete(name, signs[name].with_gradient(dense(gradient)))
 
 
 def _plain(

@@ -49,8 +49,9 @@ class Partitions:
         Raises:
             TypeError, ValueError: as `craik.environments.partition`.
         """
-        plain = type(environments) is Tensor and environments.dtype == torch.int64 and environments.layout == torch.strided
-        if not plain or environments.numel() > MANY:  # a comparison that reads the memory twice is no cheaper then
+        if type(environments) is not Tensor or environments.numel() > MANY:  # reading the memory twice is no cheaper then
+            return partition(environments, len(losses), losses.device)
+        if environments.dtype != torch.int64 or environments.layout != torch.strided:
             return partition(environments, len(losses), losses.device)
         latest = self._latest  # read once: another thread may write it
         if latest is not None:
@@ -73,11 +74,11 @@ def _named(model: nn.Module, leaves: Mapping[int, Tensor]) -> dict[str, nn.Param
 
     def look(module: nn.Module, prefix: str) -> None:
         seen.add(module)
-        for name, parameter in module._parameters.items():
+        for name, parameter in module._parameters.items():  # pyright: ignore[reportPrivateUsage]
             if id(parameter) in missing:
                 missing.discard(id(parameter))
                 found[prefix + name] = parameter  # pyright: ignore[reportArgumentType]  # None is no leaf
-        for name, child in module._modules.items():
+        for name, child in module._modules.items():  # pyright: ignore[reportPrivateUsage]
             if child is not None and child not in seen:
                 look(child, f"{prefix}{name}.")
 

@@ -63,8 +63,8 @@ def _spread(left: Tensor, right: Tensor, layout: Layout, dim: int) -> Spread | N
         return None
     if left.numel() < CHUNK_ELEMENTS:
         return None
-    seen = (t.movedim(dim, 0).unflatten(0, (rows.outer, -1)) for t in (left, right))
-    return Spread(*seen, groups.count)
+    one, other = (t.movedim(dim, 0).unflatten(0, (rows.outer, -1)) for t in (left, right))
+    return Spread(one, other, groups.count)
 
 
 def vector(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
