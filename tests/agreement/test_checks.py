@@ -79,6 +79,27 @@ class TestBadInput:
         with pytest.raises(ValueError, match="should not be compiled"):
             Agreement(self.model, AndMask())
 
+    @pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")
+    @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf.*:UserWarning")
+    def test_what_may_be_compiled_is_vouched_for(self):
+        square = torch.compile(lambda output: output.square().mean(1), backend="aot_eager")
+        expected = self.agreement.backward(self.model(self.x).square().mean(1), self.ids)
+        gradients = [p.grad.clone() for p in self.model.parameters()]
+        for choice, path in ((None, "per-environment"), ("independent", "layer")):
+            self.model.zero_grad()
+            agreement = Agreement(self.model, AndMask(), rows=choice)
+            losses = square(self.model(self.x))
+            if choice is None:
+                with pytest.warns(UserWarning, match="torch.compile fuses what it compiles: compile what holds no parameters"):
+                    record = agreement.backward(losses, self.ids)
+            else:
+                record = agreement.backward(losses, self.ids)
+            assert set(record.paths.values()) == {path}
+            assert record.proved == (choice is None)
+            assert record.survivors == expected.survivors
+            for parameter, gradient in zip(self.model.parameters(), gradients, strict=True):
+                torch.testing.assert_close(parameter.grad, gradient)
+
     def test_a_graph_that_was_used_up(self):
         losses = self.losses()
         losses.sum().backward()

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import cast
 
 import torch
 from jaxtyping import Float
@@ -12,13 +11,14 @@ from torch import Tensor, nn
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.kernels.library import BuildError
 from craik.agreement.onepass.collected import Collected, OfEnvironments, Record
-from craik.agreement.onepass.combining import combine_small, combine_sums, waits
+from craik.agreement.onepass.combining import combine_small, combine_sums, treats_components_alike
 from craik.agreement.onepass.delivery import deliver
 from craik.agreement.onepass.explaining import Explanation, explained
 from craik.agreement.onepass.forming import OnePass
 from craik.agreement.onepass.masks import Masks
 from craik.agreement.onepass.proof.refusals import check_model
 from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.onepass.sums.beside import SMALL
 from craik.agreement.rules import Rule, Statistics, check_rule
 from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.arguments import check_flag, check_one_of
@@ -135,20 +135,22 @@ class Agreement:
         shares: dict[str, Tensor | int] = {}
         waiting: dict[str, RunningSums] = {}
         kept: dict[str, Statistics] = {}
+        held = masks.wanted or not masks.decides
+        together = not held and treats_components_alike(self.rule)
 
         def finish(name: str, sums: RunningSums) -> None:  # called inside `form`, or below; `combine_sums` applies the rule
             if name in self._keep:
                 kept[name] = sums.statistics().clone()
-            if masks.wanted or not masks.decides:
+            if held:
                 gradients[name], shares[name] = masks.apply(name, sums, self.refuse_nonfinite)
-            elif waits(self.rule, sums):
+            elif together and 0 < sums.shape.numel() < SMALL:
                 waiting[name] = sums
             else:
                 gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
-            found = self._onepass.form(losses, environments, masks.needs, finish)
+            found = self._onepass.form(losses, environments, masks.needs, finish, together=together)
             _warn_if_single(found.ids, len(losses))
         else:
             self.accumulate(losses, environments)
@@ -156,6 +158,7 @@ class Agreement:
             found, self._accumulated = self._accumulated, None
             for name, sums in found.sums.items():
                 finish(name, sums)
+            found.paths = {n: found.paths[n] for n, _ in self.model.named_parameters() if n in found.paths}
         for name, gradient, survivors in combine_small(self.rule, waiting, self.refuse_nonfinite):
             gradients[name], shares[name] = gradient, survivors
         # Only now, when nothing can fail any more, is a gradient touched.
@@ -163,7 +166,8 @@ class Agreement:
             deliver(found.parameters[name], gradients[name])
         for leaf, gradient in found.outside.items():
             deliver(leaf, gradient / len(found.ids))
-        survivors = _shares(gradients, shares)
+        survivors = _shares({name: (shares[name], gradients[name].numel()) for name in found.paths})
+        kept = {name: kept[name] for name in found.paths if name in kept}
         return Record(found.ids, found.losses, survivors, found.paths, found.proved, kept or None, masks.close())
 
     def accumulate(self, losses: Float[Tensor, "..."], environments: EnvironmentIds) -> None:
@@ -269,14 +273,13 @@ def _checked_names(model: nn.Module, keep: object, argument: str = "keep") -> fr
     return frozenset(names)
 
 
-def _shares(gradients: Mapping[str, Tensor], survivors: Mapping[str, Tensor | int]) -> dict[str, float]:
-    """Return the share of components that survive; all of a parameter without any."""
-    waiting = [name for name, count in survivors.items() if isinstance(count, Tensor)]
+def _shares(survivors: Mapping[str, tuple[Tensor | int, int]]) -> dict[str, float]:
+    """Return the share of components that survive, from their number and that of all; all of a parameter without any."""
+    waiting = {name: count for name, (count, _) in survivors.items() if isinstance(count, Tensor)}
     # One wait for a device, not one for each parameter.
-    fetched = torch.stack([cast("Tensor", survivors[name]) for name in waiting]).tolist() if waiting else ()
-    counts = {**survivors, **dict(zip(waiting, fetched, strict=True))}
-    sizes = {name: gradients[name].numel() for name in survivors}
-    return {name: cast("int", counts[name]) / size if size else 1.0 for name, size in sizes.items()}
+    fetched = dict(zip(waiting, torch.stack(list(waiting.values())).tolist(), strict=True)) if waiting else {}
+    counts = {name: fetched[name] if isinstance(count, Tensor) else count for name, (count, _) in survivors.items()}
+    return {name: counts[name] / size if size else 1.0 for name, (_, size) in survivors.items()}
 
 
 def _warn_if_single(ids: Ids, examples: int) -> None:

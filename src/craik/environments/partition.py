@@ -5,7 +5,7 @@ Index conventions: b an example of B, e an environment of E.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -84,6 +84,18 @@ class Environments:
             start += size
 
 
+class _Adjacent(Environments):
+    """A partition of environments that are adjacent, whose index is made when it is asked for: it seldom is."""
+
+    def __init__(self, ids: Tensor, sizes: tuple[int, ...], device: torch.device) -> None:
+        self.__dict__.update(ids=ids, sizes=sizes, order=None, _device=device)
+
+    @cached_property
+    def index(self) -> Int[Tensor, " b"]:  # pyright: ignore[reportIncompatibleVariableOverride]  # a field made late
+        """The position in ``ids`` of each example's environment."""
+        return torch.from_numpy(np.arange(len(self.sizes)).repeat(self.sizes)).to(self.__dict__["_device"])
+
+
 def partition(environments: EnvironmentIds, batch: int, device: torch.device) -> Environments:
     """Check environment ids and return the partition they describe.
 
@@ -108,7 +120,7 @@ def partition(environments: EnvironmentIds, batch: int, device: torch.device) ->
         names = distinct(ids)
         places = {name: place for place, name in enumerate(names)}
         found = partition(torch.tensor([places[name] for name in ids]), batch, device)
-        return replace(found, ids=tuple(names))
+        return Environments(tuple(names), found.index, found.sizes, found.order)
     return _adjacent(ids.numpy(), device) or _sorted(ids, device)
 
 
@@ -121,8 +133,7 @@ def _adjacent(ids: np.ndarray, device: torch.device) -> Environments | None:
     if (found[1:] < found[:-1]).any():
         return None
     sizes = tuple(end - start for start, end in zip(starts, [*starts[1:], len(ids)], strict=True))
-    index = torch.from_numpy(np.arange(len(sizes)).repeat(sizes))
-    return Environments(torch.from_numpy(found), index.to(device), sizes, None)
+    return _Adjacent(torch.from_numpy(found), sizes, device)
 
 
 def _sorted(ids: Tensor, device: torch.device) -> Environments:

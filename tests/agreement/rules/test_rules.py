@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import oracles
 import rules_oracles
-from craik.agreement import stacked
+from craik.agreement import Agreement, stacked
 from craik.agreement.onepass.sums import RunningSums
 from craik.agreement.rules import (
     STANDARD_ERRORS,
@@ -23,6 +23,7 @@ from craik.agreement.rules import (
     required_count,
     survival,
 )
+from craik.agreement.rules.base import check_rescale
 from craik.testing.rules import check_theorems
 
 RULES = {
@@ -78,9 +79,45 @@ def test_rescaling_divides_by_the_share_of_survivors(name):
     torch.testing.assert_close(found.gradient, oracles.rescale(plain, mask), rtol=1e-12, atol=0)
 
 
-def test_rescaling_without_survivors_leaves_zero():
+@pytest.mark.parametrize("name", ["and-mask", "geometric mean", "xor-mask"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_rescaling_by_the_root(name, dtype):
+    g = stack(seed=3, environments=5).to(dtype)
+    plain, mask = rules_oracles.combine(name, g, "0.6")
+    found = combine(type(RULES[name](0.6))(0.6, rescale="root"), g)
+    tolerance = 1e-12 if dtype == torch.float64 else 1e-5
+    torch.testing.assert_close(found.gradient, oracles.rescale(plain, mask, 0.5), rtol=tolerance, atol=0)
+
+
+def test_the_root_keeps_the_length_of_equal_components():
+    g = torch.ones(2, 100, dtype=torch.float64)
+    g[1, 25:] = -1
+    found = combine(AndMask(1.0, rescale="root"), g).gradient
+    torch.testing.assert_close(found.norm(), torch.ones(100, dtype=torch.float64).norm())
+
+
+def test_the_root_within_a_step():
+    torch.manual_seed(0)
+    model, x = torch.nn.Linear(6, 3).double(), torch.randn(12, 6, dtype=torch.float64)
+    gradients = {}
+    for rescale in (False, "root"):
+        model.zero_grad()
+        record = Agreement(model, AndMask(1.0, rescale)).backward(model(x).square().sum(1), torch.arange(12) // 4)
+        gradients[rescale] = model.weight.grad.clone()
+    assert 0 < record.survivors["weight"] < 1
+    torch.testing.assert_close(gradients["root"], gradients[False] / record.survivors["weight"] ** 0.5)
+
+
+@pytest.mark.parametrize(("rescale", "error"), [("sqrt", ValueError), (2, TypeError), (None, TypeError)])
+def test_other_ways_to_rescale_are_refused(rescale, error):
+    with pytest.raises(error, match="`rescale` should be"):
+        check_rescale(rescale)
+
+
+@pytest.mark.parametrize("rescale", [True, "root"])
+def test_rescaling_without_survivors_leaves_zero(rescale):
     g = torch.tensor([[1.0, -1.0], [-1.0, 1.0]])
-    found = combine(AndMask(1.0, rescale=True), g)
+    found = combine(AndMask(1.0, rescale=rescale), g)
     assert torch.equal(found.gradient, torch.zeros(2))
     assert not found.survives.any()
 

@@ -43,10 +43,10 @@ def geometric_mean(g: Tensor) -> Tensor:
     return mean(g).sign() * g.abs().prod(0) ** (1 / len(g))
 
 
-def rescale(gradient: Tensor, mask: Tensor) -> Tensor:
-    """numel / survivors times the gradient; all zeros stay."""
+def rescale(gradient: Tensor, mask: Tensor, power: float = 1.0) -> Tensor:
+    """(numel / survivors) ** power times the gradient; all zeros stay."""
     survivors = int(mask.sum())
-    return gradient * (mask.numel() / survivors) if survivors else gradient * 0
+    return gradient * (mask.numel() / survivors) ** power if survivors else gradient * 0
 
 
 def combine(rule: str, g: Tensor, threshold: str) -> tuple[Tensor, Tensor]:

@@ -93,7 +93,7 @@ def sums_of(losses, ids, found, parameters, needs=NEEDS, compiled=None):
         edges = [GradientEdge(node, n) for n in range(outputs)]
         deltas = torch.autograd.grad(total, edges, retain_graph=True, allow_unused=True)
         with torch.no_grad():
-            taken = reading.take(some, deltas if outputs > 1 else deltas[0], groups)
+            taken = reading.take(some, some[0].node, deltas if outputs > 1 else deltas[0], groups)
         for read, use in zip(some, taken, strict=True):
             uses[read.name].append(use)
     sums = {name: RunningSums(parameter, needs, compiled) for name, parameter in parameters.items()}

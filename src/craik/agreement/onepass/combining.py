@@ -1,6 +1,7 @@
 """From one parameter's sums to its combined gradient: a rule applied in the sums' own memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from math import isfinite
 
 import numpy as np
@@ -8,7 +9,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.onepass.sums import RunningSums, SideBySide
+from craik.agreement.onepass.sums.beside import added_together
 from craik.agreement.rules import (
     AndMask,
     Consuming,
@@ -93,13 +95,10 @@ def combine_and_keep(
 
 _BY_COMPONENT = (AndMask, GeometricMean, Mean, SignalToNoiseMask, XorMask)
 
-SMALL = 2**14
-"""Parameters of fewer components wait for each other: a rule's operations cost more to call than to carry out."""
 
-
-def waits(rule: Rule, sums: RunningSums) -> bool:
-    """Tell whether a parameter is small, and the rule one of ours that treats every component by itself."""
-    return sums.shape.numel() < SMALL and type(rule) in _BY_COMPONENT and not getattr(rule, "rescale", False)
+def treats_components_alike(rule: Rule) -> bool:
+    """Tell whether a rule is one of ours that treats every component by itself, so that parameters may lie end to end."""
+    return type(rule) in _BY_COMPONENT and not getattr(rule, "rescale", False)
 
 
 def combine_small(
@@ -112,21 +111,33 @@ def combine_small(
     """
     alike: dict[tuple[object, ...], list[str]] = {}
     for name, sums in waiting.items():
-        held = tuple((kind, tensor.dtype) for kind, tensor in sums.held.items())
+        beside = isinstance(sums, SideBySide) and sums.beside
+        held = None if beside else tuple((kind, tensor.dtype) for kind, tensor in sums.held.items())
         alike.setdefault((sums.dtype, sums.device, sums.needs, sums.environments, held), []).append(name)
     for names in alike.values():
-        statistics = _joint([waiting[name] for name in names])
+        chosen = [waiting[name] for name in names]
+        beside = [sums for sums in chosen if isinstance(sums, SideBySide) and sums.beside]
+        statistics = added_together(beside) if beside else _joint(chosen)
         # Where one must be named they come one by one.
         if len(names) == 1 or (refuse_nonfinite and not isfinite(statistics.gradient.sum())):
-            for name in names:
-                yield name, *combine_sums(rule, name, waiting[name], refuse_nonfinite)
+            for name, sums in zip(names, chosen, strict=True):
+                yield name, *combine_sums(rule, name, sums, refuse_nonfinite)
             continue
-        check_needs(rule, waiting[names[0]].needs)
+        check_needs(rule, chosen[0].needs)
         gradient, survives = _combined(rule, statistics, refuse_nonfinite)
-        sizes = [waiting[name].shape.numel() for name in names]
-        for name, part, mask in zip(names, gradient.split(sizes), survives.split(sizes), strict=True):
-            # A copy: what a parameter's `.grad` is must not hold the others' in memory.
-            yield name, part.clone().view(waiting[name].shape), _counted(mask)
+        sizes = [sums.shape.numel() for sums in chosen]
+        # Copies: what a parameter's `.grad` is must not hold the others' in memory.
+        parts: Sequence[Tensor] = torch.split_with_sizes_copy(gradient, sizes)  # pyright: ignore[reportAssignmentType]  # by its stub None
+        for name, sums, part, count in zip(names, chosen, parts, _counted_each(survives, sizes), strict=True):
+            yield name, part.view(sums.shape), count
+
+
+def _counted_each(survives: Tensor, sizes: Sequence[int]) -> Sequence[Tensor | int]:
+    """Count survivors of parameters that lie end to end, none of them empty."""
+    if survives.device.type != "cpu":
+        return [count_survivors(part) for part in survives.split(list(sizes))]
+    starts = [0, *accumulate(sizes[:-1])]
+    return np.add.reduceat(survives.numpy(), starts, dtype=np.float64).astype(int).tolist()
 
 
 def _joint(sums: Sequence[RunningSums]) -> Statistics:

@@ -1,36 +1,32 @@
 """From losses to every parameter's running sums: in one backward pass where that is proved right, else by the definition."""
 
 import warnings
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
-from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.collected import Collected, Path
 from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
-from craik.agreement.onepass.proof.refusals import check_batch_norm, check_graph, check_reached
-from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
+from craik.agreement.onepass.planning import Asked, Partitions, Plan, ask, described, mean_losses, paths_of
+from craik.agreement.onepass.proof.refusals import check_batch_norm
+from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS
 from craik.agreement.onepass.streaming import dense, stream_environment_gradients
-from craik.agreement.onepass.sums import RunningSums
-from craik.agreement.onepass.units import Lengths, UnitSums, of_model
+from craik.agreement.onepass.sums import RunningSums, SideBySide
+from craik.agreement.onepass.sums.beside import ROOM, SMALL
+from craik.agreement.onepass.sums.units import Lengths, UnitSums, of_model
 from craik.agreement.rules import STANDARD_ERRORS
 from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.environments import (
     EnvironmentIds,
     Environments,
-    check_differentiable,
     check_finite_losses,
-    check_unreduced,
-    partition,
 )
 
 _NO_UNITS = (
@@ -38,42 +34,13 @@ _NO_UNITS = (
     "that does and a norm. Divide each environment's losses by what they are instead, losses / losses.detach().mean()."
 )
 
+_USED_UP = (
+    "`losses` should come from a forward pass of their own. Found losses whose graph an earlier backward pass has "
+    "used up. Run the model again; to add several losses, add them before the call."
+)
+
 Complete = Callable[[str, RunningSums], None]
 """Told a parameter's name and sums as soon as they are complete."""
-
-
-class Asked(NamedTuple):
-    """One call's losses and what they depend on.
-
-    Attributes:
-        losses: (B,) unreduced.
-        groups: the partition of the batch.
-        weights: (B,) what each loss is multiplied by, so that they add up to the sum over environments of their mean losses.
-        graph: of the losses.
-        parameters: the model's that are reached, by name.
-        outside: leaves outside the model.
-    """
-
-    losses: Tensor
-    groups: Environments
-    weights: Tensor
-    graph: Survey
-    parameters: dict[str, nn.Parameter]
-    outside: list[Tensor]
-
-
-class Plan(NamedTuple):
-    """How each parameter's environment gradients are to be formed.
-
-    Attributes:
-        reads: of those that one backward pass serves, by name.
-        reasons: why the others take one backward pass an environment, by name.
-        proved: False where the user's word stands for a part of the proof.
-    """
-
-    reads: dict[str, list[Read]]
-    reasons: dict[str, str]
-    proved: bool
 
 
 class OnePass:
@@ -101,6 +68,7 @@ class OnePass:
     ) -> None:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
         self._keep, self._normalise = keep, normalise
+        self._partitions = Partitions()
         self._gathering = Gathering(PLAIN)
         self._warned = False
 
@@ -112,7 +80,15 @@ class OnePass:
         self.__dict__.update(state)
         self._compiled = load() if state["_compiled"] else None
 
-    def form(self, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str], complete: Complete) -> Collected:
+    def form(
+        self,
+        losses: Tensor,
+        environments: EnvironmentIds,
+        needs: frozenset[str],
+        complete: Complete,
+        *,
+        together: bool = False,
+    ) -> Collected:
         """Form every reached parameter's running sums and hand them over one by one.
 
         Args:
@@ -120,31 +96,44 @@ class OnePass:
             environments: B ids.
             needs: the optional statistics that the rule reads.
             complete: takes the sums.
+            together: leave small parameters' gradients side by side: their sums wait for each other.
 
         Raises:
             TypeError, ValueError, RuntimeError: as `craik.agreement.Agreement.backward`.
         """
-        with _graph_used_up(), torch.no_grad():
-            asked = self._ask(losses, environments)
-            groups = asked.groups
-            testing = bool(needs & STANDARD_ERRORS)
-            if testing and self._normalise:
-                raise ValueError(_NO_UNITS)
-            whole = testing or self._normalise
-            found = Collected(groups.ids, groups.means(losses.detach()), asked.parameters, () if whole else groups.sizes)
-            check_finite_losses(found.losses, groups)
-            with silent(asked.graph.leaves.values()):
-                if not whole and (groups.count == 1 or not (needs or self._keep)):
-                    if needs:
-                        check_batch_norm(asked.graph, self._statistics, groups.count)
-                    found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
-                else:
-                    if testing:
-                        asked = asked._replace(groups=self._gathering.clusters(groups))
-                    plan = self.plan(asked)
-                    found.proved = plan.proved
-                    self._warn(plan, groups.count)
-                    found.paths, gradients = self._by_layer(asked, plan, needs, complete)
+        try:
+            with torch.no_grad():
+                return self._form(losses, environments, needs, complete, together)
+        except RuntimeError as error:
+            if "backward through the graph a second time" not in str(error):
+                raise
+            raise RuntimeError(_USED_UP) from None
+
+    def _form(
+        self, losses: Tensor, environments: EnvironmentIds, needs: frozenset[str], complete: Complete, together: bool
+    ) -> Collected:
+        asked = ask(self._model, losses, environments, self._partitions)
+        groups = asked.groups
+        testing = bool(needs & STANDARD_ERRORS)
+        if testing and self._normalise:
+            raise ValueError(_NO_UNITS)
+        whole = testing or self._normalise
+        ids = groups.ids.clone() if isinstance(groups.ids, Tensor) else groups.ids  # the user's from now on
+        found = Collected(ids, mean_losses(losses.detach(), groups), asked.parameters, () if whole else groups.sizes)
+        check_finite_losses(found.losses, groups)
+        with silent(asked.graph.leaves.values()):
+            if not whole and (groups.count == 1 or not (needs or self._keep)):
+                if needs:
+                    check_batch_norm(asked.graph, self._statistics, groups.count)
+                found.paths, gradients = _plain(asked, self._blank(needs, asked), complete)
+            else:
+                if testing:
+                    asked = asked._replace(groups=self._gathering.clusters(groups))
+                chosen = paths_of(asked, self._statistics, vouched=self._vouched)
+                found.proved = chosen.proved
+                self._warn(chosen, groups.count)
+                found.paths, gradients = self._by_layer(asked, chosen, needs, complete, together)
+        if asked.outside:
             pairs = zip(asked.outside, gradients, strict=False)
             found.outside = {leaf: gradient for leaf, gradient in pairs if gradient is not None}
         return found
@@ -156,94 +145,84 @@ class OnePass:
 
     def look(self, losses: Tensor, environments: EnvironmentIds) -> tuple[Plan, Environments]:
         """Return how a call would form its gradients; nothing is computed or freed."""
-        asked = self._ask(losses, environments)
-        return self.plan(asked), asked.groups
-
-    def _ask(self, losses: Tensor, environments: EnvironmentIds) -> Asked:
-        check_unreduced(losses)
-        check_differentiable(losses)
-        groups = partition(environments, len(losses), losses.device)
-        graph = survey(losses)
-        check_graph(graph)
-        parameters = {n: p for n, p in self._model.named_parameters() if id(p) in graph.leaves}
-        check_reached(parameters)
-        own = {id(parameter) for parameter in parameters.values()}
-        outside = [leaf for key, leaf in graph.leaves.items() if key not in own]
-        return Asked(losses, groups, groups.mean_weights(losses), graph, parameters, outside)
-
-    def plan(self, asked: Asked) -> Plan:
-        """Prove what can be proved of this graph, and choose each parameter's path.
-
-        Raises:
-            ValueError: BatchNorm used batch statistics, and no choice of ``statistics`` allows that.
-        """
-        names = {id(parameter): name for name, parameter in asked.parameters.items()}
-        proof = prove(asked.graph, names, asked.groups.index.numpy(force=True), vouch=self._vouched)
-        if proof.batch_norm:
-            check_batch_norm(asked.graph, self._statistics, asked.groups.count)
-        reads: dict[str, list[Read]] = {}
-        reasons: dict[str, str] = {}
-        for name in asked.parameters:
-            reason = _reason(name, proof)
-            if reason is None:
-                reads[name] = proof.reads[name]
-            else:
-                reasons[name] = reason
-        return Plan(reads, reasons, not proof.vouched)
+        asked = ask(self._model, losses, environments, self._partitions)
+        return paths_of(asked, self._statistics, vouched=self._vouched), asked.groups
 
     def _by_layer(
-        self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete
+        self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete, together: bool
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take what is proved in one pass and the rest environment by environment."""
-        blank = self._blank(needs, asked)
+        if self._normalise == "model":
+            return self._by_model_norm(asked, plan, needs, complete)
         rest = {name: asked.parameters[name] for name in plan.reasons}
-        sums = {name: blank(asked.parameters[name]) for name in plan.reads}
         partitions = self._gathering.partitions(asked.parameters, plan.reads, asked.groups)
-        if partitions:
-            blank = self._testing(needs, asked, partitions)
-            sums = {name: blank(asked.parameters[name]) for name in plan.reads}
+        blank = self._testing(needs, asked, partitions) if partitions else self._blank(needs, asked, together)
+        sums = {name: blank(asked.parameters[name]) for name in plan.reads}
 
         def done(name: str) -> None:
             complete(name, settled(sums.pop(name)))
 
-        norms, outside = self._norms(asked, plan) if self._normalise == "model" else (None, None)
-        weights = asked.weights if norms is None else asked.weights / norms.to(asked.weights.dtype)[asked.groups.index]
         run = LayerPass(asked.graph, plan.reads, asked.groups, sums, done, partitions).run
-        gradients = run(asked.losses, weights, asked.outside if outside is None else (), retain_graph=bool(rest))
-        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
+        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=bool(rest))
+        streamed = stream_environment_gradients(asked.losses, asked.groups, rest, blank)
         paths: dict[str, Path] = {
             n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in plan.reads or n in streamed
         }
         for name in list(streamed):
             complete(name, settled(streamed.pop(name)))
-        return paths, gradients if outside is None else outside
+        return paths, gradients
 
-    def _norms(self, asked: Asked, plan: Plan) -> tuple[Tensor, Sequence[Tensor | None]]:
-        """Return the norm of each environment's gradient over the model, and the gradients of leaves outside.
+    def _by_model_norm(
+        self, asked: Asked, plan: Plan, needs: frozenset[str], complete: Complete
+    ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
+        """Take norms in a first pass, and in a second one what the losses divided by them add up to: gradients are linear.
 
-        Gradients are linear in the losses: a second pass of losses that are divided by the norms forms them divided.
+        Dividing leaves signs as they are, so that they come out of the first pass, and an ordinary backward pass is the second.
         """
-        found = {name: Lengths(parameter) for name, parameter in asked.parameters.items()}
-        sums: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
-        run = LayerPass(asked.graph, plan.reads, asked.groups, sums, lambda _: None).run
-        gradients = run(asked.losses, asked.weights, asked.outside, retain_graph=True)
+        wide = all(parameter.dtype in (torch.float32, torch.float64) for parameter in asked.parameters.values())
+        signs_do = wide and needs <= {"sign"} and not self._keep
+        found = {n: Lengths(p, needs if signs_do else frozenset(), self._compiled) for n, p in asked.parameters.items()}
         rest = {name: asked.parameters[name] for name in plan.reasons}
-        by_parameter = {id(parameter): found[name] for name, parameter in rest.items()}
-        stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: by_parameter[id(parameter)])
-        return of_model(list(found.values())), gradients
+        lengths: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
+        run = LayerPass(asked.graph, plan.reads, asked.groups, lengths, lambda _: None).run
+        outside = run(asked.losses, asked.weights, asked.outside, retain_graph=True)
+        of_rest = {id(parameter): found[name] for name, parameter in rest.items()}
+        reached = stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: of_rest[id(parameter)])
+        norms = of_model(list(found.values()))
+        asked = asked._replace(weights=asked.weights / norms.to(asked.weights.dtype)[asked.groups.index], outside=[])
+        if signs_do:
+            formed = {name: found[name] for name in asked.parameters if name in plan.reads or name in reached}
+            _give_gradients(asked, formed, complete)
+        else:
+            blank = self._blank(needs, asked)
+            formed = {name: blank(asked.parameters[name]) for name in plan.reads}
+            LayerPass(asked.graph, plan.reads, asked.groups, formed, lambda _: None).run(
+                asked.losses, asked.weights, retain_graph=bool(rest)
+            )
+            formed |= stream_environment_gradients(asked.losses, asked.groups, rest, blank, norms)
+            for name, sums in formed.items():
+                complete(name, sums)
+        return {n: "layer" if n in plan.reads else "per-environment" for n in asked.parameters if n in formed}, outside
 
-    def _blank(self, needs: frozenset[str], asked: Asked) -> Callable[[Tensor], RunningSums]:
+    def _blank(self, needs: frozenset[str], asked: Asked, together: bool = False) -> Callable[[Tensor], RunningSums]:
         """Return what makes empty sums for a parameter."""
         kept = {id(asked.parameters[name]) for name in self._keep if name in asked.parameters}
-
         unit = set[int]()
         if self._normalise not in (None, "model"):
             names = asked.parameters if self._normalise == "tensor" else self._normalise or ()
             unit = {id(asked.parameters[name]) for name in names if name in asked.parameters}
+        room, count = ROOM if together and needs == frozenset({"sign"}) and not self._keep else 0, asked.groups.count
 
         def blank(parameter: Tensor) -> RunningSums:
-            kind = UnitSums if id(parameter) in unit else RunningSums
-            return kind(parameter, needs | READS if id(parameter) in kept else needs, self._compiled)
+            nonlocal room
+            wanted = needs | READS if id(parameter) in kept else needs
+            if id(parameter) in unit:
+                return UnitSums(parameter, wanted, self._compiled)
+            size = parameter.numel()
+            if size < SMALL and size * count <= min(room, CHUNK_ELEMENTS):
+                room -= size * count
+                return SideBySide(parameter, wanted, self._compiled)
+            return RunningSums(parameter, wanted, self._compiled)
 
         return blank
 
@@ -273,44 +252,12 @@ class OnePass:
         )
 
 
-def described(reasons: Mapping[str, str]) -> str:
-    """Return a few parameters' names for each reason."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        by_reason.setdefault(reason, []).append(name)
-    parts: list[str] = []
-    for reason, names in by_reason.items():
-        shown = ", ".join(repr(name) for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        parts.append(f"{shown} ({reason})")
-    return "; ".join(parts)
-
-
-def _reason(name: str, proof: Proof) -> str | None:
-    """Return why a parameter takes the definition's path, None where one pass serves it."""
-    if name in proof.lost:
-        return proof.lost[name]
-    found = proof.reads.get(name)
-    if not found:
-        return "no read of it was found"
-    for read in found:
-        reason = formulas.covers(read)
-        if reason is not None:
-            return reason
-    return None
-
-
-@contextmanager
-def _graph_used_up() -> Generator[None]:
-    """Say in a sentence of ours if the losses' graph was used up before."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "backward through the graph a second time" not in str(error):
-            raise
-        raise RuntimeError(
-            "`losses` should come from a forward pass of their own. Found losses whose graph an earlier backward pass has "
-            "used up. Run the model again; to add several losses, add them before the call."
-        ) from None
+def _give_gradients(asked: Asked, signs: Mapping[str, Lengths], complete: Complete) -> None:
+    """Run an ordinary backward pass, for parameters whose sums of signs are known."""
+    leaves = [asked.parameters[name] for name in signs]
+    gradients = torch.autograd.grad(asked.losses, leaves, asked.weights, materialize_grads=True)
+    for name, gradient in zip(signs, gradients, strict=True):
+        complete(name, signs[name].with_gradient(dense(gradient)))
 
 
 def _plain(

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
-import torch
 from torch import Tensor
-from torch.autograd.graph import GradientEdge, Node
+from torch.autograd.graph import GradientEdge, Node, _engine_run_backward  # pyright: ignore[reportPrivateUsage]
 from torch.utils.hooks import RemovableHandle
 
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.tables import kind_of
 from craik.agreement.onepass.proof.walk import Survey
 from craik.agreement.onepass.recomputed import Recomputed, checkpoint_of, recompute
 from craik.agreement.onepass.sums import RunningSums
@@ -69,8 +67,8 @@ class LayerPass:
         """
         executed = self._executed(others)
         deepest = [node for node in self._at if node not in executed]
-        edges = [GradientEdge(node, number) for node in deepest for number in range(_outputs(node))]
-        inputs = cast("Sequence[Tensor]", [*edges, *others])  # the stub knows all tensors or all edges; mixtures work
+        edges = [GradientEdge(node, number) for node in deepest for number in range(self._outputs(node))]
+        inputs = (*edges, *others)
         if not inputs:
             return []
         handles: list[RemovableHandle] = []
@@ -78,13 +76,14 @@ class LayerPass:
             for node in self._at:
                 if node in executed:
                     handles.append(node.register_prehook(self._hook(node)))
-            found = torch.autograd.grad(losses, inputs, weights, retain_graph=retain_graph, allow_unused=True)
+            # What torch.autograd.grad calls once it has checked what we know: a small step's checks cost as much as its work.
+            found = _engine_run_backward((losses,), (weights,), retain_graph, False, inputs, True, accumulate_grad=False)
         finally:
             for handle in handles:
                 handle.remove()
         deltas = iter(found)
         for node in deepest:
-            self._receive(node, tuple(next(deltas) for _ in range(_outputs(node))))
+            self._receive(node, tuple(next(deltas) for _ in range(self._outputs(node))))
         self._finish()
         return list(deltas)
 
@@ -121,11 +120,10 @@ class LayerPass:
         reads = self._at[node]
         self._done.add(node)
         if any(delta is not None for delta in deltas):
-            delta: Any = deltas if kind_of(node.name()).joining else deltas[0]
+            delta: Any = deltas if self._graph.kinds[node].joining else deltas[0]
             node_seen = self._seen(node)
             for alike, groups in self._of_one_partition(reads):
-                some = alike if node_seen is node else [read._replace(node=node_seen) for read in alike]
-                for read, use in zip(some, formulas.take(some, delta, groups), strict=True):
+                for read, use in zip(alike, formulas.take(alike, node_seen, delta, groups), strict=True):
                     self._taken[read.name].append(use)
         for read in reads:
             self._missing[read.name] -= 1
@@ -153,6 +151,10 @@ class LayerPass:
             for groups in {id(one): one for one in found}.values():
                 yield [read for read, own in zip(some, found, strict=True) if own is groups], groups
 
+    def _outputs(self, node: Node) -> int:
+        """Return how many outputs of a node have a gradient of use: those of normalisations beyond the first have none."""
+        return len(node._input_metadata) if self._graph.kinds[node].joining else 1  # pyright: ignore
+
     def _add(self, name: str) -> None:
         uses = self._taken.pop(name)
         if uses:
@@ -165,11 +167,6 @@ class LayerPass:
         """Add up what some reads of which no gradient reached."""
         for name in list(self._taken):
             self._add(name)
-
-
-def _outputs(node: Node) -> int:
-    """Return how many outputs of a node have a gradient of use: those of normalisations beyond the first have none."""
-    return len(node._input_metadata) if kind_of(node.name()).joining else 1  # pyright: ignore
 
 
 def _of_one_kind(reads: list[Read]) -> Iterable[list[Read]]:

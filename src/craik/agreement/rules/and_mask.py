@@ -15,10 +15,11 @@ class AndMask(Thresholded):
 
     Args:
         threshold: the papers' tau in [0, 1]; 0 is plain averaging, 1 asks for full agreement.
-        rescale: multiply what survives in a parameter tensor by numel / survivors (an option of thesis appendix B.2.3.1).
+        rescale: multiply what survives in a parameter tensor by numel / survivors (an option of thesis appendix B.2.3.1), with
+            "root" by the square root of that: for large layers, of which few components survive.
 
     Raises:
-        ValueError: threshold outside [0, 1].
+        TypeError, ValueError: a threshold outside [0, 1], another way to rescale.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"sign"})
@@ -29,6 +30,7 @@ class AndMask(Thresholded):
         sign = needed(statistics.sign, "sign")
         for gradient, signs in slices(statistics.gradient, sign):
             # What a slice goes through it goes through in cache. Bytes are converted, as a product with them is slow.
-            gradient.div_(statistics.environments).mul_(mask_(signs, count).to(gradient.dtype))
-        gradient = rescaled(statistics.gradient, sign) if self.rescale else statistics.gradient
+            mask = mask_(signs, count)
+            gradient.div_(statistics.environments).mul_(mask if mask.dtype == gradient.dtype else mask.to(gradient.dtype))
+        gradient = rescaled(statistics.gradient, sign, self.rescale) if self.rescale else statistics.gradient
         return Combined(gradient, sign)

@@ -16,7 +16,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from craik.agreement.rules.statistics import Combined, Statistics, needed
-from craik.arguments import check_flag, check_share, check_whole
+from craik.arguments import check_flag, check_one_of, check_share, check_whole
 
 
 def required_count(threshold: float, environments: int) -> int:
@@ -54,12 +54,18 @@ def agreement_mask(statistics: Statistics, threshold: float) -> Shaped[Tensor, "
     return mask_(sign, required_count(threshold, statistics.environments))
 
 
+_FEW = 2**12
+
+
 def mask_(sign: Shaped[Tensor, "*p"], count: int) -> Shaped[Tensor, "*p"]:
     """Turn sign sums into the mask in place.
 
     For integers s and k, s >= k exactly where s - (k - 1) >= 1, and else it is at most 0: clamped, that is the mask. A
-    comparison and a `where` would say it more directly and take several times longer on a CPU.
+    comparison and a `where` would say it more directly and take several times longer on a CPU, but for the few components of
+    which a call costs more than the work.
     """
+    if sign.numel() < _FEW:
+        return sign.abs_().ge_(count)
     return sign.abs_().sub_(count - 1).clamp_(0, 1)
 
 
@@ -79,14 +85,26 @@ def survival(survives: Shaped[Tensor, "*p"]) -> Float[Tensor, ""]:
     return count_survivors(survives) / survives.numel()
 
 
-def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"]) -> Float[Tensor, "*p"]:
-    """Multiply what survived by numel / survivors; a tensor without survivors stays 0.
+Rescale = bool | str
+"""Whether what survives in a parameter tensor makes up for what is masked: by numel / survivors, or by the "root" of that."""
+
+
+def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescale: Rescale = True) -> Float[Tensor, "*p"]:
+    """Multiply what survived by numel / survivors, or by the root of that; a tensor without survivors stays 0.
 
     An option of the thesis (appendix B.2.3.1) and of the authors' published code, ``scale_grad_inverse_sparsity``; the paper
-    does not mention it.
+    does not mention it. The thesis speculates that very large layers want "a less extreme normalization scheme" and names none:
+    the root is ours. It keeps the Euclidean length of a gradient whose components have one size, as the ratio itself keeps
+    the sum of their magnitudes: where one of a million components survives it grows by 1,000 and not by 1,000,000.
+
+    Args:
+        gradient: of one parameter, masked.
+        survives: ones and zeros.
+        rescale: True, or "root".
     """
     # Without survivors the gradient is all zeros already, and any finite factor leaves it so.
     scale = survives.numel() / count_survivors(survives).clamp(min=1)
+    scale = scale.sqrt() if rescale == "root" else scale
     return gradient * scale.to(gradient.dtype)
 
 
@@ -117,11 +135,11 @@ class Thresholded(Consuming):
     """A rule that asks for a share of agreement, and may make up for what it masks."""
 
     threshold: float = 1.0
-    rescale: bool = False
+    rescale: Rescale = False
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold)
-        check_flag("rescale", self.rescale)
+        check_rescale(self.rescale)
 
 
 def mean_(statistics: Statistics) -> Float[Tensor, "*p"]:
@@ -143,11 +161,24 @@ def slices(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
         yield tensors
 
 
-def masked(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescale: bool) -> Combined:
+def masked(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], rescale: Rescale) -> Combined:
     """Multiply a gradient by a mask of ones and zeros in its own memory, and rescale what survives where that is asked for."""
     for some, mask in slices(gradient, survives):
         some.mul_(mask.to(some.dtype))
-    return Combined(rescaled(gradient, survives) if rescale else gradient, survives)
+    return Combined(rescaled(gradient, survives, rescale) if rescale else gradient, survives)
+
+
+def check_rescale(rescale: object) -> None:
+    """Refuse what is no way to rescale.
+
+    Raises:
+        TypeError: neither a flag nor a word.
+        ValueError: another word.
+    """
+    if isinstance(rescale, str):
+        check_one_of("rescale", rescale, ("root",), way_out="Or pass True for the ratio, False for nothing.")
+    else:
+        check_flag("rescale", rescale)
 
 
 def check_threshold(threshold: float) -> None:

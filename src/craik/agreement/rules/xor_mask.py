@@ -13,7 +13,8 @@ class XorMask(Thresholded):
 
     Args:
         threshold: the papers' tau in [0, 1]; 0 leaves nothing.
-        rescale: multiply what survives in a parameter tensor by numel / survivors.
+        rescale: multiply what survives in a parameter tensor by numel / survivors, with "root" by the square
+            root of that.
 
     Raises:
         ValueError: threshold outside [0, 1].

@@ -323,7 +323,7 @@ def owned(operation):
         )
     losses = (losses.real if losses.is_complex() else losses).reshape(B, -1).square().mean(1)
     groups = partition(IDS, B, losses.device)
-    found = prove(survey(losses), {id(p): name for name, p in layer.named_parameters()}, groups.index.numpy())
+    found = prove(survey(losses), {id(p): name for name, p in layer.named_parameters()}, groups)
     reads = [read for some in found.reads.values() for read in some]
     for e in range(groups.count):
         arrived = {}

@@ -6,7 +6,7 @@ there, so any label is true of it). `Lost`: some slice may depend on several env
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,13 +43,21 @@ class Batch:
     """The partition of a batch, as the walk needs it.
 
     Args:
-        index: (B,) the position of each example's environment, at least two.
+        index: (B,) the position of each example's environment, at least two, or what makes it.
+        size: B.
         precise: label nothing that no loss reaches: slower, and finds out more.
     """
 
-    def __init__(self, index: Array, precise: bool = False) -> None:
-        self.index, self.size, self.precise = index, len(index), precise
+    def __init__(self, index: Array | Callable[[], Array], size: int, precise: bool = False) -> None:
+        self._index, self.size, self.precise = index, size, precise
         self._repeated: dict[tuple[int, int], Array] = {}
+
+    @property
+    def index(self) -> Array:
+        """The position of each example's environment."""
+        if callable(self._index):
+            self._index = self._index()
+        return self._index
 
     def along(self, outer: int, inner: int) -> Array:
         """Return the environments along a dimension of size outer * B * inner."""

@@ -13,7 +13,7 @@ from craik.environments import check_trainable
 
 def check_batch_norm(graph: Survey, statistics: str | None, environments: int) -> None:
     """Refuse batch statistics of the graph unless the choice of statistics fits the call."""
-    if not any(kind_of(node.name()).batch_norm and _mixes(node) for node in graph.slots):
+    if not any(kind.batch_norm and _mixes(node) for node, kind in graph.kinds.items()):
         return
     if statistics is None:
         raise ValueError(
@@ -46,7 +46,7 @@ def check_reached(parameters: Mapping[str, Tensor]) -> None:
 
 def check_graph(graph: Survey) -> None:
     """Refuse what no backward pass but a plain one can go through."""
-    if any(node.name() == "CheckpointFunctionBackward" for node in graph.slots):
+    if kind_of("CheckpointFunctionBackward") in graph.kinds.values():
         raise ValueError(
             "A checkpoint in the model should be one that keeps its graph. Found a reentrant one, which runs a backward pass "
             "of its own into `.grad`. Pass use_reentrant=False to torch.utils.checkpoint.checkpoint."
@@ -62,5 +62,6 @@ def check_model(model: nn.Module) -> None:
             where = f"Found the submodule {name!r} compiled." if name else "Found it compiled."
             raise ValueError(
                 f"`model` should not be compiled by torch.compile, which fuses all that reads parameters. {where} "
-                "Pass the model as it was before; functions that hold no parameters, such as the loss, may be compiled."
+                "Pass the model as it was before; functions that hold no parameters and treat each example by itself, such as "
+                "the loss, may be compiled, with rows='independent'."
             )

@@ -16,6 +16,7 @@ from craik.agreement.onepass.proof.owners import Array, Batch, Conflict, Known, 
 from craik.agreement.onepass.proof.products import uses_batch_statistics
 from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.tables import Kind, kind_of
+from craik.environments import Environments
 
 _Slots = tuple[tuple[Node | None, int], ...]
 _Chain = tuple[str, tuple[Node, ...], int]
@@ -29,6 +30,7 @@ class Survey(NamedTuple):
         root: the node of the losses.
         number: which of its outputs they are.
         slots: of every node, what it reads: (node, number of its output), None where no gradient is needed.
+        kinds: of every node that reads, what is known of nodes of its name.
         readers: of every node, how many slots read it.
         leaves: the tensors that gradients end at, by identity.
         order: all nodes, every node before what it reads; filled by a walk.
@@ -37,6 +39,7 @@ class Survey(NamedTuple):
     root: Node
     number: int
     slots: dict[Node, _Slots]
+    kinds: dict[Node, Kind]
     readers: dict[Node, int]
     leaves: dict[int, Tensor]
     order: list[Node]
@@ -47,6 +50,7 @@ def survey(losses: Tensor) -> Survey:
     root = losses.grad_fn
     assert root is not None  # the door has asked
     slots: dict[Node, _Slots] = {root: root.next_functions}
+    kinds: dict[Node, Kind] = {root: kind_of(root.name())}
     readers: dict[Node, int] = {root: 0}
     leaves: dict[int, Tensor] = {}
     stack = [root]
@@ -60,10 +64,11 @@ def survey(losses: Tensor) -> Survey:
             readers[child] = 1
             below = slots[child] = child.next_functions
             if below:
+                kinds[child] = kind_of(child.name())
                 stack.append(child)
             elif (leaf := getattr(child, "variable", None)) is not None:
                 leaves[id(leaf)] = leaf
-    return Survey(root, losses.output_nr, slots, readers, leaves, [])
+    return Survey(root, losses.output_nr, slots, kinds, readers, leaves, [])
 
 
 @dataclass
@@ -118,7 +123,13 @@ class Walk:
                 self._arrive(node, arrived)
                 continue
             if arrived is not None:
-                self._pass_on(node, slots, arrived)
+                kind = graph.kinds[node]
+                if kind.same and len(slots) == 1 and len(arrived) == 1 and 0 in arrived:  # as most nodes are
+                    child, number = slots[0]
+                    if child is not None:
+                        self._send(child, number, arrived[0])
+                else:
+                    self._pass_on(node, kind, slots, arrived)
             for child, _ in slots:
                 if child is not None:
                     readers[child] -= 1
@@ -140,19 +151,18 @@ class Walk:
             own = arrived[0]
             self.found.lost.setdefault(name, own.reason if isinstance(own, Lost) else "its own slices belong to examples")
 
-    def _pass_on(self, node: Node, slots: _Slots, arrived: dict[int, Own]) -> None:
-        kind = kind_of(node.name())
+    def _pass_on(self, node: Node, kind: Kind, slots: _Slots, arrived: dict[int, Own]) -> None:
         if kind.batch_norm and uses_batch_statistics(node):
             self._note_batch_norm(node, arrived)
         lost = next((own for own in arrived.values() if isinstance(own, Lost)), None)
         if lost is not None:
-            return self._send_all(slots, lost, kind)
+            return self._send_all(slots, lost)
         if kind.alike and (len(arrived) > 1 or 0 not in arrived):
             arrived = {0: self._merged(node, arrived)}
         if kind.rule is not None and len(arrived) == 1 and 0 in arrived:
             own = arrived[0]
             if isinstance(own, Lost):
-                return self._send_all(slots, own, kind)
+                return self._send_all(slots, own)
             for slot, (child, number) in enumerate(slots):
                 if child is not None:
                     self._pass_to(node, kind, slot, child, number, own, len(slots))
@@ -161,7 +171,7 @@ class Walk:
             return self._join(node, kind, slots, cast("dict[int, Known]", arrived))
         if self._vouch:
             return self._trust(node, kind, slots, arrived)
-        return self._send_all(slots, Lost(f"{kind.name} is not known to keep rows apart"), kind)
+        return self._send_all(slots, _unknown(kind))
 
     def _merged(self, node: Node, arrived: dict[int, Own]) -> Own:
         """Return the ownership of all outputs of a node whose outputs are of one shape."""
@@ -184,7 +194,7 @@ class Walk:
     def _pass_to(self, node: Node, kind: Kind, slot: int, child: Node, number: int, own: Known, width: int) -> None:
         """Pass ownership to one input; where that cannot be, and a parameter is all there is below, note a read."""
         if kind.same and width == 1:
-            self._send(child, number, own, kind)
+            self._send(child, number, own)
             return
         chain = self._chain(child)
         into: Own
@@ -198,7 +208,7 @@ class Walk:
                 self._read(node, slot, own, chain)
                 return
             into = Lost(f"examples of different environments meet at {kind.name}")
-        self._send(child, number, into, kind)
+        self._send(child, number, into)
 
     def _ends_here(self, kind: Kind, chain: _Chain, child: Node, number: int, own: Known) -> bool:
         """Tell whether a parameter is read as near as possible: where rows of a table are, or all is one environment's."""
@@ -225,7 +235,7 @@ class Walk:
                 into = kind.joining(self._batch, node, arrived, self._shape(first, number))
             except Conflict:
                 into = Lost(f"examples of different environments meet at {kind.name}")
-            self._send(first, number, into, kind)
+            self._send(first, number, into)
         if not any(child is not None for child, _ in rest):
             return
         # A recurrent layer: parameters, and initial states.
@@ -242,7 +252,7 @@ class Walk:
                     into = kind.joining(self._batch, node, arrived, self._shape(child, number))
                 except Conflict:
                     into = Lost(f"examples of different environments meet at {kind.name}")
-                self._send(child, number, into, kind)
+                self._send(child, number, into)
 
     def _trust(self, node: Node, kind: Kind, slots: _Slots, arrived: dict[int, Own]) -> None:
         """Take an unknown node's rows to stay where they are, first."""
@@ -252,14 +262,14 @@ class Walk:
             if child is not None:
                 shape = self._shape(child, number)
                 kept = isinstance(own, Rows) and own.dim == 0 and shape and shape[0] == own.outer * own.inner * self._batch.size
-                self._send(child, number, own if kept else Lost(f"{kind.name} is not known to keep rows apart"), kind)
+                self._send(child, number, own if kept else _unknown(kind))
 
-    def _send_all(self, slots: _Slots, own: Lost, kind: Kind) -> None:
+    def _send_all(self, slots: _Slots, own: Lost) -> None:
         for child, number in slots:
             if child is not None:
-                self._send(child, number, own, kind)
+                self._send(child, number, own)
 
-    def _send(self, child: Node, number: int, own: Own, kind: Kind) -> None:
+    def _send(self, child: Node, number: int, own: Own) -> None:
         self._entered.add(child)
         held = self._owns.get(child)
         if held is None:
@@ -286,7 +296,7 @@ class Walk:
             key = id(getattr(node, "variable", None))
             name = self._names.get(key)
             found = None if name is None else (name, (), key)
-        elif kind_of(node.name()).chain:
+        elif self._graph.kinds[node].chain:
             below = [child for child, _ in slots if child is not None]
             deeper = self._chain(below[0]) if len(below) == 1 else None
             found = None if deeper is None else (deeper[0], (node, *deeper[1]), deeper[2])
@@ -294,10 +304,23 @@ class Walk:
         return found
 
 
-def prove(graph: Survey, names: dict[int, str], index: Array, vouch: bool = False) -> Proof:
+def _unknown(kind: Kind) -> Lost:
+    fused = kind.name == "CompiledFunctionBackward"
+    return Lost(f"{kind.name} is not known to keep rows apart" + (_COMPILED if fused else ""))
+
+
+_COMPILED = ", as torch.compile fuses what it compiles: compile what holds no parameters, and vouch for that"
+
+
+def prove(graph: Survey, names: dict[int, str], groups: Environments, vouch: bool = False) -> Proof:
     """Walk the graph; where ownership was lost, walk again with labels of nothing but what losses reach."""
-    found = Walk(graph, names, Batch(index), vouch).run()
+
+    def index() -> Array:
+        return groups.index.numpy(force=True)
+
+    size = sum(groups.sizes)
+    found = Walk(graph, names, Batch(index, size), vouch).run()
     if not found.lost:
         return found
-    precise = Walk(graph, names, Batch(index, precise=True), vouch).run()
+    precise = Walk(graph, names, Batch(index, size, precise=True), vouch).run()
     return precise if len(precise.lost) < len(found.lost) else found

@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.saved import slot_shape
 from craik.agreement.onepass.reads.chain import Place, leaf_below, place_by_pull, place_of
+from craik.agreement.onepass.reads.gradual import Spread, together
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import Products, StackedProducts
 from craik.agreement.onepass.reads.table import FORMULAS
@@ -52,19 +54,21 @@ def place_of_no_view(read: Read) -> bool:
     return bool(read.chain) and leaf_below(read.chain) is None
 
 
-def take(reads: Sequence[Read], delta: Tensor | tuple[Tensor | None, ...], groups: Environments) -> list[Use]:
+def take(reads: Sequence[Read], node: Node, delta: Tensor | tuple[Tensor | None, ...], groups: Environments) -> list[Use]:
     """Return what the reads of one node add, in their order. Call it while what the node saved is there, under no_grad.
 
     Args:
         reads: covered ones, all of one node and with the same rows.
+        node: that node, or one that stands for it as what it saved is not there.
         delta: the node's incoming gradient; for a node with several outputs a tuple, None where there is none.
         groups: the partition of the batch.
     """
-    first = reads[0]
-    slots = list(dict.fromkeys(read.slot for read in reads))
-    formula = FORMULAS[first.node.name()]
+    slots = list({read.slot: None for read in reads})
+    formula = FORMULAS[node.name()]
     seen = delta[0] if isinstance(delta, tuple) and not formula.of_all else delta
-    terms = formula.take(first.node, slots, seen, Layout(first.rows, groups))
+    terms = formula.take(node, slots, seen, Layout(reads[0].rows, groups))
+    if len(slots) == len(reads):
+        return [_use(term, read) for term, read in zip(terms, reads, strict=True)]
     found = dict(zip(slots, terms, strict=True))
     return [_use(found[read.slot], read) for read in reads]
 
@@ -83,18 +87,19 @@ def add(uses: Sequence[Use], sums: RunningSums) -> None:
     for use in uses:
         by_place.setdefault(WHOLE_PLACE if use.place.whole else use.place, []).append(use)
     places = [used[0].place for used in by_place.values()]
-    terms = [used[0].term.joined([use.term for use in used[1:]]) for used in by_place.values()]
+    terms = [together([use.term for use in used]) for used in by_place.values()]
     _add(terms, places, sums)
 
 
 def _use(term: Term, read: Read) -> Use:
     """Return a use, its matrix in the shape in which it is a sum of products and turned as the parameter lies in memory."""
     chain = read.chain
-    if type(term) is Products:
+    if isinstance(term, Products | Spread):
         if len(chain) == 1 and chain[0].name() == "TBackward0":  # a linear layer's weight: no need to look any closer
             return Use(term.swapped(), WHOLE_PLACE)
     elif not chain:
         return Use(term, WHOLE_PLACE)
+    term = term.products() if isinstance(term, Spread) else term
     parameter = _parameter_shape(read)
     place = place_of(read, parameter)
     if place.pull is None and isinstance(term, Products) and len(place.size) != 2:
@@ -115,8 +120,7 @@ def _parameter_shape(read: Read) -> torch.Size:
 
 def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> None:
     if len(terms) == 1 and places[0].whole:
-        # What knows only whole gradients is given them one after the other; no term's short cut is taken.
-        Term.add(terms[0], sums) if sums.in_whole else terms[0].add(sums)
+        terms[0].add_whole(sums) if sums.in_whole else terms[0].add(sums)
         return
     environments = terms[0].environments
     parts = None if sums.in_whole else sums.parts(environments, [place.view for place in places])

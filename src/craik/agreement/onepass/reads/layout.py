@@ -38,6 +38,12 @@ class Layout:
             self.equal = min(self.sizes) == max(self.sizes)
 
     @property
+    def adjacent(self) -> bool:
+        """Whether the slices are the rows of dimension 0, each environment's adjacent and all of one number."""
+        rows, groups = self.rows, self.groups
+        return rows.dim == 0 and rows.owners is None and rows.outer == 1 and groups.order is None and groups.equal
+
+    @property
     def count(self) -> int:
         """E, the number of environments."""
         return self.groups.count

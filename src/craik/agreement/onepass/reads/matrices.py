@@ -12,11 +12,12 @@ from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.rows import WHOLE, Read
 from craik.agreement.onepass.proof.saved import output_shape, saved, slot_shape
+from craik.agreement.onepass.reads.gradual import MANY, Spread
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import StackedProducts, products
 from craik.agreement.onepass.reads.scaling import reduced, scaled_bias
 from craik.agreement.onepass.reads.scaling import why_not as why_no_shift
-from craik.agreement.onepass.reads.terms import Stacked, Term
+from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Stacked, Term
 
 
 class Product(NamedTuple):
@@ -53,6 +54,17 @@ class Product(NamedTuple):
             return why_no_shift(read)
         summed = len(output_shape(read.node)) - (1 if read.slot == self.left[0] else 2)
         return None if read.rows.dim in (WHOLE, summed) else "is a factor whose examples lie along the parameter"
+
+
+def _spread(left: Tensor, right: Tensor, layout: Layout, dim: int) -> Spread | None:
+    """Return products of factors that lie step by step as they lie, None for others and small ones."""
+    rows, groups = layout.rows, layout.groups
+    if rows.owners is not None or rows.outer < MANY or groups.order is not None or not groups.equal:
+        return None
+    if left.numel() < CHUNK_ELEMENTS:
+        return None
+    one, other = (t.movedim(dim, 0).unflatten(0, (rows.outer, -1)) for t in (left, right))
+    return Spread(one, other, groups.count)
 
 
 def vector(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
@@ -103,7 +115,7 @@ def _product(left: Tensor, right: Tensor, layout: Layout) -> Term:
         dim = left.dim() - 2
         stacked = left.dim() == 3 and left.shape[0] > 1
     if not stacked:
-        return products(left, right, layout, dim)
+        return _spread(left, right, layout, dim) or products(left, right, layout, dim)
     left, right = ((layout.grouped(t, dim)) for t in (left, right))
     if layout.rows.dim == WHOLE:  # (1, S, rows, features): all rows are of one environment
         left, right = (t[0].transpose(0, 1) for t in (left, right))

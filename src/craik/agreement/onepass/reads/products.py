@@ -15,7 +15,8 @@ from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.reads.layout import Layout, slices_of, starts_of
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Span, Term, chunk_length, spans
-from craik.agreement.onepass.sums import LONG, MOST_IN_BYTES, RunningSums
+from craik.agreement.onepass.sums import LONG, MOST_IN_BYTES, RunningSums, SideBySide
+from craik.agreement.onepass.sums.units import Lengths
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.
 _BYTE_PRODUCT: Callable[..., Tensor] | None = getattr(torch, "_int_mm", None)
@@ -41,7 +42,7 @@ class Products(Term):
     """
 
     def __init__(self, left: Float[Tensor, "r o"], right: Float[Tensor, "r i"], sizes: Sequence[int]) -> None:
-        self.left, self.right = left, right.to(left.dtype)
+        self.left, self.right = left, right if right.dtype == left.dtype else right.to(left.dtype)
         self.sizes = tuple(sizes)
         self.environments = len(self.sizes)
         self.equal = min(self.sizes) == max(self.sizes)
@@ -88,6 +89,9 @@ class Products(Term):
         if isinstance(sums, EvidenceSums):
             self._add_evidence(sums, alone)
             return
+        if isinstance(sums, SideBySide) and not alone:
+            self._add_beside(sums)
+            return
         if not alone and gpu.usable(sums, self.left):
             gpu.add_products(sums, self.left, self.right, self.sizes)
             return
@@ -99,6 +103,28 @@ class Products(Term):
         square = self.left.double().square().T @ self.right.double().square() if "square" in sums.needs else None
         magnitude = self.left.abs().T @ self.right.abs() if "magnitude" in sums.needs else None
         sums.add_sums(self.environments, self.left.T @ self.right, sign, square=square, magnitude=magnitude)
+
+    def add_whole(self, sums: RunningSums) -> None:
+        """Add every environment's gradient; the norm of one row's product needs no gradient either."""
+        if isinstance(sums, Lengths) and self.equal and self.sizes[0] == 1:
+            sign = sign_products(self.left, self.right, sums.compiled) if sums.needs else None
+            sums.add_products(self.left, self.right, sign)
+        elif isinstance(sums, Lengths) and sums.shape.numel() >= LONG:
+            gradient = self.right.new_empty(sums.shape)  # one after another in the same memory, which a cache holds
+            for some in slices_of(self.sizes):
+                sums.add(torch.mm(self.left[some].T, self.right[some], out=gradient)[None])
+        else:
+            super().add_whole(sums)
+
+    def _add_beside(self, sums: SideBySide) -> None:
+        """Leave small gradients as they are."""
+        whole = Span(0, self.environments)
+        if not self.equal:
+            super().add(sums)
+        elif _turns(sums, len(self.right)):
+            sums.add(self.swapped().gradients(whole).mT)
+        else:
+            sums.add(self.gradients(whole))
 
     def _add_evidence(self, sums: EvidenceSums, alone: bool) -> None:
         """Add the gradients of parts of environments: squares of single rows' are products, too."""
@@ -147,6 +173,8 @@ def products(left: Tensor, right: Tensor, layout: Layout, dim: int) -> Products:
         layout: whose the slices along ``dim`` are.
         dim: the dimension.
     """
+    if dim == 0 and left.dim() == right.dim() == 2:
+        return Products(layout.grouped(left), layout.grouped(right), layout.sizes)
     left, right = (layout.grouped(t, dim) for t in (left, right))
     each = left.shape[1:-1].numel()
     sizes = layout.sizes if each == 1 else tuple(size * each for size in layout.sizes)
@@ -173,7 +201,7 @@ def add_tiles(sums: RunningSums, left: Sequence[Float[Tensor, "o _"]], right: Se
 def _add_products(sums: RunningSums, term: Products) -> None:
     """Add every environment's product: a large one by itself, tile by tile, small ones of equal sizes many at a time."""
     outputs, columns = sums.shape
-    if columns < min(outputs, NARROW) and len(term.right) * sums.shape.numel() > TURNED:
+    if _turns(sums, len(term.right)):
         across = RunningSums(term.right.new_empty(columns, outputs, dtype=sums.dtype), sums.needs, sums.compiled)
         _add_products(across, term.swapped())
         count, gradient, *_ = across.statistics()
@@ -185,6 +213,12 @@ def _add_products(sums: RunningSums, term: Products) -> None:
     else:
         left, right = ([t[some] for some in slices_of(term.sizes)] for t in (term.left, term.right))
         add_tiles(sums, [t.T for t in left], right)
+
+
+def _turns(sums: RunningSums, rows: int) -> bool:
+    """Tell whether a weight's gradients are to be formed transposed."""
+    outputs, columns = sums.shape
+    return columns < min(outputs, NARROW) and rows * sums.shape.numel() > TURNED
 
 
 def _interleaved(factors: Sequence[Tensor], terms: Sequence[Products]) -> Tensor:

@@ -81,6 +81,8 @@ def reduced(delta: Tensor, shape: Size, layout: Layout, factor: Tensor | float =
     if layout.rows.dim == WHOLE and layout.rows.owners is not None:
         one = (delta * factor).sum_to_size(shape)
         return one.new_zeros(layout.count, *shape).index_copy_(0, layout.rows.owners.to(one.device), one[None])
+    if type(factor) is float and factor == 1.0 and layout.adjacent and delta.shape[1:] == shape:  # a linear layer's bias
+        return delta.reshape(layout.count, -1, *shape).sum(1)
     if isinstance(factor, Tensor) and factor.dim() > 0:
         products = _in_cache(delta, shape, layout, factor)
         if products is not None:

@@ -66,6 +66,10 @@ class Term(ABC):
         for span in spans(self.environments, longest):
             sums.add(self.gradients(span).to(sums.dtype))
 
+    def add_whole(self, sums: RunningSums) -> None:
+        """Add every environment's gradient to what knows only whole ones; most short cuts are not taken."""
+        Term.add(self, sums)
+
     def joined(self, others: Sequence["Term"]) -> "Term":
         """Return the sum of this and other terms of one shape."""
         return Sum([self, *others]) if others else self

@@ -1,6 +1,6 @@
 """Running sums of one parameter's environment gradients, instead of E stacked ones."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from jaxtyping import Float, Shaped
@@ -36,7 +36,7 @@ class RunningSums:
 
     def __init__(self, like: Tensor, needs: frozenset[str], compiled: Compiled | None = None) -> None:
         self.shape, self.device = like.shape, like.device
-        self.dtype = torch.promote_types(like.dtype, torch.float32)
+        self.dtype = like.dtype if like.dtype in _WIDE_ENOUGH else torch.promote_types(like.dtype, torch.float32)
         self.needs = frozenset(needs)
         self.compiled = compiled
         self.environments = 0
@@ -59,9 +59,10 @@ class RunningSums:
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Add the gradients of c further environments. Their memory is scratch to this method and is overwritten."""
-        gradients = gradients.to(self.dtype)
-        self._widen(len(gradients))
-        if self._add_compiled(gradients):
+        if gradients.dtype != self.dtype:
+            gradients = gradients.to(self.dtype)
+        self._widen(gradients.shape[0])
+        if self.compiled is not None and self._add_compiled(gradients):
             return
         more: dict[str, Tensor] = {}
         if "log_magnitude" in self.needs:
@@ -192,13 +193,13 @@ class RunningSums:
             )
         self._add_all(environments, gradient, found)
 
-    def _add_all(self, environments: int, gradient: Tensor, more: dict[str, Tensor]) -> None:
+    def _add_all(self, environments: int, gradient: Tensor, more: Mapping[str, Tensor]) -> None:
         self._widen(environments)
         self.gradient = _plus(self.gradient, gradient, self.dtype)
         self._add_held(more)
         self.environments += environments
 
-    def _add_held(self, more: dict[str, Tensor]) -> None:
+    def _add_held(self, more: Mapping[str, Tensor]) -> None:
         for name, tensor in more.items():
             in_bytes = name == "sign" and self.held.get(name, tensor).dtype == torch.int8
             self.held[name] = _plus(self.held.get(name), tensor, torch.int8 if in_bytes else self._dtype_of(name))
@@ -217,10 +218,11 @@ class RunningSums:
 
     def join(self, other: "RunningSums") -> None:
         """Add the sums of further environments; what only one of the two holds is known of neither any more."""
-        if other.gradient is not None:
+        if other.environments:
+            found = other.statistics()
             self.needs &= other.needs
             self.held = {name: tensor for name, tensor in self.held.items() if name in self.needs}
-            self._add_all(other.environments, other.gradient, {name: other.held[name] for name in self.needs})
+            self._add_all(other.environments, found.gradient, {name: other.held[name] for name in self.needs})
 
     def statistics(self) -> Statistics:
         """Return the sums so far.
@@ -235,6 +237,8 @@ class RunningSums:
 
 WIDE = frozenset({"square", "precision", "weighted", "weighted_square", "variance"})
 """Sums of squares of gradients, or of their inverses."""
+
+_WIDE_ENOUGH = (torch.float32, torch.float64)
 
 _SIGN_ALONE = frozenset({"sign"})
 
@@ -256,4 +260,6 @@ def _plus_each(total: Tensor | None, gradients: Tensor) -> Tensor:
 
 def _plus(total: Tensor | None, more: Tensor, dtype: torch.dtype) -> Tensor:
     # Floats take bytes as they are; bytes take floats that are integers they have room for.
-    return more.to(dtype) if total is None else total.add_(more if total.is_floating_point() else more.to(total.dtype))
+    if total is None:
+        return more if more.dtype == dtype else more.to(dtype)
+    return total.add_(more if total.is_floating_point() else more.to(total.dtype))

@@ -1,0 +1,180 @@
+"""What a call asks, all of it checked: losses, whose they are, what they depend on; and which path each parameter takes."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from craik.agreement.onepass import reads as formulas
+from craik.agreement.onepass.proof.refusals import check_batch_norm, check_graph, check_reached
+from craik.agreement.onepass.proof.rows import Read
+from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
+from craik.environments import EnvironmentIds, Environments, check_differentiable, check_unreduced, partition
+
+
+class Asked(NamedTuple):
+    """One call's losses and what they depend on.
+
+    Attributes:
+        losses: (B,) unreduced.
+        groups: the partition of the batch.
+        weights: (B,) what each loss is multiplied by, so that they add up to the sum over environments of their mean losses.
+        graph: of the losses.
+        parameters: the model's that are reached, by name.
+        outside: leaves outside the model.
+    """
+
+    losses: Tensor
+    groups: Environments
+    weights: Tensor
+    graph: Survey
+    parameters: dict[str, nn.Parameter]
+    outside: list[Tensor]
+
+
+MANY = 2**12
+"""Of more ids than these each call's are looked at anew."""
+
+
+class Partitions:
+    """Partitions of batches: that of the call before where all ids are equal to its ids, which is one comparison."""
+
+    def __init__(self) -> None:
+        self._latest: tuple[Tensor, torch.device, Environments] | None = None
+
+    def of(self, environments: EnvironmentIds, losses: Tensor) -> Environments:
+        """Return the partition of a call's losses.
+
+        Raises:
+            TypeError, ValueError: as `craik.environments.partition`.
+        """
+        if type(environments) is not Tensor or environments.numel() > MANY:  # reading the memory twice is no cheaper then
+            return partition(environments, len(losses), losses.device)
+        if environments.dtype != torch.int64 or environments.layout != torch.strided:
+            return partition(environments, len(losses), losses.device)
+        latest = self._latest  # read once: another thread may write it
+        if latest is not None:
+            ids, device, found = latest
+            same = ids.shape == losses.shape and environments.device == ids.device and device == losses.device
+            if same and torch.equal(environments, ids):
+                return found
+        found = partition(environments, len(losses), losses.device)
+        self._latest = environments.detach().clone(), losses.device, found
+        return found
+
+
+def _named(model: nn.Module, leaves: Mapping[int, Tensor]) -> dict[str, nn.Parameter]:
+    """Return those of a model's parameters that are among leaves, by name: what `named_parameters` says of them."""
+    if type(model).named_parameters is not nn.Module.named_parameters:
+        return {name: parameter for name, parameter in model.named_parameters() if id(parameter) in leaves}
+    found: dict[str, nn.Parameter] = {}
+    missing = set(leaves)  # a parameter of several names has the first
+    seen: set[nn.Module] = set()
+
+    def look(module: nn.Module, prefix: str) -> None:
+        seen.add(module)
+        for name, parameter in module._parameters.items():  # pyright: ignore[reportPrivateUsage]
+            if id(parameter) in missing:
+                missing.discard(id(parameter))
+                found[prefix + name] = parameter  # pyright: ignore[reportArgumentType]  # None is no leaf
+        for name, child in module._modules.items():  # pyright: ignore[reportPrivateUsage]
+            if child is not None and child not in seen:
+                look(child, f"{prefix}{name}.")
+
+    look(model, "")
+    return found
+
+
+def ask(model: nn.Module, losses: Tensor, environments: EnvironmentIds, partitions: Partitions) -> Asked:
+    """Check a call's losses and ids, and find what the losses depend on.
+
+    Raises:
+        TypeError, ValueError: as `craik.agreement.Agreement.backward`.
+    """
+    check_unreduced(losses)
+    check_differentiable(losses)
+    groups = partitions.of(environments, losses)
+    graph = survey(losses)
+    check_graph(graph)
+    leaves = graph.leaves
+    parameters = _named(model, leaves)
+    check_reached(parameters)
+    outside: list[Tensor] = []
+    if len(parameters) < len(leaves):
+        own = set(map(id, parameters.values()))
+        outside = [leaf for key, leaf in leaves.items() if key not in own]
+    return Asked(losses, groups, groups.mean_weights(losses), graph, parameters, outside)
+
+
+class Plan(NamedTuple):
+    """How each parameter's environment gradients are to be formed.
+
+    Attributes:
+        reads: of those that one backward pass serves, by name.
+        reasons: why the others take one backward pass an environment, by name.
+        proved: False where the user's word stands for a part of the proof.
+    """
+
+    reads: dict[str, list[Read]]
+    reasons: dict[str, str]
+    proved: bool
+
+
+def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
+    """Prove what can be proved of a graph, and choose each parameter's path.
+
+    Args:
+        asked: what a call asks.
+        statistics: for models that couple the examples of a batch, as `craik.agreement.Agreement` says.
+        vouched: take for granted that operations that are not known keep rows apart and first.
+
+    Raises:
+        ValueError: BatchNorm used batch statistics, and no choice of ``statistics`` allows that.
+    """
+    names = {id(parameter): name for name, parameter in asked.parameters.items()}
+    proof = prove(asked.graph, names, asked.groups, vouched)
+    if proof.batch_norm:
+        check_batch_norm(asked.graph, statistics, asked.groups.count)
+    reads: dict[str, list[Read]] = {}
+    reasons: dict[str, str] = {}
+    for name in asked.parameters:
+        reason = _reason(name, proof)
+        if reason is None:
+            reads[name] = proof.reads[name]
+        else:
+            reasons[name] = reason
+    return Plan(reads, reasons, not proof.vouched)
+
+
+def _reason(name: str, proof: Proof) -> str | None:
+    """Return why a parameter takes the definition's path, None where one pass serves it."""
+    if name in proof.lost:
+        return proof.lost[name]
+    found = proof.reads.get(name)
+    if not found:
+        return "no read of it was found"
+    for read in found:
+        reason = formulas.covers(read)
+        if reason is not None:
+            return reason
+    return None
+
+
+def described(reasons: Mapping[str, str]) -> str:
+    """Return a few parameters' names for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    parts: list[str] = []
+    for reason, names in by_reason.items():
+        shown = ", ".join(repr(name) for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        parts.append(f"{shown} ({reason})")
+    return "; ".join(parts)
+
+
+def mean_losses(losses: Tensor, groups: Environments) -> Tensor:
+    """Return each environment's mean loss, bit for bit as `Environments.means`, by operations that a small step has used."""
+    if groups.equal and groups.order is None and losses.dtype in (torch.float32, torch.float64):
+        return losses.reshape(groups.count, -1).sum(1).div_(groups.sizes[0])
+    return groups.means(losses)

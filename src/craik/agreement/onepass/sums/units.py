@@ -1,0 +1,98 @@
+"""Sums of environment gradients divided by their norms, as `craik.agreement.normalised` defines it, and those norms."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from craik.agreement.kernels.compiled import Compiled
+from craik.agreement.normalised import lengths, or_one
+from craik.agreement.onepass.sums.running import LONG, RunningSums
+
+
+class UnitSums(RunningSums):
+    """The statistics of one parameter whose environment gradients are divided by their own norms."""
+
+    in_whole = True
+
+    def add(self, gradients: Float[Tensor, "c *p"]) -> None:
+        """Add the gradients of c further environments, each divided by its norm; their memory is overwritten."""
+        wide = gradients.to(self.dtype)
+        super().add(wide.div_(_over(lengths(wide), wide)))
+
+
+class Lengths(RunningSums):
+    """The norms of one parameter's environment gradients, and where that is asked for the sum of their signs.
+
+    Args:
+        like: the parameter.
+        needs: no statistics, or signs.
+        compiled: kernels to use for what they take, or None for torch's operators.
+    """
+
+    in_whole = True
+
+    def __init__(self, like: Tensor, needs: frozenset[str] = frozenset(), compiled: Compiled | None = None) -> None:
+        super().__init__(like, needs, compiled)
+        self._found: list[Tensor] = []
+
+    def add(self, gradients: Float[Tensor, "c *p"]) -> None:
+        """Take the gradients of c further environments; their memory is overwritten."""
+        wide = gradients.to(self.dtype)
+        self._found.append(lengths(wide))
+        if self.needs:
+            self._add_signs(wide.sign_())
+        self.environments += len(wide)
+
+    def _add_signs(self, signs: Tensor) -> None:
+        held = self.held.get("sign")
+        if len(signs) > 1 and self.shape.numel() < LONG:
+            signs = signs.sum(0)[None]
+        for one in signs:
+            held = one.clone() if held is None else held.add_(one)
+        if held is not None:
+            self.held["sign"] = held
+
+    def add_products(self, left: Float[Tensor, "e o"], right: Float[Tensor, "e i"], sign: Tensor | None) -> None:
+        """Take gradients that are products of two rows each: the norm of left_e right_e^T is the product of theirs.
+
+        Args:
+            left: a row an environment.
+            right: a row an environment.
+            sign: the sum of the products' signs, where it is asked for.
+        """
+        self._found.append(lengths(left) * lengths(right))
+        if sign is not None:
+            self._add_signs(sign.to(self.dtype)[None])
+        self.environments += len(left)
+
+    def add_silent(self, environments: int) -> None:
+        """Take environments whose losses do not reach the parameter."""
+        self._found.append(torch.zeros(environments, dtype=torch.float64, device=self.device))
+        if self.needs:
+            self._add_signs(torch.zeros(1, *self.shape, dtype=self.dtype, device=self.device))
+        self.environments += environments
+
+    def values(self) -> Float[Tensor, " e"]:
+        """Return the norms."""
+        return torch.cat(self._found)
+
+    def with_gradient(self, gradient: Float[Tensor, "*p"]) -> RunningSums:
+        """Return ordinary sums, of the gradients that add up to this one and have these signs."""
+        sums = RunningSums(gradient, self.needs, self.compiled)
+        # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
+        own = gradient.clone(memory_format=torch.contiguous_format)
+        sums.add_sums(self.environments, own, self.sign)
+        return sums
+
+
+def of_model(found: list[Lengths]) -> Float[Tensor, " e"]:
+    """Return what each environment's gradient is to be divided by: its norm over all parameters, 1 where that is 0.
+
+    An infinite or undefined one is 1, too: what is not finite must be found in the sums, not become 0.
+    """
+    norms = or_one(lengths(torch.stack([each.values() for each in found], dim=1)))
+    return norms.where(torch.isfinite(norms), 1.0)
+
+
+def _over(norms: Tensor, like: Tensor) -> Tensor:
+    return or_one(norms).to(like.dtype).view(-1, *[1] * (like.dim() - 1))
