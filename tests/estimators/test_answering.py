@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 
 from craik.estimators.answering import Question, agreement_answer, distill_answer
+from craik.estimators.distilling.comparing import CANDIDATES, IN_TIME
 from craik.estimators.fitting import Training
 from site_tables import shortcut
 
 QUICK = Training(hidden=4, steps=10, rows_per_site=20)
+TAUGHT = Training(hidden=4, steps=8)
 TABLE = shortcut(sites=6, rows=40, strength=5.0, turned=3)
 COLUMNS = {**{f"x{j}": TABLE.x[:, j] for j in range(11)}, "ill": np.where(TABLE.y, "yes", "no")}
 WARDS = np.array([f"ward {site}" for site in TABLE.site])
@@ -46,13 +48,23 @@ def test_privileged_columns_are_not_needed_by_the_model(classes):
     columns = mediated()
     if classes:
         columns["y"] = np.digitize(columns["y"], np.quantile(columns["y"], np.arange(1, classes) / classes))
-    answer = distill_answer(columns, ["lab_0", "lab_1", "lab_2"], Question("y"), folds=5)
-    assert [one["name"] for one in answer.facts["candidates"]] == ["ridge", "vote without privileged columns", "vote"]
+    answer = distill_answer(columns, [["lab_0", "lab_1", "lab_2"]], Question("y", training=TAUGHT), folds=2)
+    assert [one["name"] for one in answer.facts["candidates"]] == [name for name in CANDIDATES if name != IN_TIME]
     inputs = {name: values for name, values in columns.items() if name.startswith("x")}
     assert answer.model.predicted(inputs).shape == (120,)
     assert sum(answer.facts["votes"].values()) == pytest.approx(1, abs=0.01)
 
 
+def test_steps_in_time_are_a_chain():
+    columns = mediated()
+    answer = distill_answer(columns, [["lab_0"], ["lab_1"]], Question("y", training=TAUGHT, budget=1e-9), folds=2)
+    assert any(IN_TIME in note for note in answer.facts["notes"])
+    with pytest.raises(ValueError, match="Found 1, 2"):
+        distill_answer(columns, [["lab_0"], ["lab_1", "lab_2"]], Question("y"))
+    with pytest.raises(ValueError, match="privileged columns only"):
+        distill_answer({name: columns[name] for name in ("lab_0", "y")}, [["lab_0"]], Question("y"))
+
+
 def test_few_rows_are_refused():
     with pytest.raises(ValueError, match="40 rows"):
-        distill_answer(mediated(30), ["lab_0"], Question("y"))
+        distill_answer(mediated(30), [["lab_0"]], Question("y"))

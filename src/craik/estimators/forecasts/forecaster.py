@@ -2,7 +2,7 @@
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -100,6 +100,13 @@ class SkipForecaster(BaseEstimator):
         with threads(self.n_jobs):
             self.history_ = self._train(network, pieces, generator)
         self.weights_ = [parameter.detach().double().cpu().numpy() for parameter in network.parameters()]
+        return self
+
+    def restore(self, X: Any, kept: Mapping[str, NDArray[Any]]) -> "SkipForecaster":  # noqa: ANN401, N803
+        """Take what training on the same trajectories once gave: `weights 0` to `weights 3`, `skip` and `evaluations`."""
+        self._scaling = Scaling.of(np.concatenate(self._listed(X)))
+        self.weights_ = [kept[f"weights {place}"] for place in range(4)]
+        self.mean_skip_, self.evaluations_ = float(kept["skip"]), int(kept["evaluations"])
         return self
 
     def _check_settings(self) -> None:
