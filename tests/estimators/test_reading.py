@@ -40,6 +40,8 @@ def test_the_digest_is_of_the_bytes(tmp_path):
         ("a,b\n", "t.csv", "rows below it"),
         ("", "t.csv", "rows below it"),
         ("a\n1\n", "t.xlsx", "Convert it"),
+        ("a;b;c\n1;2;3\n", "t.csv", "Found semicolons"),
+        ("no archive", "t.npz", "that NumPy wrote"),
     ],
 )
 def test_files_that_are_no_tables(tmp_path, text, name, sentence):
@@ -99,6 +101,12 @@ def test_parquet_in_pieces(tmp_path):
     assert [piece["a"].tolist() for piece in read_batches(tmp_path / "t.parquet", rows=2)] == [[0, 1], [2, 3], [4]]
 
 
+def test_text_that_is_not_utf_8(tmp_path):
+    (tmp_path / "t.csv").write_bytes("a,ward\n1,K\u00f6ln\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="Save it as UTF-8"):
+        read_table(tmp_path / "t.csv")
+
+
 def test_no_file_and_no_column(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "none.csv")
@@ -108,7 +116,7 @@ def test_no_file_and_no_column(tmp_path):
 
 def test_pickles_are_not_read(tmp_path):
     np.savez(tmp_path / "t.npz", a=np.array([{}, None], dtype=object))
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(ValueError, match="objects would be pickles"):
         read_table(tmp_path / "t.npz")
 
 

@@ -8,6 +8,7 @@ from craik.estimators.candidates import NETWORKS, Fold, linear_model
 from craik.estimators.fitting import Training
 from craik.estimators.forecasts.forecaster import SkipForecaster
 from craik.estimators.saving import SAVED, Stepping, load, model_of, save
+from craik.estimators.saving.cards import sealed
 from craik.estimators.tables import Scaling, columns_of, encoding_of, prepare
 from craik.nn.saving import sha256
 from site_tables import regression, shortcut
@@ -68,7 +69,7 @@ def test_trees_that_are_none_of_ours_are_refused(tmp_path):
 
     def with_estimator(content):
         card = json.loads((folder / "card.json").read_text())
-        (folder / "card.json").write_text(json.dumps({**card, "estimator": sha256(content)}))
+        (folder / "card.json").write_text(json.dumps(sealed({**card, "estimator": sha256(content)})))
         (folder / "estimator.skops").write_bytes(content)
 
     (folder / "estimator.skops").write_bytes(b"other")
@@ -118,6 +119,9 @@ def test_tampered_and_foreign_models_are_refused(tmp_path):
     with pytest.raises(ValueError, match="those that the card names"):
         load(folder)
     card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps({**card, "classes": [1, 0]}))
+    with pytest.raises(ValueError, match="as it was written"):
+        load(folder)
     (folder / "card.json").write_text(json.dumps({**card, "format": 99}))
     with pytest.raises(ValueError, match="Found 99"):
         load(folder)

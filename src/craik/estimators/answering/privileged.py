@@ -45,7 +45,7 @@ def distill_answer(columns: Columns, privileged: Sequence[Sequence[str]], questi
     _check_steps(known)
     asked = Asked(table, known, question.seed, question.training or TRAINING)
     found = compare_taught(asked, folds, question.budget, question.progress, question.parts)
-    verdicts = {name: _judged(found.scores, name) for name in REFERENCES if name in found.scores}
+    verdicts = {name: _judged(found.scores, name) for name, other in REFERENCES.items() if {name, other} <= set(found.scores)}
     verdict = _chosen(verdicts, found.scores)
     method = verdict.method if verdict.word == "helps" else _simplest(found.scores)
     facts = {"verdict": verdict.word, "method": method, "target": question.target, "rows": len(target)}
@@ -106,6 +106,7 @@ def _simplest(scores: Mapping[str, Sequence[float]]) -> str:
 def _in_folds(sentence: str) -> str:
     """The verdict's sentence where the unit is a fold of rows; how many more would settle it says nothing then."""
     first, _, _ = sentence.partition(" About ")
+    first, _, _ = first.partition(" More sites")
     first, _, _ = first.partition(" A site that")
     return first.replace("on sites it had not seen", "on rows it had not seen").replace("sites", "folds")
 

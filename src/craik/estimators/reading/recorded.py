@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.reading.tables import column, read_table
+from craik.estimators.reading.tables import column, npz_arrays, read_table
 
 
 class Recorded(NamedTuple):
@@ -60,8 +60,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise FileNotFoundError(2, "No such file", str(path))
     if path.suffix.lower() == ".npy":
         return {path.stem: np.load(path, allow_pickle=False)}
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    return npz_arrays(path)
 
 
 def _stacked(arrays: dict[str, NDArray[Any]], path: Path) -> Recorded:

@@ -3,7 +3,9 @@
 import csv
 import hashlib
 import re
+import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +39,24 @@ def read_table(path: Path) -> dict[str, NDArray[Any]]:
     if kind == ".parquet":
         return columns_of(_parquet(path))
     if kind == ".npz":
-        with np.load(path, allow_pickle=False) as file:
-            return columns_of({name: file[name] for name in file.files})
+        return columns_of(npz_arrays(path))
     raise ValueError(f"A table should be a .csv, .tsv, .parquet or .npz file. Found {path.name}. Convert it.")
+
+
+def npz_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an npz file.
+
+    Raises:
+        ValueError: what is no such file, or has objects in it, which only a pickle could bring back.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (zipfile.BadZipFile, EOFError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"An .npz file should be one that NumPy wrote, of numbers and texts: objects would be pickles, and none is opened. "
+            f"Found in {path.name}: {error}"
+        ) from None
 
 
 def digest(path: Path) -> str:
@@ -80,12 +97,25 @@ def csv_names(path: Path) -> list[str]:
     Raises:
         ValueError: none, or one that comes twice.
     """
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file, _as_utf8(path):
         names = [name.strip() for name in next(csv.reader(file, delimiter=delimiter(path)), [])]
+    if len(names) == 1 and names[0].count(";") > 1:
+        raise ValueError(
+            f"A .csv file's cells should be parted by commas. Found semicolons in {path.name}. Save it with commas, or "
+            "with tabs as .tsv."
+        )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them.")
     return names
+
+
+@contextmanager
+def _as_utf8(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(f"A table's text should be UTF-8. Found {error.reason} in {path.name}. Save it as UTF-8.") from None
 
 
 def delimiter(path: Path) -> str:
@@ -100,7 +130,7 @@ def csv_chunks(path: Path, rows: int | None) -> Iterator[tuple[list[str], list[l
         ValueError: no rows, or one with more or fewer cells than names.
     """
     names, chunk, lines = csv_names(path), list[list[str]](), 1
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file, _as_utf8(path):
         reader = csv.reader(file, delimiter=delimiter(path))
         next(reader, None)
         for line, row in enumerate((row for row in reader if row), 2):

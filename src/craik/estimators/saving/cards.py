@@ -46,10 +46,16 @@ def save(model: Model | Stepping, folder: Path) -> Path:
         trees = skops().dumps(model.estimator)
         card["estimator"] = sha256(trees)
         write_at_once(folder / "estimator.skops", trees)
-    text = json.dumps(card, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(sealed(card), indent=2, ensure_ascii=False) + "\n"
     write_at_once(folder / "weights.safetensors", content)
     write_at_once(folder / "card.json", text.encode())
     return folder
+
+
+def sealed(card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a card with its own digest, of everything else on it."""
+    rest = {name: value for name, value in card.items() if name != "card"}
+    return {**rest, "card": sha256(json.dumps(rest, sort_keys=True).encode())}
 
 
 def _described(model: Model | Stepping) -> dict[str, Any]:
@@ -74,8 +80,10 @@ def load(folder: Path) -> Model | Stepping:
     card = _card(folder / "card.json")
     if card.get("format") != FORMAT:
         raise ValueError(f"A model should be of format {FORMAT}. Found {card.get('format')!r} in {folder.name}. Fit it again.")
+    if sealed(card)["card"] != card.get("card"):
+        raise ValueError(f"A card should be as it was written. Found {folder.name}'s changed. Fit again.")
     arrays = safetensors("numpy").load(_as_named(folder / "weights.safetensors", card["weights"]))
-    own = {"format", "classes", "scores", "columns", "weights", "versions", "states", "estimator"}
+    own = {"format", "classes", "scores", "columns", "weights", "versions", "states", "estimator", "card"}
     facts = {name: value for name, value in card.items() if name not in own}
     if "states" in card:
         return Stepping(tuple(card["states"]), arrays, facts)

@@ -51,7 +51,7 @@ def _read(path: Path) -> Arrays | None:
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         return None
-    except (ValueError, OSError, zipfile.BadZipFile):  # no result of ours: made again
+    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile):  # no result of ours: made again
         return None
 
 

@@ -34,7 +34,7 @@ def write_answer(facts: Mapping[str, Any], path: Path) -> Path:
 def answer_page(facts: Mapping[str, Any]) -> str:
     """The answer's HTML."""
     differences = facts.get("differences", {})
-    reach = max([2.5, *(abs(value) for value in differences.values())]) * 1.1
+    reach = max([2.5, *(abs(value) for value in differences.values())]) * 1.2
     dots = [(name, value, 50 + 50 * value / reach) for name, value in differences.items()]
     ends = (50 - 50 * 2 / reach, 100 * 2 / reach)
     absent = dict.fromkeys(

@@ -58,7 +58,7 @@ def test_privileged_columns_are_not_needed_by_the_model(classes):
 def test_steps_in_time_are_a_chain():
     columns = mediated()
     answer = distill_answer(columns, [["lab_0"], ["lab_1"]], Question("y", training=TAUGHT, budget=1e-9), folds=2)
-    assert any(IN_TIME in note for note in answer.facts["notes"])
+    assert IN_TIME in [one["name"] for one in answer.facts["candidates"]]
     with pytest.raises(ValueError, match="Found 1, 2"):
         distill_answer(columns, [["lab_0"], ["lab_1", "lab_2"]], Question("y"))
     with pytest.raises(ValueError, match="privileged columns only"):
