@@ -33,7 +33,7 @@ def test_a_model_too_sure_has_a_slope_below_one_as_logistic_regression_says():
     rows = asked.site == 0
     logits = np.log(pairs.said / (1 - pairs.said))[rows, None]
     literal = LogisticRegression(C=1e6, max_iter=1000, tol=1e-10).fit(logits, pairs.found[rows])
-    assert slope == pytest.approx(float(literal.coef_[0, 0]), rel=1e-3)
+    assert slope == pytest.approx(float(literal.coef_[0, 0]), rel=1e-2)
     assert slope < 0.5
 
 

@@ -113,7 +113,7 @@ def _linear(given: Given, weight: Numbers, bias: Numbers, votes: Mapping[str, fl
 
 def ridge(given: Given) -> Fitted:
     """Ridge, its strength by generalised cross-validation."""
-    model = RidgeCV(STRENGTHS).fit(given.x, given.codes)
+    model: Any = RidgeCV(STRENGTHS).fit(given.x, given.codes)
     return _linear(given, np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_), {})
 
 

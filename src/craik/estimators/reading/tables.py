@@ -4,7 +4,7 @@ import csv
 import hashlib
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,7 @@ def csv_names(path: Path) -> list[str]:
 
 
 @contextmanager
-def _as_utf8(path: Path) -> Iterator[None]:
+def _as_utf8(path: Path) -> Generator[None]:
     try:
         yield
     except UnicodeDecodeError as error:

@@ -47,7 +47,8 @@ class Parts:
 
 def _read(path: Path) -> Arrays | None:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # The bytes first: of a file cut short NumPy leaves the handle open.
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         return None
