@@ -6,6 +6,7 @@ import pytest
 
 from craik import cli
 from craik.estimators import candidates
+from craik.estimators.fitting import Training
 from site_tables import shortcut
 
 
@@ -13,6 +14,8 @@ from site_tables import shortcut
 def craik(tmp_path, monkeypatch, capsys):
     """Runs a command in a folder with a table of three wards and gives its exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
+    for kind in ("sites", "privileged"):
+        monkeypatch.setattr(f"craik.estimators.answering.{kind}.TRAINING", Training(hidden=4, steps=8, rows_per_site=20))
     table = shortcut(sites=3, rows=30, strength=4.0, turned=1)
     with open("wards.csv", "w", newline="") as file:
         writer = csv.writer(file)

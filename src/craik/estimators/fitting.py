@@ -150,7 +150,7 @@ class Trained(NamedTuple):
 
 
 @contextmanager
-def threads(count: Any) -> abc.Generator[None]:  # noqa: ANN401  # of a constructor of scikit-learn's kind, which takes anything
+def threads(count: Any) -> abc.Generator[None, None, None]:  # noqa: ANN401  # of a constructor of scikit-learn's kind, which takes anything
     """Train with so many of torch's threads, as scikit-learn counts jobs: None as it is, -1 all cores, -2 all but one.
 
     Raises:

@@ -14,8 +14,8 @@ from craik.estimators.candidates import CANDIDATES, SIMPLE, Fold
 from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, compare_table
 from craik.estimators.saving.cards import can_keep
 from craik.estimators.saving.models import Model, model_of
-from craik.estimators.tables import Table, encoding_of, prepare
-from craik.estimators.verdict import MORE, t_interval
+from craik.estimators.tables import Encoding, Table, encoding_of, prepare
+from craik.estimators.verdict import FEWEST, MARGIN, MORE, t_interval
 
 
 def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, apart: str | None = None) -> Answer:
@@ -41,17 +41,37 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     encoding = encoding_of(seen)
     table = prepare(seen, target[kept], sites[kept], question.task)
     if question.anonymous:
-        table = replace(table, sites=tuple(f"site {e + 1}" for e in range(len(table.sites))), notes=table.notes[:0])
+        masked = tuple(f"site {e + 1}" for e in range(len(table.sites)))
+        table = replace(table, sites=masked, notes=tuple(note for note in table.notes if not note.startswith("Site ")))
     training = question.training or TRAINING
     found = compare_table(table, CANDIDATES, training, question.seed, question.progress, question.budget, parts=question.parts)
     method = to_keep(found)
     facts = {"verdict": found.verdict.word, "method": method, "rows": int(kept.sum()), "target": question.target}
     model = model_of(method, Fold(table, -1, training, question.seed), encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
+    shown["notes"] = [*_profile(table, encoding), *shown["notes"]]
     shown |= calibrated(table, found.predictions[method], method)
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
     return Answer(shown, found.verdict, model)
+
+
+def _profile(table: Table, encoding: Encoding) -> list[str]:
+    """What the table holds, and what cannot be answered with so little."""
+    texts = sum(column.categories is not None for column in encoding.columns)
+    sizes, judged = table.sizes, int(table.judged.sum())
+    said = [
+        f"{len(sizes)} sites of {min(sizes)} to {max(sizes)} rows; {len(encoding.columns) - texts} columns of numbers, "
+        f"{texts} of texts."
+    ]
+    if judged < FEWEST:
+        said.append(
+            f"With {judged} sites to judge there is no interval: one can tell only where all of them agree by more than "
+            f"{MARGIN:g} points."
+        )
+    if float(np.median(sizes)) < 100:
+        said.append("Most sites have fewer than 100 rows: a small difference between methods cannot be seen at one site.")
+    return said
 
 
 def to_keep(found: Comparison) -> str:

@@ -111,7 +111,7 @@ def csv_names(path: Path) -> list[str]:
 
 
 @contextmanager
-def _as_utf8(path: Path) -> Generator[None]:
+def _as_utf8(path: Path) -> Generator[None, None, None]:
     try:
         yield
     except UnicodeDecodeError as error:
