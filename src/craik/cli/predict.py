@@ -86,7 +86,9 @@ def _rows(model: Model, path: Path) -> Iterator[list[object]]:
 
     texts = {column.name for column in model.encoding.columns if column.categories is not None}
     pieces = (model.outputs(piece) for piece in read_batches(path, texts))
-    first = next(pieces)
+    first = next(pieces, None)
+    if first is None:
+        raise ValueError(f"A table should have rows. Found none in {path.name}.")
     target, classes = str(model.facts.get("target", "prediction")), model.classes
     word = "probability" if model.scores == "probabilities" else "score"
     yield [target, *(f"{word} of {label}" for label in classes or ())]
