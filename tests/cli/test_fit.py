@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from craik import cli
+from craik.cli.fit.telling import teller
 from craik.estimators import candidates
 from craik.estimators.fitting import Training
+from craik.estimators.saving.parts import Parts
 from site_tables import shortcut
 
 
@@ -158,3 +160,15 @@ def test_skips_from_trajectories(craik, tmp_path):
     status, out, _ = craik("fit", "skips", "swings.npz", "--budget", "0.0001", "--ahead", "5")
     assert "standing still" in out
     assert craik("fit", "skips", "swings.npz", "--ahead", "9")[0] == 2
+
+
+def test_how_far_it_is_and_how_long_it_takes(capsys):
+    parts = Parts(None)
+    told = teller(parts)
+    parts.found = 2
+    told(2, 10)
+    assert capsys.readouterr().err.strip() == "2 of 10 fits, 2 of them there already"
+    told(4, 10)
+    assert "s left" in capsys.readouterr().err
+    told(10, 10)
+    assert capsys.readouterr().err.endswith("\n")

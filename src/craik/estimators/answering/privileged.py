@@ -68,7 +68,7 @@ def distill_answer(columns: Columns, privileged: Sequence[Sequence[str]], questi
         "others": [_in_folds(one.sentence) for one in verdicts.values() if one is not verdict],
         "rows": len(target),
         "notes": [*found.notes, *(note for note in table.notes if "site" not in note)],
-        "advice": [_advice(verdict)],
+        "advice": [_advice(verdict, method)],
     }
     return Answer(shown, verdict, model)
 
@@ -111,7 +111,7 @@ def _in_folds(sentence: str) -> str:
     return first.replace("on sites it had not seen", "on rows it had not seen").replace("sites", "folds")
 
 
-def _advice(verdict: Verdict) -> str:
+def _advice(verdict: Verdict, method: str) -> str:
     if verdict.word == "helps":
         return f"Keep recording these columns for training, and use {verdict.method}: it does not need them to predict."
-    return "Leave the privileged columns: what needs none of them does."
+    return f"Leave the privileged columns, and use the {method}: it needs none of them."
