@@ -19,6 +19,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
+from craik.estimators.comparing import too_slow
 from craik.estimators.distilling.meta import ldt
 from craik.estimators.distilling.students import TRAINING, Lessons, Teach, alone, auxiliary, bottleneck, said, soft_targets
 from craik.estimators.fitting import Task, Training
@@ -199,7 +200,8 @@ def compare_taught(
     """
     names = [name for name in CANDIDATES if name != IN_TIME or len(asked.known) > 1]
     errors: dict[str, list[float]] = {name: [] for name in names}
-    seconds, slow, done = dict.fromkeys(names, 0.0), list[str](), 0
+    times: dict[str, list[float]] = {name: [] for name in names}
+    slow, done = list[str](), 0
     for place, (train, test) in enumerate(_splits(asked, folds)):
         for name in names:
             done += 1
@@ -207,9 +209,8 @@ def compare_taught(
                 continue
             found = parts.made(f"{name} {place}", partial(_timed, asked, name, train, test))
             errors[name].append(_error(found["prediction"], asked.table, test))
-            seconds[name] += float(found["seconds"])
-            expected = seconds[name] / len(errors[name]) * folds
-            if budget is not None and name not in ALWAYS and expected > budget / NETWORKS:
+            times[name].append(float(found["seconds"]))
+            if budget is not None and name not in ALWAYS and too_slow(times[name], folds, budget / NETWORKS):
                 slow.append(name)
             if progress is not None:
                 progress(done, folds * len(names))
@@ -218,7 +219,7 @@ def compare_taught(
         first = np.array(kept["ridge"])
         kept = {name: (100 * (1 - np.array(values) / first)).tolist() for name, values in kept.items()}
     notes = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
-    return Found(kept, {name: seconds[name] for name in kept}, notes)
+    return Found(kept, {name: sum(times[name]) for name in kept}, notes)
 
 
 def fitted(asked: Asked, name: str) -> Fitted:
