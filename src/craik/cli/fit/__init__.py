@@ -46,7 +46,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--ahead", metavar="N", type=whole_number, help="skips: frames ahead to predict; at most 32 if not said"
     )
     parser.add_argument("--drop", metavar="PATTERN", action="append", default=[], help="columns to leave out, such as names")
-    parser.add_argument("--budget", metavar="MINUTES", type=float, default=3.0, help="for all candidates together; default 3")
+    parser.add_argument(
+        "--budget", metavar="MINUTES", type=float, default=3.0, help="of computing, for all candidates together; default 3"
+    )
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of everything random; default 0")
     parser.add_argument("--anonymous", action="store_true", help="call sites 'site 1', 'site 2', ... in all that is written")
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder for report, model and parts; default {OUT}/fit-FILE")

@@ -63,7 +63,7 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     code = {"agreement": CODE, "distill": None, "skips": STEPPED}[options.kind]
     facts: dict[str, Any] = {**answer.facts, "command": _command(options), "code": code}
     over = "candidates" if options.kind == "agreement" else "networks, as all else takes milliseconds"
-    facts["notes"] = [f"Budget: {options.budget:g} minutes, split evenly over the {over}.", *facts["notes"]]
+    facts["notes"] = [f"Budget: {options.budget:g} minutes of computing, split evenly over the {over}.", *facts["notes"]]
     model = replace(answer.model, facts={**answer.model.facts, "data": data})
     return replace(answer, model=model), facts
 
