@@ -1,6 +1,7 @@
-"""Draws the pictures of docs/gallery.md again: `python docs/gallery/make.py`. Needs matplotlib and pymunk.
+"""Draws the pictures of docs/gallery/README.md again: `python docs/gallery/make.py`. Needs matplotlib and pymunk.
 
-One function a figure of the texts, from the tasks that the experiments train on; a seed chooses what is shown, nothing else.
+One function a picture, most of them figures of the texts, from the tasks that the experiments train on; a seed chooses what is
+shown, nothing else.
 """
 
 from pathlib import Path
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from craik.agreement import AndMask, Mean
+from craik.agreement.rules.critical import qualitative_critical
 from craik.experiments.spirals.gradient_correlation.run import flat, shuffled, statistics
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Mechanism, Shortcuts, spirals
@@ -20,6 +22,7 @@ from craik.tasks.frames import funnel_board, room_runner
 from craik.tasks.frames.funnel_board.geometry import Board, Funnel, funnel_outlines
 from craik.tasks.frames.funnel_board.physics import thrown
 from craik.tasks.pictures.life import life
+from craik.tasks.tables.codes import coded_digits
 
 HERE = Path(__file__).parent
 INK, SOFT, BLUE, RED = "#1e2228", "#8a8f98", "#0b6e9e", "#d1495b"
@@ -160,6 +163,30 @@ def components() -> Figure:
     return figure
 
 
+def evidence() -> Figure:
+    """Evidence by site for a weight that Gail and Simon's test masks and for one that it keeps: coded digits, pooled steps."""
+    sites, rows, steps, rate = 8, 179, 20, 0.5
+    data = coded_digits(100, sites, rows, test=1)
+    wanted, weight = torch.eye(10)[data.y], torch.zeros(64, 10)
+    for _ in range(steps):
+        slopes = torch.einsum("enp,enk->enpk", data.x, (data.x @ weight).softmax(-1) - wanted)  # each row's gradient
+        weight = weight - rate * slopes.mean((0, 1))
+    z = slopes.mean(1) / (slopes.std(1) / rows**0.5)
+    positive, negative = z.clamp(min=0).square().sum(0), z.clamp(max=0).square().sum(0)
+    smaller, critical = positive.minimum(negative), qualitative_critical(sites, 0.2)
+    figure, panels = plt.subplots(1, 2, figsize=(8, 3), sharey=True, layout="constrained")
+    kept = torch.where(smaller > critical, 0, z.sum(0).abs())
+    for panel, place, name, colour in ((panels[0], smaller.argmax(), "masked", RED), (panels[1], kept.argmax(), "kept", BLUE)):
+        pixel, digit = divmod(int(place), 10)
+        panel.bar(range(1, sites + 1), z[:, pixel, digit].numpy(), color=colour)
+        panel.axhline(0, color=INK, lw=0.8)
+        sums = f"Q+ {float(positive[pixel, digit]):.0f}, Q- {float(negative[pixel, digit]):.0f}"
+        panel.set(xlabel="site", title=f"{name}: pixel {pixel}, digit {digit}; {sums}")
+    panels[0].set_ylabel("z: gradient / standard error")
+    figure.supxlabel(f"masked where the smaller of Q+ and Q- is above {critical:.2f}", fontsize="small", color=SOFT)
+    return figure
+
+
 PICTURES = {
     "funnel": funnel,
     "runner": runner,
@@ -168,6 +195,7 @@ PICTURES = {
     "environments": environments,
     "life": lives,
     "components": components,
+    "evidence": evidence,
 }
 
 

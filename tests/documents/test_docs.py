@@ -128,7 +128,9 @@ def without_extras() -> list[Path]:
 
 @pytest.mark.parametrize("page", without_extras(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_runs(page, tmp_path, monkeypatch):
-    module = types.ModuleType(f"docs_{page.stem}")  # in sys.modules, where dataclasses and pickle look for it
+    module = types.ModuleType(
+        f"docs_{page.parent.stem}_{page.stem}"
+    )  # in sys.modules, where dataclasses and pickle look for it
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.chdir(tmp_path)  # whatever a snippet writes
     execute(page, page.read_text(encoding="utf-8"), vars(module))

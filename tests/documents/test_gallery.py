@@ -21,12 +21,12 @@ def make():
 
 
 def test_each_picture_is_shown(make):
-    shown = re.findall(r"\]\(gallery/(\w+)\.png\)", (DOCS / "gallery.md").read_text())
+    shown = re.findall(r"\]\((\w+)\.png\)", (DOCS / "gallery" / "README.md").read_text())
     assert sorted(shown) == sorted(make.PICTURES)
     assert sorted(path.stem for path in (DOCS / "gallery").glob("*.png")) == sorted(shown)
 
 
-@pytest.mark.parametrize("name", ["funnel", "directions", "environments", "life"])
+@pytest.mark.parametrize("name", ["funnel", "directions", "environments", "life", "evidence"])
 def test_a_picture_is_drawn(make, name, tmp_path):
     figure = make.PICTURES[name]()
     figure.savefig(tmp_path / "picture.png", dpi=30)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2].joinpath("docs", "scaling.md").read_text()
+PAGE = Path(__file__).parents[2].joinpath("docs", "running", "scaling.md").read_text()
 
 
 def test_the_script_for_slurm_runs_one_seed_in_a_folder_of_its_own(tmp_path):

@@ -1,4 +1,4 @@
-"""What docs/site.py makes of links and listings; `make docs` builds the whole site, strictly."""
+"""What docs/hooks/site.py makes of links and listings; `make docs` builds the whole site, strictly."""
 
 import importlib.util
 from pathlib import Path
@@ -8,27 +8,27 @@ import pytest
 pytest.importorskip("mkdocs", reason="needs craik's extra dev")
 
 ROOT = Path(__file__).parents[2]
-PLACE = importlib.util.spec_from_file_location("docs_site", ROOT / "docs" / "site.py")
+PLACE = importlib.util.spec_from_file_location("docs_site", ROOT / "docs" / "hooks" / "site.py")
 site = importlib.util.module_from_spec(PLACE)
 PLACE.loader.exec_module(site)
 
 
 def test_links_lead_to_the_site_s_pages_and_sources_become_their_names():
-    text = (
-        "[a](docs/skips.md#choices) [b](src/craik/experiments/spirals/mechanism/README.md) [c](src/craik/losses.py) [d](#part)"
-    )
+    text = "[a](docs/skips/README.md#x) [b](src/craik/experiments/spirals/mechanism/README.md) [c](src/craik/losses.py) [d](#y)"
     turned = site.relinked(text, ROOT / "README.md", "index.md")
-    assert turned == "[a](skips.md#choices) [b](experiments/spirals/mechanism.md) c [d](#part)"
+    assert turned == "[a](skips/README.md#x) [b](experiments/spirals/mechanism.md) c [d](#y)"
 
 
 def test_links_out_of_a_folder_are_counted_from_the_page_s_place():
     readme = ROOT / "src/craik/experiments/spirals/search/README.md"
-    turned = site.relinked("[x](../mechanism/README.md) [y](../../../../../docs/skips.md)", readme, site.generated(readme))
-    assert turned == "[x](mechanism.md) [y](../../skips.md)"
+    turned = site.relinked(
+        "[x](../mechanism/README.md) [y](../../../../../docs/skips/README.md)", readme, site.generated(readme)
+    )
+    assert turned == "[x](mechanism.md) [y](../../skips/README.md)"
 
 
 def test_code_keeps_its_brackets():
-    text = "```python\nlosses[rows](docs/skips.md)\n```\n"
+    text = "```python\nlosses[rows](docs/skips/README.md)\n```\n"
     assert site.relinked(text, ROOT / "README.md", "index.md") == text
 
 

@@ -8,7 +8,9 @@ from craik.lab.running.runfiles import find_runs
 from craik.lab.showing.folding import FAILED, folded
 
 ROOT = Path(__file__).parents[2]
-STANDING, _, REASONS = (ROOT / "docs" / "standing.md").read_text(encoding="utf-8").partition("## Why what fails fails")
+STANDING, _, REASONS = (
+    (ROOT / "docs" / "evidence" / "standing.md").read_text(encoding="utf-8").partition("## Why what fails fails")
+)
 RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
 VERDICTS = {
     one.claim.id: one.claim.verdict

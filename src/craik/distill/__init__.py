@@ -4,7 +4,7 @@ A teacher T(x*; phi) reads what a student S(x; theta) never sees, and sets targe
 activations h. It is trained by the student's validation loss, differentiated through the student's own training steps:
 `meta_gradient` is that derivative, `Distillation` the training loop's step around it. Thesis chapter 4 and appendix C.
 
-Symbols are in docs/notation.md, choices that change a result in docs/deviations.md.
+Symbols are in docs/notation.md, choices that change a result in docs/evidence/deviations.md.
 """
 
 from craik.distill.examples.batches import Batches, Examples, Labelled

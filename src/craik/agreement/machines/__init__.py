@@ -1,1 +1,1 @@
-"""Agreement over processes: each rank has environments of its own (docs/distributed.md)."""
+"""Agreement over processes: each rank has environments of its own (docs/agreement/distributed.md)."""

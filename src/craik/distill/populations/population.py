@@ -1,7 +1,7 @@
 """Who is taught by one teacher, when a student starts anew, and how the students' meta-gradients become the teacher's.
 
-"We should move towards population-based training, such that the teacher is forced to provide more universally useful
-feedback" (thesis chapter 5). Index convention: p a student of P.
+The thesis' outlook (chapter 5): a teacher of one student may overfit to it, one of many must be of use to any. Index
+convention: p a student of P.
 """
 
 from collections.abc import Callable, Sequence

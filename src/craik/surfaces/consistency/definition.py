@@ -1,4 +1,7 @@
-"""What has to be chosen for a consistency score, each choice by name; docs/deviations.md says what the texts choose."""
+"""What has to be chosen for a consistency score, each choice by name.
+
+What the texts choose: docs/evidence/deviations.md.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

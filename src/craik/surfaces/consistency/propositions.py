@@ -1,4 +1,7 @@
-"""The three propositions of the texts as functions, as printed and corrected (thesis appendix B.1; docs/deviations.md)."""
+"""The three propositions of the texts as functions, as printed and corrected (thesis appendix B.1).
+
+What was corrected: docs/evidence/deviations.md.
+"""
 
 import math
 from typing import Literal

@@ -83,7 +83,7 @@ CLAIMS = (
         printed="0",
         measure=at_full_agreement,
         condition=at_most(0, of="masked mean square at the largest d with t = d, where the printed bound is 0:"),
-        tried="The last sum has d - t + 1 terms, not d - t: an erratum (docs/deviations.md).",
+        tried="The last sum has d - t + 1 terms, not d - t: an erratum (docs/evidence/deviations.md).",
     ),
     Claim(
         id="random-gradients.corrected-bound",

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.experiments.control.impala_lag.claims import scores
+from craik.experiments.control.impala_lag.claims import actors, scores
 from craik.experiments.control.impala_lag.run import METHODS
 from craik.lab import COLOURS, Rows, band, panels
 
@@ -12,7 +12,12 @@ SHADES = {"none": "baseline", "epsilon": "fourth", "one-step": "third", "vtrace"
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the score at the end against the lag, and the way there."""
+    """Draw the score at the end against the lag, and the way there; lag and score against the number of actors."""
+    found = {"actors": _actors(rows)} if rows.where(kind="actors") else {}
+    return {**_lags(rows), **found} if rows.where(kind="curve") else found
+
+
+def _lags(rows: Rows) -> dict[str, Figure]:
     curves = rows.where(kind="curve")
     lags = sorted({int(lag) for lag in curves["lag"]})
     figure, (axes,) = panels(
@@ -43,4 +48,21 @@ def _curves(curves: Rows, lags: list[int]) -> Figure:
         axis.set_xlabel("1000 frames")
     axes[0].set_ylabel("score")
     axes[0].legend(fontsize=6.5)
+    return figure
+
+
+def _actors(rows: Rows) -> Figure:
+    figure, axes = panels(
+        2, 1, caption="A learner and its actors, each a process: how many updates old the weights were, and the score at "
+        "the end; median and range over seeds.", height=2.8,
+    )  # fmt: skip
+    for axis, key, label in zip(axes, ("lag", "score"), ("mean lag in updates", "score at the end"), strict=True):
+        found = actors(key, rows)
+        counts = sorted(found)
+        for method in ("none", "vtrace"):
+            lines = np.array([found[count][method] for count in counts]).T
+            band(axis, range(len(counts)), lines, LABELS[method], COLOURS[SHADES[method]])
+        axis.set_xticks(range(len(counts)), [str(count) for count in counts])
+        axis.set(xlabel="actors", ylabel=label)
+    axes[0].legend()
     return figure

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import torch
-from annotated_types import Ge, MinLen
+from annotated_types import Ge
 from torch import Generator, Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
@@ -37,8 +37,10 @@ class Config:
 
     seed: int = 100
     """First seed: of everything that is drawn."""
-    lags: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)] = (0, 4, 16, 64)
+    lags: tuple[Annotated[int, Ge(0)], ...] = (0, 4, 16, 64)
     """How many updates the acting policy is behind; 0 for none."""
+    actors: tuple[Annotated[int, Ge(1)], ...] = ()
+    """Numbers of actors in processes of their own, whose lag is what it comes to; needs Ray."""
     world: Literal["catch", "atari"] = "catch"
     """The eight variants of Catch, or ten Atari games, each learned on its own."""
     updates: Annotated[int, Ge(1)] = 600
@@ -49,17 +51,23 @@ class Config:
     """Of an update in every environment; 9 are an episode of Catch."""
     rate: Positive = 5e-3
     """Adam's learning rate, which falls linearly to 0."""
-    mdps: Annotated[int, Ge(1)] = 100
+    mdps: Annotated[int, Ge(0)] = 100
     """Random MDPs for the fixed point."""
 
     def __post_init__(self) -> None:
         check_limits(self)
+        if not (self.lags or self.actors or self.mdps):
+            raise ValueError("a run needs lags, actors or mdps, but found none of them; give lags=(0,), say")
+        if self.actors and self.world == "atari":
+            raise ValueError(f"actors play Catch, but found world='atari' with actors={self.actors}; leave actors out")
 
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
     # 20 million frames of four are 5 million agent steps a game.
     "paper": Preset(Config(world="atari", updates=7800, steps=20, rate=6e-4), seeds=3),
+    # What comes in first is learned from first: no two runs are alike.
+    "actors": Preset(Config(lags=(), actors=(1, 2, 4), mdps=0), seeds=3),
 }
 HIDDEN = {"catch": 128, "atari": 256}
 DISCOUNT, ENTROPY, VALUE = 0.99, 0.003, 0.5
@@ -171,13 +179,17 @@ def _random_mdp(states: int, actions: int, generator: Generator) -> tuple[Tensor
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield the fixed points, then scores of every lag and method."""
+    """Yield the fixed points, scores of every lag and method, then those with actors in processes of their own."""
     yield from fixed_points(config.mdps, config.seed)
     for name in GAMES if config.world == "atari" else ("catch",):
         for lag in config.lags:
             for method in METHODS:
                 world = Games([name], config.envs) if config.world == "atari" else catch(config)
                 yield from train(config, lag, method, world, name)
+    if config.actors:
+        from craik.experiments.control.impala_lag.architecture import scaled  # noqa: PLC0415  # needs Ray
+
+        yield from scaled(config)
 
 
 def catch(config: Config) -> Catch:
@@ -189,6 +201,11 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     if row["kind"] == "fixed-point":
         return 0.0, "fixed points"
+    if row["kind"] == "actors":
+        share = number(row, "frames") / (config.updates * config.steps * config.envs)
+        runs = [(count, method) for count in config.actors for method in ("none", "vtrace")]
+        place = runs.index((int(number(row, "actors")), str(row["method"])))
+        return min(1.0, (place + share) / len(runs)), f"{row['actors']} actors, {row['method']}"
     worlds = GAMES if config.world == "atari" else ("catch",)
     place = (worlds.index(str(row["world"])) * len(config.lags) + config.lags.index(int(number(row, "lag")))) * len(METHODS)
     done = number(row, "frames") / (config.updates * config.steps * config.envs)

@@ -112,7 +112,7 @@ class FallRecording:
 class FunnelBoardSettings:
     """What decides a board, its physics and its picture; the published values unless said otherwise.
 
-    Sources: thesis section 2.3.1; the rest from the published generator (docs/skips-worlds.md, Departures).
+    Sources: thesis section 2.3.1; the rest from the published generator (docs/skips/worlds.md, Departures).
     """
 
     geometry: BoardGeometry = BoardGeometry()

@@ -79,7 +79,7 @@ class WalkRecording:
 class RoomRunnerSettings:
     """What decides a building, the runner and the picture; the published values unless said otherwise.
 
-    Sources: thesis section 2.3.1; the rest from the released generator (docs/skips-worlds.md, Departures).
+    Sources: thesis section 2.3.1; the rest from the released generator (docs/skips/worlds.md, Departures).
     """
 
     geometry: BuildingGeometry = BuildingGeometry()
