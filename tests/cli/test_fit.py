@@ -5,6 +5,10 @@ import numpy as np
 import pytest
 
 from craik import cli
+from craik.cli.fit.telling import teller
+from craik.estimators import candidates
+from craik.estimators.fitting import Training
+from craik.estimators.saving.parts import Parts
 from site_tables import shortcut
 
 
@@ -12,6 +16,8 @@ from site_tables import shortcut
 def craik(tmp_path, monkeypatch, capsys):
     """Runs a command in a folder with a table of three wards and gives its exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
+    for kind in ("sites", "privileged"):
+        monkeypatch.setattr(f"craik.estimators.answering.{kind}.TRAINING", Training(hidden=4, steps=8, rows_per_site=20))
     table = shortcut(sites=3, rows=30, strength=4.0, turned=1)
     with open("wards.csv", "w", newline="") as file:
         writer = csv.writer(file)
@@ -49,8 +55,54 @@ def test_from_a_table_to_a_verdict_and_predictions(craik, tmp_path):
     assert (tmp_path / "said.csv").read_text() == out
 
 
+def test_a_run_that_was_killed_goes_on(craik, tmp_path, monkeypatch):
+    words = ("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", *QUICK, "--json")
+    made = []
+
+    def boosting(fold):
+        made.append(fold.out)
+        if len(made) == 1:
+            raise KeyboardInterrupt
+        return np.tile([0.6, 0.4], (int((~fold.trained_on).sum()), 1))
+
+    monkeypatch.setitem(candidates.CANDIDATES, "pooled boosting", boosting)
+    assert craik(*words)[0] == 130
+    parts = sorted((tmp_path / "runs/fit-wards/parts").glob("*/*.npz"))
+    assert [part.stem for part in parts] == ["pooled-linear-0"]
+    times = [part.stat().st_mtime_ns for part in parts]
+    status, out, _ = craik(*words)
+    assert status == 0
+    assert [part.stat().st_mtime_ns for part in parts] == times
+    count, first = len(made), json.loads(out)
+    assert json.loads(craik(*words)[1]) == first
+    assert len(made) == count  # the third time everything was there
+    assert craik(*words, "--seed", "1")[0] == 0
+    assert len({part.parent for part in (tmp_path / "runs/fit-wards/parts").glob("*/*.npz")}) == 2
+    (tmp_path / "wards.csv").write_text((tmp_path / "wards.csv").read_text().replace("ward 1", "ward 9"))
+    assert craik(*words)[0] == 0
+    assert len({part.parent for part in (tmp_path / "runs/fit-wards/parts").glob("*/*.npz")}) == 3
+
+
+def test_steps_in_time(craik):
+    words = ("fit", "distill", "wards.csv", "--target", "ill", "--drop", "name", "--budget", "0.0001", "--in-time")
+    status, out, _ = craik(*words, "--privileged", "x1", "--privileged", "x2")
+    assert status == 0
+    assert "LUPTS" in out
+    assert craik(*words, "--privileged", "x1*")[0] == 2
+
+
+def test_masked_names_are_nowhere(craik, tmp_path):
+    words = ("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--anonymous", *QUICK, "--json")
+    answer = json.loads(craik(*words)[1])
+    page = (tmp_path / answer["report"]).read_text()
+    assert "Calibration" in page
+    assert "ward 1" not in page
+    assert "site 2" in page
+    assert not any("ward 1" in path.read_text() for path in (tmp_path / answer["model"]).glob("*.json"))
+
+
 def test_distill_from_a_table(craik):
-    words = ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*", "--drop", "name")
+    words = ("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "x1*", *QUICK)
     status, out, _ = craik(*words)
     assert status == 0
     assert "vote without privileged columns" in out
@@ -108,3 +160,15 @@ def test_skips_from_trajectories(craik, tmp_path):
     status, out, _ = craik("fit", "skips", "swings.npz", "--budget", "0.0001", "--ahead", "5")
     assert "standing still" in out
     assert craik("fit", "skips", "swings.npz", "--ahead", "9")[0] == 2
+
+
+def test_how_far_it_is_and_how_long_it_takes(capsys):
+    parts = Parts(None)
+    told = teller(parts)
+    parts.found = 2
+    told(2, 10)
+    assert capsys.readouterr().err.strip() == "2 of 10 fits, 2 of them there already"
+    told(4, 10)
+    assert "s left" in capsys.readouterr().err
+    told(10, 10)
+    assert capsys.readouterr().err.endswith("\n")

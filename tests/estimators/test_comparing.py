@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from craik.estimators.candidates import CANDIDATES, NETWORKS, PEERS, Fold
-from craik.estimators.comparing import compare, compare_table
+from craik.estimators.comparing import compare, compare_table, too_slow
 from craik.estimators.fitting import Training
 from craik.estimators.tables import prepare
 from site_tables import regression, shortcut
@@ -99,3 +99,11 @@ def test_progress_and_refusals():
     assert told[-1] == (6, 6)
     with pytest.raises(ValueError, match='"AND-mask"'):
         compare(table.x, table.y, table.site, methods=("magic",))
+
+
+def test_what_is_slow_is_known_from_the_second_fold_on():
+    assert not too_slow([5.0], 8, 6.0)
+    assert too_slow([7.0], 8, 6.0)
+    assert not too_slow([5.0, 0.1], 8, 6.0)
+    assert too_slow([0.5, 1.0], 8, 4.0)
+    assert not too_slow([0.5, 1.0, 3.0], 3, 4.5)

@@ -127,3 +127,15 @@ def test_weighted_standardisation_is_that_of_repeated_rows():
     weighted = Scaling.of(x, w)
     np.testing.assert_allclose(weighted.mean, repeated.mean(0), atol=1e-12)
     np.testing.assert_allclose(weighted.spread, repeated.std(0), atol=1e-12)
+
+
+def test_what_is_no_number_in_a_new_table_is_refused():
+    columns = {"a": np.arange(4.0), "b": np.array(["x", "y", "x", "y"])}
+    encoding = encoding_of(columns)
+    days = np.array(["2020-01-01"] * 4, dtype="datetime64[D]")
+    with pytest.raises(ValueError, match="Found dates"):
+        encoding.encoded({**columns, "a": days})
+    with pytest.raises(ValueError, match=r"infinity in 1 rows of 'a'"):
+        encoding.encoded({**columns, "a": np.array([0, 1, np.inf, 2])})
+    empty = encoding.encoded({**columns, "a": np.array([None] * 4, dtype=object)})
+    assert np.isnan(empty[:, 0]).all()

@@ -74,4 +74,8 @@ def test_sentences_name_the_way_out():
     assert "8 of 8 sites" in word(5, 1).sentence
     assert "use the pooled network" in word(0, 1).sentence
     assert "worse" in word(-5, 1).sentence
-    assert "shortcut loses" in word(5, 12).sentence
+    assert "none of these did" in word(5, 1).sentence
+    lost = judge({"ours": [9.0] * 7 + [-3.0], "pooled network": [0.0] * 8}, "ours", "pooled network", [])
+    assert lost.word == "helps"
+    assert "would lose 3.0 points, the mean of the 1 that did" in lost.sentence
+    assert "between" in word(5, 20).sentence

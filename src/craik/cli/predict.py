@@ -6,8 +6,10 @@ import argparse
 import csv
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from craik.cli.answers import print_json, shown
 from craik.cli.options import helped, refuse
@@ -43,57 +45,68 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     if options.model is None or options.file is None:
         raise UsageError("craik predict needs a model and a table, but found less; craik predict runs/fit-data/model data.csv")
-    from craik.estimators.reading import read_table  # noqa: PLC0415  # needed from here on only
-    from craik.estimators.saving import Model, load  # noqa: PLC0415
+    from craik.estimators.saving import Model, load  # noqa: PLC0415  # needed from here on only
 
     try:
         model = load(options.model)
-        table = read_table(options.file)
         if isinstance(model, Model):
             if options.steps is not None:
                 raise ValueError("--steps is for a model of trajectories, but found one of a table; leave it out")
-            rows = list(_rows(model, table))
+            rows = _rows(model, options.file)
         else:
-            rows = list(_states(model, table, options.steps))
+            rows = _states(model, options.file, options.steps)
+        listed = _given(rows, options)
     except (ValueError, TypeError, ImportError) as error:
         raise UsageError(str(error)) from error
-    if options.out is not None:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        with options.out.open("w", newline="", encoding="utf-8") as file:
-            _write(rows, file)
     if options.json:
-        print_json({"rows": len(rows) - 1, "out": shown(options.out) if options.out else None, "predictions": _listed(rows)})
-    elif options.out is None:
-        _write(rows, sys.stdout)
+        out = shown(options.out) if options.out else None
+        print_json({"rows": len(listed) - 1, "out": out, "predictions": _listed(listed)})
     return 0
 
 
-def _rows(model: Model, table: Any) -> Iterator[list[object]]:  # noqa: ANN401  # columns by name
-    outputs = model.outputs(table)
-    target = str(model.facts.get("target", "prediction"))
-    classes = model.classes
-    if classes is None:
-        yield [target]
-        for value in outputs[:, 0]:
-            yield [float(value)]
-        return
+def _given(rows: Iterator[list[object]], options: argparse.Namespace) -> list[list[object]]:
+    """Write rows as they come, so that a large table passes through; give them back where JSON asks for all at once."""
+    first = next(rows)  # what cannot be read is refused before a file is opened
+    if options.json and options.out is None:
+        return [first, *rows]
+    kept: list[list[object]] = []
+    if options.out is not None:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+    with options.out.open("w", newline="", encoding="utf-8") if options.out else nullcontext(sys.stdout) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        for row in chain([first], rows):
+            writer.writerow(row)
+            if options.json:
+                kept.append(row)
+    return kept
+
+
+def _rows(model: Model, path: Path) -> Iterator[list[object]]:
+    from craik.estimators.reading import read_batches  # noqa: PLC0415
+
+    texts = {column.name for column in model.encoding.columns if column.categories is not None}
+    pieces = (model.outputs(piece) for piece in read_batches(path, texts))
+    first = next(pieces, None)
+    if first is None:
+        raise ValueError(f"A table should have rows. Found none in {path.name}.")
+    target, classes = str(model.facts.get("target", "prediction")), model.classes
     word = "probability" if model.scores == "probabilities" else "score"
-    yield [target, *(f"{word} of {label}" for label in classes)]
-    for row in outputs:
-        yield [classes[int(row.argmax())], *(round(float(value), 6) for value in row)]
+    yield [target, *(f"{word} of {label}" for label in classes or ())]
+    for outputs in chain([first], pieces):
+        for row in outputs:
+            numbers = [round(float(value), 6) for value in row]
+            yield [float(row[0])] if classes is None else [classes[int(row.argmax())], *numbers]
 
 
-def _states(model: Stepping, table: Any, steps: int | None) -> Iterator[list[object]]:  # noqa: ANN401  # columns by name
+def _states(model: Stepping, path: Path, steps: int | None) -> Iterator[list[object]]:
     """Each row of the table is a state to start from; a step skips as many frames as it does on average."""
-    states = model.states(table, steps if steps else int(model.facts["steps"]))
+    from craik.estimators.reading import read_table  # noqa: PLC0415
+
+    states = model.states(read_table(path), steps if steps else int(model.facts["steps"]))
     yield ["start", "step", "frames ahead", *model.names]
-    for start, path in enumerate(states):
-        for step, state in enumerate(path, 1):
+    for start, way in enumerate(states):
+        for step, state in enumerate(way, 1):
             yield [start, step, round(step * float(model.facts["skip"]), 2), *(float(value) for value in state)]
-
-
-def _write(rows: Sequence[Sequence[object]], file: Any) -> None:  # noqa: ANN401  # a text file
-    csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def _listed(rows: Sequence[Sequence[object]]) -> list[dict[str, object]]:

@@ -10,8 +10,8 @@ from craik.estimators.comparing import compare as compare
 from craik.estimators.disagreement import Disagreement as Disagreement
 from craik.estimators.disagreement import Feature as Feature
 from craik.estimators.disagreement import disagreement as disagreement
-from craik.estimators.distilled import DistilledClassifier as DistilledClassifier
-from craik.estimators.distilled import DistilledRegressor as DistilledRegressor
+from craik.estimators.distilling.distilled import DistilledClassifier as DistilledClassifier
+from craik.estimators.distilling.distilled import DistilledRegressor as DistilledRegressor
 from craik.estimators.fitting import Training as Training
 from craik.estimators.forecasts.forecaster import SkipForecaster as SkipForecaster
 from craik.estimators.verdict import Verdict as Verdict

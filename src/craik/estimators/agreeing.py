@@ -42,6 +42,7 @@ from craik.estimators.fitting import (
     fit,
     outputs,
     site_gradients,
+    threads,
 )
 from craik.estimators.tables import Numbers, Scaling, Table, is_missing, one_dimensional, pooled
 
@@ -76,6 +77,7 @@ class _Agreeing(BaseEstimator):
         audit_features: Any = True,  # noqa: ANN401
         random_state: Any = None,  # noqa: ANN401
         device: Any = "cpu",  # noqa: ANN401
+        n_jobs: Any = None,  # noqa: ANN401
         verbose: Any = 0,  # noqa: ANN401
     ) -> None:
         self.hidden = hidden
@@ -88,6 +90,7 @@ class _Agreeing(BaseEstimator):
         self.audit_features = audit_features
         self.random_state = random_state
         self.device = device
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _fit(self, x: Numbers, codes: Numbers, groups: Any, sample_weight: Any) -> None:  # noqa: ANN401
@@ -106,8 +109,9 @@ class _Agreeing(BaseEstimator):
             y = self._target.applied(y)
         doubles = [torch.tensor(values, device=self.device) for values in (self._scaling.applied(table.x), y, weights[order])]
         sites = Sites(doubles[0], doubles[1], table.sizes, doubles[2], self._task)
-        trained, members = self._train(sites, generator)
-        self._keep(trained, members, sites, table)
+        with threads(self.n_jobs):
+            trained, members = self._train(sites, generator)
+            self._keep(trained, members, sites, table)
 
     def _sites(self, groups: Any, rows: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:  # noqa: ANN401
         if groups is None:
@@ -229,6 +233,7 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         audit_features: fill `disagreeing_features_` (`craik.estimators.disagreement`).
         random_state: of folds, initial weights and batches.
         device: where to train; prediction is numpy's.
+        n_jobs: threads; None as torch has it, -1 for all cores.
         verbose: above 0: progress.
 
     Attributes:

@@ -158,7 +158,7 @@ class Fold:
 
 def pooled_linear(fold: Fold) -> Numbers:
     """Logistic or ridge regression on all rows; the strength is chosen on held-out training sites."""
-    return fold.shown(_probabilities(linear_model(fold), fold, ~fold.trained_on))
+    return fold.shown(_said(linear_model(fold), fold, ~fold.trained_on))
 
 
 def linear_model(fold: Fold) -> Any:  # noqa: ANN401  # scikit-learn's
@@ -182,7 +182,7 @@ def _linear(fold: Fold, strength: float, rows: NDArray[np.bool_]) -> Any:  # noq
 def _linear_loss(fold: Fold, strength: float, inside: NDArray[np.bool_], outside: NDArray[np.bool_]) -> float:
     if fold.table.classes is not None and len(np.unique(fold.y[inside].argmax(1))) < 2:
         return 0.0
-    prediction = _probabilities(_linear(fold, strength, inside), fold, outside)
+    prediction = _said(_linear(fold, strength, inside), fold, outside)
     if fold.table.classes is None:
         each = (prediction[:, 0] - fold.y[outside, 0]) ** 2
     else:
@@ -190,26 +190,32 @@ def _linear_loss(fold: Fold, strength: float, inside: NDArray[np.bool_], outside
     return float(np.average(each, weights=fold.weights[outside]))
 
 
-def _probabilities(model: Any, fold: Fold, rows: NDArray[np.bool_]) -> Numbers:  # noqa: ANN401
-    """(n, K) of all classes, 0 for one that the model has not seen."""
-    if fold.table.classes is None:
-        return np.asarray(model.predict(fold.x[rows]))[:, None]
-    found = np.zeros((int(rows.sum()), fold.y.shape[1]))
-    found[:, model.classes_] = model.predict_proba(fold.x[rows])
+def _said(model: Any, fold: Fold, rows: NDArray[np.bool_]) -> Numbers:  # noqa: ANN401
+    return probabilities(model, fold.x[rows], None if fold.table.classes is None else fold.y.shape[1])
+
+
+def probabilities(model: Any, x: Numbers, classes: int | None) -> Numbers:  # noqa: ANN401  # an estimator of scikit-learn's
+    """Return (n, K) of all classes, 0 for one that the model has not seen; or (n, 1) numbers."""
+    if classes is None:
+        return np.asarray(model.predict(x))[:, None]
+    found = np.zeros((len(x), classes))
+    found[:, model.classes_] = model.predict_proba(x)
     return found
 
 
 def pooled_boosting(fold: Fold) -> Numbers:
     """Histogram gradient boosting on all rows: 60 trees of at most 15 leaves, scikit-learn's rate."""
+    return fold.shown(_said(boosted(fold), fold, ~fold.trained_on))
+
+
+def boosted(fold: Fold) -> Any:  # noqa: ANN401  # scikit-learn's
+    """Return the boosted trees, fitted on standardised rows."""
     kept = fold.trained_on
     settings: dict[str, Any] = {"max_iter": 60, "max_leaf_nodes": 15, "early_stopping": False, "random_state": fold.seed}
     if fold.table.classes is None:
-        model: Any = HistGradientBoostingRegressor(**settings)
-        model.fit(fold.x[kept], fold.y[kept, 0])
-    else:
-        model = HistGradientBoostingClassifier(**settings)
-        model.fit(fold.x[kept], fold.y[kept].argmax(1), sample_weight=fold.weights[kept])
-    return fold.shown(_probabilities(model, fold, ~kept))
+        return HistGradientBoostingRegressor(**settings).fit(fold.x[kept], fold.y[kept, 0])
+    model = HistGradientBoostingClassifier(**settings)
+    return model.fit(fold.x[kept], fold.y[kept].argmax(1), sample_weight=fold.weights[kept])
 
 
 def pooled_network(fold: Fold) -> Numbers:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from craik.arguments import check_one_of
 from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold
 from craik.estimators.disagreement import SHARED, Disagreement, audit
 from craik.estimators.fitting import Task, Training
+from craik.estimators.saving.parts import NOWHERE, Parts
 from craik.estimators.tables import Numbers, Table, prepare
 from craik.estimators.verdict import Verdict, judge
 
@@ -32,9 +33,11 @@ class Comparison:
             linear model's.
         sites: the held-out ones.
         table: that was asked.
-        seconds: of each candidate, all folds.
+        seconds: of computing, of each candidate, all folds.
         late: sentences on what was left out.
         seed: of everything random.
+        predictions: of each candidate, (n, K) on the table's rows, each by what had not seen its site; NaN where it was not
+            judged.
     """
 
     verdict: Verdict
@@ -45,6 +48,7 @@ class Comparison:
     seconds: Mapping[str, float]
     late: tuple[str, ...]
     seed: int
+    predictions: Mapping[str, Numbers]
 
     @cached_property
     def audit(self) -> Disagreement:
@@ -123,6 +127,7 @@ def compare_table(
     progress: Callable[[int, int], None] | None = None,
     budget: float | None = None,
     new: Sequence[str] = (),
+    parts: Parts = NOWHERE,
 ) -> Comparison:
     """Compare candidates on a prepared table; also ones of your own, beside "pooled linear" and "pooled network".
 
@@ -132,9 +137,10 @@ def compare_table(
         training: of the networks.
         seed: of everything random.
         progress: told how many of how many fits are done.
-        budget: seconds, split evenly over the candidates; one that would need more is left out, and the notes say so.
-            The linear model and the pooled network always finish.
+        budget: seconds of computing, split evenly over the candidates; one that would need more is left out, and the notes say
+            so. The linear model and the pooled network always finish.
         new: sites to be judged together by what was trained on all others; none: each site is held out once.
+        parts: results that are there already, and where to put others.
 
     Raises:
         ValueError: new sites that the table does not have or that cannot be judged, or all of them.
@@ -142,29 +148,48 @@ def compare_table(
     held_out: list[int] = _new(table, new) if new else np.flatnonzero(table.judged).tolist()
     folds: list[int | tuple[int, ...]] = [tuple(held_out)] if new else [*held_out]
     errors: dict[str, list[float]] = {name: [] for name in candidates}
-    seconds, slow = dict.fromkeys(candidates, 0.0), list[str]()
-    for out in folds:
+    predictions = {name: np.full(table.y.shape, np.nan) for name in candidates}
+    times: dict[str, list[float]] = {name: [] for name in candidates}
+    slow, done = list[str](), 0
+    for place, out in enumerate(folds):
         fold = Fold(table, out, training, seed)
-        rows = table.site[~fold.trained_on]
+        judged = ~fold.trained_on
         for name, candidate in candidates.items():
+            done += 1
             if name in slow:
                 continue
-            start = time.perf_counter()
-            predicted, truth = candidate(fold), table.y[~fold.trained_on]
+            found = parts.made(f"{name} {place}", partial(_timed, candidate, fold))
+            predictions[name][judged] = found["prediction"]
             for site in np.atleast_1d(out):
-                errors[name].append(_score(predicted[rows == site], truth[rows == site], table.task))
-            seconds[name] += time.perf_counter() - start
-            expected = seconds[name] / len(errors[name]) * len(held_out)
-            if budget is not None and name not in ALWAYS and expected > budget / len(candidates):
+                rows = table.site == site
+                errors[name].append(_score(predictions[name][rows], table.y[rows], table.task))
+            times[name].append(float(found["seconds"]))
+            if budget is not None and name not in ALWAYS and too_slow(times[name], len(folds), budget / len(candidates)):
                 slow.append(name)
             if progress is not None:
-                progress(sum(map(len, errors.values())), len(held_out) * len(candidates))
+                progress(done, len(folds) * len(candidates))
     scores = _in_points({name: values for name, values in errors.items() if name not in slow}, table.task)
     verdicts = {name: judge(scores, name, "pooled network", _simple(scores)) for name in scores if name not in POOLED}
     sites = tuple(table.sites[site] for site in held_out)
     chosen = _chosen(verdicts, scores)
     late = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
-    return Comparison(chosen, verdicts, scores, sites, table, seconds, tuple(late), seed)
+    said, seconds = {name: predictions[name] for name in scores}, {name: sum(values) for name, values in times.items()}
+    return Comparison(chosen, verdicts, scores, sites, table, seconds, tuple(late), seed, said)
+
+
+def too_slow(times: Sequence[float], folds: int, share: float) -> bool:
+    """Return whether a candidate will need more than its share of the seconds.
+
+    By what it took, and from the second fold on by its quickest fold: the first one in a process also pays for the start.
+    """
+    left = min(times) * (folds - len(times)) if len(times) > 1 else 0.0
+    return sum(times) + left > share
+
+
+def _timed(candidate: Candidate, fold: Fold) -> dict[str, Any]:
+    start = time.thread_time()  # not the wall's: what else the machine does must not decide who is left out
+    prediction = candidate(fold)
+    return {"prediction": prediction, "seconds": np.array(time.thread_time() - start)}
 
 
 def _new(table: Table, names: Sequence[str]) -> list[int]:

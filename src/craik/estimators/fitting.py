@@ -5,9 +5,12 @@ stack costs, since a site's gradient is its share of the same products. Index co
 site of E, k an output of K, j an input of J, u a hidden unit of U.
 """
 
+import os
+from collections import abc
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -32,6 +35,7 @@ class Sites:
         sizes: E numbers of rows, in order.
         weights: (n,) of the rows, at least 0.
         task: what y is.
+        known: (n, *any) what else is known of a row in training, for a way to train that reads it.
 
     Raises:
         ValueError: sizes that do not add up to the rows, or another task.
@@ -42,6 +46,7 @@ class Sites:
     sizes: tuple[int, ...]
     weights: Float[Tensor, " n"]
     task: Task
+    known: Float[Tensor, "n *q"] | None = None
 
     def __post_init__(self) -> None:
         check_one_of("task", self.task, ("classification", "regression"))
@@ -71,7 +76,8 @@ class Sites:
         ]
         index = torch.cat(chosen).to(self.x.device)
         sizes = tuple(len(part) for part in chosen)
-        return Sites(self.x[index], self.y[index], sizes, self.weights[index], self.task)
+        known = None if self.known is None else self.known[index]
+        return Sites(self.x[index], self.y[index], sizes, self.weights[index], self.task, known)
 
 
 class Configuration(NamedTuple):
@@ -143,6 +149,25 @@ class Trained(NamedTuple):
     history: Float[Tensor, "looks m"]
 
 
+@contextmanager
+def threads(count: Any) -> abc.Generator[None, None, None]:  # noqa: ANN401  # of a constructor of scikit-learn's kind, which takes anything
+    """Train with so many of torch's threads, as scikit-learn counts jobs: None as it is, -1 all cores, -2 all but one.
+
+    Raises:
+        TypeError, ValueError: no whole number, or 0.
+    """
+    before = torch.get_num_threads()
+    if count is not None:
+        check_whole("n_jobs", count, -(os.cpu_count() or 1))
+        if count == 0:
+            raise ValueError("`n_jobs` should be a number of threads, or -1 for all cores. Found 0. Leave it out, or take 1.")
+        torch.set_num_threads(count if count > 0 else (os.cpu_count() or 1) + 1 + count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def check_configuration(configuration: Configuration) -> None:
     """Refuse numbers that cannot be.
 
@@ -175,6 +200,7 @@ def fit(
     generator: Generator,
     progress: Callable[[int, float], None] | None = None,
     way: Way = MaskedMean,
+    outputs: int | None = None,
 ) -> Trained:
     """Train one perceptron for each configuration on its own sites; stop it early on the others.
 
@@ -188,8 +214,9 @@ def fit(
         generator: of the initial weights, then of each step's rows.
         progress: told the step and the mean held-out loss at each look.
         way: what the members follow.
+        outputs: of the networks, as many as y has columns if None; further ones are the way's, and are not judged.
     """
-    stack = _stack(sites, len(configurations), training.hidden, generator)
+    stack = _stack(sites, len(configurations), training.hidden, outputs or sites.y.shape[1], generator)
     optimizer = StackedAdam(
         stack.parameters(), [c.rate for c in configurations], [c.decay for c in configurations], decoupled=True
     )
@@ -238,8 +265,8 @@ class _Best:
         return Trained(self._params, self._steps, self._losses, torch.stack(self.history))
 
 
-def _stack(sites: Sites, members: int, hidden: int, generator: Generator) -> Stack:
-    widths = (sites.x.shape[1], hidden, sites.y.shape[1]) if hidden else (sites.x.shape[1], sites.y.shape[1])
+def _stack(sites: Sites, members: int, hidden: int, last: int, generator: Generator) -> Stack:
+    widths = (sites.x.shape[1], hidden, last) if hidden else (sites.x.shape[1], last)
     network = relu_mlp(widths, generator).to(sites.x.device, sites.x.dtype)
     if not hidden:  # a linear model starts at nothing: what no site asks for stays out of it
         with torch.no_grad():
@@ -321,7 +348,7 @@ def agreed(gradients: Params, own: Bool[Tensor, "m e"], thresholds: Float[Tensor
 @torch.no_grad()
 def site_losses(params: Params, sites: Sites) -> Float[Tensor, "m e"]:
     """Return each member's mean loss at each site."""
-    z = outputs(params, sites.x)
+    z = outputs(params, sites.x)[..., : sites.y.shape[1]]
     terms = -z.log_softmax(-1) * sites.y if sites.task == "classification" else (z - sites.y).square()
     losses = terms.sum(-1) * sites.shares()
     return torch.stack([losses[:, rows].sum(1) for rows in sites.slices()], 1)

@@ -70,8 +70,15 @@ class Encoding:
                 raise ValueError(
                     f"A table should have the columns trained on. Found no {column.name!r}. {nearest(column.name, table)}"
                 )
-            if column.categories is None and kind(table[column.name]) == "texts":
-                raise ValueError(f"Column {column.name!r} should hold numbers, as in training. Found texts. Mend the column.")
+            values = table[column.name]
+            what = kind(values)
+            if column.categories is None and what != "numbers" and not is_missing(values).all():
+                raise ValueError(f"Column {column.name!r} should hold numbers, as in training. Found {what}. Mend the column.")
+            if values.dtype.kind == "f" and np.isinf(values).any():
+                raise ValueError(
+                    f"Numbers should be finite. Found infinity in {int(np.isinf(values).sum())} rows of {column.name!r}. "
+                    "Leave them empty, or mend the column."
+                )
         return np.concatenate([column.encoded(table[column.name]) for column in self.columns], 1)
 
 

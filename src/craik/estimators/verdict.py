@@ -65,15 +65,17 @@ class Verdict:
             return f"As good: use the {self.against}. {self.method} differs by {self.gain:+.1f} points{interval}."
         if self.word == "harms":
             return f"Harms: {self.method} was {-self.gain:.1f} points worse than {self.against}{interval}, better at {over}."
-        differs = f"{self.method} differs from {self.against} by {self.gain:+.1f} points{interval}, better at {over}"
-        return f"Cannot tell: {differs}. {self._more()}"
+        what = f"{self.method} less {self.against}, better at {over}"
+        if self.low is None or self.high is None:
+            return f"Cannot tell: {self.gain:+.1f} points, and no interval below {FEWEST} sites ({what}). {self._more()}"
+        return f"Cannot tell: between {self.low:+.1f} and {self.high:+.1f} points ({what}). {self._more()}"
 
     def _loses(self) -> str:
         lost = [difference for difference in self.differences if difference < 0]
+        would = " A site that shares the majority's shortcut would lose"
         if not lost:
-            return ""
-        mean = -float(np.mean(lost))
-        return f" A site that shares the majority's shortcut loses: {len(lost)} did, {mean:.1f} points on average."
+            return f"{would}; none of these did."
+        return f"{would} {-float(np.mean(lost)):.1f} points, the mean of the {len(lost)} that did."
 
     def _more(self) -> str:
         if self.sites < 2:

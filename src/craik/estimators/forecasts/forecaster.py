@@ -2,7 +2,7 @@
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
 from craik.arguments import check_one_of, check_positive, check_share, check_whole
+from craik.estimators.fitting import threads
 from craik.estimators.tables import Numbers, Scaling
 from craik.losses import SquaredError
 from craik.nn.perceptrons import relu_mlp
@@ -40,6 +41,8 @@ class SkipForecaster(BaseEstimator):
         window: frames of a piece.
         learning_rate: of Adam.
         random_state: of initial weights, batches and matches.
+        device: where to train; prediction is numpy's.
+        n_jobs: threads; None as torch has it, -1 for all cores.
 
     Attributes:
         mean_skip_: how many frames a step of the model skips, on the training pieces of the last twentieth of its steps.
@@ -61,6 +64,8 @@ class SkipForecaster(BaseEstimator):
         window: Any = 16,  # noqa: ANN401
         learning_rate: Any = 0.01,  # noqa: ANN401
         random_state: Any = None,  # noqa: ANN401
+        device: Any = "cpu",  # noqa: ANN401
+        n_jobs: Any = None,  # noqa: ANN401
     ) -> None:
         self.hidden = hidden
         self.horizon = horizon
@@ -73,6 +78,8 @@ class SkipForecaster(BaseEstimator):
         self.window = window
         self.learning_rate = learning_rate
         self.random_state = random_state
+        self.device = device
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> "SkipForecaster":  # noqa: ANN401, N803
         """Train on trajectories: a list of (T, D) arrays, an array (n, T, D), `Trajectories`, or one (T, D) array.
@@ -85,13 +92,21 @@ class SkipForecaster(BaseEstimator):
         listed = self._listed(X)
         generator = torch.Generator().manual_seed(int(check_random_state(self.random_state).randint(2**31 - 1)))
         self._scaling = Scaling.of(np.concatenate(listed))
-        pieces = [torch.tensor(self._scaling.applied(one), dtype=torch.float32) for one in listed]
-        network = relu_mlp((pieces[0].shape[1], self.hidden, pieces[0].shape[1]), generator)
+        pieces = [torch.tensor(self._scaling.applied(one), dtype=torch.float32, device=self.device) for one in listed]
+        network = relu_mlp((pieces[0].shape[1], self.hidden, pieces[0].shape[1]), generator).to(self.device)
         with torch.no_grad():  # starts as standing still
             for parameter in network[-1].parameters():
                 parameter.zero_()
-        self.history_ = self._train(network, pieces, generator)
-        self.weights_ = [parameter.detach().double().numpy() for parameter in network.parameters()]
+        with threads(self.n_jobs):
+            self.history_ = self._train(network, pieces, generator)
+        self.weights_ = [parameter.detach().double().cpu().numpy() for parameter in network.parameters()]
+        return self
+
+    def restore(self, X: Any, kept: Mapping[str, NDArray[Any]]) -> "SkipForecaster":  # noqa: ANN401, N803
+        """Take what training on the same trajectories once gave: `weights 0` to `weights 3`, `skip` and `evaluations`."""
+        self._scaling = Scaling.of(np.concatenate(self._listed(X)))
+        self.weights_ = [kept[f"weights {place}"] for place in range(4)]
+        self.mean_skip_, self.evaluations_ = float(kept["skip"]), int(kept["evaluations"])
         return self
 
     def _check_settings(self) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from craik.arguments import check_whole
 from craik.estimators.forecasts.forecaster import SkipForecaster
+from craik.estimators.saving.parts import NOWHERE, Parts
 from craik.estimators.tables import Numbers
 from craik.estimators.verdict import MARGIN, MORE, Verdict
 
@@ -123,7 +124,11 @@ def sentence(verdict: Verdict, ahead: int, judged: int) -> str:
 
 
 def compare_forecasters(
-    trajectories: Sequence[Numbers], ahead: int | None = None, budget: Budget | None = None, random_state: int = 0
+    trajectories: Sequence[Numbers],
+    ahead: int | None = None,
+    budget: Budget | None = None,
+    random_state: int = 0,
+    parts: Parts = NOWHERE,
 ) -> Forecasts:
     """Train fixed and adaptive steps on trajectories, and judge them on others.
 
@@ -135,6 +140,7 @@ def compare_forecasters(
         ahead: how far ahead a state is to be predicted, in frames; the longest that all trajectories have, up to 32, if None.
         budget: of each setting of each candidate.
         random_state: of the split, initial weights, batches and matches.
+        parts: networks that are there already, and where to put others.
 
     Raises:
         TypeError: frames ahead that are no whole number.
@@ -156,7 +162,8 @@ def compare_forecasters(
         found: list[tuple[float, SkipForecaster, str, Mapping[str, Any]]] = []
         for words, own in settings:
             given = {**own, **_shared(budget, ahead), "random_state": random_state}
-            model = SkipForecaster(**given).fit(train)
+            model = SkipForecaster(**given)
+            model.restore(train, parts.made(f"{name} {words}", partial(_trained, model, train)))
             found.append((float(np.mean(_errors(model, chosen_on, ahead, scale))), model, words, given))
             done += 1
             if budget.progress is not None:
@@ -170,6 +177,12 @@ def compare_forecasters(
     chosen = min(ADAPTIVE if verdict.word == "helps" else (STILL, *FIXED), key=lambda name: kept[name][0])
     counts = len(train), len(chosen_on), len(judged)
     return Forecasts(verdict, tuple(tried), ahead, counts, chosen, kept[chosen][1])
+
+
+def _trained(model: SkipForecaster, train: Sequence[Numbers]) -> dict[str, NDArray[Any]]:
+    model.fit(train)
+    weights = {f"weights {place}": values for place, values in enumerate(model.weights_)}
+    return {**weights, "skip": np.array(model.mean_skip_), "evaluations": np.array(model.evaluations_)}
 
 
 def _checked(trajectories: Sequence[Numbers]) -> list[Numbers]:

@@ -34,7 +34,7 @@ def write_answer(facts: Mapping[str, Any], path: Path) -> Path:
 def answer_page(facts: Mapping[str, Any]) -> str:
     """The answer's HTML."""
     differences = facts.get("differences", {})
-    reach = max([2.5, *(abs(value) for value in differences.values())]) * 1.1
+    reach = max([2.5, *(abs(value) for value in differences.values())]) * 1.2
     dots = [(name, value, 50 + 50 * value / reach) for name, value in differences.items()]
     ends = (50 - 50 * 2 / reach, 100 * 2 / reach)
     absent = dict.fromkeys(
@@ -51,9 +51,30 @@ def answer_page(facts: Mapping[str, Any]) -> str:
             "classes",
             "differences",
             "counts",
+            "calibration",
         )
     )
+    scatter = _scatter(facts["calibration"], bool(facts.get("classes"))) if facts.get("calibration") else None
     places = "%.3f" if facts.get("counts") else "%.1f"
     return render(
-        "answer.html.jinja", {**absent, "places": places, **facts, "dots": dots, "ends": ends, "reach": reach, "kinds": KINDS}
+        "answer.html.jinja",
+        {**absent, "places": places, **facts, "dots": dots, "ends": ends, "kinds": KINDS, "scatter": scatter},
     )
+
+
+def _scatter(calibration: Mapping[str, Any], classes: bool) -> dict[str, Any]:
+    """Places of sites and of the curve in a square from (50, 270) to (340, 10); shares from 0 to 1."""
+    sites = [(one["name"], one["said"], one["found"]) for one in calibration["sites"]]
+    numbers = [value for _, *pair in sites for value in pair] + [value for pair in calibration["curve"] for value in pair]
+    low, high = (0.0, 1.0) if classes else (min(numbers), max(numbers))
+    width = (high - low) or 1.0
+
+    def place(said: float, found: float) -> tuple[float, float]:
+        return 50 + 290 * (said - low) / width, 270 - 260 * (found - low) / width
+
+    return {
+        "sites": [(name, *place(said, found)) for name, said, found in sites],
+        "curve": [place(said, found) for said, found in calibration["curve"]],
+        "low": f"{low:.3g}",
+        "high": f"{high:.3g}",
+    }

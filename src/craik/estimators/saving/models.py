@@ -1,31 +1,24 @@
-"""A model to keep: weights as safetensors, everything else as a JSON card. No pickle is written or read.
+"""A model to keep, and what it says of a table.
 
-A saved model is standardisation, then one or more linear models or networks of one hidden layer whose outputs are averaged:
-what `craik fit` keeps of every candidate but boosting. Of trajectories it keeps one network, which is stepped.
+It is standardisation, then one or more linear models or networks whose outputs are averaged, or an estimator of scikit-learn's.
+Of trajectories it is one network, which is stepped.
 """
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from craik.estimators.candidates import NETWORKS, Fold, linear_model
-from craik.estimators.tables import Column, Encoding, Numbers
-from craik.nn.saving import safetensors, sha256, write_at_once
+from craik.estimators.candidates import NETWORKS, Fold, boosted, linear_model, probabilities
+from craik.estimators.tables import Encoding, Numbers, Scaling
 
-FORMAT = 1
-"""Of the card; another one is refused."""
-
-SAVED = ("pooled linear", "pooled network", "screening", "AND-mask", "conflict rule")
-"""Candidates that can be kept."""
+SAVED = ("pooled linear", "pooled boosting", "pooled network", "screening", "AND-mask", "conflict rule")
+"""Candidates that can be kept; boosting with skops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +28,11 @@ class Model:
     Args:
         encoding: from columns to numbers.
         classes: labels, or None for numbers.
-        arrays: mean and spread of the inputs; `0.weight` (M, U, J), `0.bias`, and with a hidden layer `2.weight`, `2.bias`;
-            mean and spread of a target.
+        arrays: mean and spread of the inputs; `0.weight` (M, U, J), `0.bias`, and with hidden layers `2.weight`, `2.bias` and
+            so on; mean and spread of a target.
         scores: "probabilities" where outputs are logits to be averaged as probabilities, else "numbers".
         facts: what the card says beside: verdict, method, data digest.
+        estimator: of scikit-learn, in the place of weights.
     """
 
     encoding: Encoding
@@ -46,6 +40,7 @@ class Model:
     arrays: Mapping[str, NDArray[np.float64]]
     scores: str
     facts: Mapping[str, Any]
+    estimator: Any = None
 
     def outputs(self, table: Mapping[str, NDArray[Any]]) -> Numbers:
         """Return (n, K) probabilities or scores of classes, or (n, 1) numbers.
@@ -55,9 +50,13 @@ class Model:
         """
         a = self.arrays
         x = np.nan_to_num((self.encoding.encoded(table) - a["mean"]) / a["spread"], nan=0.0)
+        if self.estimator is not None:
+            z = probabilities(self.estimator, x, None if self.classes is None else len(self.classes))
+            return z if self.classes is not None else z * a["target spread"] + a["target mean"]
         z = np.einsum("nj,muj->mnu", x, a["0.weight"]) + a["0.bias"][:, None]
-        if "2.weight" in a:
-            z = np.maximum(z, 0) @ a["2.weight"].transpose(0, 2, 1) + a["2.bias"][:, None]
+        for place in (2, 4):
+            if f"{place}.weight" in a:
+                z = np.maximum(z, 0) @ a[f"{place}.weight"].transpose(0, 2, 1) + a[f"{place}.bias"][:, None]
         if self.scores == "probabilities":
             return softmax(z, axis=-1).mean(0)
         return z.mean(0) * a["target spread"] + a["target mean"]
@@ -113,8 +112,10 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
         encoding: of the table's columns.
         facts: for the card.
     """
-    mean_spread = fold_scaling(fold)
-    if method == "pooled linear":
+    mean_spread, estimator = fold_scaling(fold), None
+    if method == "pooled boosting":
+        arrays, estimator = {}, boosted(fold)
+    elif method == "pooled linear":
         arrays = _linear_arrays(linear_model(fold), fold)
     else:
         dropped = fold.dropped if method == "screening" else None
@@ -123,13 +124,11 @@ def model_of(method: str, fold: Fold, encoding: Encoding, facts: Mapping[str, An
         if dropped is not None:
             arrays["0.weight"] = np.where(dropped, 0.0, arrays["0.weight"])
     scores = "numbers" if fold.table.classes is None else "probabilities"
-    return Model(encoding, fold.table.classes, {**mean_spread, **arrays}, scores, facts)
+    return Model(encoding, fold.table.classes, {**mean_spread, **arrays}, scores, facts, estimator)
 
 
 def fold_scaling(fold: Fold) -> dict[str, Numbers]:
     """Return the standardisation of inputs and target."""
-    from craik.estimators.tables import Scaling  # noqa: PLC0415
-
     inputs, target = Scaling.of(fold.table.x[fold.trained_on]), fold.target_scaling
     found = {"mean": inputs.mean, "spread": inputs.spread}
     return found if target is None else {**found, "target mean": target.mean, "target spread": target.spread}
@@ -140,70 +139,3 @@ def _linear_arrays(model: Any, fold: Fold) -> dict[str, Numbers]:  # noqa: ANN40
     if fold.table.classes is not None and len(weight) == 1:  # of two classes scikit-learn keeps the second's logit
         weight, bias = np.concatenate([np.zeros_like(weight), weight]), np.concatenate([np.zeros_like(bias), bias])
     return {"0.weight": weight[None], "0.bias": bias[None]}
-
-
-def save(model: Model | Stepping, folder: Path) -> Path:
-    """Write a model's weights and card; return the folder.
-
-    Raises:
-        ImportError: safetensors is not installed.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    content = safetensors("numpy").save({name: np.ascontiguousarray(values) for name, values in model.arrays.items()})
-    card = {
-        "format": FORMAT,
-        **_described(model),
-        "weights": sha256(content),
-        "versions": {name: _version(name) for name in ("craik", "torch", "scikit-learn", "numpy")},
-        **model.facts,
-    }
-    text = json.dumps(card, indent=2, ensure_ascii=False) + "\n"
-    write_at_once(folder / "weights.safetensors", content)
-    write_at_once(folder / "card.json", text.encode())
-    return folder
-
-
-def _described(model: Model | Stepping) -> dict[str, Any]:
-    if isinstance(model, Stepping):
-        return {"states": list(model.names)}
-    return {
-        "classes": None if model.classes is None else list(model.classes),
-        "scores": model.scores,
-        "columns": [asdict(column) for column in model.encoding.columns],
-    }
-
-
-def load(folder: Path) -> Model | Stepping:
-    """Read a model that `save` wrote.
-
-    Raises:
-        FileNotFoundError: no card there.
-        ValueError: a card of another format, or weights that are not those of the card.
-        ImportError: safetensors is not installed.
-    """
-    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    if card.get("format") != FORMAT:
-        raise ValueError(f"A model should be of format {FORMAT}. Found {card.get('format')!r} in {folder.name}. Fit it again.")
-    content = (folder / "weights.safetensors").read_bytes()
-    if sha256(content) != card["weights"]:
-        raise ValueError(
-            f"Weights should be those that the card names. Found others in {folder.name}. The file was changed: fit again."
-        )
-    own = {"format", "classes", "scores", "columns", "weights", "versions", "states"}
-    facts = {name: value for name, value in card.items() if name not in own}
-    arrays = safetensors("numpy").load(content)
-    if "states" in card:
-        return Stepping(tuple(card["states"]), arrays, facts)
-    columns = tuple(
-        Column(one["name"], None if one["categories"] is None else tuple(one["categories"]), one["missing"])
-        for one in card["columns"]
-    )
-    classes = None if card["classes"] is None else tuple(card["classes"])
-    return Model(Encoding(columns), classes, arrays, card["scores"], facts)
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"

@@ -1,4 +1,5 @@
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -7,7 +8,9 @@ from craik.estimators.candidates import NETWORKS, Fold, linear_model
 from craik.estimators.fitting import Training
 from craik.estimators.forecasts.forecaster import SkipForecaster
 from craik.estimators.saving import SAVED, Stepping, load, model_of, save
+from craik.estimators.saving.cards import sealed
 from craik.estimators.tables import Scaling, columns_of, encoding_of, prepare
+from craik.nn.saving import sha256
 from site_tables import regression, shortcut
 
 QUICK = Training(hidden=4, steps=15, rows_per_site=20)
@@ -19,7 +22,10 @@ def kept(method, table):
     return fold, columns, model_of(method, fold, encoding_of(columns), {"target": "y"})
 
 
-@pytest.mark.parametrize("method", SAVED)
+trees = pytest.param("pooled boosting", marks=pytest.mark.extra("recipes", "skops"))
+
+
+@pytest.mark.parametrize("method", [*(name for name in SAVED if name != "pooled boosting"), trees])
 @pytest.mark.parametrize("made", [shortcut, regression])
 def test_what_is_saved_predicts_the_same(tmp_path, method, made):
     table = made(sites=4, rows=30)
@@ -52,6 +58,59 @@ def test_networks_are_the_fold_models_averaged():
     np.testing.assert_allclose(model.outputs(columns), softmax(outputs(params, x).numpy(), -1).mean(0), atol=1e-5)
 
 
+@pytest.mark.extra("recipes", "skops")
+def test_trees_that_are_none_of_ours_are_refused(tmp_path):
+    """A file with another type, with a branch that leads back, and one that is no file of skops at all."""
+    import skops.io
+    from sklearn.svm import SVC
+
+    _, columns, model = kept("pooled boosting", shortcut(sites=4, rows=30))
+    folder = save(model, tmp_path / "model")
+
+    def with_estimator(content):
+        card = json.loads((folder / "card.json").read_text())
+        (folder / "card.json").write_text(json.dumps(sealed({**card, "estimator": sha256(content)})))
+        (folder / "estimator.skops").write_bytes(content)
+
+    (folder / "estimator.skops").write_bytes(b"other")
+    with pytest.raises(ValueError, match="those that the card names"):
+        load(folder)
+    with_estimator(b"other")
+    with pytest.raises(ValueError, match="should be skops'"):
+        load(folder)
+    with_estimator(skops.io.dumps(SVC().fit(columns["x0"][:, None], np.arange(120) % 2)))
+    with pytest.raises(ValueError, match="Found SVC"):
+        load(folder)
+    with_estimator(skops.io.dumps(Foreign()))
+    with pytest.raises(ValueError, match=r"Found .*Foreign"):
+        load(folder)
+    tree = model.estimator._predictors[0][0].nodes
+    tree["left"][0] = 0
+    with_estimator(skops.io.dumps(model.estimator))
+    with pytest.raises(ValueError, match="lead down"):
+        load(folder)
+
+
+class Foreign:
+    pass
+
+
+def test_without_skops_trees_are_not_kept(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    _, _, model = kept("pooled boosting", shortcut(sites=4, rows=30))
+    with pytest.raises(ImportError, match="pip install 'craik"):
+        save(model, tmp_path / "model")
+
+
+def test_a_card_that_is_none(tmp_path):
+    (tmp_path / "card.json").write_text("{")
+    with pytest.raises(ValueError, match="should be JSON"):
+        load(tmp_path)
+    (tmp_path / "card.json").write_text("[]")
+    with pytest.raises(ValueError, match="JSON object"):
+        load(tmp_path)
+
+
 def test_tampered_and_foreign_models_are_refused(tmp_path):
     _, _, model = kept("pooled linear", shortcut(sites=3, rows=30))
     folder = save(model, tmp_path)
@@ -60,6 +119,9 @@ def test_tampered_and_foreign_models_are_refused(tmp_path):
     with pytest.raises(ValueError, match="those that the card names"):
         load(folder)
     card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps({**card, "classes": [1, 0]}))
+    with pytest.raises(ValueError, match="as it was written"):
+        load(folder)
     (folder / "card.json").write_text(json.dumps({**card, "format": 99}))
     with pytest.raises(ValueError, match="Found 99"):
         load(folder)

@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+import torch
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import RidgeClassifierCV
 from sklearn.model_selection import cross_validate
@@ -13,8 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from craik.estimators import DistilledClassifier, DistilledRegressor
 
+QUICK = {"steps": 16, "random_state": 0}
 
-@parametrize_with_checks([DistilledRegressor(), DistilledClassifier()])
+
+@parametrize_with_checks(
+    [DistilledRegressor(), DistilledClassifier(), DistilledClassifier(teacher="auxiliary", **QUICK)],
+)
 def test_scikit_learns_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -28,14 +33,60 @@ def mediated(rows=60, seed=0):
     return x, z @ np.array([1.0, -1.0, 1.0]) + 2 * rng.normal(size=rows), z
 
 
-@pytest.mark.parametrize("method", ["vote", "kernel vote", "chain", "soft targets", "bottleneck"])
-def test_every_method_predicts_from_x_alone_and_has_the_untaught_vote_beside_it(method):
+TEACHERS = ("vote", "kernel-vote", "chain", "ridge-soft-targets", "kernel-bottleneck")
+NETWORKS = ("auxiliary", "soft-targets", "bottleneck", "ldt")
+
+
+@pytest.mark.parametrize("teacher", [*TEACHERS, *NETWORKS])
+def test_every_teacher_predicts_from_x_alone_and_has_the_untaught_vote_beside_it(teacher):
     x, y, z = mediated()
-    model = DistilledRegressor(method=method, random_state=0).fit(x, y, privileged=z)
+    model = DistilledRegressor(teacher=teacher, **QUICK).fit(x, y, privileged=z)
     assert model.predict(x).shape == (60,)
     assert {"vote", "without privileged"} <= set(model.report_)
     assert "without privileged columns" in model.sentence()
-    assert len(pickle.dumps(model)) < 60_000
+    assert len(pickle.dumps(model)) < 80_000
+    again = DistilledRegressor(teacher=teacher, **QUICK).fit(x, y, privileged=z)
+    np.testing.assert_array_equal(model.predict(x), again.predict(x))
+
+
+@pytest.mark.parametrize("teacher", NETWORKS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_networks_take_classes_and_steps_in_time(teacher, classes):
+    x, y, z = mediated()
+    labels = np.array(["a", "b", "c"])[np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))]
+    model = DistilledClassifier(teacher=teacher, **QUICK).fit(x, labels, privileged=np.stack([z, z + 1], 1))
+    assert set(model.predict(x)) <= set(labels)
+    assert model.decision_function(x).shape == ((60,) if classes == 2 else (60, 3))
+    assert len(model.history_)
+    assert model.chosen_
+    assert "stopped its training" in model.sentence()
+
+
+def test_a_network_in_the_targets_own_unit():
+    x, y, z = mediated(rows=200)
+    model = DistilledRegressor(teacher="bottleneck", steps=60, random_state=0).fit(x, 1000 + 50 * y, privileged=z)
+    assert np.corrcoef(model.predict(x), y)[0, 1] > 0.5
+    assert 900 < model.predict(x).mean() < 1100
+    assert model.report_["bottleneck"] < 0.9
+    assert not hasattr(model, "coef_")
+
+
+def test_without_privileged_columns_a_network_is_alone():
+    x, y, _ = mediated()
+    predictions = [DistilledRegressor(teacher=name, **QUICK).fit(x, y).predict(x) for name in NETWORKS]
+    for other in predictions[1:]:
+        np.testing.assert_array_equal(predictions[0], other)
+
+
+def test_threads_are_given_back():
+    x, y, _ = mediated()
+    before = torch.get_num_threads()
+    DistilledRegressor(n_jobs=-1).fit(x, y)
+    assert torch.get_num_threads() == before
+    with pytest.raises(ValueError, match="-1 for all cores"):
+        DistilledRegressor(n_jobs=0).fit(x, y)
+    with pytest.raises(TypeError, match="n_jobs"):
+        DistilledRegressor(n_jobs=1.5).fit(x, y)
 
 
 def test_without_privileged_columns_it_is_the_untaught_vote():
@@ -78,7 +129,9 @@ def test_a_sentence_when_asked(capsys):
 def test_refusals():
     x, y, z = mediated()
     with pytest.raises(ValueError, match='"vote"'):
-        DistilledRegressor(method="magic").fit(x, y)
+        DistilledRegressor(teacher="magic").fit(x, y)
+    with pytest.raises(TypeError, match="steps"):
+        DistilledRegressor(teacher="ldt", steps=2.5).fit(x, y)
     with pytest.raises(ValueError, match="handicap"):
         DistilledRegressor(handicap=-1).fit(x, y)
     with pytest.raises(ValueError, match="inconsistent"):

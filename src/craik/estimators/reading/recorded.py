@@ -1,111 +1,12 @@
-"""Files to tables and trajectories: CSV, npz and npy by ourselves, Parquet by pyarrow or polars, Minari by minari."""
+"""Trajectories from files: npz and npy by ourselves, a table or a folder of such, Minari by minari."""
 
-import csv
-import hashlib
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.tables import columns_of, nearest
-
-LARGEST = 2 * 2**30
-"""Bytes of a file that is read into memory."""
-
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
-_NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
-
-
-def read_table(path: Path) -> dict[str, NDArray[Any]]:
-    """Return a file's columns by name; texts that are all numbers are numbers, empty cells are missing.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ImportError: Parquet, and nothing installed that reads it.
-        ValueError: another kind of file, one too large, or one that is no table.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(2, "No such file", str(path))
-    if path.stat().st_size > LARGEST:
-        size = path.stat().st_size / 2**30
-        raise ValueError(
-            f"A table should fit into memory, at most {LARGEST / 2**30:g} GiB. Found {size:.1f} GiB. Take some rows."
-        )
-    kind = path.suffix.lower()
-    if kind in (".csv", ".tsv"):
-        return _csv(path, "\t" if kind == ".tsv" else ",")
-    if kind == ".parquet":
-        return columns_of(_parquet(path))
-    if kind == ".npz":
-        with np.load(path, allow_pickle=False) as file:
-            return columns_of({name: file[name] for name in file.files})
-    raise ValueError(f"A table should be a .csv, .tsv, .parquet or .npz file. Found {path.name}. Convert it.")
-
-
-def digest(path: Path) -> str:
-    """Return a file's SHA-256, or that of a folder's files, in the order of their names."""
-    if path.is_dir():
-        listed = "".join(f"{file.relative_to(path)} {digest(file)}\n" for file in sorted(path.rglob("*")) if file.is_file())
-        return hashlib.sha256(listed.encode()).hexdigest()
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def column(table: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
-    """Return a column.
-
-    Raises:
-        ValueError: there is none of that name; the nearest is said.
-    """
-    if name not in table:
-        raise ValueError(f"A column that is asked for should be in the table. Found no {name!r}. {nearest(name, table)}")
-    return table[name]
-
-
-def _csv(path: Path, delimiter: str) -> dict[str, NDArray[Any]]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = list(csv.reader(file, delimiter=delimiter))
-    if len(rows) < 2:
-        raise ValueError(f"A table should have a line of names and rows below it. Found {len(rows)} lines in {path.name}.")
-    names, body = [name.strip() for name in rows[0]], [row for row in rows[1:] if row]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them.")
-    for line, row in enumerate(body, 2):
-        if len(row) != len(names):
-            raise ValueError(
-                f"Rows should have {len(names)} cells, as many as names. Found {len(row)} in row {line} of {path.name}."
-            )
-    return {name: _values([row[index].strip() for row in body]) for index, name in enumerate(names)}
-
-
-def _values(cells: list[str]) -> NDArray[Any]:
-    present = [cell for cell in cells if cell.lower() not in _NOTHING]
-    if present and all(_DATE.match(cell) for cell in present):
-        return np.array([None if cell.lower() in _NOTHING else cell[:10] for cell in cells], dtype="datetime64[D]")
-    try:
-        numbers = [float("nan") if cell.lower() in _NOTHING else float(cell) for cell in cells]
-    except ValueError:
-        return np.array([None if cell.lower() in _NOTHING else cell for cell in cells], dtype=object)
-    whole = len(present) == len(cells) and all(number.is_integer() and abs(number) < 2**53 for number in numbers)
-    return np.array(numbers).astype(np.int64) if whole and "." not in "".join(cells) else np.array(numbers)
-
-
-def _parquet(path: Path) -> Any:  # noqa: ANN401  # a library's table
-    try:
-        from pyarrow import parquet  # noqa: PLC0415  # pyright: ignore  # an extra's
-
-        return parquet.read_table(path)
-    except ImportError:
-        pass
-    try:
-        import polars  # noqa: PLC0415  # pyright: ignore  # an extra's
-
-        return polars.read_parquet(path)
-    except ImportError:
-        raise ImportError("Reading Parquet needs pyarrow or polars; pip install pyarrow, or save the table as CSV.") from None
+from craik.estimators.reading.tables import column, npz_arrays, read_table
 
 
 class Recorded(NamedTuple):
@@ -159,8 +60,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise FileNotFoundError(2, "No such file", str(path))
     if path.suffix.lower() == ".npy":
         return {path.stem: np.load(path, allow_pickle=False)}
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    return npz_arrays(path)
 
 
 def _stacked(arrays: dict[str, NDArray[Any]], path: Path) -> Recorded:

@@ -1,0 +1,106 @@
+"""`craik fit`: does agreement, do columns known in training only, or do adaptive skips help on data of one's own?"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from craik.cli.answers import print_json
+from craik.cli.fit.asking import ask
+from craik.cli.fit.telling import content_of, say
+from craik.cli.options import OUT, helped, refuse
+from craik.lab.errors import LabError, UsageError
+from craik.lab.values import whole_number
+
+SENTENCE = "ask data of your own: does it help, and which columns disagree"
+"""What the command does."""
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Its options."""
+    parser.usage = "craik fit agreement|distill|skips FILE [options]"
+    kinds = "sites that must agree, privileged columns, or trajectories"
+    parser.add_argument("kind", metavar="agreement|distill|skips", nargs="?", help=kinds)
+    files = "a .csv, .tsv, .parquet or .npz table; skips: also .npy, or a folder with a file for each trajectory"
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=files)
+    parser.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    parser.add_argument(
+        "--task", choices=("classification", "regression"), help="what the target is; from its values if not said"
+    )
+    parser.add_argument("--environment", metavar="COLUMN", help="agreement: the column that says where a row comes from")
+    parser.add_argument(
+        "--test-environment", metavar="SITE", help="agreement: a site that has no part in anything but a last look"
+    )
+    parser.add_argument(
+        "--privileged", metavar="PATTERN", action="append", help="distill: columns known in training only, as 'lab_*'"
+    )
+    parser.add_argument(
+        "--in-time", action="store_true", help="distill: each --privileged names a step in time, in their order"
+    )
+    parser.add_argument("--trajectory", metavar="COLUMN", help="skips: the column that says whose frame a row is")
+    parser.add_argument("--time", metavar="COLUMN", help="skips: the column to order frames by; that of the file if not said")
+    parser.add_argument(
+        "--ahead", metavar="N", type=whole_number, help="skips: frames ahead to predict; at most 32 if not said"
+    )
+    parser.add_argument("--drop", metavar="PATTERN", action="append", default=[], help="columns to leave out, such as names")
+    parser.add_argument(
+        "--budget", metavar="MINUTES", type=float, default=3.0, help="of computing, for all candidates together; default 3"
+    )
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of everything random; default 0")
+    parser.add_argument("--anonymous", action="store_true", help="call sites 'site 1', 'site 2', ... in all that is written")
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"folder for report, model and parts; default {OUT}/fit-FILE")
+
+
+def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Reads, asks, writes the report and the model, and says the verdict."""
+    if helped(options):
+        return 0
+    refuse(rest)
+    _check(options)
+    _needed()
+    from craik.estimators.saving import save  # noqa: PLC0415  # needed from here on only
+    from craik.lab.showing.answers import write_answer  # noqa: PLC0415
+
+    start = time.perf_counter()
+    folder = options.out or OUT / f"fit-{options.file.stem}"
+    try:
+        answer, facts = ask(options, folder)
+        model = save(answer.model, folder / "model")
+    except (ValueError, TypeError, ImportError) as error:
+        raise UsageError(str(error)) from error
+    report = write_answer(facts, folder / "report.html")
+    content = content_of(answer, model, report)
+    if options.json:
+        print_json(content)
+    else:
+        say(answer, content, time.perf_counter() - start)
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.kind not in ("agreement", "distill", "skips"):
+        raise UsageError(f"craik fit asks about agreement, distill or skips, but found {options.kind!r}; --help tells more")
+    if options.file is None:
+        raise UsageError(
+            "craik fit needs a table, but found no file; craik fit agreement data.csv --target y --environment site"
+        )
+    needed = {"agreement": ("target", "environment"), "distill": ("target", "privileged"), "skips": ()}[options.kind]
+    for name in needed:
+        if not getattr(options, name):
+            raise UsageError(f"craik fit {options.kind} needs --{name}, but found none; --help tells more")
+    if options.kind == "agreement" and options.environment == options.target:
+        raise UsageError(f"target and environment must be two columns, but found {options.target!r} for both; name another")
+    if options.in_time and len(options.privileged or ()) < 2:
+        raise UsageError("--in-time needs a --privileged for each step in time, but found fewer than two; --help tells more")
+    if options.budget <= 0:
+        raise UsageError(f"--budget must be above 0 minutes, but found {options.budget:g}; the default is 3")
+
+
+def _needed() -> None:
+    try:
+        importlib.import_module("sklearn")  # an extra's
+    except ImportError as error:
+        raise LabError("craik fit needs scikit-learn, but found none; pip install 'craik[sklearn,experiments]'") from error

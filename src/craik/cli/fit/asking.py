@@ -1,0 +1,120 @@
+"""From the command line's options to an answer."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from craik.cli.fit.telling import teller
+from craik.lab.running.provenance.made import versions
+from craik.lab.running.provenance.source_tree import source_digest
+
+if TYPE_CHECKING:
+    from craik.estimators.answering import Answer, Question
+
+CODE = """from craik.agreement import Agreement, AndMask
+
+agreement = Agreement(model, AndMask(0.8))
+losses = loss(model(x), y)        # one for each row
+optimizer.zero_grad()
+agreement.backward(losses, site)  # for losses.mean().backward()
+optimizer.step()"""
+
+STEPPED = """from craik.skips import Dynamics, Greedy, displacement, match
+from craik.losses import SquaredError
+
+matching = Greedy(8, scale=displacement(trajectories, 8))  # leave out the scale for the thesis' own
+matched = match(Dynamics(model, SquaredError()), trajectories, matching)
+matched.loss.backward()           # model: a state to a coming one"""
+
+
+MATTERS = (
+    "kind", "target", "task", "environment", "test_environment", "privileged", "in_time", "trajectory", "time", "ahead", "drop",
+    "budget", "seed",
+)  # fmt: skip
+"""Options that decide what the results on the way are."""
+
+
+def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, Any]]:
+    """Return the answer, and the facts of its report.
+
+    Args:
+        options: of the command line.
+        folder: whose `parts` keep what is there already when the same command is given again: the same data, options, versions
+            and source of craik. Anything else has parts of its own.
+    """
+    from craik.estimators.answering import Question  # noqa: PLC0415  # needed from here on only
+    from craik.estimators.reading import digest  # noqa: PLC0415
+    from craik.estimators.saving.parts import Parts  # noqa: PLC0415
+
+    data = digest(options.file)
+    parts = Parts(folder / "parts" / _key(options, data))
+    progress = None if options.json or not sys.stderr.isatty() else teller(parts)
+    settings = {"seed": options.seed, "budget": 60 * options.budget, "anonymous": options.anonymous}
+    question = Question(options.target or "", options.task, **settings, progress=progress, parts=parts)
+    answer = _of_trajectories(options, question) if options.kind == "skips" else _of_table(options, question)
+    code = {"agreement": CODE, "distill": None, "skips": STEPPED}[options.kind]
+    facts: dict[str, Any] = {**answer.facts, "command": _command(options), "code": code}
+    over = "candidates" if options.kind == "agreement" else "networks, as all else takes milliseconds"
+    facts["notes"] = [f"Budget: {options.budget:g} minutes of computing, split evenly over the {over}.", *facts["notes"]]
+    model = replace(answer.model, facts={**answer.model.facts, "data": data})
+    return replace(answer, model=model), facts
+
+
+def _key(options: argparse.Namespace, data: str) -> str:
+    asked = {name: getattr(options, name) for name in MATTERS}
+    made = {"data": data, "source": source_digest("craik"), "versions": versions(("torch", "numpy", "scikit-learn"))}
+    return hashlib.sha256(json.dumps({**asked, **made}, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
+    from craik.estimators.answering import skips_answer  # noqa: PLC0415
+    from craik.estimators.reading import read_trajectories  # noqa: PLC0415
+
+    return skips_answer(read_trajectories(options.file, options.trajectory, options.time), question, options.ahead)
+
+
+def _of_table(options: argparse.Namespace, question: Question) -> Answer:
+    from craik.estimators.answering import agreement_answer, distill_answer  # noqa: PLC0415
+    from craik.estimators.reading import column, read_part  # noqa: PLC0415
+
+    columns, notes = read_part(options.file)
+    column(columns, options.target)
+    for pattern in options.drop:
+        for name in _matching(pattern, columns, options.target):
+            del columns[name]
+    if options.kind == "agreement":
+        sites = column(columns, options.environment)
+        rest = {name: values for name, values in columns.items() if name != options.environment}
+        return _noted(agreement_answer(rest, sites, question, options.test_environment), notes)
+    known = [_matching(pattern, columns, options.target) for pattern in options.privileged or ()]
+    together = list(dict.fromkeys(name for names in known for name in names))
+    return _noted(distill_answer(columns, known if options.in_time else [together], question), notes)
+
+
+def _noted(answer: Answer, notes: list[str]) -> Answer:
+    return replace(answer, facts={**answer.facts, "notes": [*notes, *answer.facts["notes"]]})
+
+
+def _matching(pattern: str, columns: Mapping[str, Any], target: str) -> list[str]:
+    found = [name for name in fnmatch.filter(columns, pattern) if name != target]
+    if not found:
+        from craik.estimators.tables import nearest  # noqa: PLC0415
+
+        raise ValueError(f"A pattern should match a column. Found none for {pattern!r}. {nearest(pattern, columns)}")
+    return found
+
+
+def _command(options: argparse.Namespace) -> str:
+    words = ["craik fit", options.kind, options.file.name]
+    said = ("target", "environment", "trajectory", "time", "ahead")
+    words += [f"--{name} {getattr(options, name)}" for name in said if getattr(options, name)]
+    words += [f"--privileged '{pattern}'" for pattern in options.privileged or ()]
+    return " ".join([*words, *(["--in-time"] if options.in_time else [])])

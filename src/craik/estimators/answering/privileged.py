@@ -1,0 +1,117 @@
+"""From a table with columns known in training only to an answer: do they help to predict without them?"""
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from craik.estimators.answering.questions import Answer, Columns, Question
+from craik.estimators.comparing import UNIT
+from craik.estimators.distilling.comparing import REFERENCES, Asked, compare_taught, fitted
+from craik.estimators.distilling.students import TRAINING
+from craik.estimators.saving.models import Model
+from craik.estimators.tables import Numbers, Table, encoding_of, prepare
+from craik.estimators.verdict import MORE, Verdict, judge
+
+UNTAUGHT = ("ridge", "vote without privileged columns", "network")
+"""What needs no privileged columns, and is preferred where it does as well."""
+
+
+def distill_answer(columns: Columns, privileged: Sequence[Sequence[str]], question: Question, folds: int = 10) -> Answer:
+    """Compare what privileged columns teach with what is learnt without them, on rows held out; fit the one to use.
+
+    The unit is a fold of rows here. Folds share training rows, so the interval is narrower than that of new data would be.
+
+    Args:
+        columns: by name, target and privileged ones among them.
+        privileged: names of the columns known in training only; of several steps in time a list each, as many in every one.
+        question: what is asked.
+        folds: of rows.
+
+    Raises:
+        TypeError, ValueError: a table that cannot be asked.
+    """
+    names = [name for step in privileged for name in step]
+    inputs = {name: values for name, values in columns.items() if name not in (question.target, *names)}
+    target = columns[question.target]
+    if not inputs:
+        raise ValueError("Something should be known when predicting. Found privileged columns only. Name fewer of them.")
+    if len(target) < 4 * folds:
+        raise ValueError(f"{folds} folds need {4 * folds} rows at least. Found {len(target)}. Use ridge.")
+    table = _rows(inputs, target, question)
+    known = [_rows({name: columns[name] for name in step}, target, question).x for step in privileged]
+    _check_steps(known)
+    asked = Asked(table, known, question.seed, question.training or TRAINING)
+    found = compare_taught(asked, folds, question.budget, question.progress, question.parts)
+    verdicts = {name: _judged(found.scores, name) for name, other in REFERENCES.items() if {name, other} <= set(found.scores)}
+    verdict = _chosen(verdicts, found.scores)
+    method = verdict.method if verdict.word == "helps" else _simplest(found.scores)
+    facts = {"verdict": verdict.word, "method": method, "target": question.target, "rows": len(target)}
+    kept = fitted(asked, method)
+    model = Model(encoding_of(inputs), table.classes, kept.arrays, kept.scores, facts)
+    votes = kept.votes or fitted(asked, "vote").votes
+    shown = {
+        "sentence": _in_folds(verdict.sentence),
+        "word": verdict.word,
+        "kept": method,
+        "target": question.target,
+        "privileged": names,
+        "votes": {name: round(share, 3) for name, share in sorted(votes.items(), key=lambda item: -item[1])},
+        "unit": UNIT[table.task].replace("the pooled linear model's", "ridge's"),
+        "candidates": [
+            {"name": name, "mean": float(np.mean(one)), "worst": float(min(one)), "seconds": found.seconds[name]}
+            | {"verdict": verdicts[name].word if name in verdicts else ""}
+            for name, one in found.scores.items()
+        ],
+        "others": [_in_folds(one.sentence) for one in verdicts.values() if one is not verdict],
+        "rows": len(target),
+        "notes": [*found.notes, *(note for note in table.notes if "site" not in note)],
+        "advice": [_advice(verdict, method)],
+    }
+    return Answer(shown, verdict, model)
+
+
+def _rows(inputs: Columns, target: Any, question: Question) -> Table:  # noqa: ANN401  # an array
+    # Two made-up sites: `prepare` checks and encodes; rows are not told apart by them.
+    halves = np.random.default_rng(0).permutation(len(target)) % 2
+    return prepare(inputs, target, halves, question.task)
+
+
+def _check_steps(known: Sequence[Numbers]) -> None:
+    widths = [step.shape[1] for step in known]
+    if len(set(widths)) > 1:
+        raise ValueError(
+            f"Steps in time should have as many columns. Found {', '.join(map(str, widths))}. Name the same columns of each."
+        )
+
+
+def _judged(scores: Mapping[str, Sequence[float]], name: str) -> Verdict:
+    return judge(scores, name, REFERENCES[name], [one for one in UNTAUGHT if one in scores])
+
+
+def _chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]]) -> Verdict:
+    helping = [one for one in verdicts.values() if one.word == "helps"]
+    return max(helping, key=lambda one: float(np.mean(scores[one.method]))) if helping else verdicts["vote"]
+
+
+def _simplest(scores: Mapping[str, Sequence[float]]) -> str:
+    """The vote without privileged columns, unless another one that needs none is a point better."""
+    usual = UNTAUGHT[1]
+    best = max((name for name in UNTAUGHT if name in scores), key=lambda name: float(np.mean(scores[name])))
+    return best if np.mean(scores[best]) >= np.mean(scores[usual]) + MORE else usual
+
+
+def _in_folds(sentence: str) -> str:
+    """The verdict's sentence where the unit is a fold of rows; how many more would settle it says nothing then."""
+    first, _, _ = sentence.partition(" About ")
+    first, _, _ = first.partition(" More sites")
+    first, _, _ = first.partition(" A site that")
+    return first.replace("on sites it had not seen", "on rows it had not seen").replace("sites", "folds")
+
+
+def _advice(verdict: Verdict, method: str) -> str:
+    if verdict.word == "helps":
+        return f"Keep recording these columns for training, and use {verdict.method}: it does not need them to predict."
+    return f"Leave the privileged columns, and use the {method}: it needs none of them."

@@ -1,0 +1,173 @@
+"""From a table with sites to an answer: does it help to learn only what they agree on?"""
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craik.estimators.answering.calibration import calibrated
+from craik.estimators.answering.questions import Answer, Columns, Question
+from craik.estimators.candidates import CANDIDATES, SIMPLE, Fold
+from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, compare_table
+from craik.estimators.saving.cards import can_keep
+from craik.estimators.saving.models import Model, model_of
+from craik.estimators.tables import Encoding, Table, encoding_of, prepare
+from craik.estimators.verdict import FEWEST, MARGIN, MORE, t_interval
+
+
+def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, apart: str | None = None) -> Answer:
+    """Audit a table, compare candidates on held-out sites, and fit the one to use.
+
+    Args:
+        columns: by name, the target among them and the sites not.
+        sites: of each row.
+        question: what is asked.
+        apart: a site that has no part in anything but a last look.
+
+    Raises:
+        TypeError, ValueError: a table that cannot be asked.
+    """
+    inputs = {name: values for name, values in columns.items() if name != question.target}
+    target = columns[question.target]
+    kept = np.ones(len(target), dtype=bool) if apart is None else sites.astype(str) != apart
+    if kept.all() and apart is not None:
+        raise ValueError(
+            f"The site to set apart should be one of the table's. Found {apart!r}. Take one that its column names."
+        )
+    seen = {name: values[kept] for name, values in inputs.items()}
+    encoding = encoding_of(seen)
+    table = prepare(seen, target[kept], sites[kept], question.task)
+    if question.anonymous:
+        masked = tuple(f"site {e + 1}" for e in range(len(table.sites)))
+        table = replace(table, sites=masked, notes=tuple(note for note in table.notes if not note.startswith("Site ")))
+    training = question.training or TRAINING
+    found = compare_table(table, CANDIDATES, training, question.seed, question.progress, question.budget, parts=question.parts)
+    method = to_keep(found)
+    facts = {"verdict": found.verdict.word, "method": method, "rows": int(kept.sum()), "target": question.target}
+    model = model_of(method, Fold(table, -1, training, question.seed), encoding, facts)
+    shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
+    shown["notes"] = [*_profile(table, encoding), *shown["notes"]]
+    shown |= calibrated(table, found.predictions[method], method)
+    if apart is not None:
+        shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
+    return Answer(shown, found.verdict, model)
+
+
+def _profile(table: Table, encoding: Encoding) -> list[str]:
+    """What the table holds, and what cannot be answered with so little."""
+    texts = sum(column.categories is not None for column in encoding.columns)
+    sizes, judged = table.sizes, int(table.judged.sum())
+    said = [
+        f"{len(sizes)} sites of {min(sizes)} to {max(sizes)} rows; {len(encoding.columns) - texts} columns of numbers, "
+        f"{texts} of texts."
+    ]
+    if judged < FEWEST:
+        said.append(
+            f"With {judged} sites to judge there is no interval: one can tell only where all of them agree by more than "
+            f"{MARGIN:g} points."
+        )
+    if float(np.median(sizes)) < 100:
+        said.append("Most sites have fewer than 100 rows: a small difference between methods cannot be seen at one site.")
+    return said
+
+
+def to_keep(found: Comparison) -> str:
+    """Return the candidate to use: what helps, else the best pooled one that can be kept."""
+    if found.verdict.word == "helps":
+        return found.verdict.method
+    pooled = [name for name in POOLED if name in found.scores and can_keep(name)]
+    return max(pooled, key=lambda name: float(np.mean(found.scores[name])))
+
+
+def advice(found: Comparison, method: str) -> list[str]:
+    """Return what to do next, in sentences."""
+    audit = found.audit
+    said = _use(found, method)
+    best = max(found.scores, key=lambda name: float(np.mean(found.scores[name])))
+    if best == "pooled boosting" and method != best and not can_keep(best):
+        said.append(
+            "Pooled boosting did best here. Keeping it needs skops (pip install skops), or fit scikit-learn's on all rows."
+        )
+    if audit.flagged:
+        said.append(f"Ask the sites what they write into {', '.join(audit.flagged[:5])}: its meaning differs between them.")
+    if audit.odd_sites:
+        said.append(f"Look at {', '.join(audit.odd_sites)}: most relations there are unlike the others'.")
+    if audit.at_one_site:
+        said.append(f"{', '.join(audit.at_one_site[:5])} varies at one site only: nothing else tells what it means.")
+    return said
+
+
+def _use(found: Comparison, method: str) -> list[str]:
+    if found.verdict.word != "helps":
+        return [f"Use the {method} model."]
+    means = {name: float(np.mean(scores)) for name, scores in found.scores.items()}
+    screened = ", ".join(feature.column for feature in found.audit.features if feature.screened)
+    if method == "screening" and screened:
+        said = [f"Leave out {screened} and train any model you like on the pool: that is all it takes."]
+        others = [name for name in means if name not in (*POOLED, *SIMPLE) and means[name] > means[method] - MORE]
+        if others:
+            said.append(f"{' and '.join(others)} came within a point of it: prefer leaving columns out, it is simpler.")
+        return said
+    if "screening" in means and screened and means["screening"] > means[method] - MORE:
+        return [f"Dropping {screened} gives the same within a point: prefer that, it is simpler."]
+    return ["Use agreement. Dropping the columns that disagree was tried beside it and gave less."]
+
+
+def _facts(found: Comparison, table: Table) -> dict[str, Any]:
+    candidates = [
+        {
+            "name": name,
+            "mean": float(np.mean(scores)),
+            "interval": t_interval(scores),
+            "worst": float(min(scores)),
+            "scores": list(scores),
+            "seconds": found.seconds[name],
+            "verdict": found.verdicts[name].word if name in found.verdicts else "",
+        }
+        for name, scores in found.scores.items()
+    ]
+    means = [table.y[table.site == e].mean(0) for e in range(len(table.sites))]
+    profile = [
+        {
+            "name": name,
+            "rows": size,
+            "base": [float(share) for share in mean],
+            "judged": bool(judged),
+        }
+        for name, size, mean, judged in zip(table.sites, table.sizes, means, table.judged, strict=True)
+    ]
+    audited = found.audit
+    features = [dict(zip(("column", "score", "flagged", "screened", "signs"), one, strict=True)) for one in audited.features]
+    return {
+        "sentence": found.verdict.sentence,
+        "word": found.verdict.word,
+        "differences": dict(zip(found.sites, found.verdict.differences, strict=True)),
+        "against": found.verdict.against,
+        "method": found.verdict.method,
+        "p": found.verdict.p,
+        "others": [one.sentence for name, one in found.verdicts.items() if name != found.verdict.method],
+        "unit": UNIT[found.task],
+        "candidates": candidates,
+        "held_out": list(found.sites),
+        "sites": profile,
+        "classes": None if table.classes is None else [str(label) for label in table.classes],
+        "rows": len(table.x),
+        "features": features,
+        "site_names": list(audited.sites),
+        "odd": list(audited.odd_sites),
+        "lonely": list(audited.at_one_site),
+        "notes": list(dict.fromkeys(found.notes)),
+    }
+
+
+def _last_look(model: Model, inputs: Columns, target: NDArray[Any], rows: NDArray[np.bool_], name: str) -> str:
+    predicted = model.predicted({column: values[rows] for column, values in inputs.items()})
+    if model.classes is None:
+        error = float(np.sqrt(np.mean((predicted - target[rows].astype(float)) ** 2)))
+        return f"On {name}, which had no part in anything, the kept model's root mean squared error is {error:.4g}."
+    known = target[rows].astype(str)
+    right = float(np.mean([(predicted.astype(str)[known == label] == label).mean() for label in np.unique(known)]))
+    return f"On {name}, which had no part in anything, the kept model's balanced accuracy is {100 * right:.1f} points."

@@ -1,0 +1,244 @@
+"""Do columns known in training only help, on rows held out? What is compared, fold by fold.
+
+Closed forms choose their strengths by cross-validation, networks have six configurations each, chosen and stopped early on
+inner folds; nothing of a held-out row is seen, not its scale either.
+"""
+# scikit-learn and scipy have no stubs
+# pyright: reportMissingTypeStubs=false
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from craik.distill.closed_form import STRENGTHS, VotedTeachers
+from craik.estimators.comparing import too_slow
+from craik.estimators.distilling.meta import ldt
+from craik.estimators.distilling.students import TRAINING, Lessons, Teach, alone, auxiliary, bottleneck, said, soft_targets
+from craik.estimators.fitting import Task, Training
+from craik.estimators.saving.parts import NOWHERE, Parts
+from craik.estimators.tables import Numbers, Scaling, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A table with columns known in training only.
+
+    Args:
+        table: inputs and target.
+        known: (n, Q) of each step in time; NaN where a number is missing.
+        seed: of everything random.
+        training: of the networks.
+    """
+
+    table: Table
+    known: Sequence[Numbers]
+    seed: int = 0
+    training: Training = TRAINING
+
+    def rows(self, rows: NDArray[np.int64]) -> "Given":
+        """Return what is given to learn from, of some rows."""
+        inputs, scalings = Scaling.of(self.table.x[rows]), [Scaling.of(step[rows]) for step in self.known]
+        steps = [scaling.applied(step[rows]) for scaling, step in zip(scalings, self.known, strict=True)]
+        return Given(
+            inputs, inputs.applied(self.table.x[rows]), self.table.y[rows], steps, self.table.task, self.seed, self.training
+        )
+
+
+class Given(NamedTuple):
+    """Rows to learn from.
+
+    Attributes:
+        inputs: how x was standardised.
+        x: (n, J) standardised.
+        y: (n, K) one column of 0 and 1 a class, or numbers.
+        steps: (n, Q) standardised privileged columns of each step in time.
+        task: what y is.
+        seed: of everything random.
+        training: of the networks.
+    """
+
+    inputs: Scaling
+    x: Numbers
+    y: Numbers
+    steps: Sequence[Numbers]
+    task: Task
+    seed: int
+    training: Training
+
+    @property
+    def codes(self) -> Numbers:
+        """(n, K), or (n, 1) of two classes."""
+        return self.y[:, 1:] if self.task == "classification" and self.y.shape[1] == 2 else self.y
+
+
+class Fitted(NamedTuple):
+    """A candidate, fitted.
+
+    Attributes:
+        arrays: `mean` and `spread` of x, layers as in `craik.estimators.saving.models.Model`, `target mean`, `target spread`.
+        scores: "probabilities" or "numbers", likewise.
+        votes: of the closed-form recipes, where there was a vote.
+    """
+
+    arrays: Mapping[str, Numbers]
+    scores: str
+    votes: Mapping[str, float]
+
+    def says(self, x: Numbers) -> Numbers:
+        """Return (n, K) of rows in their own units."""
+        a = self.arrays
+        rows = Scaling(a["mean"], a["spread"]).applied(x)
+        z = said(a, rows, "classification" if self.scores == "probabilities" else "regression").mean(0)
+        return z if self.scores == "probabilities" else z * a["target spread"] + a["target mean"]
+
+
+Fit = Callable[[Given], Fitted]
+
+
+def _linear(given: Given, weight: Numbers, bias: Numbers, votes: Mapping[str, float]) -> Fitted:
+    """A linear model of codes, (K, J) and (K,)."""
+    if given.task == "classification" and len(weight) == 1:  # the second class's code; the first has what is left of 1
+        weight, bias = np.concatenate([-weight, weight]), np.concatenate([1 - bias, bias])
+    ones = np.ones(len(weight))
+    layers = {"0.weight": weight[None], "0.bias": bias[None], "target mean": 0 * ones, "target spread": ones}
+    return Fitted({"mean": given.inputs.mean, "spread": given.inputs.spread, **layers}, "numbers", votes)
+
+
+def ridge(given: Given) -> Fitted:
+    """Ridge, its strength by generalised cross-validation."""
+    model: Any = RidgeCV(STRENGTHS).fit(given.x, given.codes)
+    return _linear(given, np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_), {})
+
+
+def _vote(given: Given, taught: bool, only: Sequence[str] | None = None) -> Fitted:
+    known = np.stack(list(given.steps), 1) if taught else None
+    model = VotedTeachers(only=only, random_state=given.seed).fit(given.x, given.codes, known)
+    return _linear(given, model.coef_, model.intercept_, model.votes_)
+
+
+def _network(given: Given, teach: Teach) -> Fitted:
+    numbers = given.task == "regression"
+    target = Scaling.of(given.y) if numbers else None
+    y = given.y if target is None else target.applied(given.y)
+    learnt = teach(Lessons(given.x, y, np.concatenate(list(given.steps), 1), given.task, given.training, given.seed))
+    scale = {} if target is None else {"target mean": target.mean, "target spread": target.spread}
+    arrays = {"mean": given.inputs.mean, "spread": given.inputs.spread, **learnt.layers, **scale}
+    return Fitted(arrays, "numbers" if numbers else "probabilities", {})
+
+
+IN_TIME = "LUPTS, with strengths"
+
+CANDIDATES: dict[str, Fit] = {
+    "ridge": ridge,
+    "vote without privileged columns": partial(_vote, taught=False),
+    "vote": partial(_vote, taught=True),
+    IN_TIME: partial(_vote, taught=True, only=("C",)),
+    "network": partial(_network, teach=alone),
+    "auxiliary head": partial(_network, teach=auxiliary),
+    "generalised distillation": partial(_network, teach=soft_targets),
+    "bottleneck": partial(_network, teach=bottleneck),
+    "LDT": partial(_network, teach=ldt),
+}
+"""By the name that reports use. LUPTS (Karlsson et al. 2022) only where privileged columns are steps in time."""
+
+REFERENCES = {
+    "vote": "vote without privileged columns",
+    IN_TIME: "ridge",
+    "auxiliary head": "network",
+    "generalised distillation": "network",
+    "bottleneck": "network",
+    "LDT": "network",
+}
+"""What each is held against: the same without privileged columns."""
+
+ALWAYS = ("ridge", "vote without privileged columns", "vote", IN_TIME)
+"""Closed forms: what always finishes."""
+
+
+NETWORKS = 5
+"""Candidates that are trained by gradients."""
+
+
+class Found(NamedTuple):
+    """What came out.
+
+    Attributes:
+        scores: of each candidate in each fold; points of balanced accuracy, or per cent of RMSE below ridge's.
+        seconds: of computing, of each candidate, all folds.
+        notes: on what was left out.
+    """
+
+    scores: Mapping[str, list[float]]
+    seconds: Mapping[str, float]
+    notes: list[str]
+
+
+def compare_taught(
+    asked: Asked,
+    folds: int = 10,
+    budget: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    parts: Parts = NOWHERE,
+) -> Found:
+    """Compare all candidates on rows held out.
+
+    Args:
+        asked: the table.
+        folds: of rows.
+        budget: seconds of computing, split evenly over the networks (closed forms take milliseconds); one that would need
+            more is left out, and the notes say so.
+        progress: told how many of how many fits are done.
+        parts: results that are there already, and where to put others.
+    """
+    names = [name for name in CANDIDATES if name != IN_TIME or len(asked.known) > 1]
+    errors: dict[str, list[float]] = {name: [] for name in names}
+    times: dict[str, list[float]] = {name: [] for name in names}
+    slow, done = list[str](), 0
+    for place, (train, test) in enumerate(_splits(asked, folds)):
+        for name in names:
+            done += 1
+            if name in slow:
+                continue
+            found = parts.made(f"{name} {place}", partial(_timed, asked, name, train, test))
+            errors[name].append(_error(found["prediction"], asked.table, test))
+            times[name].append(float(found["seconds"]))
+            if budget is not None and name not in ALWAYS and too_slow(times[name], folds, budget / NETWORKS):
+                slow.append(name)
+            if progress is not None:
+                progress(done, folds * len(names))
+    kept = {name: values for name, values in errors.items() if name not in slow}
+    if asked.table.classes is None:
+        first = np.array(kept["ridge"])
+        kept = {name: (100 * (1 - np.array(values) / first)).tolist() for name, values in kept.items()}
+    notes = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
+    return Found(kept, {name: sum(times[name]) for name in kept}, notes)
+
+
+def fitted(asked: Asked, name: str) -> Fitted:
+    """Fit a candidate to all rows, to keep."""
+    return CANDIDATES[name](asked.rows(np.arange(len(asked.table.x))))
+
+
+def _splits(asked: Asked, folds: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    kind: Any = KFold if asked.table.classes is None else StratifiedKFold
+    return list(kind(folds, shuffle=True, random_state=asked.seed).split(asked.table.x, asked.table.labels))
+
+
+def _timed(asked: Asked, name: str, train: NDArray[np.int64], test: NDArray[np.int64]) -> dict[str, Any]:
+    start = time.thread_time()  # not the wall's: what else the machine does must not decide who is left out
+    prediction = CANDIDATES[name](asked.rows(train)).says(asked.table.x[test])
+    return {"prediction": prediction, "seconds": np.array(time.thread_time() - start)}
+
+
+def _error(prediction: Numbers, table: Table, test: NDArray[np.int64]) -> float:
+    if table.classes is None:
+        return float(np.sqrt(np.mean((prediction[:, 0] - table.labels[test]) ** 2)))
+    return 100 * float(balanced_accuracy_score(table.labels[test], prediction.argmax(1)))

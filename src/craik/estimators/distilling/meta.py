@@ -1,0 +1,142 @@
+"""LDT on a table: a teacher learns, by the student's validation loss, what a network's hidden units should be (chapter 4).
+
+All configurations and folds are one lesson of `craik.distill`: a student and a teacher with a leading axis of members, an
+example a row of each member's own. A member's losses depend on its own parameters only, and everything between (Adam, the
+unroll, the teacher's step) works element by element, so that each learns what it would learn alone (a test).
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from craik.distill import Distillation, Examples, Lesson, Unrolling, split_rows
+from craik.distill.losses import Hidden
+from craik.distill.teachers.targets import Targets
+from craik.estimators.distilling.students import FOLDS, Learnt, Lessons, outside_of, row_losses
+from craik.estimators.tables import Numbers
+from craik.nn.perceptrons import relu_mlp
+
+ALPHAS = tuple(np.logspace(-1, 3, 6).tolist())
+"""Six configurations: how much the teaching loss weighs."""
+
+UNROLLED, EVERY, PATIENCE, BATCH = 8, 5, 6, 32
+"""Inner steps n, and the student's own steps of a round; rounds between looks; looks without an improvement; rows of a step."""
+
+RATE, META_RATE = 0.01, 0.003
+"""Adam's learning rates of student and teacher."""
+
+
+class Members(nn.Module):
+    """Linear layers of M members: (B, M, in) to (B, M, out)."""
+
+    def __init__(self, weight: Float[Tensor, "m o i"], bias: Float[Tensor, "m o"]) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(weight), nn.Parameter(bias)
+
+    def forward(self, x: Float[Tensor, "b m i"]) -> Float[Tensor, "b m o"]:
+        """Return each member's outputs of its own rows."""
+        return torch.baddbmm(self.bias.unsqueeze(1), x.transpose(0, 1), self.weight.mT).transpose(0, 1)
+
+
+def members(inputs: int, hidden: int, outputs: int, count: int, generator: torch.Generator) -> nn.Sequential:
+    """Return so many networks of one hidden layer that start alike."""
+    one = relu_mlp((inputs, hidden, outputs), generator)
+    layers = [layer for layer in one if isinstance(layer, nn.Linear)]
+    many = [Members(*(part.detach().expand(count, *part.shape).clone() for part in (one.weight, one.bias))) for one in layers]
+    return nn.Sequential(many[0], nn.ReLU(), many[1])
+
+
+def ldt(lessons: Lessons) -> Learnt:
+    """Train students under teachers that learn to teach; n = 8 inner steps, a validation half redrawn at every meta-step.
+
+    Source: thesis section 4.3, algorithm 1. The supervised layer is the hidden one, before its ReLU. Students take twice
+    `Training.steps`: a teacher has to learn before it can teach.
+    """
+    generator, alphas = torch.Generator().manual_seed(lessons.seed), torch.tensor(ALPHAS).repeat(FOLDS)
+    count, hidden = len(alphas), lessons.training.hidden or 32
+    student = members(lessons.x.shape[1], hidden, lessons.y.shape[1], count, generator).to(lessons.device)
+    teacher = members(lessons.known.shape[1], hidden, hidden, count, generator).to(lessons.device)
+    examples = _examples(lessons, generator)
+    rows = len(examples.x)
+    lesson = Lesson(student, teacher, ["0"], _label_loss(lessons), alpha=1.0, teaching_loss=_asked(alphas.to(lessons.device)))
+    split = split_rows(rows, 0.5, generator, splitting="redrawn")
+    distillation = Distillation(
+        lesson,
+        examples,
+        split,
+        Unrolling("student", steps=UNROLLED, batch_size=min(BATCH, len(split.training))),
+        torch.optim.Adam(student.parameters(), RATE),
+        torch.optim.Adam(teacher.parameters(), META_RATE),
+        generator,
+    )
+    best = _Best(lessons, student)
+    rounds = max(1, 2 * lessons.training.steps // UNROLLED)
+    for round_ in range(1, rounds + 1):
+        distillation.step(student_steps=UNROLLED)
+        if round_ % EVERY == 0 or round_ == rounds:
+            best.look()
+            if bool((best.since >= PATIENCE).all()):
+                break
+    return best.learnt()
+
+
+def _examples(lessons: Lessons, generator: torch.Generator) -> Examples:
+    """Rows of each member's own folds in an order of its own, (R, M, ...); R is what the smallest has."""
+    folds = lessons.folds
+    own = [np.flatnonzero(folds != fold) for fold in range(FOLDS)]
+    least = min(map(len, own))
+    orders = [torch.tensor(rows)[torch.randperm(len(rows), generator=generator)[:least]] for rows in own]
+    index = torch.stack([orders[member // len(ALPHAS)] for member in range(FOLDS * len(ALPHAS))], 1)  # (R, M)
+    parts = [torch.tensor(values, dtype=torch.float32)[index] for values in (lessons.x, lessons.known, lessons.y)]
+    return Examples(*(part.to(lessons.device) for part in parts))
+
+
+def _label_loss(lessons: Lessons) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda prediction, y: row_losses(prediction, y, lessons.task).sum(-1)
+
+
+def _asked(alphas: Float[Tensor, " m"]) -> Callable[[Hidden, Targets], Tensor]:
+    def loss(hidden: Hidden, targets: Targets) -> Tensor:
+        return ((hidden["0"] - targets["0"].value).square().mean(-1) * alphas).sum(-1)
+
+    return loss
+
+
+class _Best:
+    """Each student at the look with the least loss on the fold that it was not trained on."""
+
+    def __init__(self, lessons: Lessons, student: nn.Sequential) -> None:
+        self._lessons, self._student = lessons, student
+        folds = torch.tensor(lessons.folds, device=lessons.device)
+        member = torch.arange(FOLDS, device=lessons.device).repeat_interleave(len(ALPHAS))
+        outside = (folds == member[:, None]).float()  # (M, n)
+        self._shares = outside / outside.sum(1, keepdim=True)
+        self._x, self._y = (torch.tensor(part, dtype=torch.float32, device=lessons.device) for part in (lessons.x, lessons.y))
+        self._kept = {name: values.detach().clone() for name, values in student.named_parameters()}
+        self._losses = torch.full((len(member),), torch.inf, device=lessons.device)
+        self.since = torch.zeros(len(member), dtype=torch.int64, device=lessons.device)
+        self._history: list[Tensor] = []
+
+    @torch.no_grad()
+    def look(self) -> None:
+        """Keep what got better."""
+        z = self._student(self._x.unsqueeze(1).expand(-1, len(self._losses), -1)).transpose(0, 1)
+        losses = (row_losses(z, self._y.expand_as(z), self._lessons.task) * self._shares).sum(1)
+        better = losses < self._losses
+        for name, values in self._student.named_parameters():
+            self._kept[name][better] = values.detach()[better]
+        self._losses = torch.where(better, losses, self._losses)
+        self.since = torch.where(better, 0, self.since + 1)
+        self._history.append(losses)
+
+    def learnt(self) -> Learnt:
+        """Return the fold models of the best coefficient."""
+        best = int(self._losses.nan_to_num(torch.inf).view(FOLDS, -1).mean(0).argmin())
+        chosen = torch.arange(FOLDS, device=self._losses.device) * len(ALPHAS) + best
+        layers: Mapping[str, Numbers] = {name: part[chosen].double().cpu().numpy() for name, part in self._kept.items()}
+        outside = outside_of(layers, self._lessons.x, self._lessons.folds, self._lessons.task)
+        history = torch.stack(self._history)[:, chosen].mean(1).cpu().numpy()
+        return Learnt(layers, outside, history, f"alpha {ALPHAS[best]:.3g}")

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+from craik.estimators.answering import Question, agreement_answer, sites
+from craik.estimators.answering.sites import advice, to_keep
+from craik.estimators.comparing import Comparison
+from craik.estimators.disagreement import Disagreement, Feature
+from craik.estimators.fitting import Training
+from craik.estimators.tables import prepare
+from craik.estimators.verdict import Verdict
+from site_tables import shortcut
+
+QUICK = Training(hidden=4, steps=10, rows_per_site=20)
+TABLE = shortcut(sites=6, rows=40, strength=5.0, turned=3)
+COLUMNS = {**{f"x{j}": TABLE.x[:, j] for j in range(11)}, "ill": np.where(TABLE.y, "yes", "no")}
+WARDS = np.array([f"ward {site}" for site in TABLE.site])
+
+
+def test_an_answer_is_plain_values_and_a_model():
+    answer = agreement_answer(COLUMNS, WARDS, Question("ill", training=QUICK))
+    assert answer.facts["word"] in ("helps", "as good", "harms", "cannot tell")
+    assert answer.facts["features"][0]["column"] == "x10"
+    assert answer.facts["held_out"] == [f"ward {e}" for e in range(6)]
+    assert {one["name"] for one in answer.facts["candidates"]} >= {"pooled linear", "screening", "AND-mask"}
+    assert set(answer.model.predicted(COLUMNS)) <= {"yes", "no"}
+    assert any("x10" in sentence for sentence in answer.facts["advice"])
+
+
+def test_a_site_apart_has_no_part_and_names_can_be_hidden():
+    question = Question("ill", training=QUICK, anonymous=True, budget=1e-9)
+    answer = agreement_answer(COLUMNS, WARDS, question, apart="ward 2")
+    assert len(answer.facts["sites"]) == 5
+    assert "balanced accuracy" in answer.facts["apart"]
+    assert "ward" not in str(answer.facts)
+    assert {one["name"] for one in answer.facts["candidates"]} == {"pooled linear", "pooled network"}
+    assert sum("left out" in note for note in answer.facts["notes"]) == 4
+    with pytest.raises(ValueError, match="'ward 9'"):
+        agreement_answer(COLUMNS, WARDS, Question("ill"), apart="ward 9")
+
+
+def compared(means, word, method, screened=()):
+    """A comparison on eight sites with these means, and an audit that screens out some columns."""
+    scores = {name: tuple([mean] * 8) for name, mean in means.items()}
+    verdict = Verdict(word, method, "pooled network", 3.0, 1.0, 5.0, 0.01, (3.0,) * 8)
+    table = prepare({"x10": TABLE.x[:, 10]}, TABLE.y, TABLE.site)
+    found = Comparison(verdict, {method: verdict}, scores, tuple("ABCDEFGH"), table, {}, (), 0, {})
+    features = tuple(Feature(name, 1.0, True, True, ()) for name in screened)
+    found.__dict__["audit"] = Disagreement(features, (), (), (), ())
+    return found
+
+
+POOL = {"pooled linear": 70.0, "pooled network": 71.0}
+
+
+def test_boosting_is_kept_where_it_can_be(monkeypatch):
+    found = compared({**POOL, "pooled boosting": 80.0}, "as good", "AND-mask")
+    monkeypatch.setattr(sites, "can_keep", lambda name: True)
+    assert to_keep(found) == "pooled boosting"
+    assert advice(found, "pooled boosting") == ["Use the pooled boosting model."]
+    monkeypatch.setattr(sites, "can_keep", lambda name: name != "pooled boosting")
+    assert to_keep(found) == "pooled network"
+    assert "needs skops" in advice(found, "pooled network")[1]
+
+
+def test_leaving_columns_out_is_preferred_where_it_does_as_well():
+    helped = compared({**POOL, "screening": 75.0, "AND-mask": 75.5}, "helps", "AND-mask", ["x10"])
+    assert advice(helped, to_keep(helped))[0] == "Dropping x10 gives the same within a point: prefer that, it is simpler."
+    helped = compared({**POOL, "screening": 75.0, "AND-mask": 74.5}, "helps", "screening", ["x10"])
+    said = advice(helped, to_keep(helped))
+    assert said[0].startswith("Leave out x10")
+    assert said[1].startswith("AND-mask came within a point of it: prefer leaving columns out")
+    helped = compared({**POOL, "screening": 72.0, "AND-mask": 75.5}, "helps", "AND-mask", ["x10"])
+    assert advice(helped, to_keep(helped))[0].startswith("Use agreement.")

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from craik.estimators.distilling.comparing import ALWAYS, CANDIDATES, IN_TIME, Asked, compare_taught, fitted
+from craik.estimators.fitting import Training
+from craik.estimators.saving.models import Model
+from craik.estimators.saving.parts import Parts
+from craik.estimators.tables import columns_of, encoding_of, prepare
+
+QUICK = Training(hidden=4, steps=8)
+
+
+def asked(classes=2, rows=60, steps=1):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(rows, 6)) * 5 + 20
+    known = x[:, :2] + 0.1 * rng.normal(size=(rows, 2))
+    y = known.sum(1) + rng.normal(size=rows)
+    if classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
+    return Asked(prepare(x, y, np.arange(rows) % 2), [known + step for step in range(steps)], training=QUICK)
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_what_is_kept_says_what_was_fitted(name, classes):
+    given = asked(classes, steps=2)
+    found, columns = fitted(given, name), columns_of(given.table.x)
+    model = Model(encoding_of(columns), given.table.classes, found.arrays, found.scores, {})
+    outputs = found.says(given.table.x)
+    np.testing.assert_allclose(model.outputs(columns), outputs, atol=1e-9)
+    assert outputs.shape == given.table.y.shape
+    if classes:
+        np.testing.assert_allclose(outputs.sum(1), 1, atol=1e-6)
+    else:
+        assert abs(outputs.mean() - given.table.y.mean()) < 3 * given.table.y.std()
+
+
+def test_a_held_out_row_has_no_part():
+    given = asked(0)
+    changed = asked(0)
+    rows = np.arange(50)
+    changed.table.x[55:] += 100.0
+    for name in ("ridge", "auxiliary head", "LDT"):
+        first, second = (CANDIDATES[name](one.rows(rows)).says(given.table.x[50:]) for one in (given, changed))
+        np.testing.assert_array_equal(first, second)
+
+
+def test_a_budget_leaves_out_what_is_slow_and_results_are_kept(tmp_path):
+    told = []
+    parts = Parts(tmp_path)
+    found = compare_taught(asked(), 3, 1e-9, lambda done, total: told.append((done, total)), parts)
+    assert set(found.scores) == {*ALWAYS} - {IN_TIME}
+    assert len(found.notes) == 5
+    assert told[-1][0] <= told[-1][1] == 3 * (len(CANDIDATES) - 1)
+    assert IN_TIME not in found.seconds
+    again = Parts(tmp_path)
+    assert compare_taught(asked(), 3, 1e-9, parts=again) == found
+    assert again.found == len(list(tmp_path.iterdir()))

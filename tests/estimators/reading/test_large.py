@@ -1,0 +1,64 @@
+import sys
+
+import numpy as np
+import pytest
+
+from craik.estimators.reading import read_batches, read_part, read_table, tables
+
+
+def written(tmp_path, text, name="table.csv"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_too_large_says_its_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "LARGEST", 3)
+    with pytest.raises(ValueError, match="GiB"):
+        read_table(written(tmp_path, "a\n1\n"))
+    np.savez(tmp_path / "t.npz", a=np.arange(3))
+    with pytest.raises(ValueError, match="as Parquet"):
+        read_part(tmp_path / "t.npz")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ValueError, match="With polars"):
+        read_part(tmp_path / "table.csv")
+
+
+@pytest.mark.extra("recipes", "polars", "pyarrow")
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_of_a_file_too_large_some_rows_are_read(tmp_path, monkeypatch, kind):
+    import polars
+
+    rows = np.arange(3000)
+    frame = polars.DataFrame({"a": rows, "ward": np.where(rows % 2, "east", "west"), "gap": [None, 1.5, 2.0] * 1000})
+    path = tmp_path / f"t.{kind}"
+    (frame.write_csv if kind == "csv" else frame.write_parquet)(path)
+    monkeypatch.setattr(tables, "LARGEST", path.stat().st_size // 3)
+    found, notes = read_part(path)
+    assert 500 < len(found["a"]) < 1100
+    assert "of its 3000 rows" in notes[0]
+    assert set(found["ward"]) == {"east", "west"}
+    assert 0.2 < np.isnan(found["gap"].astype(float)).mean() < 0.5
+    np.testing.assert_array_equal(found["a"], read_part(path)[0]["a"])
+    assert len(set(np.diff(found["a"]).tolist())) > 3
+    with pytest.raises(ValueError, match="GiB"):
+        read_table(path)
+
+
+def test_a_table_in_pieces(tmp_path):
+    path = written(tmp_path, "a,code\n1,01\n2,x\n3,02\n4,03\n5,\n")
+    pieces = list(read_batches(path, texts=("code",), rows=2))
+    assert [len(piece["a"]) for piece in pieces] == [2, 2, 1]
+    assert [value for piece in pieces for value in piece["code"]] == ["01", "x", "02", "03", None]
+    np.savez(tmp_path / "t.npz", a=np.arange(3))
+    assert [len(piece["a"]) for piece in read_batches(tmp_path / "t.npz")] == [3]
+    with pytest.raises(ValueError, match="Found 1 in row 3"):
+        list(read_batches(written(tmp_path, "a,b\n1,2\n3\n", "u.csv"), rows=1))
+
+
+@pytest.mark.extra("recipes", "polars", "pyarrow")
+def test_parquet_in_pieces(tmp_path):
+    import polars
+
+    polars.DataFrame({"a": np.arange(5)}).write_parquet(tmp_path / "t.parquet")
+    assert [piece["a"].tolist() for piece in read_batches(tmp_path / "t.parquet", rows=2)] == [[0, 1], [2, 3], [4]]
