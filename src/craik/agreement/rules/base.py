@@ -93,8 +93,9 @@ def rescaled(gradient: Float[Tensor, "*p"], survives: Shaped[Tensor, "*p"], resc
     """Multiply what survived by numel / survivors, or by the root of that; a tensor without survivors stays 0.
 
     An option of the thesis (appendix B.2.3.1) and of the authors' published code, ``scale_grad_inverse_sparsity``; the paper
-    does not mention it. The thesis speculates that very large layers want something milder and names nothing: the root is ours. It keeps the Euclidean length of a gradient whose components have one size, as the ratio itself keeps
-    the sum of their magnitudes: where one of a million components survives it grows by 1,000 and not by 1,000,000.
+    does not mention it. The thesis speculates that very large layers want something milder and names nothing: the root is ours.
+    It keeps the Euclidean length of a gradient whose components have one size, as the ratio itself keeps the sum of their
+    magnitudes: where one of a million components survives it grows by 1,000 and not by 1,000,000.
 
     Args:
         gradient: of one parameter, masked.
