@@ -55,13 +55,13 @@ def order(rows: Rows) -> Measurement | None:
 def actors(key: str, rows: Rows) -> dict[int, dict[str, list[float]]]:
     """Return, for each number of actors and method, the mean of a number over the last reports, by seed."""
     some = rows.where(kind="actors")
-    return {
-        int(count): {
-            method: [float(np.mean(one[key][-LAST:])) for one in group.where(method=method).by("seed").values()]
-            for method in ("none", "vtrace")
-        }
-        for count, group in some.by("actors").items()
-    }
+
+    def ends(count: int, method: str) -> list[float]:
+        seeds = some.where(actors=count, method=method).by("seed")
+        return [float(np.mean(one[key][-LAST:])) for one in seeds.values()]
+
+    counts = sorted({int(found) for found in some["actors"]})
+    return {count: {method: ends(count, method) for method in ("none", "vtrace")} for count in counts}
 
 
 def apart(rows: Rows) -> Measurement | None:
