@@ -29,9 +29,7 @@ def wander(grid: Grid, steps: int, generator: Generator) -> list[int]:
     ways = [sorted({after for after in row if after != state}) for state, row in enumerate(grid.next.tolist())]
     if not all(ways):
         shut = grid.cells[[not one for one in ways].index(True)].tolist()
-        raise ValueError(
-            f"`grid` should have a way out of every cell. Found none out of {tuple(shut)}. Wall it in, or open it."
-        )
+        raise ValueError(f"`grid` should have a way out of every cell. Found none at {tuple(shut)}. Wall it in, or open it.")
     state, before = int(torch.randint(len(grid), (), generator=generator)), -1
     path = [state]
     for drawn in torch.rand(steps, generator=generator).tolist():
