@@ -30,7 +30,7 @@ class Config:
     """Convolutions of the proposals' network between the first and the last."""
     channels: Whole = 24
     """Channels of each."""
-    steps: Whole = 1000
+    steps: Whole = 700
     """Training steps."""
     batch: Whole = 64
     """Solved problems of a step."""
@@ -42,9 +42,9 @@ class Config:
     """Questions to the low-level policy."""
     exploration: Positive = 1.0
     """c."""
-    mixed: Share = 0.1
+    mixed: Share = 0.02
     """Share of the prior that is spread evenly over all cells, for every way to propose."""
-    patience: Whole = 300
+    patience: Whole = 1000
     """Passes that ask nothing new, after which a search gives up."""
 
     def __post_init__(self) -> None:
