@@ -87,7 +87,7 @@ class MixtureNLL:
         return (softmax(prediction[:, 0], -1) * prediction[:, 1]).sum(-1)
 
     def sample(self, prediction: Float[Tensor, "n *z"], noise: Float[Tensor, "n *noise"]) -> Float[Tensor, "n *frame"]:
-        """Return samples from uniform noise (2, *frame) each: what ``craik.skips.Sampled(loss.sample, "uniform", shape)`` takes."""
+        """Return samples from uniform noise (2, *frame): for ``craik.skips.Sampled(loss.sample, "uniform", (2, *frame))``."""
         normal = torch.erfinv((2 * noise[:, 1] - 1).clamp(-1 + 1e-6, 1 - 1e-6)) * 2**0.5
         return mixture_quantile(self.mixture(prediction), noise[:, 0], normal)
 
