@@ -5,7 +5,7 @@ trained once on walks without a goal.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import torch
@@ -42,7 +42,7 @@ def run(config: Config) -> Iterator[Row]:
         near = (grid.distances <= config.reach).double()
         best, table = closure(near), near.tolist()
         for method, propose in proposals.items():
-            problem = Planning(lambda s, t, table=table: table[s][t], propose)
+            problem = Planning(looked_up(table), propose)
             order: Order = "forward" if method == "forward" else "any"
             effort = Effort(config.budget, config.exploration, len(grid), order, config.patience)
             found = divide_and_conquer(start, goal, problem, effort, Generator().manual_seed(config.seed))
@@ -58,6 +58,11 @@ def run(config: Config) -> Iterator[Row]:
             }
             if number == 0 and method in METHODS[:2]:
                 yield picture(grid, method, found)
+
+
+def looked_up(table: list[list[float]]) -> Callable[[int, int], float]:
+    """Return v as a function of two states."""
+    return lambda s, t: table[s][t]
 
 
 def far_apart(grid: Grid, generator: Generator) -> tuple[int, int]:
