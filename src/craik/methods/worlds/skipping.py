@@ -144,7 +144,7 @@ class Skipped(NamedTuple):
 
     Attributes:
         loss: the one number to differentiate: the likelihood's loss, plus the jumps' and the rewards', all averaged alike.
-        matched: the likelihood's part, as `craik.skips.match` gives it.
+        matched: the likelihood's part, as `craik.skips.match` gives it, with the predictions (b, u, 3, l, K).
         jumps: (b, u) cross-entropies of the matched jumps, 0 behind a trajectory's last step; detached.
         rewards: (b, u) squared errors of the summed rewards, likewise; None where M does not predict them.
     """
@@ -193,7 +193,7 @@ def skipped_nll(
     _check_rewards(memory, trajectories, rewards)
     loss = MixtureNLL(memory.mixtures, memory.head.least_log_scale)
     dynamics = Dynamics(memory, loss, actions)
-    remembering = _Remembering(dynamics, trajectories, teacher_forcing, generator, memory=memory)
+    remembering = _Remembering(dynamics, trajectories, teacher_forcing, generator, keep_predictions=True, memory=memory)
     step = _known_step(matching) if teacher_forcing == 1 else None
     steps = matching.along(remembering) if step is None else remembering.straight(step)
     return _added(memory, steps.matched(average), remembering, rewards, average)
