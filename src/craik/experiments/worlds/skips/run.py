@@ -13,11 +13,10 @@ from torch import Generator, nn
 from craik.experiments.worlds.skips.boards import Falls, Seen, centre, first_label, see, shown
 from craik.experiments.worlds.skips.settings import Config
 from craik.lab import Row
-from craik.methods.worlds.skipped_dreams import entropies, skipped_dream
+from craik.methods.worlds.skipped_dreams import SkippedDream, entropies, skipped_dream
 from craik.methods.worlds.skipping import MixtureNLL, SkippingRNN, skipped_nll
 from craik.schedules import Linear
 from craik.skips import Fixed, Greedy
-from craik.trajectories import Trajectories
 
 METHODS = ("skips", "fixed-1", "fixed-2", "fixed-3")
 
@@ -121,9 +120,9 @@ def dreamt(config: Config, memory: SkippingRNN, seen: Seen) -> Row:
     }
 
 
-def dream_of(config: Config, memory: SkippingRNN, falls: Falls, seen: Seen):  # noqa: ANN201  # a dream and its frames
+def dream_of(config: Config, memory: SkippingRNN, falls: Falls, seen: Seen) -> tuple[SkippedDream, np.ndarray]:
     """Return M's likeliest dreams of falls from their first frames, and what V shows of them."""
-    starts = Trajectories(falls.latents.frames[:, :1], torch.ones(len(falls.latents), dtype=torch.int64)).first()
+    starts = falls.latents.first()
     _, boards = falls.chosen(torch.arange(len(starts)))
     generator = Generator().manual_seed(config.seed)
     dream = skipped_dream(memory, starts, boards, duration=config.duration, generator=generator, temperature=0.0)

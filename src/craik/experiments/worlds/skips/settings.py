@@ -46,7 +46,7 @@ class Config:
     """Training steps in which the probability of a random match falls from 1 to 0; 0 for no exploration."""
     floor: float = -3.0
     """The log scales' floor."""
-    evaluations: Whole = 100_000
+    evaluations: Whole = 60_000
     """Model evaluations that training spends, the same for every M."""
     batch: Whole = 6
     """Boards of a training step."""
