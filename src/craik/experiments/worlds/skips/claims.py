@@ -19,10 +19,8 @@ def of_seeds(rows: Rows, key: str, method: str) -> list[float]:
 
 def asked(rows: Rows) -> Measurement | None:
     """Return how often M with skips was asked in a dream, over that of the next frame's M, mean over seeds."""
-    pair = [of_seeds(rows, "asked", method) for method in ("skips", "fixed-1")]
-    if not all(pair) or len(pair[0]) != len(pair[1]):
-        return None
-    return bootstrap(np.divide(*pair), np.mean)
+    mine, other = (of_seeds(rows, "asked", method) for method in ("skips", "fixed-1"))
+    return bootstrap(np.divide(mine, other), np.mean) if mine and len(mine) == len(other) else None
 
 
 def over_the_best(rows: Rows) -> Measurement | None:
@@ -37,10 +35,8 @@ def over_the_best(rows: Rows) -> Measurement | None:
 
 def simpler(rows: Rows) -> Measurement | None:
     """Return the entropy of the predicted mixtures, less that at a step of three, mean over seeds."""
-    pair = [of_seeds(rows, "entropy", method) for method in ("skips", "fixed-3")]
-    if not all(pair) or len(pair[0]) != len(pair[1]):
-        return None
-    return bootstrap(np.subtract(*pair), np.mean)
+    mine, other = (of_seeds(rows, "entropy", method) for method in ("skips", "fixed-3"))
+    return bootstrap(np.subtract(mine, other), np.mean) if mine and len(mine) == len(other) else None
 
 
 def less_of(key: str, other: str) -> Callable[[Rows], Measurement | None]:
