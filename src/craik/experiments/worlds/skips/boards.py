@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from craik.experiments.worlds.skips.settings import Config
-from craik.methods.worlds.whitening import Whitening, whitening
+from craik.methods.worlds.skipping import Whitening, whitening
 from craik.methods.worlds.world_model import energy_lost
 from craik.nn.autoencoders import ConvVAE, sample_latent, vae_loss
 from craik.skips import Actions

@@ -13,8 +13,7 @@ from torch import Generator, nn
 from craik.experiments.worlds.skips.boards import Falls, Seen, centre, first_label, see, shown
 from craik.experiments.worlds.skips.settings import Config
 from craik.lab import Row
-from craik.methods.worlds.skipped_dreams import SkippedDream, entropies, skipped_dream
-from craik.methods.worlds.skipping import MixtureNLL, SkippingRNN, skipped_nll
+from craik.methods.worlds.skipping import MixtureNLL, SkippedDream, SkippingRNN, entropies, skipped_dream, skipped_nll
 from craik.schedules import Linear
 from craik.skips import Fixed, Greedy
 

@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from craik.methods.worlds.skipped_dreams import entropies, skipped_dream
-from craik.methods.worlds.skipping import SkippingRNN
+from craik.methods.worlds.skipping import SkippingRNN, entropies, skipped_dream
 from craik.nn.mixtures import Mixture
 from craik.skips import Actions
 

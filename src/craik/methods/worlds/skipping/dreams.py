@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from craik.arguments import check_generator, check_kind, check_not_negative, check_shape, check_whole
-from craik.methods.worlds.skipping import SkippingRNN
+from craik.methods.worlds.skipping.memory import SkippingRNN
 from craik.nn.mixtures import Mixture, mixture_log_prob, mixture_quantile, tempered
 from craik.skips import Actions
 

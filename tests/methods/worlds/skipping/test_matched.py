@@ -2,11 +2,10 @@ import math
 
 import pytest
 import torch
-from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from craik.methods.worlds.skipping import MixtureNLL, SkippingRNN, passed_over, skipped_nll
+from craik.methods.worlds.skipping import SkippingRNN, passed_over, skipped_nll
 from craik.methods.worlds.world_model import MixtureRNN, memory_loss
-from craik.skips import Actions, Aligned, Dynamics, Fixed, Greedy, Sampled, match, rollout
+from craik.skips import Actions, Aligned, Fixed, Greedy
 from craik.trajectories import Trajectories
 from skipping_oracles import along
 
@@ -130,37 +129,6 @@ def test_exploration_and_feeding_back_draw_from_the_generator():
     assert torch.equal(once(1).loss, once(1).loss)
     assert not torch.equal(once(1).matched.skips, once(2).matched.skips)
     assert once(1).matched.explored.any()
-
-
-def test_a_mixtures_likelihood_is_torchs_with_a_floor():
-    loss = MixtureNLL(3, -1.0)
-    prediction = torch.randn(5, 3, 4, 3, generator=generator(), dtype=F64)
-    x = torch.randn(5, 4, generator=generator(1), dtype=F64)
-    law = MixtureSameFamily(
-        Categorical(logits=prediction[:, 0]), Normal(prediction[:, 1], prediction[:, 2].clamp(min=-1).exp())
-    )
-    torch.testing.assert_close(loss(prediction, x), -law.log_prob(x).mean(1), rtol=0, atol=1e-12)
-    torch.testing.assert_close(loss.frame(prediction), law.mean, rtol=0, atol=1e-12)
-    assert loss.prediction_shape((4,)) == (3, 4, 3)
-    many = loss.sample(prediction[:1].expand(20_000, -1, -1, -1), torch.rand(20_000, 2, 4, generator=generator(2), dtype=F64))
-    torch.testing.assert_close(many.mean(0), law.mean[0], rtol=0, atol=0.1)
-    torch.testing.assert_close(many.var(0), law.variance[0], rtol=0.15, atol=0.05)
-
-
-def test_a_model_without_memory_is_matched_by_likelihood():
-    loss = MixtureNLL(1)
-    z, _ = batch((9, 6))
-
-    def model(x):
-        return torch.stack((torch.zeros_like(x), x + 0.1, torch.zeros_like(x)), 1).unsqueeze(-1)
-
-    dynamics = Dynamics(model, loss, feedback=Sampled(loss.sample, "uniform", (2, 3)))
-    found = match(dynamics, z, Greedy(4), teacher_forcing=0.5, generator=generator())
-    assert found.loss.isfinite()
-    plain = match(Dynamics(model, loss), z, Greedy(4))
-    squared = ((z.frames[0, 1:5] - z.frames[0, 0] - 0.1) ** 2).mean(1)
-    assert int(plain.skips[0, 0]) == int(squared.argmin()) + 1
-    assert rollout(dynamics, z.first(), max_steps=3, generator=generator()).trajectories.frame_shape == (3,)
 
 
 def test_rewards_of_a_jump_are_summed():

@@ -1,19 +1,7 @@
-"""M with adaptive skips: a world model whose likelihood is that of *some* coming latent (thesis chapter 2, its outlook).
+"""M along trajectories, each prediction matched with a coming latent: likelihood, jumps and rewards.
 
-A world model's M predicts the next latent; here it predicts the one of the next H frames that is likeliest under its own
-mixture, L_k = - log p(z_{t+k} | z_t, h_t, a_t, a_{t+1}, ...), k* = argmin L_k, and goes on from there. Its state h goes along
-the matched frames. It also predicts how far it jumped, a categorical over 1..H with the cross-entropy to k*, and may predict
-the rewards that were passed over, so that a dream knows how much time and reward went by. At H = 1 all this is M's ordinary
-likelihood.
-
-Two traps. A likelihood rewards small deviations where frames stand still: log scales have a floor, and with
-``Greedy(H, ties="last")`` a rest is left at once. And latents of different scale are not matched alike: whiten them once
-(`craik.methods.worlds.whitening`).
-
-Use it where timing varies and what comes in between does not matter: dreams take fewer steps. Not where every frame is needed,
-and not without looking at the mean skip: matching by likelihood can collapse to k = 1, where the near future is sharpest.
-
-Index conventions: b a trajectory, t a frame, u a step of M, l a dimension of the latent, c a component of K, k a jump of 1..H.
+Index conventions: b a trajectory, t a frame, u a step of M, n some steps of some trajectories, l a dimension of the latent, k a
+jump of 1..H.
 """
 
 from collections.abc import Sequence
@@ -23,120 +11,15 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
-from torch.nn.functional import cross_entropy, softmax
+from torch.nn.functional import cross_entropy
 
-from craik.arguments import check_finite, check_flag, check_kind, check_shape, check_whole
-from craik.methods.paper import Paper
-from craik.methods.worlds.world_model import MixtureRNN
-from craik.nn.mixtures import Mixture, mixture_log_prob, mixture_quantile
-from craik.nn.perceptrons import linear
+from craik.arguments import check_kind, check_shape
+from craik.methods.worlds.skipping.likelihood import MixtureNLL
+from craik.methods.worlds.skipping.memory import SkippingRNN
 from craik.nn.recurrent import Recurrent
-from craik.skips import Actions, Chosen, Dynamics, Fixed, Greedy, Matched, Matching, Steps
+from craik.skips import Actions, Chosen, Dynamics, Fixed, Greedy, Matched, Matching, Predictor, Steps
 from craik.skips.matched import Average
-from craik.skips.predicting import Predictor
 from craik.trajectories import Trajectories
-
-PAPER = Paper(
-    "World model with adaptive skips",
-    2021,
-    "Neitz et al., algorithm 1, with Ha and Schmidhuber's M (ours)",
-    "https://arxiv.org/abs/1808.04768",
-    "H likelihoods a step, fewer steps a dream",
-)
-
-
-@dataclass(frozen=True)
-class MixtureNLL:
-    """- log p(x), a mean over a frame's elements, of a mixture of normals for each: a loss for `craik.skips.match`.
-
-    A prediction of a frame has the shape (3, *frame, K): logits of the weights, means, log scales. There is no `ranking`: the
-    loss is evaluated on the whole window.
-
-    Args:
-        mixtures: K.
-        least_log_scale: the log scales' floor.
-
-    Raises:
-        TypeError: K that is no whole number.
-        ValueError: K below 1, or a floor that is not finite.
-    """
-
-    mixtures: int
-    least_log_scale: float = -3.0
-
-    def __post_init__(self) -> None:
-        check_whole("mixtures", self.mixtures, 1)
-        check_finite("least_log_scale", self.least_log_scale)
-
-    def __call__(self, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
-        """Return one value for each frame."""
-        losses = -mixture_log_prob(*self.mixture(prediction), target)
-        return losses.flatten(1).mean(1) if losses.dim() > 1 else losses
-
-    def mixture(self, prediction: Float[Tensor, "n *z"]) -> Mixture:
-        """Return the mixtures of predictions, floor included."""
-        log_weights, means, log_scales = prediction.unbind(1)
-        return Mixture(log_weights, means, log_scales.clamp(min=self.least_log_scale))
-
-    def prediction_shape(self, frame_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return (3, *frame, K)."""
-        return (3, *frame_shape, self.mixtures)
-
-    def frame(self, prediction: Float[Tensor, "n *z"]) -> Float[Tensor, "n *frame"]:
-        """Return the means of the mixtures."""
-        return (softmax(prediction[:, 0], -1) * prediction[:, 1]).sum(-1)
-
-    def sample(self, prediction: Float[Tensor, "n *z"], noise: Float[Tensor, "n *noise"]) -> Float[Tensor, "n *frame"]:
-        """Return samples from uniform noise (2, *frame): for ``craik.skips.Sampled(loss.sample, "uniform", (2, *frame))``."""
-        normal = torch.erfinv((2 * noise[:, 1] - 1).clamp(-1 + 1e-6, 1 - 1e-6)) * 2**0.5
-        return mixture_quantile(self.mixture(prediction), noise[:, 0], normal)
-
-
-class SkippingRNN(MixtureRNN):
-    """M that says how far it jumped: an LSTM over [z, actions], a mixture of some coming z, a categorical over 1..H.
-
-    Args:
-        latent: l.
-        action: numbers of all the actions that it is shown at a frame: with ``Actions(values, window=w)``, w times one's own.
-        hidden: units.
-        mixtures: K.
-        horizon: H.
-        generator: of the initial weights; those of a MixtureRNN come first, and are the same.
-        rewards: whether the sum of the rewards passed over is predicted.
-        least_log_scale: the log scales' floor.
-
-    Raises:
-        TypeError: sizes that are no whole numbers.
-        ValueError: sizes below 1, or a floor that is not finite.
-    """
-
-    def __init__(
-        self,
-        latent: int,
-        action: int,
-        hidden: int,
-        mixtures: int,
-        horizon: int,
-        generator: Generator,
-        rewards: bool = False,
-        least_log_scale: float = -3.0,
-    ) -> None:
-        super().__init__(latent, action, hidden, mixtures, False, generator)
-        check_whole("horizon", horizon, 1)
-        check_flag("rewards", rewards)
-        check_finite("least_log_scale", least_log_scale)
-        self.horizon, self.mixtures = horizon, mixtures
-        self.head.least_log_scale = float(least_log_scale)
-        self.jump = linear(hidden, horizon, "default", generator)
-        self.reward = linear(hidden, 1, "default", generator) if rewards else None
-
-    def jumps(self, shown: Float[Tensor, "*batch hidden"]) -> Float[Tensor, "*batch H"]:
-        """Return logits of jumps 1..H after a step, from ``state.shown``."""
-        return self.jump(shown)
-
-    def rewarded(self, shown: Float[Tensor, "*batch hidden"]) -> Float[Tensor, "*batch"] | None:
-        """Return the predicted sum of the rewards of a jump; None where M does not predict them."""
-        return None if self.reward is None else self.reward(shown).squeeze(-1)
 
 
 class Skipped(NamedTuple):
