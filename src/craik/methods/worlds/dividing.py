@@ -128,7 +128,6 @@ class Problem:
     plan: tuple[int, ...]
     counts: list[int] = field(default_factory=list)
     visits: int = 1
-    under_way: bool = False
 
 
 class Search(NamedTuple):
@@ -168,9 +167,9 @@ def closure(low_level: Float[Tensor, "..."]) -> Float[Tensor, "*batch S S"]:
         raise ValueError(f"`low_level` should have the shape (..., S, S). Found {tuple(low_level.shape)}.")
     if not bool(((low_level >= 0) & (low_level <= 1)).all()):
         raise ValueError("`low_level` should hold probabilities in [0, 1]. Found others, or NaN.")
-    values = low_level.clone()
+    values = low_level
     for m in range(values.shape[-1]):
-        torch.maximum(values, values[..., :, m, None] * values[..., m, None, :], out=values)
+        values = torch.maximum(values, values[..., :, m, None] * values[..., m, None, :])
     return values
 
 
@@ -220,6 +219,7 @@ class _Searching:
     def __init__(self, problem: Planning, effort: Effort, generator: Generator) -> None:
         self.problem, self.effort, self.generator = problem, effort, generator
         self.tree: dict[tuple[int, int], Problem] = {}
+        self.under_way = set[tuple[int, int]]()
         self.queries = 0
 
     def expand(self, s: int, t: int) -> Problem:
@@ -237,13 +237,13 @@ class _Searching:
         found = self.tree.get((s, t))
         if found is None:
             return self.expand(s, t).value if self.queries < self.effort.budget else 0.0
-        if found.best >= 1 or found.under_way:  # solved, or a plan in a circle, which is never better
+        if found.best >= 1 or (s, t) in self.under_way:  # solved, or a plan in a circle, which is never better
             return found.best
         gained = found.low_level
         if depth and found.states:
-            found.under_way = True
+            self.under_way.add((s, t))
             gained = max(gained, self._divide(found, s, t, depth - 1))
-            found.under_way = False
+            self.under_way.remove((s, t))
         found.value = (found.value * found.visits + gained) / (found.visits + 1)
         found.visits += 1
         return gained
