@@ -76,9 +76,9 @@ CLAIMS = (
         source=_OUTLOOK,
         measure=over_the_best,
         condition=low_above(0.0, of="label accuracy, less the best fixed step's, mean over seeds,"),
-        tried="On seed 1000, at 60,000 evaluations: horizons of 8 and 16, exploration for 0, 300 and 600 steps, batches of 6 and 8. "
-        "None came up to a step of two, the best there. Boards of two rows, whose dreams are longer, were tried first: neither V "
-        "nor any M was trained well in the time that this preset has.",
+        tried="On seed 1000, at 60,000 evaluations: horizons of 8 and 16, exploration for 0, 300 and 600 steps, batches of 6 "
+        "and 8. None came up to a step of two, the best there. Boards of two rows, whose dreams are longer, were tried first: "
+        "neither V nor any M was trained well in the time that this preset has.",
     ),
     Claim(
         id="worlds-skips.simpler",
