@@ -1,0 +1,91 @@
+"""Solved problems from what was walked: proposals of sub-goals are trained on them, without a search and without rewards.
+
+Whoever walked from a state to a later one has shown that the states between are sub-goals of that problem (after hindsight
+experience replay, as in https://arxiv.org/abs/2004.11410). `craik.methods.worlds.dividing` searches with such proposals.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from craik.arguments import check_one_of, check_shape, check_whole
+
+Split = Literal["middle", "every"] | int
+"""Which sub-goal of a solved problem is taught."""
+
+
+def hindsight(paths: Sequence[Sequence[int]], split: Split = "middle") -> Tensor:
+    """Return solved problems (n, 3), each s, m, t: what proposals are trained on, by cross-entropy of p(m|s, t).
+
+    Args:
+        paths: states in the order in which they were walked, in steps that the low-level policy can do; `without_loops` of
+            walks, or the frames that `craik.skips` matched (`matched_states`).
+        split: which sub-goal of a problem with places i < j on its path: the one in the "middle", (i + j) / 2 rounded down;
+            "every" one between; or a whole number of places after i, but never j: what a forward search should propose.
+
+    Raises:
+        TypeError: states that are no whole numbers.
+        ValueError: another word, a number of places below 1, or no path of three states.
+    """
+    if not isinstance(split, str):
+        check_whole("split", split, 1, way_out='Or "middle", or "every".')
+    else:
+        check_one_of("split", split, ("middle", "every"), way_out="Or a whole number of places.")
+    found: list[tuple[int, int, int]] = []
+    for path in paths:
+        for state in path:
+            check_whole("paths", state)
+        for i in range(len(path)):
+            for j in range(i + 2, len(path)):
+                found += [(path[i], path[k], path[j]) for k in _between(i, j, split)]
+    if not found:
+        raise ValueError("`paths` should hold one of three states or more. Found none. Walk farther.")
+    return torch.tensor(found)
+
+
+def without_loops(path: Sequence[int]) -> list[int]:
+    """Return a walk with its loops left out, in the order in which they close: no state comes twice.
+
+    >>> without_loops([0, 1, 2, 1, 3])
+    [0, 1, 3]
+    """
+    found: list[int] = []
+    places: dict[int, int] = {}
+    for state in path:
+        if state in places:
+            for left in found[places[state] + 1 :]:
+                del places[left]
+            del found[places[state] + 1 :]
+        else:
+            places[state] = len(found)
+            found.append(state)
+    return found
+
+
+def matched_states(states: Tensor, matched: Tensor) -> list[list[int]]:
+    """Return the states that a dynamics model with skips went through: those at frame 0 and at the frames it was matched with.
+
+    Args:
+        states: (b, T) whole numbers, the state at each frame.
+        matched: (b, u) frames, -1 behind a trajectory's last step: ``craik.skips.match(...).matched``.
+
+    Raises:
+        TypeError: no tensors.
+        ValueError: other shapes, or frames that there are not.
+    """
+    check_shape("states", states, "b", "T")
+    check_shape("matched", matched, len(states), "u")
+    if int(matched.max()) >= states.shape[1]:
+        raise ValueError(f"`matched` should be frames below {states.shape[1]}. Found {int(matched.max())}.")
+    return [
+        [int(own[0]), *(int(own[frame]) for frame in frames.tolist() if frame >= 0)]
+        for own, frames in zip(states, matched, strict=True)
+    ]
+
+
+def _between(i: int, j: int, split: Split) -> Sequence[int]:
+    if split == "every":
+        return range(i + 1, j)
+    return [(i + j) // 2 if isinstance(split, str) else min(i + int(split), j - 1)]

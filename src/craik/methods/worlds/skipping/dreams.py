@@ -1,0 +1,119 @@
+"""Dreams of an M with skips: each step goes as far as M says it does, so that time and reward are known.
+
+Index conventions: b a dream, u a step of M, t the frame that a step stands at, counted from 0.
+"""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+
+from craik.arguments import check_generator, check_kind, check_not_negative, check_shape, check_whole
+from craik.methods.worlds.skipping.memory import SkippingRNN
+from craik.nn.mixtures import Mixture, mixture_log_prob, mixture_quantile, tempered
+from craik.skips import Actions
+
+
+class SkippedDream(NamedTuple):
+    """What was dreamt.
+
+    Attributes:
+        latents: (b, u + 1, l) from the start on; behind a dream's end its last one stands.
+        times: (b, u + 1) the frame that each stands at, from 0; as many frames as it took to come there.
+        rewards: (b, u) the reward of each step; 0 behind a dream's end, None where M predicts none.
+        steps: (b,) how often M was evaluated in each dream.
+    """
+
+    latents: Float[Tensor, "b v l"]
+    times: Int[Tensor, "b v"]
+    rewards: Float[Tensor, "b u"] | None
+    steps: Int[Tensor, " b"]
+
+
+@torch.no_grad()
+def skipped_dream(
+    memory: SkippingRNN,
+    starts: Float[Tensor, "..."],
+    actions: Actions,
+    *,
+    duration: int,
+    generator: Generator,
+    temperature: float = 1.0,
+) -> SkippedDream:
+    """Dream until so many frames have passed.
+
+    At temperature 0 a latent is the mean of the heaviest component and a jump the likeliest; else both are drawn, latents at
+    that temperature (`craik.nn.mixtures.tempered`) and jumps from their logits divided by it.
+
+    Args:
+        memory: M.
+        starts: (b, l) latents of first frames, whitened as in training.
+        actions: for each dream what is done at each frame; zeros are seen behind their end.
+        duration: frames to pass; a dream ends with the step that comes there or farther.
+        generator: of what is drawn; every dream takes the same numbers however long the others are.
+        temperature: tau.
+
+    Raises:
+        TypeError: arguments of another kind.
+        ValueError: starts or actions of another shape, a duration below 1, or a temperature below 0.
+    """
+    check_kind("memory", memory, SkippingRNN, "a SkippingRNN")
+    check_shape("starts", starts, "b", memory.latent, way_out="Encode and whiten the first frames of some episodes.")
+    check_kind("actions", actions, Actions, "craik.skips.Actions")
+    check_shape("actions.values", actions.values.flatten(2), len(starts), "t", "a")
+    check_whole("duration", duration, 1)
+    check_generator("generator", generator)
+    check_not_negative("temperature", temperature, way_out="1 is M as it was trained.")
+    count = len(starts)
+    rows, state = torch.arange(count), memory.at_rest(count)
+    z, time = starts, torch.zeros(count, dtype=torch.int64)
+    latents, times, rewards, steps = [z], [time], list[Tensor](), torch.zeros(count, dtype=torch.int64)
+    while bool((going := time < duration).any()):
+        given = actions.at(rows, time.clamp(max=actions.values.shape[1] - 1)).flatten(1).to(z.dtype)
+        predicted = memory.step(z, given, state)
+        state, shown = predicted.state, predicted.state.shown
+        after = _latent(predicted.mixture, temperature, generator)
+        jump = _jump(memory.jumps(shown), temperature, generator)
+        z, time = torch.where(going.unsqueeze(1), after, z), torch.where(going, time + jump, time)
+        found = memory.rewarded(shown)
+        if found is not None:
+            rewards.append(torch.where(going, found, 0))
+        latents.append(z)
+        times.append(time)
+        steps += going
+    return SkippedDream(torch.stack(latents, 1), torch.stack(times, 1), torch.stack(rewards, 1) if rewards else None, steps)
+
+
+def _latent(mixture: Mixture, temperature: float, generator: Generator) -> Float[Tensor, "b l"]:
+    shape, dtype = mixture.means.shape[:-1], mixture.means.dtype
+    uniform, normal = (draw(shape, generator=generator, dtype=dtype) for draw in (torch.rand, torch.randn))
+    return mixture_quantile(tempered(*mixture, temperature), uniform, normal)
+
+
+def _jump(logits: Float[Tensor, "b H"], temperature: float, generator: Generator) -> Int[Tensor, " b"]:
+    drawn = torch.rand(len(logits), generator=generator, dtype=logits.dtype)
+    if temperature == 0:
+        return logits.argmax(-1) + 1
+    below = torch.softmax(logits / temperature, -1).cumsum(-1)
+    return (drawn.unsqueeze(-1) >= below[:, :-1]).sum(-1) + 1
+
+
+def entropies(mixture: Mixture, generator: Generator, samples: int = 64) -> Float[Tensor, "*batch"]:
+    """Return the differential entropy of each mixture in nats, by so many samples: the mean of - log p.
+
+    Args:
+        mixture: (..., K).
+        generator: of the samples.
+        samples: of each; the standard error is about 1 / sqrt(samples).
+
+    Raises:
+        TypeError, ValueError: no generator, or no whole number of samples, at least 1.
+    """
+    check_generator("generator", generator)
+    check_whole("samples", samples, 1)
+    every = Mixture(*(part.expand(samples, *part.shape) for part in mixture))
+    shape, dtype = (samples, *mixture.means.shape[:-1]), mixture.means.dtype
+    uniform, normal = (draw(shape, generator=generator, dtype=dtype) for draw in (torch.rand, torch.randn))
+    y = mixture_quantile(every, uniform, normal)
+    return -mixture_log_prob(*every, y).mean(0)
