@@ -89,7 +89,7 @@ def test_refusals(folder):
     with pytest.raises(ValueError, match=r"'cbwd'.*'up'"):
         five_cities(folder, cities=("Beijing",))
     path.write_text(good.replace("2010,1,1,0", "2010,1,,0", 1))
-    with pytest.raises(ValueError, match="date and an hour.*line 2"):
+    with pytest.raises(ValueError, match=r"date and an hour.*line 2"):
         five_cities(folder, cities=("Beijing",))
     path.write_text(HEADER)
     with pytest.raises(ValueError, match="no row"):

@@ -1,9 +1,9 @@
 """Hourly PM2.5 and weather of five Chinese cities, from the published files, which do not ship with this package.
 
 'PM2.5 Data of Five Chinese Cities' (Liang, Li, Zhang, Huang and Chen 2016; https://archive.ics.uci.edu/dataset/394): one file a
-city, the hours of 2010 to 2015. The public code of LUPTS (Karlsson et al. 2022, https://arxiv.org/abs/2110.14993) holds the same
-files as `beijing.csv` and so on. Columns are those that it uses: it leaves out precipitation, of which many values are missing
-or wrong. Two uses: cities as sites, and the hours between a prediction and what it predicts as privileged columns.
+city, the hours of 2010 to 2015. The public code of LUPTS (Karlsson et al. 2022, https://arxiv.org/abs/2110.14993) has the
+same files, named `beijing.csv` and so on. Columns are those that it uses: it leaves out precipitation, of which many values are
+missing or wrong. Two uses: cities as sites, and the hours between a prediction and what it predicts as privileged columns.
 """
 
 import csv
@@ -129,7 +129,9 @@ def _hours(row: Mapping[str, str], name: str, line: int) -> int:
         date = datetime.date(year, month, day)
     except (TypeError, ValueError):
         found = [row[key] for key in ("year", "month", "day", "hour")]
-        raise ValueError(f"Every line should have a date and an hour. Found {found} in line {line} of {name}. {WHERE}") from None
+        raise ValueError(
+            f"Every line should have a date and an hour. Found {found} in line {line} of {name}. {WHERE}"
+        ) from None
     return (date - datetime.date(2010, 1, 1)).days * 24 + hour
 
 
