@@ -178,7 +178,7 @@ CLAIMS = (
     ),
     Claim(
         id="own-data-linear-units.cochran",
-        text="Cochran's test as a mask, letting go of what it masks, passes examples 2 and 3 with three environments and eight.",
+        text="Cochran's test as a mask, letting go of what it masks, passes examples 2 and 3 with three environments and 8.",
         source=OURS,
         measure=extreme(largest, cells(CLASSES, False), ("Cochran",)),
         condition=high_at_most(PASSED, of="largest test error of the four cells, median over seeds,"),

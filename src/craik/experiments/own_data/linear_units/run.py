@@ -30,9 +30,9 @@ class Config:
     """First seed: of the data, the initial weights and the settings. Ranges were looked at on seeds from 1000 on."""
     environments: Annotated[tuple[Annotated[int, Ge(3)], ...], MinLen(1)] = (3, 8)
     """Numbers of training environments."""
-    examples: Annotated[int, Ge(2)] = 400
+    examples: Annotated[int, Ge(2)] = 300
     """Examples in each for training, as many for validation and for test; an even number."""
-    steps: Annotated[int, Ge(1)] = 500
+    steps: Annotated[int, Ge(1)] = 400
     """Full-batch steps."""
     trials: Annotated[int, Ge(1)] = 6
     """Settings drawn for every method."""
