@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from craik.experiments.own_data.cities.run import AGREEMENT, cell
 from craik.experiments.own_data.measures import differences, gains
-from craik.lab import COLOURS, Rows, bootstrap, panels
+from craik.lab import COLOURS, Rows, bootstrap, number, panels
 
 LEFT_OUT = (
     "Error at a city left out, in per cent of the pooled linear model's, below the early-stopped pooled network's; 95 % "
@@ -28,8 +28,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
 def privileged(rows: Rows) -> Figure:
     """Draw differences from ridge, a panel a horizon."""
     found = rows.where(kind="score", part="privileged")
-    horizons = sorted({int(row["horizon"]) for row in found})
-    sizes = sorted({int(row["rows"]) for row in found})
+    horizons = sorted({int(number(row["horizon"])) for row in found})
+    sizes = sorted({int(number(row["rows"])) for row in found})
     figure, axes = panels(max(1, len(horizons)), 1, caption=PRIVILEGED, height=3.2)
     for axis, horizon in zip(axes, horizons, strict=False):
         for method, colour in LINES.items():

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from craik.experiments.own_data.linear_units.run import CELLS
-from craik.lab import Claim, Measurement, Rows, above, below, bootstrap, high_at_most, low_above
+from craik.lab import Claim, Measurement, Rows, above, below, bootstrap, high_at_most, low_above, number
 
 PRINTED = "arXiv:2102.10867; its published results by number of environments, test error averaged over environments"
 OURS = "ours; issue 'Does it help anyone?'"
@@ -71,7 +71,7 @@ def worse_within(rows: Rows) -> Measurement | None:
     found: dict[object, list[float]] = {}
     for seed, group in rows.where(kind="final").by("seed").items():
         judged = [row for row in group if row["example"] != "regression" and row["method"] != "oracle"]
-        found[seed] = [float(row["within"]) - float(row["across"]) for row in judged]
+        found[seed] = [number(row["within"]) - number(row["across"]) for row in judged]
     return bootstrap([float(np.mean(one)) for one in found.values()], np.mean) if any(found.values()) else None
 
 

@@ -1,0 +1,54 @@
+"""The numbers of "Does it help me?" that no claim holds are those of the records."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from craik.experiments.own_data import calibration, codes, wards, weak, writers
+from craik.experiments.own_data.measures import POOLED, differences
+from craik.lab.running.runfiles import find_runs
+
+ROOT = Path(__file__).parents[2]
+PAGE = next((ROOT / "docs").rglob("does-it-help.md")).read_text(encoding="utf-8")
+RUNS = {run.recipe.name: run for run in find_runs(ROOT / "results") if not run.is_older and run.recipe.label == "quick"}
+TABLES = {"codes": codes, "weak": weak, "wards": wards, "calibration": calibration}
+LINES = re.findall(r"^\| (codes|weak|wards|calibration) \| (\d+) x (\d+) \| (.*) \|$", PAGE, re.MULTILINE)
+
+
+def draws(spread: float, points: float = 2.0) -> int:
+    """Return how many draws find a difference four times in five at 5 %, two sides."""
+    return math.ceil(((1.96 + 0.84) * spread / points) ** 2)
+
+
+@pytest.mark.parametrize(("table", "sites", "rows", "numbers"), LINES)
+def test_spreads_and_draws_are_the_rows(table, sites, rows, numbers):
+    cell = TABLES[table].run.CELLS[f"{sites}x{rows}"]
+    recorded = RUNS[f"own-data-{table}"].rows()
+    for method, said in zip(("AND-mask", "conflict rule", "screening"), numbers.split(" | "), strict=True):
+        found = differences(recorded, method, POOLED, cell)
+        assert len(found) == 6
+        spread = float(np.std(found, ddof=1))
+        assert said == f"{spread:.1f}: {draws(spread)}", method
+
+
+def test_every_cell_of_the_tables_is_there():
+    expected = {(name, key) for name, module in TABLES.items() for key in module.run.CELLS if re.fullmatch(r"\d+x\d+", key)}
+    assert {(name, f"{sites}x{rows}") for name, sites, rows, _ in LINES} == expected
+
+
+@pytest.mark.parametrize("method", ["AND-mask", "conflict rule"])
+def test_the_worst_writer_stands_beside_the_mean(method):
+    cell = writers.run.CELLS["as they are"]
+    rows = RUNS["own-data-writers"].rows().where(kind="score", **cell)
+    means = {
+        new: float(np.mean(group.where(method=method)["score"]) - np.mean(group.where(method=POOLED)["score"]))
+        for new, group in rows.by("new").items()
+    }
+    words = {"AND-mask": "the AND-mask is at {:+.1f} in the mean and at {:+.1f} at the worst of the eleven writers met",
+             "conflict rule": "Gail-Simon's rule at {:+.1f} and {:+.1f}"}[method]  # fmt: skip
+    mean = float(np.mean(differences(rows, method, POOLED, cell)))
+    assert len(means) == 11
+    assert words.format(mean, min(means.values())) in " ".join(PAGE.split())
