@@ -52,3 +52,11 @@ def test_the_worst_writer_stands_beside_the_mean(method):
     mean = float(np.mean(differences(rows, method, POOLED, cell)))
     assert len(means) == 11
     assert words.format(mean, min(means.values())) in " ".join(PAGE.split())
+
+
+def test_what_the_mask_gains_without_codes():
+    gains = [
+        float(np.mean(differences(RUNS["own-data-codes"].rows(), "AND-mask", POOLED, codes.run.CELLS[cell])))
+        for cell in ("8x53 without codes", "8x53")
+    ]
+    assert "gains {:.1f} of its {:.1f} points without any codes".format(*gains) in PAGE

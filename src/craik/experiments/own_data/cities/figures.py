@@ -28,8 +28,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
 def privileged(rows: Rows) -> Figure:
     """Draw differences from ridge, a panel a horizon."""
     found = rows.where(kind="score", part="privileged")
-    horizons = sorted({int(number(row["horizon"])) for row in found})
-    sizes = sorted({int(number(row["rows"])) for row in found})
+    horizons = sorted({int(number(row, "horizon")) for row in found})
+    sizes = sorted({int(number(row, "rows")) for row in found})
     figure, axes = panels(max(1, len(horizons)), 1, caption=PRIVILEGED, height=3.2)
     for axis, horizon in zip(axes, horizons, strict=False):
         for method, colour in LINES.items():

@@ -71,7 +71,7 @@ def worse_within(rows: Rows) -> Measurement | None:
     found: dict[object, list[float]] = {}
     for seed, group in rows.where(kind="final").by("seed").items():
         judged = [row for row in group if row["example"] != "regression" and row["method"] != "oracle"]
-        found[seed] = [number(row["within"]) - number(row["across"]) for row in judged]
+        found[seed] = [number(row, "within") - number(row, "across") for row in judged]
     return bootstrap([float(np.mean(one)) for one in found.values()], np.mean) if any(found.values()) else None
 
 
