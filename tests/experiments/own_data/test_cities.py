@@ -9,7 +9,7 @@ import pytest
 from craik.experiments.own_data import cities
 from craik.experiments.own_data.cities import run
 from craik.experiments.own_data.comparing import METHODS
-from craik.lab import Rows, judge
+from craik.lab import LabError, Rows, judge
 from craik.tasks.tables.five_cities import CITIES
 
 EXPERIMENT = cities.EXPERIMENT
@@ -116,5 +116,5 @@ def test_every_claim_can_fail_and_hold():
 def test_refusals(tmp_path):
     with pytest.raises(ValueError, match=r"horizons should be among 6, 12, 24\. Found 7"):
         run.Config(horizons=(7,))
-    with pytest.raises(FileNotFoundError, match=r"none of the files .*dataset/394"):
+    with pytest.raises(LabError, match=r"none of the files .*dataset/394"):
         next(EXPERIMENT.run(run.Config(folder=str(tmp_path))))

@@ -18,7 +18,7 @@ from craik.estimators.comparing import named
 from craik.estimators.tables import Numbers, Table, prepare
 from craik.experiments.own_data.comparing import METHODS, Settings, compared, q_filter
 from craik.experiments.own_data.taught import Known, Predict, fitted
-from craik.lab import Preset, Row, check_limits
+from craik.lab import LabError, Preset, Row, check_limits
 from craik.tasks.tables.five_cities import CITIES, Forecast, five_cities, forecasts
 
 BETWEEN = {6: (1, 2, 3, 4, 5), 12: (3, 6, 9), 24: (6, 12, 18)}
@@ -71,8 +71,15 @@ class Part(NamedTuple):
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield scores at each city left out, then what each method explains within a city."""
-    read = five_cities(config.folder, config.cities)
+    """Yield scores at each city left out, then what each method explains within a city.
+
+    Raises:
+        LabError: a folder without the files; an `OSError` would be read as a fault of the run's own.
+    """
+    try:
+        read = five_cities(config.folder, config.cities)
+    except FileNotFoundError as error:
+        raise LabError(str(error)) from None
     ahead = {horizon: {name: _rows(forecasts(read[name], horizon, BETWEEN[horizon], horizon + GAP)) for name in read}
              for horizon in sorted({6, *config.horizons})}  # fmt: skip
     yield from compared(config, sites(config, ahead[6]), {**named(METHODS), "Q filter": q_filter}, AGREEMENT)
