@@ -74,11 +74,11 @@ def run(config: Config) -> Iterator[Row]:
     """Yield scores at each city left out, then what each method explains within a city.
 
     Raises:
-        LabError: a folder without the files; an `OSError` would be read as a fault of the run's own.
+        LabError: a folder without the files, or files of another layout; what else is raised reads as a fault of the run's own.
     """
     try:
         read = five_cities(config.folder, config.cities)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, ValueError) as error:
         raise LabError(str(error)) from None
     ahead = {horizon: {name: _rows(forecasts(read[name], horizon, BETWEEN[horizon], horizon + GAP)) for name in read}
              for horizon in sorted({6, *config.horizons})}  # fmt: skip
