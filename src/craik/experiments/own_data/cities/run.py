@@ -46,8 +46,8 @@ class Config(Settings):
     """Hours ahead."""
     rows: Annotated[int, Ge(20)] = 300
     """Rows of each city where cities are sites."""
-    taught: tuple[int, ...] = (200,)
-    """Numbers of training rows, at six hours, at which there are networks, too."""
+    taught: tuple[int, ...] = ()
+    """Numbers of training rows, at six hours, at which there are networks, too; they take a hundred times as long."""
 
     def __post_init__(self) -> None:
         check_limits(self)
