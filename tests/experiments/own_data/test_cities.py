@@ -8,7 +8,6 @@ import pytest
 
 from craik.experiments.own_data import cities
 from craik.experiments.own_data.cities import run
-from craik.experiments.own_data.comparing import METHODS
 from craik.lab import LabError, Rows, judge
 from craik.tasks.tables.five_cities import CITIES
 

@@ -176,10 +176,11 @@ def forecasts(city: City, horizon: int, between: Sequence[int] = (), apart: int 
         check_whole("between", ahead, 1)
     if list(between) != sorted(set(between)) or (between and between[-1] >= horizon):
         raise ValueError(f"`between` should ascend and stay below the horizon of {horizon} hours. Found {tuple(between)}.")
-    place = {int(hour): row for row, hour in enumerate(city.hour.tolist())}
-    starts = torch.tensor(
-        [[place.get(int(hour) + ahead, -1) for ahead in (0, *between, horizon)] for hour in city.hour.tolist()]
-    )
+    since = city.hour - city.hour.min()
+    place = torch.full((int(since.max()) + 1,), -1)
+    place[since] = torch.arange(len(since))
+    wanted = since[:, None] + torch.tensor([0, *between, horizon])
+    starts = torch.where(wanted < len(place), place[wanted.clamp(max=len(place) - 1)], -1)
     starts = starts[(starts >= 0).all(1)]
     seen, later = city.x[starts[:, :-1]], city.x[starts[:, -1], 0]
     known = (seen.flatten(1).isfinite().all(1) & later.isfinite()).nonzero()[:, 0]

@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression, RidgeCV  # pyright: ignore[re
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.comparing import named
 from craik.estimators.tables import Numbers, Table, prepare
-from craik.experiments.own_data.comparing import METHODS, Settings, compared, q_filter
+from craik.experiments.own_data.comparing import Settings, compared, q_filter
 from craik.experiments.own_data.taught import Known, Predict, fitted
 from craik.lab import LabError, Preset, Row, check_limits
 from craik.tasks.tables.five_cities import CITIES, Forecast, five_cities, forecasts
@@ -28,6 +28,8 @@ GAP = 6
 TEST = 0.2
 """Share of a city's rows, the last ones, to test on."""
 AGREEMENT = {"part": "agreement"}
+METHODS = ("pooled linear", "pooled network", "screening", "AND-mask", "conflict rule", "Cochran's Q")
+"""At a city left out; the filter by significance alone joins."""
 NULLS = 100
 """Number of rows at which the privileged hours are also noise, and another row's."""
 
