@@ -85,7 +85,7 @@ def test_mixed_losses_are_mixed_targets():
 def test_every_claim_can_fail_and_hold():
     found = {claim.id: set() for claim in EXPERIMENT.claims}
     methods = (
-        *METHODS,
+        *run.METHODS,
         "OLS",
         "ridge",
         "LUPTS",
