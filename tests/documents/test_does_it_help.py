@@ -54,6 +54,31 @@ def test_the_worst_writer_stands_beside_the_mean(method):
     assert words.format(mean, min(means.values())) in " ".join(PAGE.split())
 
 
+UNITS = re.findall(r"^\| ([123])(s?) \| ([38]) \| (.*) \|$", PAGE, re.MULTILINE)
+COLUMNS = ("ERM", "AND-mask, published", "IRM", "IGA", "Gail-Simon", "Cochran", "oracle")
+
+
+@pytest.mark.parametrize(("example", "scrambled", "environments", "numbers"), UNITS)
+def test_errors_on_the_unit_tests_are_the_rows(example, scrambled, environments, numbers):
+    rows = (
+        RUNS["own-data-linear-units"]
+        .rows()
+        .where(
+            kind="final",
+            example=("regression", "cows", "margin")[int(example) - 1],
+            scrambled=bool(scrambled),
+            environments=int(environments),
+        )
+    )
+    digits = 1 if example == "1" else 2
+    for method, said in zip(COLUMNS, numbers.split(" | "), strict=True):
+        assert said.split(" (")[0] == f"{np.mean(rows.where(method=method)['within']):.{digits}f}", method
+
+
+def test_every_unit_test_is_there():
+    assert len(UNITS) == 12
+
+
 def test_what_the_mask_gains_without_codes():
     gains = [
         float(np.mean(differences(RUNS["own-data-codes"].rows(), "AND-mask", POOLED, codes.run.CELLS[cell])))
