@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from craik.experiments.own_data import calibration, codes, wards, weak, writers
+from craik.experiments.own_data import calibration, cities, codes, wards, weak, writers
 from craik.experiments.own_data.measures import POOLED, differences
+from craik.lab import bootstrap
 from craik.lab.running.runfiles import find_runs
 
 ROOT = Path(__file__).parents[2]
@@ -85,3 +86,24 @@ def test_what_the_mask_gains_without_codes():
         for cell in ("8x53 without codes", "8x53")
     ]
     assert "gains {:.1f} of its {:.1f} points without any codes".format(*gains) in PAGE
+
+
+HEADER = [("6", "50"), ("6", "200"), ("6", "1000"), ("12", "50"), ("12", "200"), ("24", "50"), ("24", "200")]
+HOURS = re.findall(r"^\| (LUPTS|vote) over (OLS|ridge|vote without) \| (.*) \|$", PAGE, re.MULTILINE)
+
+
+def said(method: str, over: str, cell) -> str:
+    found = bootstrap(differences(RUNS["own-data-cities"].rows(), method, over, cell), np.mean)
+    return f"{found.value:+.1f} [{found.low:.1f}, {found.high:.1f}]"
+
+
+@pytest.mark.parametrize(("method", "over", "numbers"), HOURS)
+def test_what_the_hours_in_between_are_worth(method, over, numbers):
+    found = [said(method, over, cities.run.cell(int(hours), int(rows))) for hours, rows in HEADER]
+    assert numbers.split(" | ") == found
+
+
+def test_what_cities_left_out_say():
+    assert len(HOURS) == 3
+    for method in ("AND-mask", "conflict rule", "screening", "pooled linear"):
+        assert said(method, POOLED, cities.run.AGREEMENT) in PAGE

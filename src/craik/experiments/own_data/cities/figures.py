@@ -43,7 +43,7 @@ def privileged(rows: Rows) -> Figure:
         axis.set_xscale("log")
         axis.set_xticks(sizes, [str(size) for size in sizes], fontsize=7)
         axis.set_xticks([], minor=True)
-        axis.set_ylim(-12, 12)
+        axis.set_ylim(-12, 16)
         axis.set_title(f"{horizon} hours ahead", fontsize=8)
         axis.set_xlabel("training rows", fontsize=8)
     axes[0].set_ylabel("points over ridge", fontsize=8)
