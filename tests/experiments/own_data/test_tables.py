@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.experiments.own_data import calibration, codes, columns, privileged, tag, wards, weak, writers
+from craik.experiments.own_data import calibration, codes, columns, privileged, tag, taught, wards, weak, writers
 from craik.experiments.own_data.comparing import METHODS, candidates, table_of
 from craik.experiments.own_data.measures import POOLED, differences, least, share_of_gain
 from craik.lab import Rows, judge
@@ -35,6 +35,16 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
     assert experiment.figures(Rows(rows))
 
 
+def test_networks_join_where_they_are_asked_for(monkeypatch):
+    monkeypatch.setattr(privileged.run, "TAUGHT", ("cells 50",))
+    monkeypatch.setattr(taught, "ROUNDS", 1)
+    monkeypatch.setattr(taught, "STEPS", 8)
+    config = replace(privileged.EXPERIMENT.presets["quick"].config, grid=("cells 50",))
+    rows = Rows({**row, "seed": 100} for row in privileged.EXPERIMENT.run(config))
+    assert {row["method"] for row in rows} >= {"vote", "network", "auxiliary head", "LDT"}
+    assert privileged.claims.CLAIMS[-1].measure(rows) is None
+
+
 RULES = ("AND-mask", "conflict rule", "Cochran's Q", "screening")
 MADE_UP = (RULES, RULES[:1], RULES[1:], ("pooled network", *RULES[1:]), ("pooled network", "pooled linear"), ("oracle",))
 
@@ -60,7 +70,8 @@ def test_every_claim_can_fail_and_hold(module):
 @pytest.mark.parametrize(
     ("module", "settings"), [(columns, {"boards": ("tag", "shared")}), (privileged, {"grid": ("cells 50", "pairs 150")})]
 )
-def test_what_trains_nothing_runs_is_judged_and_drawn(module, settings):
+def test_what_trains_nothing_runs_is_judged_and_drawn(module, settings, monkeypatch):
+    monkeypatch.setattr(privileged.run, "TAUGHT", ())
     experiment = module.EXPERIMENT
     config = replace(experiment.presets["quick"].config, **settings)
     rows = [{**row, "seed": 100} for row in experiment.run(config)]

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.boards.unit_tests import EXAMPLES, unit_test
+from craik.tasks.boards.unit_tests import EXAMPLES, parts, scrambled, unit_test
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -26,6 +26,25 @@ def test_what_is_invariant_says_the_label():
     assert means[:, :5].flatten().tolist() == pytest.approx([0.1] * 15, abs=0.02)
     regression = unit_test("regression", 3, 4000, torch.Generator().manual_seed(1))
     assert regression.x[..., :5].std((1, 2)).tolist() == pytest.approx([0.1, 1.5, 2.0], rel=0.05)
+
+
+def test_parts_are_the_examples_in_their_order():
+    data = unit_test("cows", 3, 12, torch.Generator().manual_seed(0))
+    train, validation, test = parts(data, 3)
+    assert torch.equal(torch.cat([train.x, validation.x, test.x], 1), data.x)
+    assert torch.equal(test.test_x, data.test_x[:, 8:])
+    assert validation.y.shape == (3, 4)
+    with pytest.raises(ValueError, match="should divide the 12 examples"):
+        parts(data, 5)
+
+
+def test_scrambling_rotates():
+    data = unit_test("regression", 3, 50, torch.Generator().manual_seed(0))
+    turned = scrambled(data, torch.Generator().manual_seed(1))
+    torch.testing.assert_close(turned.x[0] @ turned.x[1].T, data.x[0] @ data.x[1].T)
+    torch.testing.assert_close(turned.test_x[2] @ turned.x[0].T, data.test_x[2] @ data.x[0].T)
+    assert turned.y is data.y
+    assert (turned.x - data.x).abs().mean() > 0.1
 
 
 def test_bad_input():

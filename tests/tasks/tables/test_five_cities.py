@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from craik.tasks.tables.five_cities import CITIES, COLUMNS, five_cities, forecasts
+from craik.tasks.tables.five_cities import CITIES, COLUMNS, DATA_DIGESTS, five_cities, forecasts
 
 HEADER = "No,year,month,day,hour,season,PM_Local,PM_US Post,DEWP,HUMI,PRES,TEMP,cbwd,Iws,precipitation,Iprec\n"
 
@@ -29,10 +29,32 @@ def test_a_city_is_read_as_published(folder):
     city = found["Shanghai"]
     assert city.hour.tolist() == [*range(8), 25]
     assert city.x.shape == (9, len(COLUMNS))
-    assert city.x[0].tolist() == pytest.approx([100, -21, 43, 1021, 0, 1.79, 0, 0, 1, 0, 0, 0, 0])
+    assert city.x[0].tolist() == pytest.approx([100, -21, 43, 1021, 0, 1.79, 1, 0, 0, 0, 0, 0, 0, 0, 1])
     assert city.x[3, 0].isnan()
-    assert city.x[5, 8:].isnan().all()
+    assert city.x[5, 6:11].isnan().all()
+    assert DATA_DIGESTS.keys() == {f"{name}PM20100101_20151231.csv" for name in CITIES}
     assert set(five_cities(folder, cities=("Chengdu",))) == {"Chengdu"}
+
+
+def test_the_names_in_the_public_code_of_lupts_are_read_too(folder):
+    expected = five_cities(folder)["Chengdu"]
+    (folder / "ChengduPM20100101_20151231.csv").rename(folder / "chengdu.csv")
+    found = five_cities(folder, cities=("Chengdu",))["Chengdu"]
+    torch.testing.assert_close(found.x, expected.x, equal_nan=True)
+
+
+def test_numbers_that_stand_for_none_are_missing(folder):
+    path = folder / "BeijingPM20100101_20151231.csv"
+    path.write_text(path.read_text().replace(",-21,43,", ",-9999,-9999,", 1))
+    row = five_cities(folder, cities=("Beijing",))["Beijing"].x[0]
+    assert row.isnan().nonzero().flatten().tolist() == [1, 2]
+
+
+def test_hours_can_be_kept_apart(folder):
+    city = five_cities(folder)["Beijing"]
+    assert forecasts(city, horizon=1, apart=3).hour.tolist() == [0, 4]
+    assert forecasts(city, horizon=1, apart=4).hour.tolist() == [0, 4]
+    assert forecasts(city, horizon=1, apart=5).hour.tolist() == [0, 6]
 
 
 def test_forecasts_have_nothing_missing_and_jump_no_gap(folder):
@@ -64,7 +86,10 @@ def test_refusals(folder):
     with pytest.raises(ValueError, match=r"'PRES'.*'a lot' in line 2"):
         five_cities(folder, cities=("Beijing",))
     path.write_text(good.replace(",NE,", ",up,", 1))
-    with pytest.raises(ValueError, match="Winds"):
+    with pytest.raises(ValueError, match=r"'cbwd'.*'up'"):
+        five_cities(folder, cities=("Beijing",))
+    path.write_text(good.replace("2010,1,1,0", "2010,1,,0", 1))
+    with pytest.raises(ValueError, match=r"date and an hour.*line 2"):
         five_cities(folder, cities=("Beijing",))
     path.write_text(HEADER)
     with pytest.raises(ValueError, match="no row"):

@@ -72,8 +72,27 @@ def scores(
         chosen: what is compared.
         cell: where in the grid this is, for the rows.
     """
+    yield from compared(settings, table_of(board), chosen, cell, board.new)
+
+
+def compared(
+    settings: Settings,
+    table: Table,
+    chosen: Mapping[str, Candidate],
+    cell: Mapping[str, str | float],
+    new: Sequence[str] = (),
+) -> Iterator[Row]:
+    """Yield each candidate's score at new sites; without any each site is new once, to what was trained on the others.
+
+    Args:
+        settings: of the networks.
+        table: prepared.
+        chosen: what is compared.
+        cell: where in the grid this is, for the rows.
+        new: sites that nothing is trained on.
+    """
     training = replace(TRAINING, steps=settings.steps)
-    found = compare_table(table_of(board), chosen, training, settings.seed, new=board.new)
+    found = compare_table(table, chosen, training, settings.seed, new=new)
     for method, values in found.scores.items():
         for site, score in zip(found.sites, values, strict=True):
             yield {"kind": "score", **cell, "new": site, "method": method, "score": score}

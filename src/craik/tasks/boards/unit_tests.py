@@ -5,7 +5,7 @@ Three problems of Aubin, Slowik, Arjovsky, Bottou and Lopez-Paz 2021
 description. Example 1 is a regression in which causes come before and effects after the target, with another variance in each
 environment. Example 2 has cows and camels on grass and sand: the animal is drawn a hundred times smaller than the background,
 which goes with it in 95 to 99 % of the examples. Example 3 has a small margin that all environments share and a large one that
-each has of its own.
+each has of its own. In the scrambled versions all inputs are rotated together.
 """
 
 import math
@@ -58,6 +58,28 @@ def unit_test(example: str, environments: int, examples: int, generator: Generat
     for e in range(environments):
         test_x[e, :, INVARIANT:] = x[e, torch.randperm(examples, generator=generator), INVARIANT:]
     return UnitTest(x, y, test_x)
+
+
+def parts(data: UnitTest, count: int) -> list[UnitTest]:
+    """Cut every environment's examples into equal parts, in their order: for training, validation and test.
+
+    Raises:
+        TypeError, ValueError: fewer than one part, or a number of examples that it does not divide.
+    """
+    check_whole("count", count, least=1)
+    examples = data.x.shape[1]
+    if examples % count:
+        raise ValueError(f"`count` should divide the {examples} examples of an environment. Found {count}. Draw a multiple.")
+    cut = (values.split(examples // count, dim=1) for values in data)
+    return [UnitTest(*own) for own in zip(*cut, strict=True)]
+
+
+def scrambled(data: UnitTest, generator: Generator) -> UnitTest:
+    """Rotate all inputs by one orthogonal matrix, drawn uniformly: examples 1s, 2s and 3s."""
+    size = data.x.shape[-1]
+    q, r = torch.linalg.qr(torch.randn(size, size, generator=generator))
+    turn = (q * r.diagonal().sign()).to(data.x)
+    return data._replace(x=data.x @ turn, test_x=data.test_x @ turn)
 
 
 def _normal(generator: Generator, *shape: int) -> Tensor:

@@ -2,7 +2,7 @@
 
 Cells: ten columns, blurred, and the worst cells' ten. Digits: 4 x 4 pixels with noise, and 8 x 8 without. Pairs: two digits,
 and which they are; the label is whether their sum is odd. As nulls the privileged columns are noise, or their rows are
-permuted.
+permuted. Networks stand beside them in a cell of each table: untaught, with an auxiliary head, and taught by LDT.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,11 +16,14 @@ from sklearn.linear_model import RidgeCV  # pyright: ignore[reportMissingTypeStu
 
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.tables import Numbers
+from craik.experiments.own_data.taught import Known, fitted
 from craik.lab import Preset, Row, check_limits
 from craik.tasks.pictures.digits import CLASSES, digits_in_order
 from craik.tasks.tables.cells import all_cells
 
 Cell = Literal["cells 50", "cells 100", "cells 200", "digits 100", "digits 200", "pairs 150", "pairs 300"]
+TAUGHT = ("cells 100", "digits 200", "pairs 300")
+"""Cells in which there are networks: they take a hundred times as long as the vote."""
 TEST = 360
 """Rows for testing, at most."""
 
@@ -106,8 +109,11 @@ def run(config: Config) -> Iterator[Row]:
         x, y = board.x[:count], board.y[:count]
         models: dict[str, Any] = {"ridge": RidgeCV(STRENGTHS).fit(x, y)}
         models |= {method: VotedTeachers(kind, random_state=config.seed).fit(x, y, z) for method, z in given.items()}
-        for method, model in models.items():
-            predicted = np.asarray(model.predict(board.x[count:])).reshape(-1, y.shape[1])
+        predictors = {method: model.predict for method, model in models.items()}
+        if cell in TAUGHT:
+            predictors |= fitted(Known(x, known, y), config.seed)
+        for method, predict in predictors.items():
+            predicted = np.asarray(predict(board.x[count:])).reshape(-1, y.shape[1])
             yield {"kind": "score", "cell": cell, "method": method, "score": accuracy(predicted, board.y[count:])}
 
 

@@ -1,0 +1,14 @@
+"""The linear unit tests for invariance discovery, with other people's methods beside ours."""
+
+from craik.experiments.own_data.linear_units import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="own-data-linear-units",
+    title="Linear unit tests: three examples, scrambled or not, 3 and 8 environments, settings chosen without test data.",
+    reproduces="arXiv:2102.10867, table 1 and its published results by number of environments",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+)
