@@ -62,8 +62,8 @@ CLAIMS = (
         condition=low_at_least(
             0.9, of="share of the common range of NLL_test in which its NLL_oracle is lower, mean over seeds,"
         ),
-        tried="One run at the prototype's sizes; nothing was searched. The text's oracle has 5,000 words and 32 units, ours 30 words: "
-        "preset paper has the text's and was not run.",
+        tried="One run at the prototype's sizes; nothing was searched. Preset paper, with the text's 5,000 words and not ours of 30, "
+        "was not run.",
     ),
     Claim(
         id="temperature-sweep.point-misleads",

@@ -35,7 +35,7 @@ CLAIMS = (
         source=f"{_SOURCE}; definition (3.1)",
         measure=difference("walked", log=True),
         condition=low_above(0.0, of="log of the true losses' largest difference on the way, averaging over AND-mask,"),
-        tried="One run; nothing was searched. The way is an ascent of true losses inside a neighbourhood: a lower bound for either.",
+        tried="One run; nothing was searched. The way is an ascent of true losses in a neighbourhood: a lower bound for both.",
     ),
     Claim(
         id="environment-surfaces.generalises",
