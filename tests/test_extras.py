@@ -20,7 +20,7 @@ MODULES = {
     "tracking": {"tensorboard": "tensorboard", "mlflow-skinny": "mlflow"},
     "recipes": {
         "lightning": "lightning", "accelerate": "accelerate", "skorch": "skorch", "polars": "polars", "pandas": "pandas",
-        "pyarrow": "pyarrow", "pgserver": "pgserver", "psycopg": "psycopg",
+        "pyarrow": "pyarrow", "pgserver": "pgserver", "psycopg": "psycopg", "skops": "skops",
     },
     "bench": {
         "opacus": "opacus", "backpack-for-pytorch": "backpack", "torchjd": "torchjd", "higher": "higher",

@@ -31,6 +31,11 @@ MEANS = {
     ("in_world", ()): "none: it is left out",
     ("film", 0): "0 for none",
     ("code_steps", 0): "0 leaves it out",
+    ("lags", ()): "() leaves it out",
+    ("actors", ()): "() leaves them out",
+    ("mdps", 0): "0 leaves them out",
+    ("taught", ()): "() leaves them out",
+    ("floor", -1.0): "log scales' floor",
 }
 """What is below the others' range and taken, with the words of the field's sentence that say what it means."""
 

@@ -32,7 +32,7 @@ def test_a_city_is_read_as_published(folder):
     assert city.x[0].tolist() == pytest.approx([100, -21, 43, 1021, 0, 1.79, 1, 0, 0, 0, 0, 0, 0, 0, 1])
     assert city.x[3, 0].isnan()
     assert city.x[5, 6:11].isnan().all()
-    assert DATA_DIGESTS.keys() == {f"{name}PM20100101_20151231.csv" for name in CITIES}
+    assert DATA_DIGESTS.keys() >= {f"{name}PM20100101_20151231.csv" for name in CITIES}
     assert set(five_cities(folder, cities=("Chengdu",))) == {"Chengdu"}
 
 

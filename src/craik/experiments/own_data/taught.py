@@ -6,7 +6,7 @@ inputs, Q privileged columns, K targets.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -51,6 +51,11 @@ class Prepared(NamedTuple):
     split: Split
     x: Scaling
     y: Scaling
+
+    @property
+    def columns(self) -> tuple[Tensor, Tensor, Tensor]:
+        """x, privileged and y, of which all here are tables."""
+        return cast("tuple[Tensor, Tensor, Tensor]", tuple(self.examples))
 
 
 def prepare(known: Known, seed: int) -> Prepared:
@@ -105,7 +110,7 @@ def _predictor(prepared: Prepared, network: nn.Module | None) -> Predict:
 
 def _side_by_side(prepared: Prepared, seed: int) -> dict[str, Predict]:
     """Untaught networks and such with an auxiliary head are one stack: the last layer's further outputs are the head."""
-    (x, privileged, y), (training, validation, _) = prepared.examples, prepared.split
+    (x, privileged, y), (training, validation, _) = prepared.columns, prepared.split
     widths = (x.shape[1], HIDDEN, HIDDEN, y.shape[1] + privileged.shape[1])
     start = relu_mlp(widths, Generator().manual_seed(seed))
     settings = [(rate, decay, 0.0) for rate in RATES for decay in DECAYS]
@@ -132,11 +137,10 @@ def _side_by_side(prepared: Prepared, seed: int) -> dict[str, Predict]:
 
 def _losses(stack: Stack, prepared: Prepared, rows: Tensor) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
     """Each member's squared error on the targets, and on the privileged columns."""
-    x, privileged, y = prepared.examples.rows(rows)
+    x, privileged, y = (column[rows] for column in prepared.columns)
     outputs = stack(x.expand(len(stack), *x.shape))
-    return (outputs[..., : y.shape[1]] - y).square().mean((1, 2)), (outputs[..., y.shape[1] :] - privileged).square().mean(
-        (1, 2)
-    )
+    targets, head = outputs[..., : y.shape[1]] - y, outputs[..., y.shape[1] :] - privileged
+    return targets.square().mean((1, 2)), head.square().mean((1, 2))
 
 
 def squared(prediction: Float[Tensor, "b k"], y: Float[Tensor, "b k"]) -> Float[Tensor, " b"]:
@@ -146,15 +150,15 @@ def squared(prediction: Float[Tensor, "b k"], y: Float[Tensor, "b k"]) -> Float[
 
 def _taught(prepared: Prepared, seed: int, rate: float, alpha: float) -> Iterator[Look]:
     """A student whose last hidden layer is taught by a meta-learned teacher."""
-    examples, split = prepared.examples, prepared.split
+    (x, privileged, y), split = prepared.columns, prepared.split
     generator = Generator().manual_seed(seed)
-    student = relu_mlp((examples.x.shape[1], HIDDEN, HIDDEN, examples.y.shape[1]), generator)
-    network = relu_mlp((examples.privileged.shape[1], HIDDEN, HIDDEN), generator)
+    student = relu_mlp((x.shape[1], HIDDEN, HIDDEN, y.shape[1]), generator)
+    network = relu_mlp((privileged.shape[1], HIDDEN, HIDDEN), generator)
     teacher = UnitsTeacher(network, {"2": HIDDEN})
     lesson = Lesson(student, teacher, ["2"], squared, alpha, alpha_relative_to="loss")
     distillation = Distillation(
         lesson,
-        examples,
+        prepared.examples,
         split,
         Unrolling("student", steps=UNROLLED, batch_size=min(64, len(split.training)), nonfinite="skip"),
         student_optimizer=torch.optim.Adam(student.parameters(), rate),
@@ -166,5 +170,5 @@ def _taught(prepared: Prepared, seed: int, rate: float, alpha: float) -> Iterato
         for _ in range(BETWEEN // EVERY):
             distillation.student_steps(EVERY)
             with torch.no_grad():
-                loss = squared(student(examples.x[split.validation]), examples.y[split.validation]).mean()
+                loss = squared(student(x[split.validation]), y[split.validation]).mean()
             yield Look(float(loss), student)

@@ -38,9 +38,9 @@ class Config:
     seed: int = 100
     """First seed: of everything that is drawn."""
     lags: tuple[Annotated[int, Ge(0)], ...] = (0, 4, 16, 64)
-    """How many updates the acting policy is behind; 0 for none."""
+    """How many updates the acting policy is behind; 0 for none, () leaves it out."""
     actors: tuple[Annotated[int, Ge(1)], ...] = ()
-    """Numbers of actors in processes of their own, whose lag is what it comes to; needs Ray."""
+    """Numbers of actors in processes of their own, whose lag is what it comes to; needs Ray. () leaves them out."""
     world: Literal["catch", "atari"] = "catch"
     """The eight variants of Catch, or ten Atari games, each learned on its own."""
     updates: Annotated[int, Ge(1)] = 600
@@ -52,7 +52,7 @@ class Config:
     rate: Positive = 5e-3
     """Adam's learning rate, which falls linearly to 0."""
     mdps: Annotated[int, Ge(0)] = 100
-    """Random MDPs for the fixed point."""
+    """Random MDPs for the fixed point; 0 leaves them out."""
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -30,6 +30,7 @@ class _Counting(TorchDispatchMode):
 def operations(take: Callable[[], object]) -> int:
     """Return how many operations a call takes, forward and backward passes of any order alike.
 
+    >>> import torch
     >>> operations(lambda: torch.ones(2, 3) @ torch.ones(3, 5))
     60
     """

@@ -62,7 +62,7 @@ CLAIMS = (
         condition=low_at_least(
             0.9, of="share of the common range of NLL_test in which its NLL_oracle is lower, mean over seeds,"
         ),
-        tried="One run at the prototype's sizes; nothing was searched. Preset paper, with the text's 5,000 words and not ours of 30, "
+        tried="One run at the prototype's sizes; nothing was searched. Preset paper, with 5,000 words in the place of 30, "
         "was not run.",
     ),
     Claim(

@@ -48,8 +48,9 @@ class Config(Settings):
     """Hours ahead."""
     rows: Annotated[int, Ge(20)] = 300
     """Rows of each city where cities are sites."""
-    taught: tuple[int, ...] = ()
-    """Numbers of training rows, at six hours, at which there are networks, too; they take a hundred times as long."""
+    taught: tuple[Annotated[int, Ge(2)], ...] = ()
+    """Numbers of training rows, at six hours, at which there are networks, too, which take a
+    hundred times as long; () leaves them out."""
 
     def __post_init__(self) -> None:
         check_limits(self)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import torch
-from annotated_types import Ge, MinLen
+from annotated_types import Ge, MaxLen, MinLen
 from torch import Generator, Tensor
 
 from craik.agreement import Agreement, AndMask
@@ -36,9 +36,9 @@ class Config:
     """Full-batch steps."""
     trials: Annotated[int, Ge(1)] = 6
     """Settings drawn for every method."""
-    rates: tuple[Positive, Positive] = (1e-3, 1e-1)
+    rates: Annotated[tuple[Positive, ...], MinLen(2), MaxLen(2)] = (1e-3, 1e-1)
     """Least and greatest learning rate of Adam, drawn evenly in the logarithm."""
-    descents: tuple[Positive, Positive] = (1e-3, 1.0)
+    descents: Annotated[tuple[Positive, ...], MinLen(2), MaxLen(2)] = (1e-3, 1.0)
     """The same of plain gradient descent."""
     compared: Annotated[int, Ge(1)] = 200
     """Steps after which our AND-mask and the published one are compared."""

@@ -19,7 +19,7 @@ class Config:
     size: Annotated[int, Ge(5), "rooms and walls alternate"] = 11
     """Cells of a maze's side, odd."""
     loops: Annotated[int, Ge(0)] = 0
-    """Walls opened beside a maze's tree; 0 for exactly one way between any two cells."""
+    """Walls opened beside a maze's tree; 0 for none: exactly one way between any two cells."""
     reach: Whole = 2
     """The low-level policy succeeds within so many moves, and never farther."""
     mazes: Whole = 1500

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 
 from craik.lab import Positive, Preset, check_limits
 from craik.tasks.frames.funnel_board import FunnelBoardSettings
@@ -30,7 +30,7 @@ class Config:
     """Boards to dream of."""
     latent: Whole = 8
     """Dimensions of z."""
-    widths: tuple[Whole, ...] = (16, 32, 64)
+    widths: Annotated[tuple[Whole, ...], MinLen(1)] = (16, 32, 64)
     """Channels of V's convolutions."""
     vision_steps: Whole = 700
     """Training steps of V, of 48 frames."""
