@@ -19,7 +19,7 @@ LARGE = {
     "spirals/mechanism/paper",
     "spirals/mechanism/quick",
 }
-"""Records of the time before a record had to keep within 100 kB, by experiment and preset; and one of the same rows elsewhere."""
+"""Records of the time before a record had to keep within 100 kB, by experiment and preset; and one of the same kind."""
 
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:
