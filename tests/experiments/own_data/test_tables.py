@@ -37,8 +37,7 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
 
 def test_networks_join_where_they_are_asked_for(monkeypatch):
     monkeypatch.setattr(privileged.run, "TAUGHT", ("cells 50",))
-    monkeypatch.setattr(taught, "ROUNDS", 1)
-    monkeypatch.setattr(taught, "STEPS", 8)
+    monkeypatch.setattr(taught, "TRAINING", replace(taught.TRAINING, steps=8))
     config = replace(privileged.EXPERIMENT.presets["quick"].config, grid=("cells 50",))
     rows = Rows({**row, "seed": 100} for row in privileged.EXPERIMENT.run(config))
     assert {row["method"] for row in rows} >= {"vote", "network", "auxiliary head", "LDT"}
