@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments.skips.corrupted import EXPERIMENT, claims, corruption, places
+from craik.experiments.skips.corrupted import EXPERIMENT, claims
 from craik.experiments.skips.corrupted import run as corrupted
 from craik.lab import Rows, judge
-from craik.tasks.frames import funnel_board
+from craik.tasks.frames import corruption, funnel_board
+from craik.tasks.frames.funnel_board import places
 
 QUICK = EXPERIMENT.presets["quick"].config
 SMALL = funnel_board.PRESETS["small"]

@@ -4,11 +4,9 @@ With place codes (`quick`) every method may evaluate its network as often as eve
 evaluations each; with pictures (`paper`) training is that of `skips-accuracy`. Every roll-out starts from a clean first frame.
 """
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -16,24 +14,20 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
 from craik.experiments.skips import training as pictures
-from craik.experiments.skips.corrupted.corruption import ALL, Corruption
-from craik.experiments.skips.corrupted.places import Places, Reader, reader
 from craik.experiments.skips.outcomes import label_accuracy
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
 from craik.skips import Dynamics, Fixed, Greedy, Matched, Matching, match, rollout
-from craik.tasks import caching
 from craik.tasks.frames import funnel_board
-from craik.tasks.frames.episodes import Episodes
+from craik.tasks.frames.corruption import ALL, Corruption
 from craik.tasks.frames.funnel_board import FunnelBoardSettings
-from craik.tasks.generation import progress_bar
+from craik.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
 from craik.trajectories import Trajectories
 
 Method = Literal["asi", "fixed-1", "fixed-2", "fixed-3", "fixed-6"]
 View = Literal["places", "pictures"]
-Boards = Episodes[FunnelBoardSettings]
 
 
 @dataclass(frozen=True)
@@ -96,13 +90,6 @@ PRESETS = {
 }
 
 
-class Data(NamedTuple):
-    """Trajectories with what stands still beside them."""
-
-    frames: Trajectories
-    layouts: Tensor
-
-
 class Network(nn.Module):
     """Place codes and a layout to logits of place codes; what is added to the input, times a gain, is a perceptron's."""
 
@@ -131,25 +118,6 @@ def run(config: Config) -> Iterator[Row]:
         for method in config.methods:
             model, report = _trained(config, method, data)
             yield {"corruption": corruption.name, "method": method} | report | _scores(model, clean, reads, test.labels)
-
-
-def draw_boards(board: FunnelBoardSettings, count: int, seed: int, cache: str) -> Boards:
-    """Draw boards and the falls of their balls, or read them from a folder, craik's own if empty."""
-    folder = Path(cache) if cache else caching.default_folder()
-    bar = progress_bar("simulating boards") if sys.stderr.isatty() else None
-    return funnel_board.generate(count, seed, board, cache=folder, on_progress=bar)
-
-
-def recorded(boards: Boards, places: Places, corruption: Corruption, generator: np.random.Generator) -> Data:
-    """Return episodes as they were recorded, or corrupted."""
-    found: list[Tensor] = []
-    for path in boards.paths:
-        frames = places.frames(corruption.played(path, generator))
-        hit = torch.from_numpy(corruption.hit(len(frames), generator))
-        if corruption.kind == "noise":
-            frames[hit] = torch.from_numpy(generator.random((int(hit.sum()), frames.shape[1]))).float()
-        found.append(frames[~hit] if corruption.kind == "missing" else frames)
-    return Data(Trajectories.from_list(found), torch.from_numpy(boards.layouts).float())
 
 
 def _matching(config: Config, method: Method, share: float) -> Matching:

@@ -13,7 +13,6 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.corrupted.places import Places, Reader
 from craik.experiments.skips.parts.two_balls import Falls, World, draw
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
@@ -21,6 +20,7 @@ from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
 from craik.skips import Cumulants, Dynamics, Fixed, Greedy, Matching, Part, Parts, match, match_parts, rollout, rollout_parts
 from craik.tasks.frames import funnel_board
+from craik.tasks.frames.funnel_board.places import Places, Reader
 from craik.trajectories import Trajectories
 
 Method = Literal["parts", "whole", "fixed-6"]

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from craik.experiments.skips.corrupted.places import Places
 from craik.tasks.frames.funnel_board import FunnelBoardSettings
 from craik.tasks.frames.funnel_board.geometry import layout_vector, places, sample_board
 from craik.tasks.frames.funnel_board.physics import simulate
+from craik.tasks.frames.funnel_board.places import Places
 from craik.tasks.generation import Rejected, draw_many
 from craik.trajectories import Trajectories
 

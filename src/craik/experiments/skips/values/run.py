@@ -15,15 +15,14 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.corrupted.corruption import Corruption
-from craik.experiments.skips.corrupted.places import Reader, reader
-from craik.experiments.skips.corrupted.run import Boards, draw_boards, recorded
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
 from craik.skips import Cumulants, Dynamics, Fixed, Greedy, Matching, match, rollout
 from craik.tasks.frames import funnel_board
+from craik.tasks.frames.corruption import Corruption
+from craik.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, reader, recorded
 from craik.trajectories import Trajectories
 
 Method = Literal["asi", "fixed-3", "fixed-6", "regression"]

@@ -4,6 +4,8 @@ They are to a picture of the ball what its margins are: numbers in [0, 1] under 
 faint, and few enough for a small network on one core. What stands still is the board's layout as numbers, given beside them.
 """
 
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +13,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from craik.tasks import caching
+from craik.tasks.frames import funnel_board
+from craik.tasks.frames.corruption import Corruption
+from craik.tasks.frames.episodes import Episodes
 from craik.tasks.frames.funnel_board import FunnelBoardSettings
+from craik.tasks.generation import progress_bar
+from craik.trajectories import Trajectories
+
+Boards = Episodes[FunnelBoardSettings]
 
 PER_UNIT = 2
 """Places in one world unit; a place's width is that of one."""
@@ -71,6 +81,32 @@ class Reader(NamedTuple):
 def reader(board: FunnelBoardSettings, ends: Float[np.ndarray, "n 2"]) -> Reader:
     """Return the reader of a board, on whose floor balls come to rest at such places."""
     return Reader(Places.of(board), float(ends[:, 1].max()) + 0.3, board.geometry.platforms)
+
+
+class Data(NamedTuple):
+    """Trajectories with what stands still beside them."""
+
+    frames: Trajectories
+    layouts: Tensor
+
+
+def draw_boards(board: FunnelBoardSettings, count: int, seed: int, cache: str) -> Boards:
+    """Draw boards and the falls of their balls, or read them from a folder, craik's own if empty."""
+    folder = Path(cache) if cache else caching.default_folder()
+    bar = progress_bar("simulating boards") if sys.stderr.isatty() else None
+    return funnel_board.generate(count, seed, board, cache=folder, on_progress=bar)
+
+
+def recorded(boards: Boards, places: Places, corruption: Corruption, generator: np.random.Generator) -> Data:
+    """Return episodes as they were recorded, or corrupted."""
+    found: list[Tensor] = []
+    for path in boards.paths:
+        frames = places.frames(corruption.played(path, generator))
+        hit = torch.from_numpy(corruption.hit(len(frames), generator))
+        if corruption.kind == "noise":
+            frames[hit] = torch.from_numpy(generator.random((int(hit.sum()), frames.shape[1]))).float()
+        found.append(frames[~hit] if corruption.kind == "missing" else frames)
+    return Data(Trajectories.from_list(found), torch.from_numpy(boards.layouts).float())
 
 
 def _code(at: Float[Tensor, "time 1"], centres: Float[Tensor, " places"]) -> Float[Tensor, "time places"]:
