@@ -1,7 +1,9 @@
+import multiprocessing
 import os
 import signal
 import threading
 import time
+from multiprocessing.process import BaseProcess
 
 import pytest
 
@@ -43,6 +45,21 @@ def test_a_stop_that_python_drops_is_raised_by_the_loop_that_waits(package, tmp_
         execute(it, it.folder(tmp_path), 1, hear)
     assert dropped == [Stop]
     assert time.monotonic() - start < 30
+
+
+def test_a_worker_that_a_stop_meets_at_its_start_is_ended_too(package, tmp_path, ears, monkeypatch):
+    """Nobody else knows of it yet, and Python would wait for it at its own end."""
+    started = BaseProcess.start
+
+    def start(process):
+        started(process)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(BaseProcess, "start", start)
+    it = plan(load("counter-walk", package), "quick", {"mode": "sleep"}, 2, package)
+    with stoppable(), pytest.raises(Interrupted, match="stopped by SIGTERM"):
+        execute(it, it.folder(tmp_path), 1, lambda event: None)
+    assert multiprocessing.active_children() == []
 
 
 def test_a_command_after_one_that_was_stopped_is_not():

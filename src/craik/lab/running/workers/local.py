@@ -122,8 +122,14 @@ def start(job: Job, main: Main = work) -> Child:
     context = multiprocessing.get_context("spawn")  # forking a process that has torch's threads can hang
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=main, args=(job, sender), name=f"{job.experiment} seed {job.seed}")
-    with _worker_environment(), deaf():
-        process.start()
+    try:
+        with _worker_environment(), deaf():
+            process.start()
+    except BaseException:  # a signal that came meanwhile; Python's own end would wait for a child that nobody ends
+        if process.pid is not None:
+            process.kill()
+            process.join()
+        raise
     sender.close()  # so that the worker's death closes the pipe's last sending end
     return Child(job, process, receiver)  # pyright: ignore[reportArgumentType] # the stubs' union holds Windows' too
 
