@@ -13,11 +13,10 @@ from torch import Generator, Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from craik.experiments.control.actors import ActorCritic, falling
-from craik.experiments.control.impala_lag.run import HIDDEN, REPORTS, Config, catch, loss
+from craik.experiments.control.impala_lag.run import CORRECTIONS, HIDDEN, REPORTS, Config, catch, learn
 from craik.lab import LabError, Row
 from craik.methods.control import Rollout, collect
 
-CORRECTIONS = ("none", "vtrace")
 ADDRESS = "RAY_ADDRESS"
 STORE = 200 * 2**20
 """Bytes for what is under way: a roll-out of the quick preset has half a megabyte."""
@@ -59,7 +58,7 @@ def scaled(config: Config) -> Iterator[Row]:
     try:
         for count in config.actors:
             for method in CORRECTIONS:
-                yield from _learn(ray, config, count, method)
+                yield from _updates(ray, config, count, method)
     finally:
         if not joined:
             ray.shutdown()
@@ -80,7 +79,7 @@ def _join(ray: Any, actors: int) -> None:  # noqa: ANN401  # the module
         ray.init(num_cpus=actors, object_store_memory=STORE, include_dashboard=False, **quiet)
 
 
-def _learn(ray: Any, config: Config, count: int, method: str) -> Iterator[Row]:  # noqa: ANN401
+def _updates(ray: Any, config: Config, count: int, method: str) -> Iterator[Row]:  # noqa: ANN401
     learner = _model(config, Generator().manual_seed(config.seed))
     optimizer = torch.optim.Adam(learner.parameters(), lr=config.rate)
     rate, every = falling(config.rate, config.updates), max(1, config.updates // REPORTS)
@@ -99,10 +98,7 @@ def _learn(ray: Any, config: Config, count: int, method: str) -> Iterator[Row]: 
         rollout, version = ray.get(promise)
         under_way[ask(actor, update)] = actor
         optimizer.param_groups[0]["lr"] = rate(update)
-        optimizer.zero_grad()
-        loss(learner, rollout, method).backward()
-        torch.nn.utils.clip_grad_norm_(learner.parameters(), 40.0)
-        optimizer.step()
+        learn(learner, optimizer, rollout, method)
         scores.append(rollout.rewards.sum(0).mean())
         lags.append(update - version)
         if (update + 1) % every == 0 or update + 1 == config.updates:

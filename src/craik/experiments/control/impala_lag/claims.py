@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.experiments.control.impala_lag.run import METHODS
+from craik.experiments.control.impala_lag.run import CORRECTIONS, METHODS
 from craik.lab import Claim, Measurement, Rows, at_least, below, bootstrap, high_below, low_above
 
 LAST = 3
@@ -61,7 +61,7 @@ def actors(key: str, rows: Rows) -> dict[int, dict[str, list[float]]]:
         return [float(np.mean(one[key][-LAST:])) for one in seeds.values()]
 
     counts = sorted({int(found) for found in some["actors"]})
-    return {count: {method: ends(count, method) for method in ("none", "vtrace")} for count in counts}
+    return {count: {method: ends(count, method) for method in CORRECTIONS} for count in counts}
 
 
 def apart(rows: Rows) -> Measurement | None:

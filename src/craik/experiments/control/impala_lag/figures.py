@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.control.impala_lag.claims import actors, scores
-from craik.experiments.control.impala_lag.run import METHODS
+from craik.experiments.control.impala_lag.run import CORRECTIONS, METHODS
 from craik.lab import COLOURS, Rows, band, panels
 
 LABELS = {"none": "no correction", "epsilon": "epsilon-correction", "one-step": "one-step IS", "vtrace": "V-trace"}
@@ -59,7 +59,7 @@ def _actors(rows: Rows) -> Figure:
     for axis, key, label in zip(axes, ("lag", "score"), ("mean lag in updates", "score at the end"), strict=True):
         found = actors(key, rows)
         counts = sorted(found)
-        for method in ("none", "vtrace"):
+        for method in CORRECTIONS:
             lines = np.array([found[count][method] for count in counts]).T
             band(axis, range(len(counts)), lines, LABELS[method], COLOURS[SHADES[method]])
         axis.set_xticks(range(len(counts)), [str(count) for count in counts])

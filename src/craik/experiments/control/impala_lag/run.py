@@ -23,6 +23,8 @@ from craik.tasks.agents.catch import VARIANTS, Catch
 METHODS = ("none", "epsilon", "one-step", "vtrace")
 """How lag is corrected: not at all; not, with 1e-6 added to probabilities; the policy's gradient weighted by its step's ratio;
 V-trace."""
+CORRECTIONS = ("none", "vtrace")
+"""Those that are tried with actors in processes of their own."""
 EPSILON = 1e-6
 REPORTS = 20
 
@@ -97,6 +99,14 @@ def loss(model: ActorCritic, rollout: Rollout, method: str) -> Tensor:
     return policy + VALUE * (found.targets - values[:-1]).square().mean()
 
 
+def learn(model: ActorCritic, optimizer: torch.optim.Optimizer, rollout: Rollout, method: str) -> None:
+    """Take an update."""
+    optimizer.zero_grad()
+    loss(model, rollout, method).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 40.0)
+    optimizer.step()
+
+
 def train(config: Config, lag: int, method: str, world: Catch | Games, name: str) -> Iterator[Row]:
     """Yield the score on the way: mean reward of the episodes that ended."""
     generator = Generator().manual_seed(config.seed)
@@ -114,10 +124,7 @@ def train(config: Config, lag: int, method: str, world: Catch | Games, name: str
         rollout = collect(world, actor.act, config.steps, generator, start)
         start = None if config.world == "catch" else rollout.observations[-1]
         optimizer.param_groups[0]["lr"] = rate(update)
-        optimizer.zero_grad()
-        loss(learner, rollout, method).backward()
-        torch.nn.utils.clip_grad_norm_(learner.parameters(), 40.0)
-        optimizer.step()
+        learn(learner, optimizer, rollout, method)
         past[update % (lag + 1)] = parameters_to_vector(learner.parameters()).detach()
         ended.append(rollout.rewards.sum(0).mean())
         if (update + 1) % max(1, config.updates // REPORTS) == 0 or update + 1 == config.updates:
@@ -203,7 +210,7 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
         return 0.0, "fixed points"
     if row["kind"] == "actors":
         share = number(row, "frames") / (config.updates * config.steps * config.envs)
-        runs = [(count, method) for count in config.actors for method in ("none", "vtrace")]
+        runs = [(count, method) for count in config.actors for method in CORRECTIONS]
         place = runs.index((int(number(row, "actors")), str(row["method"])))
         return min(1.0, (place + share) / len(runs)), f"{row['actors']} actors, {row['method']}"
     worlds = GAMES if config.world == "atari" else ("catch",)
