@@ -6,7 +6,8 @@ import torch
 from craik.experiments.distill import bodies
 from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers
 from craik.experiments.distill.ablations import run as distill_ablations
-from craik.experiments.distill.ablations.variants import PARTS, Trial, with_other_trajectories
+from craik.experiments.distill.ablations.variants import PARTS, Trial
+from craik.experiments.distill.bodies import with_other_trajectories
 from craik.lab import Rows, judge
 from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data

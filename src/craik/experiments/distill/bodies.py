@@ -207,3 +207,22 @@ def looks_of(rows: Rows, finals: Rows) -> Rows:
     """Return the looks of the training runs that some of `rows_of`'s final rows sum up."""
     curves = rows.where(kind="curve")
     return Rows(row for final in finals for row in curves.where(place=final["place"], seed=final["seed"]))
+
+
+def noise_frames(variant: str) -> int:
+    """Return the n of noise-n, 0 for any other name."""
+    name, _, count = variant.partition("-")
+    return int(count) if name == "noise" and count.isdigit() and 1 <= int(count) <= STEPS else 0
+
+
+def with_other_trajectories(examples: Part, variant: str, generator: torch.Generator) -> Part:
+    """Return the examples with their privileged data permuted in time, each in an order of its own, or partly noise."""
+    privileged = examples.privileged
+    if variant == "permuted":
+        order = torch.rand(privileged.shape[:2], generator=generator).argsort(dim=1)
+        return examples._replace(privileged=privileged.gather(1, order[..., None].expand_as(privileged)))
+    last = noise_frames(variant)
+    if last:
+        noise = torch.randn(privileged[:, -last:].shape, generator=generator)
+        return examples._replace(privileged=torch.cat([privileged[:, :-last], noise], dim=1))
+    return examples

@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craik.experiments.distill.ablations.claims import best_finals
-from craik.experiments.distill.ablations.variants import LABELS, OTHERS, noise_frames
-from craik.experiments.distill.bodies import looks_of
+from craik.experiments.distill.ablations.variants import LABELS, OTHERS
+from craik.experiments.distill.bodies import looks_of, noise_frames
 from craik.lab import COLOURS, Rows, band, colour, panels
 
 

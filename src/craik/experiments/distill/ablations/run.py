@@ -23,10 +23,8 @@ from craik.experiments.distill.ablations.variants import (
     OTHERS,
     PARTS,
     Trial,
-    noise_frames,
-    with_other_trajectories,
 )
-from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training
+from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training, noise_frames, with_other_trajectories
 from craik.experiments.distill.training import Count, ordinary_steps, rounds_of
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.tasks.bodies.rollouts import Environment

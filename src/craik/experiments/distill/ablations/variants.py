@@ -1,11 +1,6 @@
-"""The variants of LDT that are compared, and the trajectories that their teachers read."""
+"""The variants of LDT that are compared."""
 
 from typing import NamedTuple
-
-import torch
-
-from craik.tasks.bodies.rollouts import STEPS
-from craik.tasks.privileged import Part
 
 ABLATED = ("ldt", "untrained", "permuted", "noise-4", "noise-8", "noise-16", "redrawn")
 """LDT and its ablations: FT, PT, RT-n and AR of the texts."""
@@ -42,22 +37,3 @@ class Trial(NamedTuple):
     coefficient: float = 0.0
     temperature: float = 0.0
     imitation: float = 0.0
-
-
-def noise_frames(variant: str) -> int:
-    """Return the n of noise-n, 0 for any other name."""
-    name, _, count = variant.partition("-")
-    return int(count) if name == "noise" and count.isdigit() and 1 <= int(count) <= STEPS else 0
-
-
-def with_other_trajectories(examples: Part, variant: str, generator: torch.Generator) -> Part:
-    """Return the examples with their privileged data permuted in time, each in an order of its own, or partly noise."""
-    privileged = examples.privileged
-    if variant == "permuted":
-        order = torch.rand(privileged.shape[:2], generator=generator).argsort(dim=1)
-        return examples._replace(privileged=privileged.gather(1, order[..., None].expand_as(privileged)))
-    last = noise_frames(variant)
-    if last:
-        noise = torch.randn(privileged[:, -last:].shape, generator=generator)
-        return examples._replace(privileged=torch.cat([privileged[:, :-last], noise], dim=1))
-    return examples

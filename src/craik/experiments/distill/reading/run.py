@@ -15,7 +15,7 @@ from torch import Generator
 
 from craik.distill import Distillation, Examples, Lesson, Reading, Unrolling, read_teacher, split_rows
 from craik.experiments.distill import bodies
-from craik.experiments.distill.ablations.variants import with_other_trajectories
+from craik.experiments.distill.bodies import with_other_trajectories
 from craik.experiments.distill.life import networks
 from craik.experiments.distill.training import Count
 from craik.lab import Preset, Row, check_limits
