@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from craik.experiments.worlds.dividing.settings import Config
 from craik.methods.worlds.dividing import Proposals
-from craik.methods.worlds.hindsight import hindsight, without_loops
+from craik.methods.worlds.relabelling import hindsight, without_loops
 from craik.tasks.finite.grids import Grid
 from craik.tasks.finite.mazes import maze
 from craik.tasks.finite.walks import wander

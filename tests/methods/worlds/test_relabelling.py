@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from craik.losses import SquaredError
-from craik.methods.worlds.hindsight import hindsight, matched_states, without_loops
+from craik.methods.worlds.relabelling import hindsight, matched_states, without_loops
 from craik.skips import Dynamics, Greedy, match
 from craik.trajectories import Trajectories
 
