@@ -72,8 +72,10 @@ class EagerTranslator(nn.Module):
         self.to_empty(device="cpu")
         self.bias = nn.Parameter(torch.zeros(vocabulary))
         self.dropout = nn.Dropout(dropout)
-        for parameter in (self.embedding.weight, *self.lstm.parameters(), self.to_output.weight):
+        for parameter in (*self.lstm.parameters(), self.to_output.weight):
             nn.init.uniform_(parameter, -(width**-0.5), width**-0.5, generator=generator)
+        # Words a hundredth apart reach neither the gates nor, as the embedding is the output's too, the logits: torch's own scale.
+        nn.init.normal_(self.embedding.weight, generator=generator)
 
     def start(self, batch: int) -> EagerState:
         """Return zeros."""

@@ -38,6 +38,7 @@ class Attention(nn.Module):
         self.to_empty(device="cpu")
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -(units**-0.5), units**-0.5, generator=generator)
+        nn.init.normal_(self.embedding.weight, generator=generator)  # as the eager model's
 
     def encode(self, source: Tensor, lengths: Tensor) -> Read:
         """Read sources (b, s), padded at their ends."""
