@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab.claims import Claim, Measurement, bootstrap, judge
+from craik.lab.claims import Claim, EachSeed, Measurement, bootstrap, judge
 from craik.lab.conditions import above
 from craik.lab.errors import LabError
+from craik.lab.rows import Rows
 
 FINITE = st.floats(-1e6, 1e6, allow_subnormal=False)
 
@@ -128,6 +129,14 @@ def test_an_earlier_condition_is_judged_on_the_same_rows():
     ]
     assert [one.why for one in judged.earlier] == ["Everything is.", "A constant scores 0.6."]
     assert json.loads(json.dumps(asdict(judged)))["earlier"][1]["measured"] == 0.7
+
+
+def test_a_number_of_each_seed_is_averaged_over_the_seeds_that_have_it():
+    rows = Rows([{"seed": 0, "a": 1.0}, {"seed": 0, "a": 3.0}, {"seed": 1, "a": 5.0}, {"seed": 2, "a": -1.0}])
+    measure = EachSeed(lambda some: max(some["a"]) if max(some["a"]) > 0 else None)
+    assert measure(rows) == bootstrap([3.0, 5.0], np.mean)
+    assert measure(rows.where(seed=2)) is None
+    assert measure(rows.where(seed=9)) is None
 
 
 def test_a_judged_claim_is_json():

@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from craik.lab.claims import Claim as Claim
+from craik.lab.claims import EachSeed as EachSeed
 from craik.lab.claims import JudgedClaim as JudgedClaim
 from craik.lab.claims import Measurement as Measurement
 from craik.lab.claims import OverSeeds as OverSeeds

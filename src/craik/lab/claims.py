@@ -110,6 +110,24 @@ class OverSeeds:
 
 
 @dataclass(frozen=True)
+class EachSeed:
+    """A measure for `Claim`: a statistic over seeds of a number that each seed's rows give.
+
+    Args:
+        number: of one seed's rows; None for a seed that lacks it, which is left out.
+        statistic: of the seeds' numbers; called with ``axis=-1``.
+    """
+
+    number: Callable[[Rows], float | None]
+    statistic: Callable[..., Any] = np.mean
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """The statistic with its bootstrap interval, or None where no seed has the number."""
+        found = [value for group in rows.by("seed").values() if (value := self.number(group)) is not None]
+        return bootstrap(found, self.statistic) if found else None
+
+
+@dataclass(frozen=True)
 class Claim:
     """A sentence of a paper that a run can refute.
 

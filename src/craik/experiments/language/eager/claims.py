@@ -1,21 +1,10 @@
 """What is claimed of eager translation; written before any recorded run."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, between, bootstrap, equal, low_above
+from craik.lab import Claim, EachSeed, Rows, between, equal, low_above
 
 _PAPER = "Press and Smith 2018, section 5"
-
-
-def over_seeds(number: Callable[[Rows], float]) -> Callable[[Rows], Measurement | None]:
-    """Return a measure: the mean over seeds of a number of each seed's rows."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        return bootstrap([number(group) for group in rows.by("seed").values()], np.mean) if len(rows) else None
-
-    return measure
 
 
 def words(rows: Rows, model: str, clauses: tuple[int, ...], key: str = "words") -> float:
@@ -35,7 +24,7 @@ CLAIMS = (
         id="eager.on-par-short",
         text="At lengths of training it is on par with attention.",
         source=f"{_PAPER}; the abstract",
-        measure=over_seeds(lambda rows: 100 * (words(rows, "attention", (1, 2, 3)) - words(rows, "eager 2", (1, 2, 3)))),
+        measure=EachSeed(lambda rows: 100 * (words(rows, "attention", (1, 2, 3)) - words(rows, "eager 2", (1, 2, 3)))),
         condition=between(
             -2, 5, of="right words in per cent at 1 to 3 clauses, attention less eager with 2 pads, mean over seeds,"
         ),
@@ -44,7 +33,7 @@ CLAIMS = (
         id="eager.better-long",
         text="On longer sentences it is better.",
         source=f"{_PAPER}: above 60 words",
-        measure=over_seeds(lambda rows: words(rows, "eager 2", (6, 8)) - words(rows, "attention", (6, 8))),
+        measure=EachSeed(lambda rows: words(rows, "eager 2", (6, 8)) - words(rows, "attention", (6, 8))),
         condition=low_above(
             0.0, of="share of right words at 6 and 8 clauses, eager with 2 pads less attention, mean over seeds,"
         ),
@@ -53,14 +42,14 @@ CLAIMS = (
         id="eager.pads-help",
         text="Start pads are needed for comparable results.",
         source=f"{_PAPER}: 3 to 5 pads",
-        measure=over_seeds(lambda rows: words(rows, "eager 2", (8,), "exact") - words(rows, "eager 0", (8,), "exact")),
+        measure=EachSeed(lambda rows: words(rows, "eager 2", (8,), "exact") - words(rows, "eager 0", (8,), "exact")),
         condition=low_above(0.0, of="share of right sentences at 8 clauses, 2 pads less none, mean over seeds,"),
     ),
     Claim(
         id="eager.constant-memory",
         text="Memory while translating does not grow with the source.",
         source=f"{_PAPER}; the abstract",
-        measure=over_seeds(memory),
+        measure=EachSeed(memory),
         condition=equal(0, of="bytes of state at 800 source words less those at 8"),
         kind="control",
     ),

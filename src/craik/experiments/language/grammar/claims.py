@@ -4,18 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above
+from craik.lab import Claim, EachSeed, Rows, at_least, at_most, low_above
 
 _DIGEST = "reading digest, embedding grammars"
-
-
-def over_seeds(number: Callable[[Rows], float]) -> Callable[[Rows], Measurement | None]:
-    """Return a measure: the mean over seeds of a number of each seed's rows."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        return bootstrap([number(group) for group in rows.by("seed").values()], np.mean) if len(rows) else None
-
-    return measure
 
 
 def exceptions(rows: Rows) -> float:
@@ -49,14 +40,14 @@ CLAIMS = (
         id="grammar.generalises",
         text="A class is found from a few examples; the literal expression finds none of its hidden words.",
         source=_DIGEST,
-        measure=over_seeds(exceptions),
+        measure=EachSeed(exceptions),
         condition=at_least(0.5, of="best F1 of hidden built-in exceptions from two exemplars, mean over draws and seeds,"),
     ),
     Claim(
         id="grammar.neighbours-best",
         text="A ball around each example works best.",
         source=_DIGEST,
-        measure=over_seeds(neighbours_over_centroid),
+        measure=EachSeed(neighbours_over_centroid),
         condition=low_above(
             0.0, of="best F1, balls around each exemplar less a ball around their mean, mean over classes and seeds,"
         ),
@@ -68,7 +59,7 @@ CLAIMS = (
         id="grammar.antonyms",
         text="Opposites lie among the nearest words.",
         source=_DIGEST,
-        measure=over_seeds(rank),
+        measure=EachSeed(rank),
         condition=at_most(10, of="median rank of a word's opposite among all words, mean over seeds,"),
     ),
     Claim(
@@ -76,7 +67,7 @@ CLAIMS = (
         text="Words that are near in every one of three sources make better classes than words that are near in their pooled "
         "text.",
         source="ours; issue 'language and robustness audits'",
-        measure=over_seeds(agreeing("f1", "pooled")),
+        measure=EachSeed(agreeing("f1", "pooled")),
         condition=low_above(
             0.0, of="best F1 among words that all sources have, sources agree less pooled, mean over classes and seeds,"
         ),
@@ -86,7 +77,7 @@ CLAIMS = (
         id="grammar.agreed-precision",
         text="At a given radius agreement is precise.",
         source="ours; issue 'language and robustness audits'",
-        measure=over_seeds(agreeing("precision", "one source")),
+        measure=EachSeed(agreeing("precision", "one source")),
         condition=low_above(0.0, of="precision at .35, three sources agree less one source, mean over classes and seeds,"),
         kind="ours",
         tried="Nothing beyond the digest's radius of .35, at which three of six seeds gain clearly.",

@@ -4,21 +4,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above
+from craik.lab import Claim, EachSeed, Rows, at_least, at_most, low_above
 
 _PAPER = "Demontis et al. 2019, section 4.2"
 PAIR, SHARE = "8-9", 0.1
 """What claims are read at."""
 
 
-def over_seeds(number: Callable[[Rows], float]) -> Callable[[Rows], Measurement | None]:
+def over_seeds(number: Callable[[Rows], float]) -> EachSeed:
     """Return a measure: the mean over seeds of a number of each seed's rows."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        found = rows.where(pair=PAIR)
-        return bootstrap([number(group) for group in found.by("seed").values()], np.mean) if len(found) else None
-
-    return measure
+    return EachSeed(lambda rows: number(found) if len(found := rows.where(pair=PAIR)) else None)
 
 
 def regularised(family: str) -> Callable[[Rows], float]:

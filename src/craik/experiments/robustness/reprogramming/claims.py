@@ -4,18 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above
+from craik.lab import Claim, EachSeed, Rows, at_least, at_most, low_above
 
 _PAPER = "Elsayed et al. 2019, section 4"
-
-
-def over_seeds(number: Callable[[Rows], float]) -> Callable[[Rows], Measurement | None]:
-    """Return a measure: the mean over seeds of a number of each seed's rows."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        return bootstrap([number(group) for group in rows.by("seed").values()], np.mean) if len(rows) else None
-
-    return measure
 
 
 def gain(host: str, task: str) -> Callable[[Rows], float]:
@@ -60,7 +51,7 @@ CLAIMS = (
         id="reprogramming.possible",
         text="A classifier of letters can be made to read digits.",
         source=f"{_PAPER}.2: MNIST through ImageNet networks",
-        measure=over_seeds(gain("cnn", "digits")),
+        measure=EachSeed(gain("cnn", "digits")),
         condition=at_least(0.3, of="accuracy on digits, trained CNN host, with a program less without, mean over seeds,"),
         printed=".93 to .98",
     ),
@@ -68,7 +59,7 @@ CLAIMS = (
         id="reprogramming.squares",
         text="It can be made to count squares.",
         source=f"{_PAPER}.1",
-        measure=over_seeds(gain("cnn", "squares")),
+        measure=EachSeed(gain("cnn", "squares")),
         condition=at_least(
             0.15, of="accuracy at one to ten squares, trained CNN host, with a program less without, mean over seeds,"
         ),
@@ -79,7 +70,7 @@ CLAIMS = (
             id=f"reprogramming.trained-over-{state}-{host}",
             text=f"A trained host is easier to reprogram than a random one ({host}, {state}).",
             source=f"{_PAPER}.3",
-            measure=over_seeds(trained_over(host, state)),
+            measure=EachSeed(trained_over(host, state)),
             condition=low_above(0.0, of="accuracy on digits, trained less random host, mean over seeds,"),
         )
         for host in ("cnn", "mlp")
@@ -89,7 +80,7 @@ CLAIMS = (
         id="reprogramming.linear-cannot",
         text="To a linear host a program is a bias: nothing else can be reached.",
         source="reading digest; by hand",
-        measure=over_seeds(shift),
+        measure=EachSeed(shift),
         condition=at_most(
             1e-4, of="difference between pictures of what a program does to logits, over its size, mean over seeds,"
         ),
@@ -99,7 +90,7 @@ CLAIMS = (
         id="reprogramming.linear-bias",
         text="Its accuracy is that of the best bias.",
         source="reading digest; by hand",
-        measure=over_seeds(over_bias),
+        measure=EachSeed(over_bias),
         condition=at_most(0.05, of="accuracy of a linear host above that of a trained bias, at most, mean over seeds,"),
         kind="control",
     ),
@@ -107,7 +98,7 @@ CLAIMS = (
         id="reprogramming.agreed",
         text="A program that several hosts agree on works better on a host that it has not seen than their average does.",
         source="ours; issue 'language and robustness audits'",
-        measure=over_seeds(shared),
+        measure=EachSeed(shared),
         condition=low_above(0.0, of="accuracy on digits of a new perceptron, AND-mask less mean, mean over seeds,"),
         kind="ours",
     ),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, above, at_least, at_most, bootstrap, low_above
+from craik.lab import Claim, EachSeed, Rows, above, at_least, at_most, low_above
 
 _PAPER = "Demontis et al. 2019, section 4.1"
 _OURS = "ours; issue 'language and robustness audits'"
@@ -16,15 +16,9 @@ def _first(rows: Rows) -> Rows:
     return rows.where(lambda row: row.get("pair") == FIRST[0] and row.get("norm", FIRST[1]) == FIRST[1])
 
 
-def over_seeds(number: Callable[[Rows], float | None]) -> Callable[[Rows], Measurement | None]:
+def over_seeds(number: Callable[[Rows], float | None]) -> EachSeed:
     """Return a measure: the mean over seeds of a number of each seed's rows, of those seeds that have one."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        found = [number(group) for group in _first(rows).by("seed").values()] if len(rows) else []
-        kept = [value for value in found if value is not None]
-        return bootstrap(kept, np.mean) if kept else None
-
-    return measure
+    return EachSeed(lambda rows: number(_first(rows)))
 
 
 def correlation(alignment: str, ratio: str) -> Callable[[Rows], float | None]:

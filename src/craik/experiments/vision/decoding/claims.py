@@ -4,19 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Row, Rows, bootstrap, high_below, low_above, number
+from craik.lab import Claim, EachSeed, Row, Rows, high_below, low_above, number
 
 _SHEN = "Shen et al. 2019, on other recordings"
-
-
-def of_seeds(measure: Callable[[Rows], float | None]) -> Callable[[Rows], Measurement | None]:
-    """Return the mean over seeds of a number of a seed's rows, with its interval."""
-
-    def measured(rows: Rows) -> Measurement | None:
-        found = [value for group in rows.by("seed").values() if (value := measure(group)) is not None]
-        return bootstrap(found, np.mean) if found else None
-
-    return measured
 
 
 def neurons(control: bool) -> Callable[[Rows], float | None]:
@@ -73,7 +63,7 @@ CLAIMS = (
         id="decoding.real-neuron",
         text="A sound's envelope can be read from the spikes of one real neuron.",
         source="ours; recordings of Rokem et al. 2006",
-        measure=of_seeds(neurons(control=False)),
+        measure=EachSeed(neurons(control=False)),
         condition=low_above(0.3, of="correlation with the stimulus on held-out time, mean over neurons and seeds,"),
         kind="ours",
     ),
@@ -81,7 +71,7 @@ CLAIMS = (
         id="decoding.real-neuron-control",
         text="It is not read where stimulus and spikes are moved apart by half the recording.",
         source="ours",
-        measure=of_seeds(neurons(control=True)),
+        measure=EachSeed(neurons(control=True)),
         condition=high_below(0.1, of="the same correlation, mean over neurons and seeds,"),
         kind="control",
     ),
@@ -90,21 +80,21 @@ CLAIMS = (
         text="Reconstructions from all layers are told apart by their pixels (simulated voxels).",
         source=_SHEN,
         printed="about 76 %, people about 95 % [P], of photographs from real recordings: not comparable",
-        measure=of_seeds(one("reconstruction", "pairwise", gain=1.0, method="all layers")),
+        measure=EachSeed(one("reconstruction", "pairwise", gain=1.0, method="all layers")),
         condition=low_above(0.75, of="pairwise identification, mean over seeds,"),
     ),
     Claim(
         id="decoding.all-layers",
         text="All layers reconstruct better than the highest alone (simulated voxels).",
         source=_SHEN,
-        measure=of_seeds(less("r", "all layers", "top layer")),
+        measure=EachSeed(less("r", "all layers", "top layer")),
         condition=low_above(0.0, of="pixels' correlation, all layers less the highest, mean over seeds,"),
     ),
     Claim(
         id="decoding.prior",
         text="A generator as prior makes reconstructions easier to recognise (simulated voxels).",
         source=_SHEN,
-        measure=of_seeds(less("recognised", "with prior", "all layers")),
+        measure=EachSeed(less("recognised", "with prior", "all layers")),
         condition=low_above(0.0, of="digits recognised, with the generator less without, mean over seeds,"),
         tried="On seed 1000 it does not either, and the generator's range is what it was trained on.",
     ),
@@ -112,7 +102,7 @@ CLAIMS = (
         id="decoding.beyond-ridge",
         text="Features make pictures easier to recognise than ridge regression to their pixels does (simulated voxels).",
         source="ours",
-        measure=of_seeds(less("recognised", "all layers", "plain ridge")),
+        measure=EachSeed(less("recognised", "all layers", "plain ridge")),
         condition=low_above(0.0, of="digits recognised, by features less plain ridge, mean over seeds,"),
         kind="control",
         tried="On seed 1000 it does not either: small pictures are nearly linear in the voxels.",
@@ -121,7 +111,7 @@ CLAIMS = (
         id="decoding.higher-layers",
         text="Higher layers are easier to decode than lower ones (simulated voxels).",
         source="the reading digest",
-        measure=of_seeds(layers),
+        measure=EachSeed(layers),
         condition=low_above(0.0, of="correlation of decoded units, highest less first layer, mean over seeds,"),
         tried="On seed 1000 they are not either: those between are the easiest.",
     ),
@@ -130,14 +120,14 @@ CLAIMS = (
         text="By its decoded features a picture is named among others (simulated voxels).",
         source="Kay et al. 2008, the earlier method",
         printed="92 % and 72 % of 120 photographs [P]",
-        measure=of_seeds(one("exemplar", "named", gain=1.0)),
+        measure=EachSeed(one("exemplar", "named", gain=1.0)),
         condition=low_above(0.5, of="share named right among 200, mean over seeds,"),
     ),
     Claim(
         id="decoding.weakened",
         text="Where answers are weak, as when a picture is imagined, symbols survive better than pixels (simulated voxels).",
         source=_SHEN,
-        measure=of_seeds(survives),
+        measure=EachSeed(survives),
         condition=low_above(0.0, of="share kept at half the answer, recognition less pixels' correlation, mean over seeds,"),
         tried="On seed 1000 at a quarter of the answer recognition kept less of itself than the pixels did; "
         "half an answer was first tried on judged seeds.",

@@ -2,21 +2,9 @@
 
 from collections.abc import Callable
 
-import numpy as np
-
-from craik.lab import Claim, Measurement, Rows, at_least, bootstrap, low_above, number
+from craik.lab import Claim, EachSeed, Rows, at_least, low_above, number
 
 PRESETS = ("quick", "doom", "paper")
-
-
-def of_seeds(measure: Callable[[Rows], float | None]) -> Callable[[Rows], Measurement | None]:
-    """Return the mean over seeds of a number of a seed's rows, with its interval; None where no seed has it."""
-
-    def measured(rows: Rows) -> Measurement | None:
-        found = [value for group in rows.by("seed").values() if (value := measure(group)) is not None]
-        return bootstrap(found, np.mean) if found else None
-
-    return measured
 
 
 def final(rows: Rows, method: str, key: str = "actual") -> float | None:
@@ -59,7 +47,7 @@ CLAIMS = (
         text="A controller that has only seen a dream survives in the world.",
         source="Ha and Schmidhuber 2018, table 2",
         printed="1092 +- 556 at temperature 1.15, random policy 210 +- 108",
-        measure=of_seeds(transfers),
+        measure=EachSeed(transfers),
         condition=low_above(1.5, of="return in the world over the random policy's, mean over seeds,").at(*PRESETS),
     ),
     Claim(
@@ -67,7 +55,7 @@ CLAIMS = (
         text="In a dream at a low temperature a controller learns what the model has wrong.",
         source="Ha and Schmidhuber 2018, table 2",
         printed="at temperature 0.10: 2086 in the dream, 193 in the world",
-        measure=of_seeds(difference(lambda rows: gap(rows, "dream 0.1"), lambda rows: gap(rows, dream(rows, 1.0, 1.15)))),
+        measure=EachSeed(difference(lambda rows: gap(rows, "dream 0.1"), lambda rows: gap(rows, dream(rows, 1.0, 1.15)))),
         condition=low_above(0.0, of="dream less world at temperature 0.1, less the same at 1, mean over seeds,").at(*PRESETS),
     ),
     Claim(
@@ -75,7 +63,7 @@ CLAIMS = (
         text="A controller from a dream at a low temperature survives less long in the world.",
         source="Ha and Schmidhuber 2018, table 2",
         printed="in the world 193 at temperature 0.10, 1092 at 1.15",
-        measure=of_seeds(difference(lambda rows: final(rows, dream(rows, 1.15, 1.0)), lambda rows: final(rows, "dream 0.1"))),
+        measure=EachSeed(difference(lambda rows: final(rows, dream(rows, 1.15, 1.0)), lambda rows: final(rows, "dream 0.1"))),
         condition=low_above(0.0, of="return in the world, temperature 1 less 0.1, mean over seeds,").at(*PRESETS),
     ),
     Claim(
@@ -83,7 +71,7 @@ CLAIMS = (
         text="Evolved in the world, a controller that sees M's state beside V's does better.",
         source="Ha and Schmidhuber 2018, table 1",
         printed="CarRacing: 632 +- 251 with z, 906 +- 21 with z and h",
-        measure=of_seeds(difference(lambda rows: final(rows, "z-h"), lambda rows: final(rows, "z"))),
+        measure=EachSeed(difference(lambda rows: final(rows, "z-h"), lambda rows: final(rows, "z"))),
         condition=low_above(0.0, of="return in the world, z and h less z, mean over seeds,").at("quick", "car"),
     ),
     Claim(
@@ -91,7 +79,7 @@ CLAIMS = (
         text="It does better than with the state of an M that was never trained.",
         source="the documentation of ctallec/world-models",
         printed="CarRacing: 860 +- 120 trained, 870 +- 120 untrained",
-        measure=of_seeds(difference(lambda rows: final(rows, "z-h"), lambda rows: final(rows, "z-untrained"))),
+        measure=EachSeed(difference(lambda rows: final(rows, "z-h"), lambda rows: final(rows, "z-untrained"))),
         condition=low_above(0.0, of="return in the world, trained less untrained M, mean over seeds,").at("quick", "car"),
         kind="control",
     ),
@@ -100,7 +88,7 @@ CLAIMS = (
         text="Car racing is solved.",
         source="Ha and Schmidhuber 2018, table 1",
         printed="906 +- 21 over 100 trials",
-        measure=of_seeds(lambda rows: final(rows, "z-h")),
+        measure=EachSeed(lambda rows: final(rows, "z-h")),
         condition=at_least(900, of="mean return over 100 trials").at("car"),
     ),
 )
