@@ -27,6 +27,12 @@ def test_rows_figures_and_claims(monkeypatch):
     assert judge(EXPERIMENT.claims[0], rows, "quick").n == 1
 
 
+def test_the_root_is_a_rule_of_its_own():
+    rules = [sensitivity.rule_of_variant(name, sensitivity.BASE) for name in ("as in quick", sensitivity.ROOT)]
+    assert [rule.rescale for rule in rules] == [True, "root"]
+    assert EXPERIMENT.presets["rescaling"].config.variants[-1] == sensitivity.ROOT
+
+
 def test_unknown_variant():
     with pytest.raises(ValueError, match=r"variants should be among 'as in quick'.*Found 'bigger'"):
         sensitivity.Config(variants=("bigger",))

@@ -74,7 +74,7 @@ class EagerTranslator(nn.Module):
         self.dropout = nn.Dropout(dropout)
         for parameter in (*self.lstm.parameters(), self.to_output.weight):
             nn.init.uniform_(parameter, -(width**-0.5), width**-0.5, generator=generator)
-        # Words a hundredth apart reach neither the gates nor, as the embedding is the output's too, the logits: torch's own scale.
+        # Torch's own scale: words a tenth apart reach neither the gates nor, as the embedding is the output's too, the logits.
         nn.init.normal_(self.embedding.weight, generator=generator)
 
     def start(self, batch: int) -> EagerState:

@@ -1,4 +1,4 @@
-"""Eight ways to train on two environments: their drawn settings, networks, penalties and gradients."""
+"""Eight ways to train on two environments, and three more: their drawn settings, networks, penalties and gradients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,13 +7,15 @@ import numpy as np
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.agreement import Agreement
-from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, vrex_penalty
+from craik.agreement import Agreement, AndMask, Mean, MedianSign, Rule, SandMask, SignalToNoiseMask
+from craik.methods.environments import fishr_penalty, iga_penalty, irm_penalty, pcgrad_gradients, vrex_penalty
 from craik.nn.adversarial import Adversarial
 from craik.nn.perceptrons import mlp
 from craik.tasks.pictures.coloured_digits import Split
 
 METHODS = ("erm", "irm", "vrex", "fishr", "iga", "dann", "sand-mask", "and-mask")
+RIVALS = ("erm", "and-mask", "signal-to-noise", "median-sign", "pcgrad")
+"""What the preset of that name compares: other ways to ask environments whether they agree."""
 PENALISED = ("irm", "vrex", "fishr", "iga")
 
 
@@ -31,9 +33,9 @@ class Trial:
 def draw(seed: int, trial: int) -> Trial:
     """Draw a trial's settings: the same for every method.
 
-    Learning rate 10^[-3, -1.5], weight decay 10^[-5, -1], strength of a penalty (or steepness of the SAND-mask, or a hundred
-    times DANN's factor) 10^[0, 4], share of the steps before a penalty has its strength 0, 1/4 or 1/2, rescaling after the
-    AND-mask on or off.
+    Learning rate 10^[-3, -1.5], weight decay 10^[-5, -1], strength of a penalty 10^[0, 4] (also the steepness of the SAND-mask, a
+    hundred times DANN's factor, the square of ten times the ratio of signal to noise), share of the steps before a penalty has
+    its strength 0, 1/4 or 1/2, rescaling after the AND-mask on or off.
     """
     generator = np.random.default_rng([seed, trial])
     exponents = [float(generator.uniform(*limits)) for limits in ((-3, -1.5), (-5, -1), (0, 4))]
@@ -92,17 +94,34 @@ def weight_of(method: str, trial: Trial, early: bool) -> float:
     return trial.strength if method in PENALISED and not early else 1.0
 
 
+def rule_of(method: str, trial: Trial) -> Rule:
+    """Return what combines the environments' gradients; averaging for what does so otherwise, or not at all."""
+    rules: dict[str, Rule] = {
+        "and-mask": AndMask(1.0, trial.rescale),
+        "sand-mask": SandMask(0.5, k=trial.strength),
+        # 10^[-1, 1]. At 1 it is the AND-mask here: a mean of two is as large as their spread where they have one sign.
+        "signal-to-noise": SignalToNoiseMask(trial.strength**0.5 / 10, trial.rescale),
+        "median-sign": MedianSign(1.0),
+    }
+    return rules.get(method, Mean())
+
+
 def plain_loss(model: nn.Module, split: Split) -> Tensor:
     """Return each example's loss under a network."""
     return unreduced(model(split.x)[:, 0], split.y)
 
 
-def backward(method: str, model: nn.Module, split: Split, weight: float, agreement: Agreement) -> None:
-    """Fill the gradients of one step on two environments or more."""
+def backward(method: str, model: nn.Module, split: Split, weight: float, agreement: Agreement, generator: Generator) -> None:
+    """Fill the gradients of one step on two environments or more; PCGrad draws its orders."""
     if isinstance(model, Adversarial):
         (plain_loss(model, split).mean() + weight * model.domain_loss(split.x.flatten(1), split.environments)).backward()
     elif method in PENALISED and isinstance(model, Network):
         losses, value = penalty(method, model, split)
         ((losses.mean() + weight * value) / weight).backward()
+    elif method == "pcgrad":
+        parameters = list(model.parameters())
+        summed = pcgrad_gradients(plain_loss(model, split), split.environments, parameters, generator)
+        for parameter, gradient in zip(parameters, summed, strict=True):
+            parameter.grad = gradient / len(split.environments.unique())
     else:
         agreement.backward(plain_loss(model, split), split.environments)

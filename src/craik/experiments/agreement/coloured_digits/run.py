@@ -11,19 +11,21 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Mean, Rule, SandMask
+from craik.agreement import Agreement
 from craik.experiments.agreement.coloured_digits.methods import (
     METHODS,
     PENALISED,
+    RIVALS,
     Flattened,
     Network,
     Trial,
     backward,
     draw,
     plain_loss,
+    rule_of,
     weight_of,
 )
 from craik.lab import Choice, LogUniform, Objective, Positive, Preset, Ranges, Row, Share, Single, check_limits, number
@@ -46,15 +48,21 @@ class Config:
     """How often the colour agrees with the label in each training environment."""
     test_agreement: Share = 0.1
     """The same in the test environment."""
+    methods: Annotated[tuple[str, ...], MinLen(1)] = METHODS
+    """What to compare: names of the README's table."""
 
     def __post_init__(self) -> None:
         check_limits(self)
         if len(self.agreement) < 2:
             raise ValueError(f"agreement should have two environments or more to compare. Found {self.agreement}. Give more.")
+        known = dict.fromkeys((*METHODS, *RIVALS))
+        if unknown := [method for method in self.methods if method not in known]:
+            raise ValueError(f"methods should be among {', '.join(known)}. Found {unknown[0]!r}.")
 
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
+    "rivals": Preset(Config(seed=100, methods=RIVALS), seeds=6),
     "paper": Preset(Config(trials=20, steps=400, hidden=256), seeds=5),
 }
 
@@ -68,17 +76,16 @@ def train(method: str, split: Split, trial: Trial, config: Config) -> nn.Module:
     generator = Generator().manual_seed(config.seed)
     environments = 1 + int(split.environments.max())
     model = Flattened(128, environments, config.hidden, generator) if method == "dann" else Network(config.hidden, generator)
-    rules: dict[str, Rule] = {"and-mask": AndMask(1.0, trial.rescale), "sand-mask": SandMask(0.5, k=trial.strength)}
     optimizer = torch.optim.Adam(model.parameters(), lr=trial.learning_rate, weight_decay=trial.weight_decay)
     alone = len(split.environments.unique()) == 1  # nothing to compare with: every method is plain training then
-    with Agreement(model, rules.get(method, Mean())) as agreement:
+    with Agreement(model, rule_of(method, trial)) as agreement:
         for step in range(config.steps):
             optimizer.zero_grad()
             if alone:
                 plain_loss(model, split).mean().backward()
             else:
                 weight = weight_of(method, trial, step < trial.annealing * config.steps)
-                backward(method, model, split, weight, agreement)
+                backward(method, model, split, weight, agreement, generator)
                 optimizer.param_groups[0]["weight_decay"] = trial.weight_decay / (weight if method in PENALISED else 1.0)
             optimizer.step()
     return model
@@ -108,7 +115,7 @@ def run(config: Config) -> Iterator[Row]:
     """Yield one row for each method and trial: its settings, what each selection rule would look at, and test accuracy."""
     data = coloured_digits(config.seed, config.agreement, config.test_agreement)
     left_out: dict[tuple[str, int], float] = {}
-    for method in METHODS:
+    for method in config.methods:
         for index in range(config.trials):
             trial = draw(config.seed, index)
             model = train(method, data.train, trial, config)
@@ -191,5 +198,5 @@ RANGES = {"quick": _SWEPT, "paper": _SWEPT}
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
-    done = METHODS.index(str(row["method"])) * config.trials + number(row, "trial") + 1
-    return done / (len(METHODS) * config.trials), f"{row['method']}, trial {row['trial']}"
+    done = config.methods.index(str(row["method"])) * config.trials + number(row, "trial") + 1
+    return done / (len(config.methods) * config.trials), f"{row['method']}, trial {row['trial']}"
