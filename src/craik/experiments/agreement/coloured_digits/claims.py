@@ -80,8 +80,8 @@ CLAIMS = (
             text=text,
             source=where,
             measure=partial(over, name, "training-domain"),
-            condition=low_above(
-                0, of="difference of test accuracies under training-domain selection, median over seeds,", presets=("rivals",)
+            condition=low_above(0, of="difference of test accuracies under training-domain selection, median over seeds,").at(
+                "rivals"
             ),
         )
         for name, text, where in (

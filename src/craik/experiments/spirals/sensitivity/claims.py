@@ -25,7 +25,7 @@ CLAIMS = (
         text="A gentler rescaling serves as well: by the root of parameters over survivors.",
         source="thesis appendix B.2.3.1 suggests a less extreme one for large layers, without a formula; the root is ours",
         measure=OverSeeds("test_accuracy", {"variant": "rescaling by the root"}),
-        condition=at_least(0.95, of="test accuracy, median over seeds,", presets=("rescaling",)),
+        condition=at_least(0.95, of="test accuracy, median over seeds,").at("rescaling"),
     ),
     Claim(
         id="spirals-sensitivity.published-scale",
