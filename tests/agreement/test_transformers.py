@@ -1,5 +1,6 @@
 """Networks as people have them: models of `transformers`, made from a config, nothing downloaded."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,6 @@ import oracles
 from craik.agreement import Agreement, AndMask, Record
 from definition_oracles import stacks_of
 
-transformers = pytest.importorskip("transformers")
 pytestmark = [pytest.mark.extra("language", "transformers"), pytest.mark.filterwarnings("error:.*backward pass for each")]
 
 B, WORDS, LENGTH = 8, 30, 6
@@ -23,6 +23,7 @@ ENDS = {"bos_token_id": 0, "eos_token_id": 1}
 
 
 def named(model: str, config: str, **settings: Any) -> nn.Module:
+    transformers = importlib.import_module("transformers")
     return getattr(transformers, model)(getattr(transformers, config)(**settings))
 
 
