@@ -157,8 +157,8 @@ def _in_arrays(rule: Rule, parameters: Sequence[SideBySide]) -> list[tuple[Tenso
     for sums, total, gradient in zip(parameters, totals, gradients, strict=True):
         start, end = end, end + len(gradient)
         kept = survives[start:end]
-        gradient /= first.environments
-        gradient *= kept
+        np.divide(gradient, first.environments, out=gradient)
+        np.multiply(gradient, kept, out=gradient)
         found.append((total.view(sums.shape), int(np.count_nonzero(kept))))
     return found
 
