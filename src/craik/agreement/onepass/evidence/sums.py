@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from craik.agreement.onepass.evidence.clusters import Clusters
@@ -193,7 +193,10 @@ class EvidenceSums(RunningSums):
         """
         groups, counts = self.clusters.environments, self.clusters.counts
         weights = self.clusters.shares
-        left, right = [t.to(self.dtype) for t in left], [t.to(self.dtype) for t in right]  # squares of two bytes' have few digits
+        left, right = (
+            [t.to(self.dtype) for t in left],
+            [t.to(self.dtype) for t in right],
+        )  # squares of two bytes' have few digits
         ends = list(accumulate(counts))
         scratch: dict[int, Tensor] = {}
 
@@ -209,6 +212,24 @@ class EvidenceSums(RunningSums):
 
         self._add_filled(right[0], fill)
         self._next, self._environment = self.clusters.count, groups.count
+
+    def add_rows(self, gradients: Float[Tensor, "n *k"], clusters: Int[Tensor, " n"], rows: Int[Tensor, " n"]) -> None:
+        """Add what clusters contribute to some of the parameter's rows; all others are 0.
+
+        Args:
+            gradients: one for each pair of a cluster and a row.
+            clusters: whose each is, ascending.
+            rows: where each belongs.
+        """
+        weights = torch.tensor(self.clusters.shares, dtype=self.dtype, device=gradients.device)[clusters]
+        squares = gradients.square().mul_(weights.view(-1, *[1] * (gradients.dim() - 1)))
+        ends = torch.tensor(list(accumulate(self.clusters.counts)), device=clusters.device)
+        first = 0
+        for e, last in enumerate(torch.searchsorted(clusters, ends).tolist()):
+            some, first = slice(first, last), last
+            own, squared = (t.new_zeros(1, *self.shape).index_add_(1, rows[some], t[some][None]) for t in (gradients, squares))
+            self.add_moments(own, squared, [e])
+        self._next, self._environment = self.clusters.count, self.clusters.environments.count
 
     def _add_filled(self, right: Tensor, fill: Callable[[int, slice, Tensor, Tensor], None]) -> None:
         """Add every environment's moments tile by tile, which ``fill`` puts into memory that is used again.
