@@ -210,7 +210,7 @@ def _measured(entries: dict[str, Entry], levels: dict[str, Level], key: str, exp
     entry, plain = entries[key], entries[PLAIN]
     peak, plain_peak = levels[key].peak, levels[PLAIN].peak
     found = ratio(entry.times, plain.times)
-    masks = entry.score if entry is not plain else None  # the denominator has no mask
+    masks = entry.score if entry is not plain and entry.method.literal else None  # the denominator has no mask
     return {
         "ratio": found.median,
         "low": found.low,

@@ -11,10 +11,11 @@ class StandardErrors:
     """How the spread of an environment's examples is seen, over how many steps, and how often.
 
     Args:
-        parts: what is compared within an environment. "examples": every example's gradient; exact, and for a convolution as
-            dear as per-example gradients are. "halves": the gradients of two random halves of its examples; cheap for every
-            layer, with one degree of freedom. "auto": examples where that is one more product or a small parameter (linear
-            layers on vectors, biases, scales), else halves.
+        parts: what is compared within an environment. "examples": every example's gradient; exact, and dear where an example
+            has few positions of a layer. "halves": the gradients of two random halves of its examples; cheap for every
+            layer, with one degree of freedom. "auto": examples where they are cheap (linear layers on vectors or on 16
+            positions and more, convolutions whose output has as many, embeddings, biases, scales, other small parameters),
+            else halves.
         memory: b in [0, 1): the test is made with exponential averages over steps of each environment's gradient and variance,
             the new one with weight 1 - b. Holds two numbers a parameter and environment, and wants the same environments at
             every step. 0 has no memory.

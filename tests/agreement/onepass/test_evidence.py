@@ -13,6 +13,7 @@ import conflict_oracles as oracle
 from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Rule, StandardErrors
 from craik.agreement.machines.summing import of_one, silent
 from craik.agreement.onepass.evidence.clusters import by_example, by_halves
+from craik.agreement.onepass.reads import convolution
 from craik.agreement.rules import Combined, Statistics
 from craik.environments import partition
 
@@ -121,6 +122,46 @@ def test_examples_where_they_are_cheap_and_halves_elsewhere():
     for one, other in zip(exact, auto, strict=True):
         torch.testing.assert_close(one.gradient, other.gradient)
         assert torch.allclose(one.positive, other.positive, rtol=1e-7) == (one.gradient.dim() != 4)
+
+
+class Positions(nn.Module):
+    """What is shared over sixteen positions of an example: a table, a scale, a large product and a small one."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.norm = nn.Embedding(11, 150), nn.RMSNorm(150)
+        self.large, self.small = nn.Linear(150, 230), nn.Linear(230, 3)
+
+    def forward(self, x):
+        return self.small(self.large(self.norm(self.table(x))).tanh()).mean(1)
+
+
+def pictures():
+    net = nn.Sequential(nn.Conv2d(2, 5, 3, padding=1), nn.GroupNorm(1, 5), nn.ReLU(), nn.Conv2d(5, 3, 1), nn.Flatten())
+    return nn.Sequential(net, nn.Linear(48, 3)), lambda b: torch.randn(b, 2, 4, 4, dtype=torch.float64)
+
+
+def positions():
+    return Positions(), lambda b: torch.randint(0, 9, (b, 16))
+
+
+@pytest.mark.parametrize(("make", "unfolded"), [(positions, 2**19), (pictures, 2**19), (pictures, 50)])
+@pytest.mark.parametrize("ids", [IDS, [e for e in range(4) for _ in range(5)]])
+def test_what_is_shared_over_many_positions_is_exact_by_itself(make, unfolded, ids, monkeypatch):
+    monkeypatch.setattr(convolution, "UNFOLD_ELEMENTS", unfolded)  # what large weights do
+    torch.manual_seed(1)
+    model, draw = make()
+    model = model.double()
+    losses = cross_entropy(model(draw(len(ids))), torch.randint(0, 2, (len(ids),)), reduction="none")
+    wanted = [oracle.moments(g, ids) for g in oracle.example_gradients(losses, list(model.parameters()))]
+    rule = Seen(StandardErrors())
+    Agreement(model, rule).backward(losses, ids)
+    assert len(rule.statistics) == len(wanted)
+    for found, moments in _matched(rule.statistics, wanted):
+        positive, negative = oracle.sides(moments)
+        torch.testing.assert_close(found.positive, positive, rtol=1e-7, atol=1e-7)
+        torch.testing.assert_close(found.negative, negative, rtol=1e-7, atol=1e-7)
+        torch.testing.assert_close(found.variance, sum(s for _, s, _ in moments), rtol=1e-8, atol=1e-15)
 
 
 def test_halves_are_what_two_halves_say():

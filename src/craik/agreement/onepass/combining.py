@@ -117,6 +117,10 @@ def combine_small(
     for names in alike.values():
         chosen = [waiting[name] for name in names]
         beside = [sums for sums in chosen if isinstance(sums, SideBySide) and sums.beside]
+        found = _in_arrays(rule, beside) if beside and refuse_nonfinite else None
+        if found is not None:
+            yield from ((name, *result) for name, result in zip(names, found, strict=True))
+            continue
         statistics = added_together(beside) if beside else _joint(chosen)
         # Where one must be named they come one by one.
         if len(names) == 1 or (refuse_nonfinite and not isfinite(statistics.gradient.sum())):
@@ -130,6 +134,33 @@ def combine_small(
         parts: Sequence[Tensor] = torch.split_with_sizes_copy(gradient, sizes)  # pyright: ignore[reportAssignmentType]  # by its stub None
         for name, sums, part, count in zip(names, chosen, parts, _counted_each(survives, sizes), strict=True):
             yield name, part.view(sums.shape), count
+
+
+def _in_arrays(rule: Rule, parameters: Sequence[SideBySide]) -> list[tuple[Tensor, int]] | None:
+    """Apply an AND-mask to small parameters on a CPU: operations of arrays, as a tensor's cost more to call than to carry out.
+
+    Sums are torch's; what is done here comes out the same in any library: signs and their sums are integers, a division is
+    correctly rounded. None: not done, or not finite.
+    """
+    first = parameters[0]
+    if type(rule) is not AndMask or rule.rescale or first.device.type != "cpu" or first.environments < 2:
+        return None
+    totals = [sums.total() for sums in parameters]  # memory of their own, as environments are at least two
+    gradients = [total.numpy() for total in totals]
+    if not all(isfinite(np.add.reduce(gradient)) for gradient in gradients):
+        return None
+    signs = np.concatenate([sums.rows().numpy() for sums in parameters], 1)
+    sign = np.add.reduce(np.sign(signs, out=signs), 0)
+    survives = np.abs(sign, out=sign) >= required_count(rule.threshold, first.environments)
+    found: list[tuple[Tensor, int]] = []
+    end = 0
+    for sums, total, gradient in zip(parameters, totals, gradients, strict=True):
+        start, end = end, end + len(gradient)
+        kept = survives[start:end]
+        np.divide(gradient, first.environments, out=gradient)
+        np.multiply(gradient, kept, out=gradient)
+        found.append((total.view(sums.shape), int(np.count_nonzero(kept))))
+    return found
 
 
 def _counted_each(survives: Tensor, sizes: Sequence[int]) -> Sequence[Tensor | int]:

@@ -33,8 +33,12 @@ class Asked(NamedTuple):
     outside: list[Tensor]
 
 
-MANY = 2**12
-"""Of more ids than these each call's are looked at anew."""
+MANY = 2**17
+"""Of more ids than these each call's are looked at anew: 1 MiB of them is kept."""
+
+
+_FEW = 2**12
+"""Of no more ids than these a comparison is a call and little else."""
 
 
 class Partitions:
@@ -49,7 +53,7 @@ class Partitions:
         Raises:
             TypeError, ValueError: as `craik.environments.partition`.
         """
-        if type(environments) is not Tensor or environments.numel() > MANY:  # reading the memory twice is no cheaper then
+        if type(environments) is not Tensor or environments.numel() > MANY:
             return partition(environments, len(losses), losses.device)
         if environments.dtype != torch.int64 or environments.layout != torch.strided:
             return partition(environments, len(losses), losses.device)
@@ -57,11 +61,18 @@ class Partitions:
         if latest is not None:
             ids, device, found = latest
             same = ids.shape == losses.shape and environments.device == ids.device and device == losses.device
-            if same and torch.equal(environments, ids):
+            if same and _equal(environments, ids):
                 return found
         found = partition(environments, len(losses), losses.device)
         self._latest = environments.detach().clone(), losses.device, found
         return found
+
+
+def _equal(ids: Tensor, others: Tensor) -> bool:
+    """Tell whether ids of one device and number are the same; arrays are compared several at a time, tensors one by one."""
+    if ids.device.type != "cpu" or len(ids) <= _FEW:
+        return torch.equal(ids, others)
+    return bool((ids.numpy() == others.numpy()).all())
 
 
 def _named(model: nn.Module, leaves: Mapping[int, Tensor]) -> dict[str, nn.Parameter]:

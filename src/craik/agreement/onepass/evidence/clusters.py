@@ -5,6 +5,7 @@ losses' weights stay those of the environments.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -24,6 +25,12 @@ class Clusters(Environments):
 
     environments: Environments
     counts: tuple[int, ...]
+
+    @cached_property
+    def shares(self) -> tuple[float, ...]:
+        """By how much each cluster's square counts: how many times larger than it its environment is."""
+        totals = (n for n, count in zip(self.environments.sizes, self.counts, strict=True) for _ in range(count))
+        return tuple(total / size for total, size in zip(totals, self.sizes, strict=True))
 
     def mean_weights(self, losses: Float[Tensor, " b"]) -> Float[Tensor, " b"]:
         """Return what makes the environments' mean losses: a cluster's gradient is what it contributes to theirs."""

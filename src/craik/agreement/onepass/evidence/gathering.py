@@ -9,15 +9,19 @@ from craik.agreement.onepass.evidence.clusters import Clusters, by_example, by_h
 from craik.agreement.onepass.evidence.memory import Memory, sizes_of
 from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.proof.rows import WHOLE, Read
-from craik.agreement.onepass.reads.convolution import BIAS
+from craik.agreement.onepass.proof.saved import output_shape, saved
+from craik.agreement.onepass.reads.convolution import WEIGHT
 from craik.agreement.standard_errors import StandardErrors
 from craik.environments import Environments
 
 SMALL = 2**12
 """Parameters of at most so many components have a gradient for each example, where their formula gives one cheaply."""
 
+POSITIONS = 16
+"""From so many positions an example on, its product costs more than squaring what comes of it."""
+
 _PRODUCTS = frozenset({"AddmmBackward0", "MmBackward0"})
-_DEAR = frozenset({"ConvolutionBackward0", "MkldnnRnnLayerBackward0", "EmbeddingBackward0", "EmbeddingBagBackward0"})
+_DEAR = frozenset({"MkldnnRnnLayerBackward0", "EmbeddingBagBackward0"})
 
 
 class Gathering:
@@ -85,12 +89,21 @@ class Gathering:
 
 
 def _cheap(parameter: Tensor, reads: Sequence[Read]) -> bool:
-    """Tell whether every example's gradient is cheap: its one read tells examples apart, and is a product or small."""
+    """Tell whether every example's gradient is cheap: its one read tells examples apart, and what it adds up is worth a pass.
+
+    Examples' gradients are products of matrices that take no longer than those of environments; what each costs beside is two
+    passes over the parameter. With one position an example their squares are a product themselves.
+    """
     read = reads[0]
     kind, rows = read.node.name(), read.rows
     if len(reads) > 1 or rows.owners is not None or rows.dim == WHOLE:
         return False
-    if kind in _PRODUCTS and parameter.dim() == 2 and rows.outer * rows.inner == 1:
+    positions = rows.outer * rows.inner
+    if kind == "EmbeddingBackward0":
         return True
-    dear = kind in _DEAR and not (kind == "ConvolutionBackward0" and read.slot == BIAS)
-    return parameter.numel() <= SMALL and not dear
+    if kind in _PRODUCTS and parameter.dim() == 2 and (positions == 1 or positions >= POSITIONS):
+        return True
+    if kind == "ConvolutionBackward0" and read.slot == WEIGHT:
+        plain = saved(read.node, "groups") == 1 and not saved(read.node, "transposed")
+        return plain and positions * output_shape(read.node)[2:].numel() >= POSITIONS
+    return parameter.numel() <= SMALL and kind not in _DEAR

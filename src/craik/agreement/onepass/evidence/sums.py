@@ -5,9 +5,10 @@ Index conventions: k a cluster, e an environment of E, c adjacent ones of either
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from craik.agreement.onepass.evidence.clusters import Clusters
@@ -176,22 +177,83 @@ class EvidenceSums(RunningSums):
         lefts = [left[some].T for some in rows]
         rights = [right[some] for some in rows]
         squared = [(t.square().mul_(n), r.square()) for t, r, n in zip(lefts, rights, sizes, strict=True)]
-        columns = right.shape[1]
+
+        def fill(e: int, some: slice, gradient: Tensor, squares: Tensor) -> None:
+            torch.mm(lefts[e][some], rights[e], out=gradient)
+            torch.mm(squared[e][0][some], squared[e][1], out=squares)
+
+        self._add_filled(right, fill)
+
+    def add_tiles(self, left: Sequence[Float[Tensor, "o _"]], right: Sequence[Float[Tensor, "_ i"]]) -> None:
+        """Add gradients of all clusters, each a product of two factors, some rows o at a time: a tile stays in cache.
+
+        Args:
+            left: a factor a cluster.
+            right: a factor a cluster.
+        """
+        groups, counts = self.clusters.environments, self.clusters.counts
+        weights = self.clusters.shares
+        left, right = (
+            [t.to(self.dtype) for t in left],
+            [t.to(self.dtype) for t in right],
+        )  # squares of two bytes' have few digits
+        ends = list(accumulate(counts))
+        scratch: dict[int, Tensor] = {}
+
+        def fill(e: int, some: slice, gradient: Tensor, squares: Tensor) -> None:
+            first, *others = range(ends[e] - counts[e], ends[e])
+            one = scratch.setdefault(len(gradient), torch.empty_like(gradient))
+            torch.mm(left[first][some], right[first], out=gradient)
+            torch.mul(gradient, gradient, out=squares).mul_(weights[first])
+            for k in others:
+                torch.mm(left[k][some], right[k], out=one)
+                gradient.add_(one)
+                squares.addcmul_(one, one, value=weights[k])
+
+        self._add_filled(right[0], fill)
+        self._next, self._environment = self.clusters.count, groups.count
+
+    def add_rows(self, gradients: Float[Tensor, "n *k"], clusters: Int[Tensor, " n"], rows: Int[Tensor, " n"]) -> None:
+        """Add what clusters contribute to some of the parameter's rows; all others are 0.
+
+        Args:
+            gradients: one for each pair of a cluster and a row.
+            clusters: whose each is, ascending.
+            rows: where each belongs.
+        """
+        weights = torch.tensor(self.clusters.shares, dtype=self.dtype, device=gradients.device)[clusters]
+        squares = gradients.square().mul_(weights.view(-1, *[1] * (gradients.dim() - 1)))
+        ends = torch.tensor(list(accumulate(self.clusters.counts)), device=clusters.device)
+        first = 0
+        for e, last in enumerate(torch.searchsorted(clusters, ends).tolist()):
+            some, first = slice(first, last), last
+            own, squared = (t.new_zeros(1, *self.shape).index_add_(1, rows[some], t[some][None]) for t in (gradients, squares))
+            self.add_moments(own, squared, [e])
+        self._next, self._environment = self.clusters.count, self.clusters.environments.count
+
+    def _add_filled(self, right: Tensor, fill: Callable[[int, slice, Tensor, Tensor], None]) -> None:
+        """Add every environment's moments tile by tile, which ``fill`` puts into memory that is used again.
+
+        Args:
+            right: any factor (_, i), whose columns a tile has.
+            fill: is given an environment's position, a tile's rows, and where its gradient and its squares are to go.
+        """
+        counts, columns = self.clusters.counts, right.shape[1]
         height = min(self.shape[0], max(1, TILE // columns)) if right.device.type == "cpu" else self.shape[0]
         tile, other = (right.new_empty(height, columns) for _ in range(2))
-        logarithmic = min(sizes) > 3  # fewer degrees of freedom than three have a form of their own
+        logarithmic = min(counts) > 3  # fewer degrees of freedom than three have a form of their own
         alone = logarithmic and self.memory is None and self.needs <= _SIDES
-        for some, part in self.in_parts(len(rows), height):
+        for some, part in self.in_parts(self.clusters.count, height):
             assert isinstance(part, EvidenceSums)  # _part_like makes them
-            gradient, squares = tile[: part.shape[0]], other[: part.shape[0]]
-            sides = Sides(part) if alone else None
-            for e in range(len(rows)):
-                torch.mm(lefts[e][some], rights[e], out=gradient)
-                torch.mm(squared[e][0][some], squared[e][1], out=squares)
+            size = part.shape[0]
+            gradient, squares = tile[:size], other[:size]
+            sides = Sides(part, gradient) if alone else None
+            for e, count in enumerate(counts):
+                fill(e, some, gradient, squares)
                 if sides is not None:
-                    sides.add(gradient, squares, sizes[e] - 1)
+                    sides.add(gradient, squares, count - 1)
                 else:
-                    part.add_moments(gradient[None], squares[None], [e])
+                    part.add_moments(gradient.view(1, *part.shape), squares.view(1, *part.shape), [e])
             if sides is not None:
                 sides.finish()
 
@@ -205,20 +267,23 @@ class Sides:
 
     Args:
         part: where to add; its sums are there.
+        like: of the shape in which environments come; of equally many components.
     """
 
-    def __init__(self, part: EvidenceSums) -> None:
+    def __init__(self, part: EvidenceSums, like: Tensor) -> None:
         assert part.gradient is not None  # in_parts has made it
-        self._total, self._sides = part.gradient, [part.held.get("positive"), part.held.get("negative")]
+        held = [part.held.get("positive"), part.held.get("negative")]
+        self._total, *self._sides = (None if t is None else t.view(like.shape) for t in (part.gradient, *held))
         limits = torch.finfo(part.dtype)
         self._tiny, self._top = limits.tiny, 1 - 8 * limits.eps
         self._most = 6 if part.dtype == torch.float32 else 20
-        self._products = [torch.ones_like(part.gradient, memory_format=torch.contiguous_format) for _ in self._sides]
+        self._products = [torch.ones_like(like) for _ in self._sides]
         self._share, self._half = (torch.empty_like(product) for product in self._products)
         self._degrees, self._count = 0, 0
 
     def add(self, gradient: Tensor, squares: Tensor, degrees: int) -> None:
         """Add an environment's gradient and evidence; ``squares`` is overwritten."""
+        assert self._total is not None
         self._total.add_(gradient)
         if degrees != self._degrees or self._count == self._most:
             self.finish()

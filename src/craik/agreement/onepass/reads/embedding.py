@@ -57,14 +57,14 @@ class LookedUp(Term):
 
     def add(self, sums: RunningSums) -> None:
         """Add every environment's gradient, touching only the rows that it looks up."""
-        if isinstance(sums, EvidenceSums):
-            super().add(sums)
-            return
         entries = self.entries
         pairs, index = torch.unique(self.owners * entries + self.rows, return_inverse=True)
         gradients = self.deltas.new_zeros(len(pairs), self.deltas.shape[-1]).to(sums.dtype)
         gradients.index_add_(0, index, self.deltas.to(gradients.dtype))
         looked_up = pairs % entries
+        if isinstance(sums, EvidenceSums):
+            sums.add_rows(gradients, pairs // entries, looked_up)
+            return
         total = gradients.new_zeros(sums.shape).index_add_(0, looked_up, gradients)
         log_magnitude = None
         if "log_magnitude" in sums.needs:

@@ -134,7 +134,7 @@ class Products(Term):
             super().add(sums)
         else:
             left, right = ([t[some] for some in slices_of(self.sizes)] for t in (self.left, self.right))
-            add_tiles(sums, [t.T for t in left], right)
+            sums.add_tiles([t.T for t in left], right)
 
 
 class StackedProducts(Term):
@@ -187,6 +187,9 @@ def add_tiles(sums: RunningSums, left: Sequence[Float[Tensor, "o _"]], right: Se
 
     A tile is formed, signed and added to both sums while it is in cache; an environment's gradient as a whole never exists.
     """
+    if isinstance(sums, EvidenceSums):
+        sums.add_tiles(left, right)
+        return
     columns = right[0].shape[1]
     # Elsewhere than on a CPU many small products cost more than a cache saves.
     rows = min(sums.shape[0], chunk_length(columns, CHUNK_ELEMENTS)) if right[0].device.type == "cpu" else sums.shape[0]
