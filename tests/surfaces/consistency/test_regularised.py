@@ -2,8 +2,8 @@ import math
 
 import pytest
 import torch
-from oracles.systems.consistency_oracles import ilc_regularised_loss
 
+from consistency_oracles import ilc_regularised_loss
 from craik.surfaces import Consistency, ilc, ilc_regularised, inconsistency, landscape_of_functions
 
 
