@@ -47,7 +47,7 @@ class Config:
     """Steps of a trajectory that are kept, as x*."""
     horizon: Count = 150
     """Steps after which an episode is cut off."""
-    rounds: Count = 60
+    rounds: Count = 80
     """Meta-steps, each followed by the student's ordinary steps; without a teacher as many ordinary steps."""
     inner_steps: Count = 16
     """n, the steps of an unroll."""
@@ -55,7 +55,7 @@ class Config:
     """N, ordinary steps after each meta-step."""
     batch: Count = 32
     """Examples of a step."""
-    alpha: Positive = 30.0
+    alpha: Positive = 3.0
     """Teaching coefficient."""
     weight: Positive = 1.0
     """Of the auxiliary head's loss."""
