@@ -58,12 +58,12 @@ def _around(count: int, generator: Generator) -> Tensor:
 
 
 def formula_ranges(seed: int, noise: float, rows: int = 64) -> Ranges:
-    """Draw quadrants as environments; a third input is the answer times a slope of the environment's own, outside noise."""
+    """Draw quadrants as environments; a third input is the answer times a slope of its own, in tests noise."""
     generator = Generator().manual_seed(seed)
     signs = torch.tensor([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     x = (torch.rand(ENVIRONMENTS, rows, 2, generator=generator) * signs[:, None]).flatten(0, 1)
     ids = torch.arange(ENVIRONMENTS).repeat_interleave(rows)
-    slopes = 0.5 + torch.rand(ENVIRONMENTS, generator=generator)
+    slopes = (0.5 + torch.rand(ENVIRONMENTS, generator=generator)) * torch.tensor([1.0, 1.0, 1.0, -1.0])
     y = formula(x) + noise * torch.randn(len(x), 1, generator=generator)
     train = Fold(torch.cat([x, slopes[ids, None] * y], 1), y)
 
@@ -81,7 +81,7 @@ def formula_few(seed: int, examples: int = 64, noise: float = 0.5) -> Few:
     return Few(Fold(x, noisy), terms(x), Fold(inside, formula(inside)), Fold(outside, formula(outside)))
 
 
-def pendulums(seed: int, count: int, swing: float, frames: int = 24) -> Float[Tensor, "b t 2"]:
+def pendulums(seed: int, count: int, swing: float, frames: int = 16) -> Float[Tensor, "b t 2"]:
     """Return angles and velocities of pendulums let go at rest, between a half of the swing and all of it to either side.
 
     v' = v - 0.15 sin(q), q' = q + v'.
