@@ -74,7 +74,8 @@ def draw(seed: int, count: int, cache: str) -> Falls:
         )
     ]
     ends = np.stack([path[-1] for one in found[0] for path in one.paths])
-    return Falls(*(_part(boards, places) for boards in found), reader(board, ends))
+    train, selection, test, unseen = (_part(boards, places) for boards in found)
+    return Falls(train, selection, test, unseen, reader(board, ends))
 
 
 def _part(boards: list[Boards], places: Places) -> Part:

@@ -9,6 +9,7 @@ from craik.lab import (
     Rows,
     at_least,
     bootstrap,
+    high_at_most,
     high_below,
     low_above,
     low_at_least,
@@ -60,9 +61,14 @@ CLAIMS = (
         id="spirals-geometric.same",
         text="Under Adam it ends where the AND-mask does.",
         source=_SOURCE,
-        measure=less("accuracy", _end("adam", "geometric"), _end("adam", "and-mask")),
-        condition=low_at_least(-0.02, of="test accuracy less the AND-mask's, median over seeds,"),
-        tried=_TRIED,
+        measure=less("accuracy", _end("adam", "geometric"), _end("adam", "and-mask"), absolute=True),
+        condition=high_at_most(0.02, of="difference of test accuracies, either way, median over seeds,").instead_of(
+            low_at_least(-0.02, of="test accuracy less the AND-mask's, median over seeds,"),
+            "It held because the geometric mean was ahead on half of the seeds, which is not where the AND-mask ends.",
+            less("accuracy", _end("adam", "geometric"), _end("adam", "and-mask")),
+        ),
+        tried="Steps are nearly the same along one path, but paths part: at a quarter of the width the AND-mask gets stuck on "
+        "half of the seeds on which the geometric mean finds the spirals. At the full width, in `spirals`, it does not.",
     ),
     Claim(
         id="spirals-geometric.adam",
@@ -115,7 +121,8 @@ CLAIMS = (
         source="ours; limitation (iv) the other way round",
         measure=less("accuracy", _end("sgd", "geometric"), _end("sgd", "and-mask"), absolute=True),
         condition=low_above(0.05, of="difference of test accuracies, either way, median over seeds,"),
-        tried="On seed 1000 the AND-mask diverged at SGD's next rate, .1. Without rescaling (rates .3 to 10), unanimity among "
-        "sixteen environments leaves SGD nearly nothing to follow; without shortcuts it is not much more.",
+        tried="They end near chance, both: there is little to tell them by. On seed 1000 the AND-mask diverged at SGD's next "
+        "rate, .1. Without rescaling (rates .3 to 10), unanimity of sixteen environments leaves SGD nearly nothing to follow, "
+        "and without shortcuts not much more.",
     ),
 )

@@ -79,7 +79,7 @@ def make_network(config: Config, network: Network, inputs: int, outputs: int) ->
     generator = Generator().manual_seed(config.seed + 2**34)
     if network == "perceptron":
         return relu_mlp((inputs, config.hidden, outputs), generator)
-    return equation_network(inputs, outputs, generator, units=(config.units,) * 3)
+    return equation_network(inputs, outputs, generator, units=(config.units, config.units, config.units))
 
 
 def run(config: Config) -> Iterator[Row]:
