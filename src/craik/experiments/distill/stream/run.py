@@ -125,7 +125,8 @@ def stage_of(
         Examples(*data),
         split_rows(len(data.y), config.validation, generator, "redrawn"),
         Unrolling("student", config.inner_steps, config.batch),
-        *optimizers,
+        optimizers[0],
+        optimizers[1],
         generator,
     )
     return [distillation.step(config.inner_steps).meta.norm for _ in range(config.rounds)]

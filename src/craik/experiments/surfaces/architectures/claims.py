@@ -39,7 +39,7 @@ def ranks(rows: Rows) -> Measurement | None:
         some = [row for row in group if row["method"] != "untrained"]
         columns = [np.argsort(np.argsort([number(row, key) for row in some])) for key in ("regularised_walked", "accuracy")]
         if len(some) > 2:
-            found.append(float(np.corrcoef(*columns)[0, 1]))
+            found.append(float(np.corrcoef(columns[0], columns[1])[0, 1]))
     return bootstrap(found) if found else None
 
 
