@@ -13,6 +13,7 @@ from craik.surfaces.consistency.propositions import proposition_2_bound as propo
 from craik.surfaces.consistency.propositions import proposition_2_rate as proposition_2_rate
 from craik.surfaces.consistency.propositions import proposition_3_bound as proposition_3_bound
 from craik.surfaces.consistency.propositions import proposition_3_inconsistency as proposition_3_inconsistency
+from craik.surfaces.consistency.regularised import ilc_regularised as ilc_regularised
 from craik.surfaces.consistency.score import LearningConsistency as LearningConsistency
 from craik.surfaces.consistency.score import PairScore as PairScore
 from craik.surfaces.consistency.score import Score as Score

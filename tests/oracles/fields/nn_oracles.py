@@ -68,3 +68,13 @@ def region_attention(regions, words, length):
             weights[j, i] = math.exp(float(regions[j] @ words[i])) / total
             contexts[j] += weights[j, i] * words[i]
     return contexts, weights
+
+
+def equation_layer(x: list[float], weight: list[list[float]], bias: list[float], units: tuple[int, int, int]) -> list[float]:
+    """Martius and Lampert (2016), equations (2) and (3), one unit at a time: identities, sines, products of two."""
+    z = [sum(w * number for w, number in zip(row, x, strict=True)) + shift for row, shift in zip(weight, bias, strict=True)]
+    identities, sines, products = units
+    found = [z[k] for k in range(identities)]
+    found += [math.sin(z[identities + k]) for k in range(sines)]
+    first, second = identities + sines, identities + sines + products
+    return found + [z[first + k] * z[second + k] for k in range(products)]

@@ -99,3 +99,15 @@ def inconsistency_by_grid(
         compared = np.abs(values[other] - values[e]) if subtract else values[other]
         best = max(best, float(compared[here].max()))
     return best
+
+
+def ilc_regularised_loss(losses: list[list[float]], consistencies: list[float], weight: float) -> float:
+    """Equation (4) of the paper: both expectations over initialisations, one at a time."""
+    expected, ilc = 0.0, 0.0
+    for of_one, consistency in zip(losses, consistencies, strict=True):
+        average = 0.0
+        for loss in of_one:
+            average += loss / len(of_one)
+        expected += average / len(losses)
+        ilc += consistency / len(losses)
+    return expected - weight * ilc

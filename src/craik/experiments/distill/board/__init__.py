@@ -1,0 +1,15 @@
+"""The systems against each other and joined, on the Funnel board (thesis chapter 5, limitations)."""
+
+from craik.experiments.distill.board import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="distill-board",
+    title="Where the ball lands: ASI against LDT on the Funnel board, the two joined, and ASI under the AND-mask.",
+    reproduces="thesis chapter 5, limitations: LDT can bypass ASI's; the thesis has no experiment that joins its systems",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,230 @@
+"""Four ways to say where a ball lands from its first frame, on one set of recorded falls.
+
+A dynamics model trained by ASI is rolled out and read; or it is trained under the AND-mask, with styles of board as
+environments. A student that sees first frame and layout alone is trained on outcomes, or also taught: by a teacher that sees
+the fall's frames, evenly spaced or those with which ASI's predictions were matched, or, as a placebo, those of another fall.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from annotated_types import Ge, MinLen
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from craik.agreement import Agreement, AndMask, Mean
+from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
+from craik.distill.examples.streams import Stream
+from craik.experiments.distill.board.boards import Falls, Part, draw
+from craik.experiments.distill.measured import Measured, summary
+from craik.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
+from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.nn.perceptrons import mlp, relu_mlp
+from craik.schedules import Linear
+from craik.skips import Dynamics, Greedy, match, rollout
+
+Method = Literal["frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo"]
+METHODS: tuple[Method, ...] = ("frequent", "asi", "asi-and-mask", "no-teacher", "ldt", "ldt-asi", "ldt-placebo")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the boards, the initial weights, the batches, the split and the matching."""
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = METHODS
+    """The most frequent outcome; ASI by averaging and by the AND-mask; students without a teacher and with three."""
+    boards: Annotated[int, Ge(8)] = 250
+    """Training boards of each of the two styles; half as many of either for choosing when to stop, and for either test."""
+    steps: Count = 300
+    """Gradient steps of ASI."""
+    batch: Annotated[int, Ge(1)] = 12
+    """Boards of a step, of each style."""
+    horizon: Count = 20
+    """H of ASI."""
+    exploration: Share = 0.4
+    """Share of the steps in which ASI's exploration falls from 1 to 0."""
+    sampling: Share = 0.7
+    """Share of them in which the probability of true frames as inputs falls from 1 to 0."""
+    threshold: Share = 1.0
+    """Agreement of the two styles that the AND-mask asks for."""
+    hidden: Count = 128
+    """Units in the hidden layers."""
+    gain: Annotated[float, Ge(0)] = 6.0
+    """What of the input is added to the dynamics' logits, gain * (x - 1/2)."""
+    rounds: Count = 40
+    """LDT's meta-steps."""
+    alone: Count = 4
+    """Without a teacher a student takes so many times the ordinary steps that LDT's student takes."""
+    inner_steps: Count = 16
+    """n of an unroll, and N ordinary steps after it."""
+    alpha: Positive = 30.0
+    """LDT's teaching coefficient."""
+    frames: Count = 10
+    """Frames of x*."""
+    cache: str = ""
+    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(Config(boards=2000, steps=5000, rounds=1000, batch=32), seeds=8),
+}
+
+LEARNING_RATE = 3e-3
+"""Of the dynamics' Adam, falling to a fiftieth over the last three tenths; a third of it for students and teachers."""
+
+
+class Network(nn.Module):
+    """Place codes and a layout to logits of place codes; what is added to the input, times a gain, is a perceptron's."""
+
+    def __init__(self, codes: int, layout: int, config: Config) -> None:
+        super().__init__()
+        self.gain = config.gain
+        generator = Generator().manual_seed(config.seed)
+        self.net = mlp(codes + layout, codes, generator, config.hidden, 2, init="default")
+
+    def forward(self, frames: Tensor, layouts: Tensor) -> Tensor:
+        """Return logits."""
+        return self.net(torch.cat([frames, layouts], dim=1)) + self.gain * (frames - 0.5)
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield each method's accuracy on new boards of the styles that it knows, and of one that it does not."""
+    falls = draw(config.seed, config.boards, config.cache)
+    models: dict[str, Network] = {}
+    for method in config.methods:
+        if method == "frequent":
+            often = int(torch.bincount(falls.train.labels).argmax())
+            yield {"method": method, **{key: float((part.labels == often).float().mean()) for key, part in falls.tests()}}
+        elif method.startswith("asi"):
+            models[method], report = train_dynamics(config, falls, masked=method == "asi-and-mask")
+            yield {"method": method, **report, **{key: rolled(models[method], falls, part) for key, part in falls.tests()}}
+        else:
+            if method == "ldt-asi" and "asi" not in models:
+                models["asi"], _ = train_dynamics(config, falls, masked=False)
+            yield {"method": method, **train_student(config, method, falls, models.get("asi"))}
+
+
+def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[Network, Row]:
+    """Train a dynamics model by ASI; each style's loss is the mean over its boards of a batch."""
+    generator = Generator().manual_seed(config.seed + 2**32)
+    train = falls.train
+    model, loss = Network(train.frames.frame_shape[0], train.layouts.shape[1], config), BinaryCrossEntropyWithLogits()
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    # Matching reads boards by index, which is no operation that keeps rows in place: one backward pass a style.
+    rule = AndMask(config.threshold, rescale=True) if masked else Mean()
+    agreement = Agreement(model, rule, statistics="pooled")
+    forcing, spent, skips = Linear(max(1, round(config.sampling * config.steps))), 0, 0.0
+    styles = torch.arange(2).repeat_interleave(config.batch)
+    for step in range(config.steps):
+        share = step / config.steps
+        optimizer.param_groups[0]["lr"] = LEARNING_RATE * max(0.02, min(1.0, (1 - share) / 0.3))
+        drawn = [torch.randperm(config.boards, generator=generator)[: config.batch] + k * config.boards for k in range(2)]
+        rows = torch.cat(drawn)
+        explores = max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0
+        matched = match(
+            Dynamics(model, loss, train.layouts[rows]),
+            train.frames[rows],
+            Greedy(config.horizon, explores),
+            teacher_forcing=forcing(step),
+            generator=generator,
+        )
+        optimizer.zero_grad()
+        agreement.backward(matched.trajectory_losses, styles[: len(rows)])
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        spent, skips = spent + matched.evaluations, matched.mean_skip
+    return model, {"evaluations": spent, "skip": skips}
+
+
+def rolled(model: Network, falls: Falls, part: Part) -> float:
+    """Return how often a roll-out from a true first frame lands where the ball does; one that never lands is wrong."""
+    dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), part.layouts)
+    found = rollout(dynamics, part.frames.first(), max_steps=part.frames.time, stop=falls.reads.landed)
+    right = (falls.reads.platform(found.trajectories.last()) == part.labels) & found.stopped
+    return float(right.double().mean())
+
+
+def matched_frames(config: Config, model: Network, falls: Falls) -> Tensor:
+    """Return (b, frames) which true frames ASI's predictions are matched with, the last one again where there are fewer."""
+    train = falls.train
+    with torch.no_grad():
+        found = match(
+            Dynamics(model, BinaryCrossEntropyWithLogits(), train.layouts), train.frames, Greedy(config.horizon, 0.0),
+            teacher_forcing=1.0, generator=Generator().manual_seed(config.seed),
+        ).matched[:, : config.frames]  # fmt: skip
+    last = train.frames.lengths[:, None] - 1
+    found = torch.where(found < 0, last, found)
+    return torch.cat([found, last.expand(-1, config.frames - found.shape[1])], 1)
+
+
+def train_student(config: Config, method: Method, falls: Falls, model: Network | None) -> Row:
+    """Train a student on outcomes, with or without a teacher; report it at its best on held-out boards."""
+    weights = Generator().manual_seed(config.seed + 2**34)
+    inputs, classes = falls.train.inputs(), int(falls.reads.platforms)
+    student = relu_mlp((inputs.shape[1], config.hidden, config.hidden // 2, classes), weights)
+    points: list[tuple[Measured, float]] = []
+    rounds = config.rounds * (config.alone if method == "no-teacher" else 1)
+    for step in now_and_then(_steps(config, method, falls, model, student), 2, rounds):
+        found = {key: accuracy(student, part) for key, part in [("selection", falls.selection), *falls.tests()]}
+        points.append((Measured(step, found["selection"], found["accuracy"]), found["unseen"]))
+    chosen = max(points, key=lambda point: point[0].selection)
+    report = summary([point for point, _ in points], max)
+    return {"accuracy": chosen[0].test, "unseen": chosen[1], "selection": chosen[0].selection, "last": report["last"]}
+
+
+def _steps(config: Config, method: Method, falls: Falls, model: Network | None, student: nn.Sequential) -> Iterator[int]:
+    generator = Generator().manual_seed(config.seed + 2**33)
+    x, y = falls.train.inputs(), falls.train.labels
+    optimizer = torch.optim.Adam(student.parameters(), LEARNING_RATE / 3)
+    if method == "no-teacher":
+        batches, steps = Stream(torch.arange(len(y)), 32, generator), config.alone * config.rounds * config.inner_steps
+
+        def losses(rows: Tensor) -> Tensor:
+            return label_loss(student(x[rows]), y[rows])
+
+        yield from ordinary_steps(losses, batches, optimizer, steps, config.inner_steps)
+        return
+    if method == "ldt-asi" and model is not None:
+        privileged = falls.train.seen(matched_frames(config, model, falls))
+    else:
+        privileged = falls.train.seen(falls.train.spaced(config.frames))
+    shuffled = torch.randperm(len(y), generator=Generator().manual_seed(config.seed))
+    privileged = privileged[shuffled] if method == "ldt-placebo" else privileged
+    width = config.hidden // 2
+    teacher = UnitsTeacher(nn.Sequential(nn.Flatten(), *relu_mlp((privileged[0].numel(), 64, width), generator)), {"2": width})
+    distillation = Distillation(
+        Lesson(student, teacher, ["2"], label_loss, config.alpha),
+        Examples(x, privileged, y),
+        split_rows(len(y), 0.5, generator, "redrawn"),
+        Unrolling("student", config.inner_steps, 32, validation_size=128),
+        optimizer,
+        torch.optim.Adam(teacher.parameters(), LEARNING_RATE / 3),
+        generator,
+    )
+    yield from rounds_of(distillation.step, config.rounds, config.inner_steps)
+
+
+def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each example."""
+    return cross_entropy(prediction, y, reduction="none")
+
+
+def accuracy(student: nn.Module, part: Part) -> float:
+    """Return how often a student is right."""
+    with torch.no_grad():
+        return float((student(part.inputs()).argmax(1) == part.labels).double().mean())
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    done = [str(method) for method in config.methods].index(str(row["method"])) + 1
+    return done / len(config.methods), f"{row['method']}  accuracy {number(row, 'accuracy'):.2f}"

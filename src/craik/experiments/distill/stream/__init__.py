@@ -1,0 +1,15 @@
+"""Streams of sub-tasks in which a teacher must stay useful (thesis chapter 5, outlook)."""
+
+from craik.experiments.distill.stream import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="distill-stream",
+    title="A stream of sub-tasks or one for good: what is left for a teacher to learn, and what it is worth afterwards.",
+    reproduces="thesis chapter 5, outlook: once sub-tasks are solved there is no learning signal left; proposed only",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,159 @@
+"""A teacher and one student that go on learning, on one sub-task or on a stream of them; fresh students on another one judge.
+
+A sub-task is task A with a mixing of its own (`craik.tasks.boards.xor`): what the student must find is another, how the
+privileged data hide it is the same. After every stage the teacher, as it is, teaches a fresh student of a sub-task that neither
+domain has shown, which is compared with the same student without a teacher.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from annotated_types import Ge, MinLen
+from torch import Generator, Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows, teach
+from craik.distill.examples.streams import Stream
+from craik.experiments.distill.training import Count, check_split, ordinary_steps
+from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.nn.perceptrons import relu_mlp
+from craik.tasks.boards.xor import xor
+from craik.tasks.privileged import Part, PrivilegedData
+
+Domain = Literal["fixed", "stream"]
+LAYER = "0"
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the sub-tasks, the initial weights, the splits and the batches."""
+    domains: Annotated[tuple[Domain, ...], MinLen(1)] = ("fixed", "stream")
+    """One sub-task throughout, or another one in every stage."""
+    stages: Annotated[int, Ge(2)] = 4
+    """Stages, of as many rounds each."""
+    rounds: Count = 40
+    """Meta-steps of a stage, each followed by the student's ordinary steps."""
+    inner_steps: Count = 32
+    """n, the steps of an unroll, and N, of ordinary ones after it."""
+    inputs: Count = 64
+    """D, the dimensions of x."""
+    examples: Count = 256
+    """Training examples of a sub-task."""
+    batch: Count = 32
+    """Examples of a step."""
+    alpha: Positive = 1000.0
+    """Teaching coefficient."""
+    validation: Share = 0.5
+    """Share of the examples that is kept from the student and trains the teacher."""
+    learning_rate: Positive = 1e-3
+    """Of students and teacher, Adam's."""
+    units: Count = 32
+    """Units of the student's first layer, which is linear and supervised."""
+    width: Count = 128
+    """ReLU units of a student, and of each of the teacher's two layers."""
+    steps: Count = 512
+    """Ordinary steps of a fresh student."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+        check_split(self.examples, self.validation, self.batch)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(Config(stages=10, rounds=100, inputs=256, examples=512, width=256, steps=2048), seeds=8),
+}
+
+
+def make_student(config: Config, generator: Generator) -> nn.Sequential:
+    """Return a student: its first layer has no activation, as the data have a linear bottleneck."""
+    return nn.Sequential(
+        *relu_mlp((config.inputs, config.units), generator), *relu_mlp((config.units, config.width, 1), generator)
+    )
+
+
+def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the cross-entropy of each example."""
+    return binary_cross_entropy_with_logits(prediction[:, 0], y, reduction="none")
+
+
+def accuracy(student: nn.Module, examples: Part) -> float:
+    """Return a student's accuracy."""
+    with torch.no_grad():
+        return float(((student(examples.x)[:, 0] > 0) == (examples.y > 0.5)).float().mean())
+
+
+def sub_task(config: Config, number: int) -> PrivilegedData:
+    """Draw a sub-task; -1 is the one of fresh students."""
+    return xor(config.seed * 100 + number + 1, config.inputs, config.examples)
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield each stage's accuracy, the teacher's signal in it, and what the teacher is then worth to a fresh student."""
+    other = sub_task(config, -1)
+    alone = fresh(config, None, other)
+    for domain in config.domains:
+        student = make_student(config, Generator().manual_seed(config.seed + 2**34))
+        widths = (4, config.width, config.width, config.units)
+        teacher = UnitsTeacher(relu_mlp(widths, Generator().manual_seed(config.seed + 2**33)), {LAYER: config.units})
+        lesson = Lesson(student, teacher, [LAYER], label_loss, config.alpha)
+        yield {"domain": domain, "stage": 0, "gain": fresh(config, lesson, other) - alone, "alone": alone}
+        optimizers = [torch.optim.Adam(module.parameters(), config.learning_rate) for module in (student, teacher)]
+        generator = Generator().manual_seed(config.seed + 2**32)
+        for stage in range(1, config.stages + 1):
+            data = sub_task(config, stage if domain == "stream" else 1)
+            before = accuracy(student, data.test)
+            signals = stage_of(config, lesson, data.train, optimizers, generator)
+            yield {
+                "domain": domain, "stage": stage, "before": before, "after": accuracy(student, data.test),
+                "signal": float(np.mean(signals)), "gain": fresh(config, lesson, other) - alone, "alone": alone,
+            }  # fmt: skip
+
+
+def stage_of(
+    config: Config, lesson: Lesson, data: Part, optimizers: list[torch.optim.Adam], generator: Generator
+) -> list[float]:
+    """Let teacher and student learn for a stage; return the norm of the meta-gradient in every round."""
+    distillation = Distillation(
+        lesson,
+        Examples(*data),
+        split_rows(len(data.y), config.validation, generator, "redrawn"),
+        Unrolling("student", config.inner_steps, config.batch),
+        optimizers[0],
+        optimizers[1],
+        generator,
+    )
+    return [distillation.step(config.inner_steps).meta.norm for _ in range(config.rounds)]
+
+
+def fresh(config: Config, lesson: Lesson | None, data: PrivilegedData) -> float:
+    """Return the accuracy of a fresh student, with a teacher that stays as it is or without one."""
+    generator = Generator().manual_seed(config.seed + 2**36)
+    student = make_student(config, Generator().manual_seed(config.seed + 2**35))
+    optimizer = torch.optim.Adam(student.parameters(), config.learning_rate)
+    if lesson is not None:
+        given = replace(lesson, student=student)
+        teach(given, Examples(*data.train), optimizer, steps=config.steps, batch_size=config.batch, generator=generator)
+        return accuracy(student, data.test)
+
+    def losses(rows: Tensor) -> Tensor:
+        return label_loss(student(data.train.x[rows]), data.train.y[rows])
+
+    for _ in ordinary_steps(
+        losses, Stream(torch.arange(len(data.train.y)), config.batch, generator), optimizer, config.steps, 1
+    ):
+        pass
+    return accuracy(student, data.test)
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    each, domains = config.stages + 1, [str(domain) for domain in config.domains]
+    done = domains.index(str(row["domain"])) * each + int(number(row, "stage")) + 1
+    return done / (each * len(domains)), f"{row['domain']}, stage {row['stage']}  gain {number(row, 'gain'):.2f}"

@@ -1,0 +1,15 @@
+"""The element-wise geometric mean of gradients as a learning rule, under Adam and under SGD (thesis section 3.2.3)."""
+
+from craik.experiments.spirals.geometric import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="spirals-geometric",
+    title="The geometric mean of gradients beside the AND-mask: what Adam ignores of it, and what SGD does not.",
+    reproduces="thesis section 3.2.3, limitation (iv) of the geometric mean, on the board of section 3.3.1",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

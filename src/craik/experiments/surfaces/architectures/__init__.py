@@ -1,0 +1,15 @@
+"""What changes invariant learning consistency: the algorithm, the hypothesis class, the start (paper, equations 3 and 4)."""
+
+from craik.experiments.surfaces.architectures import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="ilc-architectures",
+    title="ILC of nine learners on one board: perceptron, convolution, pre-trained start; averaging, AND-mask, geometric mean.",
+    reproduces="paper equations (3) and (4); thesis sections 3.1 and 3.2: what ILC can be improved by",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

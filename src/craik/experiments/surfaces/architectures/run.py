@@ -1,0 +1,185 @@
+"""ILC of nine learning algorithms on one board: three hypothesis classes or starts, by three rules, each from several starts.
+
+The board has sites that write the label as a code of their own into the corners of noisy digits (`craik.tasks.tables.codes`).
+A network that reads the codes has sewn one patch for each site together. The paper's equation (3) asks it without test data,
+equation (4) weighs the answer against the training loss.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import torch
+from annotated_types import Ge, MinLen
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from craik.agreement import Agreement, AndMask, GeometricMean, Mean, Rule
+from craik.experiments.surfaces.architectures.networks import Start, make_network
+from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.surfaces import Consistency, Score, Subspace, ilc, ilc_regularised, inconsistency, landscape_of_model
+from craik.tasks.pictures.digits import digits
+from craik.tasks.tables.codes import CodedDigits, Writing, coded_digits
+
+Method = Literal["mean", "and-mask", "geometric", "untrained"]
+STARTS: tuple[Start, ...] = ("perceptron", "convolution", "pre-trained")
+METHODS: tuple[Method, ...] = ("mean", "and-mask", "geometric", "untrained")
+TEST = 500
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the digits, the codes, the initial weights and the score's random starts."""
+    starts: Annotated[tuple[Start, ...], MinLen(1)] = STARTS
+    """Hypothesis classes and starts: a perceptron, a convolution, the perceptron after digits without codes."""
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = METHODS
+    """Rules; "untrained" takes no step."""
+    initialisations: Annotated[int, Ge(1)] = 2
+    """Starts theta^0 that the ILC of an algorithm is a mean over."""
+    sites: Annotated[int, Ge(2)] = 3
+    """Training sites."""
+    rows: Annotated[int, Ge(2)] = 128
+    """Rows of each; all of them are in every step."""
+    noise: Annotated[float, Ge(0)] = 0.3
+    """Standard deviation of what is added to pixels between 0 and 1."""
+    hidden: Annotated[int, Ge(1)] = 16
+    """Units of the perceptron's hidden layer; half as many channels in the convolution."""
+    steps: Annotated[int, Ge(1)] = 300
+    """Optimiser steps at most."""
+    target: Annotated[float, Ge(0)] = 0.1
+    """Training stops at this mean loss, so that points of one loss are compared; 0 takes all steps."""
+    learning_rate: Positive = 1e-2
+    """Adam's."""
+    l2: Annotated[float, Ge(0)] = 1e-4
+    """Added to the gradient after the mask."""
+    threshold: Share = 1.0
+    """Agreement that both masks ask for; what survives is rescaled."""
+    epsilon: Positive = 0.01
+    """How far the loss of the site that must not notice may rise."""
+    ridge: Positive = 0.01
+    """Multiple of the identity added to the Gauss-Newton matrices."""
+    iterations: Annotated[int, Ge(1)] = 10
+    """Steps of the subspace method for a pair and a sign, at most."""
+    weight: Positive = 1.0
+    """Lambda of the regularised loss."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(Config(initialisations=10, sites=8, hidden=64, steps=2000, target=0.01, iterations=200), seeds=5),
+}
+
+
+class Board(NamedTuple):
+    """What is trained on, and the digits without codes of a pre-trained start."""
+
+    coded: CodedDigits
+    plain_x: Tensor
+    plain_y: Tensor
+
+
+def make_board(config: Config) -> Board:
+    """Draw a board; the digits without codes are none of its."""
+    coded = coded_digits(config.seed, config.sites, config.rows, Writing(config.noise), TEST)
+    used = config.sites * config.rows + 1 + TEST
+    rest = digits(config.seed, train=used, validation=600, test=1).validation
+    noise = torch.randn(len(rest.x), 64, generator=Generator().manual_seed(config.seed + 2**34))
+    return Board(coded, rest.x.flatten(1) + config.noise * noise, rest.y)
+
+
+def rule_of(config: Config, method: Method) -> Rule:
+    """Return a method's rule."""
+    if method == "and-mask":
+        return AndMask(config.threshold, rescale=True)
+    return GeometricMean(config.threshold, rescale=True) if method == "geometric" else Mean()
+
+
+def train(config: Config, network: nn.Module, rule: Rule, x: Tensor, y: Tensor, ids: Tensor) -> int:
+    """Train in place, with all rows in every step, until the mean loss is the target; return how many steps that took."""
+    optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate, weight_decay=config.l2)
+    agreement = Agreement(network, rule)
+    for step in range(config.steps):
+        optimizer.zero_grad()
+        losses = cross_entropy(network(x), y, reduction="none")
+        if float(losses.detach().mean()) <= config.target:
+            return step
+        agreement.backward(losses, ids)
+        optimizer.step()
+    return config.steps
+
+
+def trained(config: Config, start: Start, method: Method, board: Board, k: int) -> nn.Module:
+    """Return A(theta^0) of the k-th initialisation."""
+    network = make_network(start, config.hidden, Generator().manual_seed(config.seed + (k + 1) * 2**35))
+    if start == "pre-trained":
+        halves = torch.arange(len(board.plain_y)) % 2  # as averaging weighs them alike, any halves serve
+        train(config, network, Mean(), board.plain_x, board.plain_y, halves)
+    if method != "untrained":
+        ids = torch.arange(config.sites).repeat_interleave(config.rows)
+        train(config, network, rule_of(config, method), board.coded.x.flatten(0, 1), board.coded.y.flatten(), ids)
+    return network.eval()
+
+
+def score(config: Config, network: nn.Module, board: Board) -> Score:
+    """Score a network's consistency between sites."""
+    ids = torch.arange(config.sites).repeat_interleave(config.rows)
+    batch = (board.coded.x.flatten(0, 1), board.coded.y.flatten(), ids)
+    search = Subspace(config.iterations, 0.05)
+    chosen = Consistency(config.epsilon, curvature="gauss-newton", ridge=config.ridge, search=search, not_minimum="ignore")
+    landscape = landscape_of_model(network, lambda output, y: cross_entropy(output, y, reduction="none"), [batch])
+    return inconsistency(landscape, chosen, Generator().manual_seed(config.seed))
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield a row for each hypothesis class and rule."""
+    board = make_board(config)
+    for start in config.starts:
+        for method in config.methods:
+            networks: list[nn.Module] = []
+
+            def algorithm(k: int, start: Start = start, method: Method = method, kept: list[nn.Module] = networks) -> nn.Module:
+                kept.append(trained(config, start, method, board, k))
+                return kept[-1]
+
+            found = ilc(algorithm, range(config.initialisations), lambda network: score(config, network, board))
+            yield {"start": start, "method": method, **described(config, found.scores, networks, board)}
+
+
+def described(config: Config, scores: tuple[Score, ...], networks: list[nn.Module], board: Board) -> Row:
+    """Return ILC by the expansion and by walks over true losses, the regularised loss by either, and accuracies."""
+    losses = [one.losses for one in scores]
+    expanded = sum(one.consistency for one in scores) / len(scores)
+    walked = -float(np.mean([max(0.0 if pair.walk is None else pair.walk.largest for pair in one.pairs) for one in scores]))
+    x, y, test_x, test_y = board.coded
+    return {
+        "ilc": expanded,
+        "walked": walked,
+        "loss": float(np.mean(losses)),
+        "regularised": ilc_regularised(losses, expanded, config.weight),
+        "regularised_walked": ilc_regularised(losses, walked, config.weight),
+        "train_accuracy": float(np.mean([accuracy(one, x.flatten(0, 1), y.flatten()) for one in networks])),
+        "accuracy": float(np.mean([accuracy(one, test_x, test_y) for one in networks])),
+        "parameters": sum(parameter.numel() for parameter in networks[0].parameters()),
+        "converged": all(pair.converged for one in scores for pair in one.pairs),
+        "products": sum(one.products for one in scores),
+    }
+
+
+def accuracy(network: nn.Module, x: Tensor, y: Tensor) -> float:
+    """Return the share of labels that a network gives."""
+    with torch.no_grad():
+        return float((network(x).argmax(1) == y).float().mean())
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    starts, methods = [str(one) for one in config.starts], [str(one) for one in config.methods]
+    done = starts.index(str(row["start"])) * len(methods) + methods.index(str(row["method"])) + 1
+    return done / (len(starts) * len(methods)), f"{row['start']}, {row['method']}  ILC {number(row, 'walked'):.2g}"

@@ -1,0 +1,15 @@
+"""Hypothesis classes that extrapolate, with each of the three systems (thesis chapter 5, outlook)."""
+
+from craik.experiments.worlds.equations import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="equations",
+    title="Networks of formulas under the AND-mask, ASI and LDT: errors outside of the training range.",
+    reproduces="thesis chapter 5, outlook: symbolic equations combined with its methods; the thesis only proposes it",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,92 @@
+"""What is claimed of networks of formulas; written before any judged run. The thesis only proposes: all are hypotheses."""
+
+from collections.abc import Callable
+
+from craik.lab import Claim, Condition, Measurement, Rows, bootstrap, high_below, number
+
+_SOURCE = "thesis chapter 5, outlook: hypothesis classes such as equation learners, combined with its methods"
+_TRIED = (
+    "Seeds 1000 and 1001 chose the number of units, the penalty, the steps and the sensor's slopes, a handful of runs: with a "
+    "sensor whose sign alternated, averaging left it alone by itself. Unanimity of the four ranges also slows what they share; "
+    "other thresholds, coefficients and several starts, which Martius and Lampert choose from by held-out data, were not tried."
+)
+
+Cell = tuple[str, str]
+Measure = Callable[[Rows], Measurement | None]
+
+
+def ratio(ours: Cell, theirs: Cell, key: str = "outside") -> Measure:
+    """Return a measure: one (arm, network)'s error over another's, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[float] = []
+        for group in rows.by("seed").values():
+            some, others = (group.where(arm=arm, network=network) for arm, network in (ours, theirs))
+            if some and others:
+                found.append(number(some[0], key) / max(number(others[0], key), 1e-12))
+        return bootstrap(found) if found else None
+
+    return measure
+
+
+def level(cell: Cell) -> Measure:
+    """Return a measure: an error outside of the range, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = rows.where(arm=cell[0], network=cell[1])["outside"]
+        return bootstrap(found) if found else None
+
+    return measure
+
+
+def _below(of: str) -> Condition:
+    return high_below(1.0, of=f"error outside of the training range over that of {of}, median over seeds,")
+
+
+def _extrapolates(arm: str, what: str) -> Claim:
+    return Claim(
+        id=f"equations.{arm}",
+        kind="hypothesis",
+        text=f"{what}, a network of formulas errs less outside of the training range than a perceptron.",
+        source=_SOURCE,
+        measure=ratio((arm, "equations"), (arm, "perceptron")),
+        condition=_below("the perceptron"),
+        tried=_TRIED,
+    )
+
+
+def _helps(arm: str, over: str, text: str, of: str) -> Claim:
+    return Claim(
+        id=f"equations.{arm}-helps",
+        kind="hypothesis",
+        text=text,
+        source=_SOURCE,
+        measure=ratio((arm, "equations"), (over, "equations")),
+        condition=_below(of),
+        tried=_TRIED,
+    )
+
+
+CLAIMS = (
+    _extrapolates("and-mask", "Under the AND-mask over ranges"),
+    _extrapolates("asi", "As a model of dynamics trained by ASI"),
+    _extrapolates("ldt", "As LDT's student"),
+    _helps(
+        "and-mask", "mean", "A network of formulas extrapolates better under the AND-mask than under averaging.", "averaging"
+    ),
+    _helps(
+        "asi", "fixed-1", "A network of formulas extrapolates better when trained by ASI than frame by frame.", "steps of 1"
+    ),
+    _helps("ldt", "no-teacher", "A network of formulas extrapolates better with a teacher than without one.", "no teacher"),
+    Claim(
+        id="equations.constant",
+        kind="control",
+        text="What is learnt by ASI's equations outside of the range is more than standing still.",
+        source="ours; a control",
+        measure=level(("asi", "equations")),
+        condition=high_below(
+            0.5, of="squared distance to the nearest next frame over that of standing still, median over seeds,"
+        ),
+        tried=_TRIED,
+    ),
+)

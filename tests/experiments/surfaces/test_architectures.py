@@ -1,0 +1,71 @@
+"""ILC across architectures, at a size that trains nothing."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.surfaces.architectures import EXPERIMENT, networks
+from craik.experiments.surfaces.architectures import run as architectures
+from craik.lab import Rows, judge
+
+TINY = {"initialisations": 1, "sites": 2, "rows": 8, "hidden": 2, "steps": 2, "iterations": 1}
+
+
+def config(**changes):
+    return replace(EXPERIMENT.presets["quick"].config, **(TINY | changes))
+
+
+def test_rows_claims_and_figures():
+    rows = [{**row, "seed": 100} for row in architectures.run(config())]
+    assert [(row["start"], row["method"]) for row in rows] == [
+        (start, method) for start in architectures.STARTS for method in architectures.METHODS
+    ]
+    for row in rows:
+        assert row["regularised"] == pytest.approx(row["loss"] - row["ilc"], rel=1e-6)
+        assert row["walked"] <= 0
+    for claim in EXPERIMENT.claims:
+        assert judge(claim, rows, "quick").measured is not None
+    assert list(EXPERIMENT.figures(Rows(rows))) == ["consistency"]
+    assert architectures.progress(config(), rows[-1])[0] == 1
+
+
+def test_pre_training_has_other_digits_and_training_stops_at_its_target():
+    chosen = config(rows=40)
+    board = architectures.make_board(chosen)
+    assert len(board.plain_x) == 600
+    x, y = board.coded.x.flatten(0, 1), board.coded.y.flatten()
+    network = networks.make_network("perceptron", 16, torch.Generator().manual_seed(0))
+    ids = torch.arange(2).repeat_interleave(40)
+    taken = architectures.train(replace(chosen, steps=100, target=1.0), network, architectures.Mean(), x, y, ids)
+    assert 0 < taken < 100
+    with torch.no_grad():
+        assert float(torch.nn.functional.cross_entropy(network(x), y)) <= 1.0
+
+
+@pytest.mark.parametrize("start", architectures.STARTS)
+def test_a_network_comes_from_its_generator(start):
+    before = torch.get_rng_state()
+    one, other = (networks.make_network(start, 8, torch.Generator().manual_seed(3)) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    assert one(torch.zeros(5, 64)).shape == (5, 10)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def made_up(value):
+    return [
+        {"seed": seed, "start": start, "method": method, "walked": value(start, method), "accuracy": value(start, method) / 9,
+         "regularised_walked": 0.1 - value(start, method)}
+        for seed in range(6) for start in architectures.STARTS for method in architectures.METHODS
+    ]  # fmt: skip
+
+
+def test_claims_can_hold_and_fail():
+    order = {"untrained": -20.0, "mean": -5.0, "geometric": -4.0, "and-mask": -3.0}
+    better = {"perceptron": 0.0, "convolution": 0.5, "pre-trained": 0.6}
+    good = made_up(lambda start, method: order[method] + better[start])
+    assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
+    bad = made_up(lambda start, method: -order[method] - better[start] - 30)
+    for row in bad:
+        row["accuracy"] = row["regularised_walked"]
+    assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
