@@ -1,7 +1,7 @@
 """Mazes with keys to gather: many mazes of one size, many walkers, the same rules in all of them.
 
-Index conventions: m a maze of M, n walkers, s a cell of S = h w in reading order, walls included, k a key of K. The four moves of
-`craik.tasks.finite.grids.MOVES`; a move into a wall stays. A key is gathered on arrival; the episode ends with the last one.
+Index conventions: m a maze of M, n walkers, s a cell of S = h w in reading order, walls included, k a key of K. The four moves
+of `craik.tasks.finite.grids.MOVES`; a move into a wall stays. A key is gathered on arrival, the last one ends the episode.
 """
 
 from dataclasses import dataclass
@@ -123,7 +123,9 @@ def mazes_with_keys(count: int, generator: Generator, size: int = 9, keys: int =
         raise ValueError(f"`keys` should leave a cell to start in, of {len(grids[0])} of a maze. Found {keys}.")
     drawn = [torch.randperm(len(grid), generator=generator)[: keys + 1] for grid in grids]
     places = torch.stack([_flat(grid)[some] for grid, some in zip(grids, drawn, strict=True)])
-    return Keys(torch.stack([grid.free for grid in grids]), torch.stack([_moves(g) for g in grids]), places[:, 0], places[:, 1:])
+    return Keys(
+        torch.stack([grid.free for grid in grids]), torch.stack([_moves(g) for g in grids]), places[:, 0], places[:, 1:]
+    )
 
 
 def _flat(grid: Grid) -> Tensor:
