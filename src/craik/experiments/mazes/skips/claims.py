@@ -8,6 +8,8 @@ from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
 
 Arm = tuple[str, str]
 """The set and the model."""
+How = Callable[[list[float], list[float]], list[float]]
+"""From two arms' numbers, by seed, to one for each seed."""
 _OURS = "ours; issue 'control'"
 _SEARCH = "H = 4 on seeds 1000 and 1001, with this outcome; nothing else was tried."
 
@@ -18,7 +20,7 @@ def last(rows: Rows, arm: Arm, key: str) -> list[float]:
     return [float(np.mean(group[key])) for group in some.by("seed").values()]
 
 
-def compared(how: Callable[[list[float], list[float]], list[float]], one: Arm, other: Arm, key: str = "coverage"):  # noqa: ANN201
+def compared(how: How, one: Arm, other: Arm, key: str = "coverage") -> Callable[[Rows], Measurement | None]:
     """Return a measure: two arms' numbers put together seed by seed, median over seeds."""
 
     def measure(rows: Rows) -> Measurement | None:

@@ -1,8 +1,8 @@
 """PPO on curiosity alone in front of televisions, with a forward model of the next frame and with one that may skip frames.
 
 A roll-out is one episode of every walker; nothing tells the learner that it ends. The skipping model predicts, from features
-and action, one of the next H frames: the one that it predicts best, by which it is trained and paid (`craik.skips.Greedy`'s match
-for one prediction). All forward models have the same form, the same frames and the same number of updates.
+and action, one of the next H frames: the one that it predicts best, by which it is trained and paid (`craik.skips.Greedy`'s
+match for one prediction). All forward models have the same form, the same frames and the same number of updates.
 """
 
 from collections.abc import Iterator
