@@ -1,7 +1,7 @@
 """PPO on a bonus alone in MiniGrid's rooms; the reward of the goal is logged and optimised by nobody.
 
-All methods take the same number of steps (`budget`); episodes end at the goal or at MiniGrid's limit, and roll-outs go on across
-them. As in the published code the end of an episode is hidden from the bonus's learner where `hidden` says so.
+All methods take the same number of steps (`budget`); episodes end at the goal or at MiniGrid's limit, and roll-outs go on
+across them. As in the published code the end of an episode is hidden from the bonus's learner where `hidden` says so.
 """
 
 from collections.abc import Iterator
