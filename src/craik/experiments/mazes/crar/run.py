@@ -139,8 +139,7 @@ def run(config: Config) -> Iterator[Row]:
     """Yield returns on unseen mazes of every arm and depth."""
     generator = Generator().manual_seed(config.seed)
     seen, unseen = (
-        mazes_with_keys(count, generator, config.size, config.keys, (config.size - 1) // 2)
-        for count in (config.mazes, config.tested)
+        mazes_with_keys(count, generator, config.size, config.keys, config.size - 4) for count in (config.mazes, config.tested)
     )
     walk = wander(seen, config, generator)
     yield {"kind": "reference", "arm": "random", "depth": None, **score(unseen, config, None)}
