@@ -1,0 +1,100 @@
+"""Writes the tables of docs/methods/measured.md from the records: `python docs/tables/control.py`.
+
+The first holds, for each experiment of control, what a prototype had found before the methods were built, and what the
+recorded run found: its first claims, with their verdicts. The second holds the benchmark's rows of ours beside what was set
+out.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "methods" / "measured.md"
+PROTOTYPES = {
+    "impala-lag": (60, "fixed point exact; learning not tried"),
+    "popart-tasks": (30, "none -.60, PopArt .83"),
+    "promp-estimators": (5, "Hessian errors 4e-16, .057, 1.62"),
+    "promp-corners": (60, "1.86 against 1.60"),
+    "curiosity-tv": (90, ".29 to .11 by TV; reachability .38, .39"),
+    "max-chain": (2, "5-7 episodes against 30-37"),
+    "empowerment-maze": (10, "exact"),
+    "entropy-landscape": (15, ".40 to 1.00 of starts"),
+    "cfgps-levels": (35, "error .18 to .014; return .24 to .49"),
+    "crar-rooms": (40, "one-step .94 against .03"),
+    "one-shot-towers": (25, "unseen tasks 1.00 against .16"),
+}
+"""CPU seconds a seed and the effect, one seed or few, as set out before anything was built."""
+TARGETS = {
+    r"V-trace, T=20,": "2 times torchrl",
+    r"V-trace, T=(100|128|1000),": "7 times torchrl",
+    r"PopArt": "at most 2 % of a learner's step",
+    r"ProMP": "3 times a loop over tasks",
+    r"Episodic memory": "at most 0.5 ms",
+    r"capacity": "at most 1 s",
+    r"disagreement": "at most 60 ms, 10 times the loop",
+    r"planner": "at most 30 ms, 20 times the recursion",
+    r"posterior": "at most 5 ms",
+}
+"""Set out for a core that does nothing else."""
+
+
+def experiments(results: Path = ROOT / "results") -> str:
+    """Return the table of experiments, a row for each recorded quick run."""
+    lines = ["| experiment | set out, CPU s a seed | measured, s a seed | prototype | measured by us | claims that hold |"]
+    lines.append("|---|---|---|---|---|---|")
+    for path in sorted(results.glob("*/*/quick-??????/claims.json")):
+        judged = json.loads(path.read_text(encoding="utf-8"))
+        if judged["name"] not in PROTOTYPES or judged["older"]:
+            continue
+        seconds, effect = PROTOTYPES[judged["name"]]
+        claims = judged["claims"]
+        held = sum(claim["verdict"].startswith("holds") for claim in claims)
+        first = "; ".join(f"{claim['id'].partition('.')[2]} {said(claim)}" for claim in claims[:3])
+        place = f"[{judged['name']}](../../src/craik/experiments/{path.parts[-4]}/{path.parts[-3]}/README.md)"
+        own = judged["seconds"] / len(judged["seeds"])
+        lines.append(f"| {place} | {seconds} | {own:.0f} | {effect} | {first} | {held} of {len(claims)} |")
+    return "\n".join(lines) + "\n"
+
+
+def said(claim: Mapping[str, Any]) -> str:
+    """Return a number with its ends."""
+    if claim["measured"] is None:
+        return "not measured"
+    value, low, high = (f"{claim[key]:.3g}" for key in ("measured", "low", "high"))
+    return f"{value} [{low}, {high}]" if claim["n"] >= 6 else f"{value} ({low} to {high})"
+
+
+def benchmark(rows: Path = ROOT / "results" / "bench" / "control.jsonl") -> str:
+    """Return the table of ours."""
+    lines = [
+        "| workload | ms | times the literal loop's speed | times torchrl's | values | set out |",
+        "|---|---|---|---|---|---|",
+    ]
+    for line in rows.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["method"] != "craik":
+            continue
+        peer = f"{1 / row['over_peer']:.3g}" if row.get("over_peer") else "-"
+        share = f"; {100 * row['share']:.2g} % of a learner's step" if row.get("share") else ""
+        target = next((text for pattern, text in TARGETS.items() if re.match(pattern, row["workload"])), "-")
+        ms = f"{1000 * row['seconds']:.3g}{share}"
+        lines.append(
+            f"| {row['workload']} | {ms} | {1 / row['ratio']:.3g} | {peer} | {'equal' if row['exact'] else '-'} | {target} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Put both tables between their marks."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, table in (("experiments", experiments()), ("benchmark", benchmark())):
+        marks = rf"(<!-- {name}: [^\n]* -->\n).*?(<!-- end of {name} -->)"
+        text = re.sub(marks, lambda found, table=table: f"{found[1]}\n{table}\n{found[2]}", text, flags=re.S)
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Agents in mazes: planning in unseen ones, bonuses that explore them."""

@@ -1,0 +1,262 @@
+"""Learn from random steps in some mazes, plan in others: CRAR's networks and planner at four depths, beside Q alone.
+
+All arms learn from the same steps and take as many updates (`budget`). Networks see a maze as three planes; the abstract state
+is a picture, too, as in the paper's mazes, so that its model is convolutions.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import torch
+from annotated_types import Ge, MinLen
+from torch import Generator, Tensor, nn
+
+from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.methods.control.crar import Abstraction, Model, Planner, Transitions, crar_losses
+from craik.nn.perceptrons import relu_mlp
+from craik.tasks.finite.keys import Gathering, Keys, mazes_with_keys
+
+ARMS = ("crar", "q-only")
+"""All losses; Q's alone in the same networks, which has nothing to plan with."""
+CHANNELS, UNITS = 4, 24
+"""Planes of the abstract state, and of hidden layers."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the mazes, the steps, the weights and the batches."""
+    size: Annotated[int, Ge(5)] = 7
+    """Cells of a side, the wall around included."""
+    keys: Annotated[int, Ge(1)] = 3
+    """To gather."""
+    mazes: Annotated[int, Ge(1)] = 500
+    """To learn from."""
+    walked: Annotated[int, Ge(2)] = 20_000
+    """Random steps to learn from, in episodes of `horizon` steps or fewer."""
+    updates: Annotated[int, Ge(1)] = 2000
+    """Of every arm."""
+    batch: Annotated[int, Ge(2)] = 64
+    """Steps in an update."""
+    rate: Positive = 3e-3
+    """Adam's at first; a tenth is left at the end."""
+    discount: Share = 0.9
+    """Gamma."""
+    depths: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)] = (0, 1, 3, 6)
+    """Of planning."""
+    breadth: Annotated[int, Ge(1)] = 2
+    """Actions followed below the first."""
+    tested: Annotated[int, Ge(1)] = 50
+    """Unseen mazes."""
+    horizon: Annotated[int, Ge(1)] = 25
+    """Steps of an episode."""
+    slip: Share = 0.1
+    """Share of random actions in the test, so that nobody runs in circles for ever."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    "paper": Preset(
+        Config(size=9, mazes=5000, walked=200_000, updates=100_000, rate=5e-4, depths=(0, 1, 3, 6, 10), tested=500, horizon=50),
+        seeds=5,
+    ),
+}
+
+
+class Walk(NamedTuple):
+    """Random steps: (n,) observations' states before and after, actions, rewards and ends."""
+
+    before: Gathering
+    actions: Tensor
+    rewards: Tensor
+    terminated: Tensor
+    after: Gathering
+
+
+class Networks(nn.Module):
+    """The five networks; the abstract state is CHANNELS planes of the maze's size, flattened for losses and planner."""
+
+    def __init__(self, size: int, generator: Generator) -> None:
+        super().__init__()
+        self.shape = (CHANNELS, size, size)
+        self.encoder = nn.Sequential(conv(3, CHANNELS, 1, generator), nn.Tanh())
+        self.q = nn.Sequential(nn.Flatten(), *relu_mlp((CHANNELS * size * size, 128, 64, 4), generator))
+        self.tau = nn.Sequential(conv(CHANNELS + 4, UNITS, 3, generator), nn.ReLU(), conv(UNITS, CHANNELS, 1, generator))
+        self.seen = nn.Sequential(conv(2 * CHANNELS, UNITS, 1, generator), nn.ReLU())
+        self.rho, self.gamma = (relu_mlp((UNITS, 16, 1), generator) for _ in range(2))
+        with torch.no_grad():  # a model that says at first that little changes
+            next(iter(self.tau[2].parameters())).mul_(0.1)
+
+    def encode(self, observations: Tensor) -> Tensor:
+        """Return (n, d)."""
+        return self.encoder(observations).flatten(1)
+
+    def value(self, x: Tensor) -> Tensor:
+        """Return (n, 4)."""
+        return self.q(x.unflatten(1, self.shape))
+
+    def change(self, x: Tensor, actions: Tensor) -> Tensor:
+        """Return (n, d)."""
+        return self._change(x, actions).flatten(1)
+
+    def reward(self, x: Tensor, actions: Tensor) -> Tensor:
+        """Return (n,)."""
+        return self.rho(self._pooled(x, actions)).squeeze(1)
+
+    def going(self, x: Tensor, actions: Tensor) -> Tensor:
+        """Return (n,)."""
+        return self.gamma(self._pooled(x, actions)).squeeze(1)
+
+    def abstraction(self) -> Abstraction:
+        """Return them as the losses want them."""
+        return Abstraction(self.encode, self.value, self.change, self.reward, self.going)
+
+    def _change(self, x: Tensor, actions: Tensor) -> Tensor:
+        planes = actions[:, :, None, None].expand(-1, -1, *self.shape[1:])
+        return self.tau(torch.cat([x.unflatten(1, self.shape), planes], 1))
+
+    def _pooled(self, x: Tensor, actions: Tensor) -> Tensor:
+        """Return (n, UNITS): sums over cells of what can be told of a cell and its change."""
+        return self.seen(torch.cat([x.unflatten(1, self.shape), self._change(x, actions)], 1)).sum((2, 3))
+
+
+def conv(inputs: int, outputs: int, width: int, generator: Generator) -> nn.Conv2d:
+    """Return a convolution that keeps the size."""
+    layer = nn.Conv2d(inputs, outputs, width, padding=width // 2, device="meta").to_empty(device="cpu")
+    nn.init.kaiming_normal_(layer.weight, generator=generator)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield returns on unseen mazes of every arm and depth."""
+    generator = Generator().manual_seed(config.seed)
+    seen, unseen = (
+        mazes_with_keys(count, generator, config.size, config.keys, config.size - 4) for count in (config.mazes, config.tested)
+    )
+    walk = wander(seen, config, generator)
+    yield {"kind": "reference", "arm": "random", "depth": None, **score(unseen, config, None)}
+    fewest = unseen.shortest().double()
+    paid = config.keys * (unseen.paid + unseen.cost) - unseen.cost * fewest
+    yield {
+        "kind": "reference",
+        "arm": "shortest",
+        "depth": None,
+        "return": float(paid.mean()),
+        "gathered": 1.0,
+        "moves": float(fewest.mean()),
+    }
+    for arm in ARMS:
+        own = train(arm, seen, walk, config)
+        yield from judged(arm, own, unseen, config)
+
+
+def wander(world: Keys, config: Config, generator: Generator) -> Walk:
+    """Act at random in episodes, one after the other, each in a maze drawn at random; all episodes at once."""
+    count = -(-config.walked // config.horizon)
+    state = world.begin(torch.randint(len(world), (count,), generator=generator))
+    rows: list[tuple[Tensor, ...]] = []
+    alive = torch.ones(count, dtype=torch.bool)
+    for _ in range(config.horizon):
+        actions = torch.randint(4, (count,), generator=generator)
+        after, rewards, ended = world.step(state, actions)
+        rows.append((*(part[alive] for part in (*state, actions, rewards, ended, *after)),))
+        state, alive = after, alive & ~ended
+    parts = [torch.cat(column)[: config.walked] for column in zip(*rows, strict=True)]
+    return Walk(Gathering(*parts[:3]), parts[3], parts[4], parts[5], Gathering(*parts[6:]))
+
+
+def train(arm: str, world: Keys, walk: Walk, config: Config) -> Networks:
+    """Minimise the arm's losses; the target follows every 500 updates."""
+    generator = Generator().manual_seed(config.seed + 2**32)
+    own, target = (Networks(config.size, Generator().manual_seed(config.seed)) for _ in range(2))
+    names = {"crar": ("transition", "reward", "discount", "q", "spread", "bound"), "q-only": ("q",)}[arm]
+    optimizer = torch.optim.Adam(own.parameters(), lr=config.rate)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.1 ** (1 / config.updates))
+    gathered = (walk.rewards > 0).nonzero()[:, 0]
+    for update in range(config.updates):
+        if update % 500 == 0:
+            target.load_state_dict(own.state_dict())
+        half = config.batch // 2
+        # Few steps gather a key: half of a batch is drawn from those.
+        rows = torch.cat(
+            [
+                torch.randint(len(walk.actions), (config.batch - half,), generator=generator),
+                gathered[torch.randint(len(gathered), (half,), generator=generator)],
+            ]
+        )
+        before, after = (Gathering(*(part[rows] for part in state)) for state in (walk.before, walk.after))
+        batch = Transitions(
+            world.observe(before), walk.actions[rows], walk.rewards[rows], walk.terminated[rows], world.observe(after)
+        )
+        losses = crar_losses(own.abstraction(), target.abstraction(), batch, generator, discount=config.discount)
+        optimizer.zero_grad()
+        torch.stack([losses[name] for name in names]).sum().backward()
+        optimizer.step()
+        scheduler.step()
+    return own.requires_grad_(requires_grad=False)
+
+
+def judged(arm: str, own: Networks, world: Keys, config: Config) -> Iterator[Row]:
+    """Yield returns by depth; and, for the arm with a model, of the deepest with a model that is told another action."""
+    budget = {"budget": config.updates, "walked": config.walked}
+    depths = config.depths if arm == "crar" else (0,)
+    for depth in depths:
+        plan = planner(own, own.change, own.reward, depth, config)
+        yield {"kind": "depth", "arm": arm, "depth": depth, **score(world, config, plan), **budget}
+    if arm == "crar":
+        misled = planner(own, turned(own.change), turned(own.reward), max(depths), config)
+        yield {"kind": "depth", "arm": "misled", "depth": max(depths), **score(world, config, misled), **budget}
+
+
+def planner(own: Networks, change: Model, reward: Model, depth: int, config: Config) -> Callable[[Tensor], Tensor]:
+    """Return planned values of observations."""
+    plan = Planner(own.value, change, reward, own.going, depth, config.breadth)
+    return lambda observations: plan(own.encode(observations))
+
+
+def turned(model: Model) -> Model:
+    """Return a model that is told the next action of the list in place of the one asked about."""
+    return lambda x, actions: model(x, actions.roll(1, 1))
+
+
+@torch.no_grad()
+def score(world: Keys, config: Config, plan: Callable[[Tensor], Tensor] | None) -> Row:
+    """Return the mean return of an episode in each maze, the share of keys gathered, and moves made."""
+    generator = Generator().manual_seed(config.seed + 2**33)
+    state, alive = world.begin(torch.arange(len(world))), torch.ones(len(world), dtype=torch.bool)
+    total, moves = torch.zeros(len(world)), torch.zeros(len(world))
+    for _ in range(config.horizon):
+        drawn = torch.randint(4, alive.shape, generator=generator)
+        if plan is not None:
+            slips = torch.rand(alive.shape, generator=generator) < config.slip
+            wanted = drawn.clone()
+            wanted[alive] = plan(world.observe(Gathering(*(part[alive] for part in state)))).argmax(1)
+            drawn = torch.where(slips, drawn, wanted)
+        after, rewards, ended = world.step(state, drawn)
+        total += rewards * alive
+        moves += alive
+        state = Gathering(
+            after.mazes, torch.where(alive, after.cells, state.cells), torch.where(alive[:, None], after.left, state.left)
+        )
+        alive = alive & ~ended
+        if not bool(alive.any()):
+            break
+    gathered = float((~state.left).double().mean())
+    return {"return": float(total.mean()), "gathered": gathered, "moves": float(moves.mean())}
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is: by time, the model's arm is nearly all of it."""
+    if row["kind"] == "reference":
+        return 0.01, str(row["arm"])
+    if row["arm"] == "q-only":
+        return 1.0, "q-only"
+    return (0.5 if row["arm"] == "crar" else 0.85), f"{row['arm']}, depth {row['depth']}"

@@ -1,0 +1,15 @@
+"""Bonuses in MiniGrid's rooms, the simulator that others measure in."""
+
+from craik.experiments.mazes.minigrid import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="minigrid-rooms",
+    title="MiniGrid's rooms with a bonus alone: does reward come that nobody asked for? Needs the extra rl.",
+    reproduces="Burda et al. 2018, section 3.1, on MiniGrid's MultiRoom",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

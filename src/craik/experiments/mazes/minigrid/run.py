@@ -1,0 +1,157 @@
+"""PPO on a bonus alone in MiniGrid's rooms; the reward of the goal is logged and optimised by nobody.
+
+All methods take the same number of steps (`budget`); episodes end at the goal or at MiniGrid's limit, and roll-outs go on
+across them. As in the published code the end of an episode is hidden from the bonus's learner where `hidden` says so.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import torch
+from annotated_types import Ge
+from torch import Generator, Tensor
+from torch.nn.functional import one_hot
+
+from craik.experiments.mazes.ppo import DISCOUNT, PARTS, PASSES, Walker, update
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
+from craik.methods.control import Curiosity, InverseFeatures, RandomFeatures, RewardScale, Rollout, collect, scaled
+from craik.nn.perceptrons import relu_mlp
+from craik.tasks.agents.rooms import Rooms
+
+METHODS = ("none", "counts", "random", "inverse")
+"""An agent that acts at random and does not learn; 1 for each cell that is new in the episode (an oracle); curiosity in random
+features and in those of inverse dynamics."""
+FEATURES = 64
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the rooms, the weights and the actions."""
+    rooms: str = "MiniGrid-MultiRoom-N2-S4-v0"
+    """A name that MiniGrid registers."""
+    envs: Annotated[int, Ge(2)] = 16
+    """Side by side."""
+    steps: Annotated[int, Ge(2)] = 128
+    """Of a roll-out in every environment."""
+    rollouts: Annotated[int, Ge(5)] = 40
+    """Updates of every method."""
+    rate: Positive = 1e-3
+    """Adam's learning rate."""
+    hidden: bool = True
+    """Whether the ends of episodes are hidden from the learner of the bonus: no value is cut there."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    "paper": Preset(Config(rooms="MiniGrid-MultiRoom-N4-S5-v0", envs=128, rollouts=800, rate=1e-4), seeds=5),
+}
+
+
+class Forward(torch.nn.Module):
+    """The next features from these and the action."""
+
+    def __init__(self, actions: int, generator: Generator) -> None:
+        super().__init__()
+        self.actions, self.network = actions, relu_mlp((FEATURES + actions, 64, FEATURES), generator)
+
+    def forward(self, features: Tensor, actions: Tensor) -> Tensor:
+        """Return (n, FEATURES)."""
+        return self.network(torch.cat((features, one_hot(actions, self.actions).float()), -1))
+
+
+def curiosity(method: str, world: Rooms, generator: Generator) -> Curiosity:
+    """Return curiosity in a feature space."""
+    network = relu_mlp((world.observation_shape[0], 64, FEATURES), generator)
+    forward = Forward(world.actions, generator)
+    if method == "random":
+        return Curiosity(RandomFeatures(network.requires_grad_(requires_grad=False)), forward)
+    return Curiosity(InverseFeatures(network, relu_mlp((2 * FEATURES, 64, world.actions), generator)), forward)
+
+
+def fresh(cells: Tensor, over: Tensor) -> Tensor:
+    """Return (T, B) of 1.0 where a step came to a cell that is new in its episode, for cells (T + 1, B) and ends (T, B).
+
+    A step that ends an episode counts as none: where it led is not known, the next episode stands there.
+    """
+    out, seen = torch.zeros(over.shape), [{cell} for cell in cells[0].tolist()]
+    for t, (row, ends) in enumerate(zip(cells[1:].tolist(), over.tolist(), strict=True)):
+        for b, (cell, ended) in enumerate(zip(row, ends, strict=True)):
+            if ended:
+                seen[b] = {cell}
+            elif cell not in seen[b]:
+                seen[b].add(cell)
+                out[t, b] = 1
+    return out
+
+
+def train(config: Config, method: str) -> Iterator[Row]:
+    """Yield reward, episodes that reached the goal, and new cells of every roll-out."""
+    generator = Generator().manual_seed(config.seed)
+    world = Rooms(config.rooms, config.envs)
+    model = Walker(world.observation_shape[0], world.actions, generator)
+    curious = curiosity(method, world, generator) if method in ("random", "inverse") else None
+    parameters = [*model.parameters(), *(curious.parameters() if curious else ())]
+    optimizer = torch.optim.Adam([one for one in parameters if one.requires_grad], lr=config.rate)
+    scale, start = RewardScale(torch.zeros(config.envs)), None
+    for index in range(config.rollouts):
+        cells = list[Tensor]()
+
+        def act(observations: Tensor, source: Generator, cells: list[Tensor] = cells) -> tuple[Tensor, Tensor]:
+            cells.append(world.cells)
+            return model.act(observations, source)
+
+        rollout = collect(world, act, config.steps, generator, start)
+        start, over = rollout.observations[-1], rollout.terminated | rollout.truncated
+        new = fresh(torch.stack([*cells, world.cells]), over)
+        paid = new
+        if curious:
+            paid, scale = scaled(scale, curious.bonus(rollout.observations, rollout.actions), DISCOUNT)
+        if method != "none":
+            update(model, optimizer, endless(rollout) if config.hidden else rollout, paid.float(), generator)
+        if curious:
+            fit(curious, optimizer, rollout, generator)
+        episodes = max(1, int(over.sum()))
+        yield {
+            "method": method, "rollout": index, "budget": (index + 1) * over.numel(),
+            "reached": float(rollout.terminated.sum()) / episodes, "reward": float(rollout.rewards.sum()) / episodes,
+            "new": float(new.sum()) / episodes, "last": index >= config.rollouts - config.rollouts // 5,
+        }  # fmt: skip
+
+
+def endless(rollout: Rollout) -> Rollout:
+    """Return a roll-out that tells of no ends."""
+    none = torch.zeros_like(rollout.terminated)
+    return replace(rollout, terminated=none, truncated=none, final_observations=None)
+
+
+def fit(curious: Curiosity, optimizer: torch.optim.Optimizer, rollout: Rollout, generator: Generator) -> None:
+    """Take PASSES in PARTS over a roll-out for the forward model and its features."""
+    pairs = torch.stack((rollout.observations[:-1], rollout.observations[1:])).flatten(1, 2)
+    actions = rollout.actions.flatten()
+    for _ in range(PASSES):
+        for rows in torch.randperm(len(actions), generator=generator).chunk(PARTS):
+            optimizer.zero_grad()
+            curious.losses(pairs[:, rows], actions[rows][None]).mean().backward()
+            optimizer.step()
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield every method's rows."""
+    for method in METHODS:
+        saved = checkpoint(method)
+        yield from saved.values
+        if not saved.finished:
+            yield from saved.finish(*train(config, method))
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    place = METHODS.index(str(row["method"])) + (number(row, "rollout") + 1) / config.rollouts
+    return place / len(METHODS), str(row["method"])

@@ -1,0 +1,102 @@
+"""What is claimed of a forward model that may skip; written before any recorded run."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
+
+Arm = tuple[str, str]
+"""The set and the model."""
+How = Callable[[list[float], list[float]], list[float]]
+"""From two arms' numbers, by seed, to one for each seed."""
+_OURS = "ours; issue 'control'"
+_SEARCH = "H = 4 on seeds 1000 and 1001, with this outcome; nothing else was tried."
+
+
+def last(rows: Rows, arm: Arm, key: str) -> list[float]:
+    """Return a number's mean over the last fifth of the roll-outs, by seed."""
+    some = rows.where(set=arm[0], model=arm[1], last=True)
+    return [float(np.mean(group[key])) for group in some.by("seed").values()]
+
+
+def compared(how: How, one: Arm, other: Arm, key: str = "coverage") -> Callable[[Rows], Measurement | None]:
+    """Return a measure: two arms' numbers put together seed by seed, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        first, second = last(rows, one, key), last(rows, other, key)
+        return bootstrap(how(first, second)) if first and second else None
+
+    return measure
+
+
+def over(first: list[float], second: list[float]) -> list[float]:
+    """Return ratios."""
+    return np.divide(first, second).tolist()
+
+
+def less(first: list[float], second: list[float]) -> list[float]:
+    """Return differences."""
+    return np.subtract(first, second).tolist()
+
+
+def presses(rows: Rows) -> Measurement | None:
+    """Return the share of presses of one-step curiosity in front of the flickering set, median over seeds."""
+    found = last(rows, ("flickering", "next"), "presses")
+    return bootstrap(found) if found else None
+
+
+CLAIMS = (
+    Claim(
+        id="curiosity-skips.couch-potato",
+        text="A set that goes dark after each picture holds one-step curiosity, too.",
+        source="Burda et al. 2018, section 4.2; the flickering set is ours",
+        measure=presses,
+        condition=low_above(0.3, of="share of presses, 0.2 for a random agent, median over seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="curiosity-skips.cure",
+        text="In front of it a forward model that predicts the easiest of the next frames makes it cover more of the maze.",
+        source=_OURS,
+        measure=compared(over, ("flickering", "easiest"), ("flickering", "next")),
+        condition=low_above(1.2, of="coverage of the skipping model over that of the next frame's, median over seeds,"),
+        kind="ours",
+        tried=_SEARCH,
+    ),
+    Claim(
+        id="curiosity-skips.presses",
+        text="And press less.",
+        source=_OURS,
+        measure=compared(less, ("flickering", "easiest"), ("flickering", "next"), "presses"),
+        condition=high_below(
+            0.0, of="share of presses, the skipping model's less that of the next frame's, median over seeds,"
+        ),
+        kind="ours",
+        tried=_SEARCH,
+    ),
+    Claim(
+        id="curiosity-skips.ease",
+        text="It is the choice of the easiest that does it: a model held to a random one of the same frames covers less.",
+        source=_OURS,
+        measure=compared(less, ("flickering", "easiest"), ("flickering", "any")),
+        condition=low_above(0.0, of="coverage of the skipping model less that of the random skips', median over seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="curiosity-skips.keeps",
+        text="Without a television skipping costs little of the maze.",
+        source=_OURS,
+        measure=compared(over, ("off", "easiest"), ("off", "next")),
+        condition=low_above(0.8, of="coverage of the skipping model over that of the next frame's, median over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="curiosity-skips.staying",
+        text="Where the picture stays until the next press there is no easier frame to wait for, and skipping is no cure.",
+        source="ours, against the cure",
+        measure=compared(over, ("staying", "easiest"), ("off", "easiest")),
+        condition=high_below(0.5, of="its coverage with that set over that without, median over seeds,"),
+        kind="hypothesis",
+    ),
+)

@@ -1,0 +1,15 @@
+"""The temporal AND-mask on exact policy gradients, a level a step."""
+
+from craik.experiments.mazes.temporal import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="temporal-levels",
+    title="Exact policy gradients, one level after the other: does agreement over time keep what goes to unseen levels?",
+    reproduces="nothing: the thesis's temporal AND-mask Adam (appendix B.2.6) where gradients have no sampling noise",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

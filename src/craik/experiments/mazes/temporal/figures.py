@@ -1,0 +1,25 @@
+"""What is reached in seen and unseen levels."""
+
+from matplotlib.figure import Figure
+
+from craik.experiments.mazes.temporal.run import ARMS
+from craik.lab import COLOURS, Rows, band, panels
+
+_SHADES = {
+    "adam": "baseline", "temporal-mask": "ours", "random-mask": "fourth", "decay": "third", "no-textures": "reference",
+}  # fmt: skip
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw both for every arm."""
+    figure, axes = panels(
+        2, 1, height=3.0, caption="Exact value of the policy over the best, in the levels that were learned from and in "
+        "levels that were never seen; median and range over seeds.",
+    )  # fmt: skip
+    for axis, key in zip(axes, ("seen", "unseen"), strict=True):
+        for arm in ARMS:
+            band(axis, *rows.where(arm=arm).curves("step", key), arm.replace("-", " "), COLOURS[_SHADES[arm]])
+        axis.set(title=f"{key} levels", xlabel="steps")
+    axes[0].set_ylabel("share of the best value")
+    axes[0].legend(fontsize=6.5)
+    return {"levels": figure}

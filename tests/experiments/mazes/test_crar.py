@@ -1,0 +1,82 @@
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Generator
+
+from craik.experiments.mazes.crar import EXPERIMENT
+from craik.experiments.mazes.crar.run import Networks, run, score, turned, wander
+from craik.lab import Rows, judge
+from craik.tasks.finite.keys import mazes_with_keys
+
+SMALL = replace(
+    EXPERIMENT.presets["quick"].config,
+    size=5,
+    keys=1,
+    mazes=5,
+    walked=60,
+    updates=3,
+    batch=8,
+    tested=4,
+    horizon=5,
+    depths=(0, 1, 6),
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return Rows({"seed": seed, **row} for seed in (1000, 1001) for row in run(replace(SMALL, seed=seed)))
+
+
+def test_the_rows_can_be_judged_and_drawn(rows):
+    assert all(judge(claim, rows, "quick").measured is not None for claim in EXPERIMENT.claims)
+    assert list(EXPERIMENT.figures(rows)) == ["depth"]
+    assert rows.by("seed")[1000].values("arm") == ["random", "shortest", *["crar"] * 3, "misled", "q-only"]
+    assert EXPERIMENT.progress(SMALL, rows[-1])[0] == 1
+
+
+def test_the_same_seed_gives_the_same_rows(rows):
+    assert [{"seed": 1000, **row} for row in run(replace(SMALL, seed=1000))] == list(rows.by("seed")[1000])
+
+
+def test_random_steps_are_the_mazes_and_stop_at_an_end():
+    world = mazes_with_keys(5, Generator().manual_seed(0), size=5, keys=1, loops=0)
+    walk = wander(world, replace(SMALL, walked=200, horizon=20), Generator().manual_seed(1))
+    after, rewards, ended = world.step(walk.before, walk.actions)
+    assert torch.equal(after.cells, walk.after.cells)
+    assert torch.equal(rewards, walk.rewards)
+    assert torch.equal(ended, walk.terminated)
+    assert bool(walk.before.left.any(1).all())  # nobody acts on where nothing is left
+
+
+def test_who_knows_the_way_takes_the_fewest_moves():
+    """A planner with exact values: the distance to the one key."""
+    world = mazes_with_keys(6, Generator().manual_seed(2), size=7, keys=1, loops=0)
+
+    def plan(observations):
+        values = []
+        for walls, keys, walker in observations:
+            number = next(i for i in range(6) if torch.equal(~world.free[i], walls.bool()) and keys.flatten()[world.keys[i, 0]])
+            from craik.tasks.finite.grids import Grid
+
+            grid = Grid(world.free[number])
+            index = grid.index.flatten()
+            here, goal = index[walker.flatten().argmax()], index[world.keys[number, 0]]
+            values.append(-grid.distances[grid.next[here], goal].float())
+        return torch.stack(values)
+
+    found = score(world, replace(SMALL, size=7, tested=6, horizon=40, slip=0.0), plan)
+    assert found["gathered"] == 1
+    assert found["moves"] == pytest.approx(float(world.shortest().double().mean()))
+    wanted = 1 - 0.1 * (float(found["moves"]) - 1)
+    assert found["return"] == pytest.approx(wanted, abs=1e-5)
+
+
+def test_the_networks_agree_on_shapes_and_a_misled_model_is_another_action_s():
+    own = Networks(5, Generator().manual_seed(0))
+    x = own.encode(torch.rand(4, 3, 5, 5))
+    actions = torch.eye(4)
+    assert own.value(x).shape == (4, 4)
+    assert own.change(x, actions).shape == x.shape
+    assert own.reward(x, actions).shape == own.going(x, actions).shape == (4,)
+    torch.testing.assert_close(turned(own.change)(x, actions), own.change(x, actions[[1, 2, 3, 0]]))
