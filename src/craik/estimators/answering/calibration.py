@@ -35,7 +35,8 @@ class Pairs(NamedTuple):
 
 def calibrated(table: Table, prediction: Numbers, method: str) -> dict[str, Any]:
     """Return a table by site and a curve over all judged rows, as plain values."""
-    return {"calibration": {"method": method, **by_site(table, pairs_of(table, prediction))}}
+    said = by_site(table, pairs_of(table, prediction))
+    return {"calibration": {"method": method, "rows_only": False, "numbers": False, **said}}
 
 
 def by_site(table: Table, pairs: Pairs) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +11,16 @@ from numpy.typing import NDArray
 
 from craik.estimators.answering.calibration import calibrated
 from craik.estimators.answering.questions import Answer, Columns, Question
-from craik.estimators.candidates import CANDIDATES, SIMPLE, Fold
-from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, compare_table
+from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Fold
+from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, chosen, compare_table
 from craik.estimators.saving.cards import can_keep
 from craik.estimators.saving.models import Model, model_of
 from craik.estimators.tables import Encoding, Table, encoding_of, prepare
 from craik.estimators.verdict import FEWEST, MARGIN, MORE, t_interval
+
+BESIDE = ("IRM", "V-REx", "Fishr")
+"""Compared, too, and judged each by itself; the verdict is not drawn from them, since every further question is one more chance
+to be fooled, and none of them is kept."""
 
 
 def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, apart: str | None = None) -> Answer:
@@ -44,12 +49,14 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
         masked = tuple(f"site {e + 1}" for e in range(len(table.sites)))
         table = replace(table, sites=masked, notes=tuple(note for note in table.notes if not note.startswith("Site ")))
     training = question.training or TRAINING
-    found = compare_table(table, CANDIDATES, training, question.seed, question.progress, question.budget, parts=question.parts)
+    asked = {**CANDIDATES, **{name: PEERS[name] for name in BESIDE}}
+    found = compare_table(table, asked, training, question.seed, question.progress, question.budget, parts=question.parts)
+    found = without(found, BESIDE)
     method = to_keep(found)
     facts = {"verdict": found.verdict.word, "method": method, "rows": int(kept.sum()), "target": question.target}
     model = model_of(method, Fold(table, -1, training, question.seed), encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
-    shown["notes"] = [*_profile(table, encoding), *shown["notes"]]
+    shown["notes"] = [*_profile(table, encoding), *_beside(found), *shown["notes"]]
     shown |= calibrated(table, found.predictions[method], method)
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
@@ -72,6 +79,22 @@ def _profile(table: Table, encoding: Encoding) -> list[str]:
     if float(np.median(sizes)) < 100:
         said.append("Most sites have fewer than 100 rows: a small difference between methods cannot be seen at one site.")
     return said
+
+
+def without(found: Comparison, names: Sequence[str]) -> Comparison:
+    """Return a comparison whose verdict is not drawn from some of its candidates; they are shown all the same."""
+    others = {name: one for name, one in found.verdicts.items() if name not in names}
+    return replace(found, verdict=chosen(others, found.scores))
+
+
+def _beside(found: Comparison) -> list[str]:
+    shown = [name for name in BESIDE if name in found.scores]
+    if not shown:
+        return []
+    return [
+        f"{', '.join(shown)}: for comparison only. The verdict is not drawn from these and none is kept: every further question is "
+        "one more chance to be fooled."
+    ]
 
 
 def to_keep(found: Comparison) -> str:
