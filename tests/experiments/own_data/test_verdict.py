@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from craik.experiments.own_data import verdict
-from craik.experiments.own_data.verdict.claims import CLAIMS, share
+from craik.experiments.own_data.measures import share
+from craik.experiments.own_data.verdict.claims import CLAIMS, can_gain
 from craik.experiments.own_data.verdict.run import BOARDS, GAINFUL, METHODS, NULLS, TAGGED
 from craik.lab import Rows, judge
 from craik.tasks.tables import coming
@@ -69,7 +70,7 @@ def test_every_claim_can_fail_and_hold():
 
 
 def test_only_tables_with_five_points_to_gain_count_for_power():
-    measure = share("helps", GAINFUL, 5.0)
+    measure = share("helps", GAINFUL, can_gain)
     assert measure(Rows(made_up("helps", 6.0, 1.0, 0.0))).value == 1.0
     assert measure(Rows(made_up("helps", 4.0, 1.0, 0.0))) is None  # that pooled models gain nine does not count
     assert {*NULLS, *GAINFUL, *TAGGED} == set(BOARDS)

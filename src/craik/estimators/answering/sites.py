@@ -92,8 +92,8 @@ def _beside(found: Comparison) -> list[str]:
     if not shown:
         return []
     return [
-        f"{', '.join(shown)}: for comparison only. The verdict is not drawn from these and none is kept: every further question is "
-        "one more chance to be fooled."
+        f"{', '.join(shown)}: for comparison only. The verdict is not drawn from them and none is kept, as every further "
+        "question is one more chance to be fooled."
     ]
 
 

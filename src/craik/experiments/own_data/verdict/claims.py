@@ -1,48 +1,17 @@
 """What is claimed of verdicts; written before any of these tables was asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from craik.estimators.comparing import POOLED
-from craik.experiments.own_data.measures import SOURCE, Measure
+from craik.experiments.own_data.measures import SOURCE, Measure, mean_of, share
 from craik.experiments.own_data.verdict.run import GAINFUL, NULLS, TAGGED
-from craik.lab import Claim, Measurement, Row, Rows, at_least, at_most, bootstrap, low_above, low_at_least
+from craik.lab import Claim, Measurement, Row, Rows, at_least, at_most, low_above, low_at_least
 
 TRUE = 5.0
 """Points that a gain at sites to come must have to count as one that should be seen."""
 TRIED = "Written before any of these tables was asked; no setting was searched on them."
-
-
-def share(word: str, boards: Sequence[str], least: float | None = None) -> Measure:
-    """Return a measure: how often a word is said on some boards; a seed's tables are a unit of the interval.
-
-    Args:
-        word: of the verdict.
-        boards: on which.
-        least: if given, only tables count on which some method that compares sites gains so many points at sites to come.
-    """
-
-    def measure(rows: Rows) -> Measurement | None:
-        found: list[float] = []
-        for seed in rows.by("seed").values():
-            said = [one for one in _verdicts(seed, boards) if least is None or _best(seed, str(one["board"])) >= least]
-            if said:
-                found.append(float(np.mean([one["word"] == word for one in said])))
-        return bootstrap(found, np.mean) if found else None
-
-    return measure
-
-
-def mean_of(key: str, boards: Sequence[str], of: Callable[[Row], bool] = lambda row: True) -> Measure:
-    """Return a measure: the mean of a number of the verdicts for which something is so; a seed's mean is a unit."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        each = [[float(one[key]) for one in _verdicts(seed, boards) if of(one)] for seed in rows.by("seed").values()]
-        found = [float(np.mean(values)) for values in each if values]
-        return bootstrap(found, np.mean) if found else None
-
-    return measure
 
 
 def worst(key: str, boards: Sequence[str]) -> Measure:
@@ -55,8 +24,9 @@ def worst(key: str, boards: Sequence[str]) -> Measure:
     return measure
 
 
-def _verdicts(rows: Rows, boards: Sequence[str]) -> list[Row]:
-    return [row for row in rows.where(kind="verdict") if row["board"] in boards]
+def can_gain(rows: Rows, row: Row) -> bool:
+    """Return whether some method that compares sites gains `TRUE` points at sites to come on a verdict's table."""
+    return _best(rows, str(row["board"])) >= TRUE
 
 
 def _best(rows: Rows, board: str) -> float:
@@ -78,7 +48,7 @@ CLAIMS = (
         id="own-data-verdict.power",
         text="It is said of 12 in 20 tables on which some method gains five points or more at sites to come.",
         source=SOURCE,
-        measure=share("helps", GAINFUL, TRUE),
+        measure=share("helps", GAINFUL, can_gain),
         condition=at_least(0.6, of="share of such tables of which it is said"),
         kind="ours",
         tried=TRIED,
