@@ -1,6 +1,6 @@
 """States of small mechanical systems, frame by frame: a pendulum, a double pendulum, and a ball that may wait at a wall.
 
-Pendulums have unit masses, lengths and gravity and are integrated by the classical Runge-Kutta rule: every frame follows from the
+Pendulums have unit masses, lengths and gravity, integrated by the classical Runge-Kutta rule: every frame follows from the
 one before. A ball that waits as long as a die says is at the same places in the same order, at times nobody can know.
 """
 
@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-INTERVAL, SUBSTEPS = 0.3, 6
+INTERVAL, SUBSTEPS = 0.3, 10
 """Time between two frames, and integration steps in it."""
 
 Motion = Callable[[int, int, int], Tensor]
