@@ -58,11 +58,21 @@ def test_no_verdict_is_drawn_from_what_stands_beside():
     asked = Verdict("cannot tell", "AND-mask", "pooled network", 3.0, -1.0, 7.0, 0.2, (3.0,) * 8)
     found = compared({**POOL, "AND-mask": 74.0, "IRM": 80.0}, "helps", "IRM")
     found = dataclasses.replace(found, verdict=helps, verdicts={"AND-mask": asked, "IRM": helps})
-    assert without(found, sites.BESIDE).verdict is asked
-    assert without(found, sites.BESIDE).verdicts["IRM"] is helps
-    assert to_keep(without(found, sites.BESIDE)) == "pooled network"
+    assert without(found, tuple(sites.BESIDE)).verdict is asked
+    assert without(found, tuple(sites.BESIDE)).verdicts["IRM"] is helps
+    assert to_keep(without(found, tuple(sites.BESIDE))) == "pooled network"
     alone = dataclasses.replace(found, verdicts={"IRM": helps})
-    assert without(alone, sites.BESIDE).verdict.method == "pooled network"
+    assert without(alone, tuple(sites.BESIDE)).verdict.method == "pooled network"
+
+
+def test_a_value_missing_in_a_few_rows_of_one_site_is_no_advice():
+    age = np.arange(240.0)
+    for few, told in ((1, False), (30, True)):
+        age[:few] = np.nan
+        found = compared({**POOL}, "as good", "AND-mask")
+        found = dataclasses.replace(found, table=prepare({"age": age}, TABLE.y, TABLE.site))
+        found.__dict__["audit"] = Disagreement((), (), (), ("age missing",), ())
+        assert any("age missing varies at one site only" in said for said in advice(found, "pooled linear")) == told
 
 
 POOL = {"pooled linear": 70.0, "pooled network": 71.0}
