@@ -82,8 +82,12 @@ def run(config: Config) -> Iterator[Row]:
             "true": 100 * (1 - ours / theirs),
         }
         for one in found.tried:
-            said = float(np.mean(one.errors))
-            yield {"kind": "error", "board": name, "method": one.name, "setting": one.setting, "said": said} | {
+            yield {
+                "kind": "error",
+                "board": name,
+                "method": one.name,
+                "setting": one.setting,
+                "said": float(np.mean(one.errors)),
                 "true": errors[title(one)],
                 "skip": min(one.skip, 2.0 * config.ahead),
                 "evaluations": one.evaluations,
