@@ -5,9 +5,9 @@ import torch
 from torch.nn import functional as F  # noqa: N812
 
 from craik.agreement import Agreement, Homogeneous, Qualitative, StandardErrors
-from craik.estimators.conflicts import homogeneous, qualitative
 from craik.estimators.fitting import Configuration, Sites, Training, fit
-from craik.estimators.penalties import fishr, group_dro, irm, penalised, vrex
+from craik.estimators.ways.conflicts import homogeneous, qualitative
+from craik.estimators.ways.penalties import fishr, group_dro, irm, penalised, vrex
 from craik.methods.environments import fishr_penalty, group_dro_loss, irm_penalty, vrex_penalty
 from craik.nn.perceptrons import relu_mlp
 

@@ -13,6 +13,8 @@ and `fit` would train on the pool without a word. So `fit` without groups warns,
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from numbers import Real
 from typing import Any, cast
 
@@ -44,6 +46,7 @@ from craik.estimators.fitting import (
     site_gradients,
     threads,
 )
+from craik.estimators.networks import Architecture, architecture_of, dtype_of, said_by, seeded
 from craik.estimators.tables import Numbers, Scaling, Table, is_missing, one_dimensional, pooled
 
 Rows = tuple[Numbers, NDArray[Any]]
@@ -68,6 +71,7 @@ class _Agreeing(BaseEstimator):
         self,
         *,
         hidden: Any = "auto",  # noqa: ANN401
+        network: Any = None,  # noqa: ANN401
         threshold: Any = (0.8, 1.0),  # noqa: ANN401
         learning_rate: Any = 0.03,  # noqa: ANN401
         weight_decay: Any = 0.1,  # noqa: ANN401
@@ -81,6 +85,7 @@ class _Agreeing(BaseEstimator):
         verbose: Any = 0,  # noqa: ANN401
     ) -> None:
         self.hidden = hidden
+        self.network = network
         self.threshold = threshold
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
@@ -109,9 +114,12 @@ class _Agreeing(BaseEstimator):
             y = self._target.applied(y)
         doubles = [torch.tensor(values, device=self.device) for values in (self._scaling.applied(table.x), y, weights[order])]
         sites = Sites(doubles[0], doubles[1], table.sizes, doubles[2], self._task)
-        with threads(self.n_jobs):
-            trained, members = self._train(sites, generator)
-            self._keep(trained, members, sites, table)
+        own = self.network is not None
+        with threads(self.n_jobs), seeded(generator, self.device) if own else nullcontext():
+            architecture = architecture_of(self.network, sites.x, sites.y.shape[1]) if own else None
+            sites = sites if architecture is None else _as_in(architecture, sites)
+            trained, members = self._train(sites, generator, architecture)
+            self._keep(trained, members, sites, table, architecture)
 
     def _sites(self, groups: Any, rows: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:  # noqa: ANN401
         if groups is None:
@@ -135,7 +143,9 @@ class _Agreeing(BaseEstimator):
         every = np.ones(len(self.sites_), dtype=bool)
         return Table(x, names, codes, classes, site.astype(np.int64), self.sites_, every, ())
 
-    def _train(self, sites: Sites, generator: torch.Generator) -> tuple[Trained, NDArray[np.int64]]:
+    def _train(
+        self, sites: Sites, generator: torch.Generator, architecture: Architecture | None
+    ) -> tuple[Trained, NDArray[np.int64]]:
         """Return the stack and the members to average: the fold models of the best threshold."""
         thresholds: list[Any] = [self.threshold] if isinstance(self.threshold, Real) else list(self.threshold)
         count = len(sites.sizes)
@@ -151,7 +161,7 @@ class _Agreeing(BaseEstimator):
         for configuration in configurations:
             check_configuration(configuration)
         hidden = self.hidden if self.hidden != "auto" else (0 if len(sites.x) < FEW else 32)
-        training = Training(hidden, self.steps, self.batch_size, patience=6 if folds else None)
+        training = Training(hidden, self.steps, self.batch_size, patience=6 if folds else None, network=architecture)
         trained = fit(
             sites,
             configurations * len(own),
@@ -169,17 +179,30 @@ class _Agreeing(BaseEstimator):
     def _told(self, step: int, loss: float) -> None:
         print(f"step {step} of {self.steps}: loss at held-out sites {loss:.4f}")
 
-    def _keep(self, trained: Trained, members: NDArray[np.int64], sites: Sites, table: Table) -> None:
+    def _keep(
+        self,
+        trained: Trained,
+        members: NDArray[np.int64],
+        sites: Sites,
+        table: Table,
+        architecture: Architecture | None,
+    ) -> None:
         chosen = {name: values[torch.tensor(members, device=values.device)] for name, values in trained.params.items()}
         self.weights_ = {name: values.cpu().numpy() for name, values in chosen.items()}
         self.history_ = trained.history[:, members].mean(1).cpu().numpy()
         self.n_iter_ = int(trained.steps[members].max())
-        self.agreement_ = _agreement(site_gradients(chosen, sites), table.names)
-        self.score_by_group_ = self._scores(outputs(chosen, sites.x).cpu().numpy(), table)
+        gradients, says = site_gradients, outputs
+        if architecture is not None:
+            gradients, says = architecture.site_gradients, architecture.outputs
+        self.networks_ = [] if architecture is None else architecture.trained(chosen)
+        self.agreement_ = _agreement(gradients(chosen, sites), None if self.networks_ else table.names)
+        self.score_by_group_ = self._scores(says(chosen, sites.x).double().cpu().numpy(), table)
         asked = self.audit_features and len(table.sites) > 1
         found = audit(table, permutations=50) if asked else None
         self.disagreeing_features_ = [] if found is None else [one for one in found.features if one.flagged or one.screened]
-        if "2.weight" not in self.weights_:  # a mean of linear models is one linear model, here in the units of X and y
+        if (
+            not self.networks_ and "2.weight" not in self.weights_
+        ):  # a mean of linear models is one linear model, here in the units of X and y
             weight, bias = self.weights_["0.weight"].mean(0), self.weights_["0.bias"].mean(0)
             spread = 1.0 if self._target is None else self._target.spread[:, None]
             self.coef_ = spread * weight / self._scaling.spread
@@ -200,9 +223,11 @@ class _Agreeing(BaseEstimator):
         return scores
 
     def _outputs(self, X: Any) -> Numbers:  # noqa: ANN401, N803
-        """(n, K) the members' mean, in numpy."""
+        """(n, K) the members' mean, in numpy, or in torch where the network is the user's."""
         check_is_fitted(self)
         x = self._scaling.applied(cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64)))
+        if self.networks_:
+            return said_by(self.networks_, x)
         w = self.weights_
         total = np.zeros((len(x), w["0.bias"].shape[1] if "2.bias" not in w else w["2.bias"].shape[1]))
         for m in range(len(w["0.bias"])):
@@ -211,9 +236,16 @@ class _Agreeing(BaseEstimator):
         return total / len(w["0.bias"])
 
 
-def _agreement(gradients: dict[str, torch.Tensor], names: Sequence[str]) -> dict[str, Any]:
-    """Share of sites' signs that agree, |sum of signs| / E, by input feature and by parameter, at the end of training."""
+def _as_in(architecture: Architecture, sites: Sites) -> Sites:
+    x, y, weights = (values.to(dtype_of(architecture.module)) for values in (sites.x, sites.y, sites.weights))
+    return replace(sites, x=x, y=y, weights=weights)
+
+
+def _agreement(gradients: dict[str, torch.Tensor], names: Sequence[str] | None) -> dict[str, Any]:
+    """Share of sites' signs that agree, |sum of signs| / E, at the end: by parameter, and by input feature where named."""
     shares = {name: gradient.sign().mean(0).abs().mean(0).cpu().numpy() for name, gradient in gradients.items()}
+    if names is None:
+        return {"parameters": shares}
     return {"features": dict(zip(names, shares["0.weight"].mean(0).tolist(), strict=True)), "parameters": shares}
 
 
@@ -224,6 +256,9 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
 
     Args:
         hidden: units of one hidden layer; 0 for a linear model; "auto": linear below 1,000 rows, else 32.
+        network: a class or a function that makes a torch module of yours from the numbers of inputs and outputs; `hidden` has
+            no say then. It maps standardised rows to a logit a class, or to one number, each row by itself (no BatchNorm), and
+            is trained in its own dtype. torch's global generator, from which it draws, begins by `random_state` meanwhile.
         threshold: of the AND-mask; of several, the one with the least loss at held-out sites.
         learning_rate: of Adam.
         weight_decay: decoupled.
@@ -232,7 +267,7 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         batch_size: rows of each site in a step; None for all.
         audit_features: fill `disagreeing_features_` (`craik.estimators.disagreement`).
         random_state: of folds, initial weights and batches.
-        device: where to train; prediction is numpy's.
+        device: where to train; prediction is numpy's, or torch's on the CPU.
         n_jobs: threads; None as torch has it, -1 for all cores.
         verbose: above 0: progress.
 
@@ -241,7 +276,9 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         sites_: labels of the sites, small ones pooled.
         threshold_: the one chosen.
         score_by_group_: accuracy at each site of the models that had not seen it.
-        agreement_: {"features": {name: share}, "parameters": {name: array}} of signs that agree.
+        agreement_: {"features": {name: share}, "parameters": {name: array}} of signs that agree; of a network of yours by
+            parameter only.
+        networks_: fold models, torch modules in evaluation mode, of a network of yours; else none.
         disagreeing_features_: the flagged `Feature`s.
         history_: mean loss at held-out sites, look by look.
         coef_, intercept_: of a linear model, in the units of X; (K, J) and (K,).

@@ -19,11 +19,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
-from craik.estimators.conflicts import homogeneous, qualitative
 from craik.estimators.disagreement import screened_columns
 from craik.estimators.fitting import Configuration, MaskedMean, Sites, Training, Way, fit, outputs
-from craik.estimators.penalties import fishr, group_dro, irm, penalised, vrex
 from craik.estimators.tables import Numbers, Scaling, Table
+from craik.estimators.ways.conflicts import homogeneous, qualitative
+from craik.estimators.ways.penalties import fishr, group_dro, irm, penalised, vrex
 from craik.params import Params
 
 RATES, DECAYS, STRENGTHS = (0.003, 0.01, 0.03), (0.03, 0.3), (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)

@@ -171,10 +171,10 @@ def compare_table(
     scores = _in_points({name: values for name, values in errors.items() if name not in slow}, table.task)
     verdicts = {name: judge(scores, name, "pooled network", _simple(scores)) for name in scores if name not in POOLED}
     sites = tuple(table.sites[site] for site in held_out)
-    chosen = _chosen(verdicts, scores)
+    told = chosen(verdicts, scores)
     late = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
     said, seconds = {name: predictions[name] for name in scores}, {name: sum(values) for name, values in times.items()}
-    return Comparison(chosen, verdicts, scores, sites, table, seconds, tuple(late), seed, said)
+    return Comparison(told, verdicts, scores, sites, table, seconds, tuple(late), seed, said)
 
 
 def too_slow(times: Sequence[float], folds: int, share: float) -> bool:
@@ -208,7 +208,8 @@ def _simple(scores: Mapping[str, Any]) -> list[str]:
     return [name for name in SIMPLE if name in scores]
 
 
-def _chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]]) -> Verdict:
+def chosen(verdicts: Mapping[str, Verdict], scores: Mapping[str, Sequence[float]]) -> Verdict:
+    """Return the verdict to go by: of the simplest candidate that helps, else of the first that is not pooled."""
     helping = [one for one in verdicts.values() if one.word == "helps"]
     if helping:  # what is not simple helps only where it is a point above what is
         return max(helping, key=lambda one: (one.method not in SIMPLE, float(np.mean(scores[one.method]))))

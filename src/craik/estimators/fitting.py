@@ -10,7 +10,8 @@ from collections import abc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -103,6 +104,23 @@ Way = Callable[[Sites, Sequence[Configuration], Bool[Tensor, "m e"]], Direction]
 """A way to train: from the table, M configurations and each member's own sites to a direction, made anew for each `fit`."""
 
 
+@runtime_checkable
+class Network(Protocol):
+    """What is trained in the perceptron's place (`craik.estimators.networks`)."""
+
+    def started(self, members: int) -> Params:
+        """Return every parameter once a member, (M, *shape), to be trained in place."""
+        ...
+
+    def outputs(self, params: Params, x: Float[Tensor, "n j"]) -> Float[Tensor, "m n k"]:
+        """Return what each member makes of the rows."""
+        ...
+
+    def site_gradients(self, params: Params, sites: Sites) -> Params:
+        """Return the gradient of each site's mean loss, (E, M, *shape) for each parameter."""
+        ...
+
+
 @dataclass(frozen=True)
 class Training:
     """How a stack is trained.
@@ -113,6 +131,7 @@ class Training:
         rows_per_site: in a step; None for all of them.
         every: steps between two looks at the held-out sites.
         patience: looks without an improvement after which a member stops; None for never.
+        network: what is trained in the place of a perceptron with `hidden` units, by averaging and the AND-mask only.
 
     Raises:
         TypeError, ValueError: numbers that cannot be.
@@ -123,6 +142,7 @@ class Training:
     rows_per_site: int | None = None
     every: int = 5
     patience: int | None = 6
+    network: Network | None = None
 
     def __post_init__(self) -> None:
         check_whole("hidden", self.hidden)
@@ -181,15 +201,28 @@ def check_configuration(configuration: Configuration) -> None:
 
 
 class MaskedMean:
-    """The mean of the own sites' gradients, masked by the thresholds of the configurations: averaging and the AND-mask."""
+    """The mean of the own sites' gradients, masked by the thresholds of the configurations: averaging and the AND-mask.
 
-    def __init__(self, sites: Sites, configurations: Sequence[Configuration], own: Bool[Tensor, "m e"]) -> None:
-        self._own = own
+    Args:
+        sites: the table.
+        configurations: M.
+        own: (M, E) True where a member trains on a site.
+        gradients: of each site's mean loss; those of a perceptron if None.
+    """
+
+    def __init__(
+        self,
+        sites: Sites,
+        configurations: Sequence[Configuration],
+        own: Bool[Tensor, "m e"],
+        gradients: Callable[[Params, Sites], Params] | None = None,
+    ) -> None:
+        self._own, self._gradients = own, gradients or site_gradients
         self._thresholds = torch.tensor([c.threshold for c in configurations], dtype=sites.x.dtype, device=sites.x.device)
 
     def __call__(self, params: Params, batch: Sites) -> Params:
         """Return the masked means."""
-        return agreed(site_gradients(params, batch), self._own, self._thresholds)
+        return agreed(self._gradients(params, batch), self._own, self._thresholds)
 
 
 def fit(
@@ -200,7 +233,7 @@ def fit(
     generator: Generator,
     progress: Callable[[int, float], None] | None = None,
     way: Way = MaskedMean,
-    outputs: int | None = None,
+    width: int | None = None,
 ) -> Trained:
     """Train one perceptron for each configuration on its own sites; stop it early on the others.
 
@@ -213,24 +246,33 @@ def fit(
         training: how.
         generator: of the initial weights, then of each step's rows.
         progress: told the step and the mean held-out loss at each look.
-        way: what the members follow.
-        outputs: of the networks, as many as y has columns if None; further ones are the way's, and are not judged.
+        way: what the members follow; averaging and the AND-mask where `training` has a network of its own.
+        width: outputs of the networks, as many as y has columns if None; further ones are the way's, and are not judged.
+
+    Raises:
+        ValueError: a network of its own and another way than averaging and the AND-mask.
     """
-    stack = _stack(sites, len(configurations), training.hidden, outputs or sites.y.shape[1], generator)
+    network, says = training.network, outputs
+    if network is None:
+        params = _stack(sites, len(configurations), training.hidden, width or sites.y.shape[1], generator).stacked()
+    elif way is not MaskedMean or width is not None:
+        raise ValueError("A network of its own is trained by averaging and the AND-mask. Found another way. Leave it out.")
+    else:
+        params, says, way = network.started(len(own)), network.outputs, partial(MaskedMean, gradients=network.site_gradients)
     optimizer = StackedAdam(
-        stack.parameters(), [c.rate for c in configurations], [c.decay for c in configurations], decoupled=True
+        params.values(), [c.rate for c in configurations], [c.decay for c in configurations], decoupled=True
     )
     direction = way(sites, configurations, own)
-    best = _Best(stack, own)
+    best = _Best(params, own)
     noise = 64 * torch.finfo(sites.x.dtype).eps
     for step in range(1, training.steps + 1):
         batch = sites.drawn(training.rows_per_site, generator)
-        for name, gradient in direction(stack.stacked(), batch).items():
+        for name, gradient in direction(params, batch).items():
             # Rounding is no gradient: Adam would blow it up to full steps, and rows' order would decide what is learned.
-            stack.stacked()[name].grad = torch.where(gradient.abs() > noise, gradient, 0.0)
+            params[name].grad = torch.where(gradient.abs() > noise, gradient, 0.0)
         optimizer.step(running=best.running.cpu())
         if step % training.every == 0 or step == training.steps:
-            best.look(step, held_out_losses(stack.stacked(), sites, own), training.patience)
+            best.look(step, held_out_losses(params, sites, own, says), training.patience)
             if progress is not None:
                 progress(step, float(best.history[-1].nanmean()))
             if not bool(best.running.any()):
@@ -241,18 +283,18 @@ def fit(
 class _Best:
     """The parameters of each member at the look with the least held-out loss; at the last one where nothing is held out."""
 
-    def __init__(self, stack: Stack, own: Tensor) -> None:
-        self._stack, self._free = stack, own.all(1)
+    def __init__(self, params: Params, own: Tensor) -> None:
+        self._trained, self._free = params, own.all(1)
         self.running = torch.ones(len(own), dtype=torch.bool, device=own.device)
         self.history: list[Tensor] = []
-        self._params = {name: values.detach().clone() for name, values in stack.stacked().items()}
-        self._losses = torch.full((len(own),), torch.inf, dtype=next(stack.parameters()).dtype, device=own.device)
+        self._params = {name: values.detach().clone() for name, values in params.items()}
+        self._losses = torch.full((len(own),), torch.inf, dtype=next(iter(params.values())).dtype, device=own.device)
         self._steps = torch.zeros(len(own), dtype=torch.int64, device=own.device)
         self._since = torch.zeros(len(own), dtype=torch.int64, device=own.device)
 
     def look(self, step: int, losses: Tensor, patience: int | None) -> None:
         better = self.running & (self._free | (losses < self._losses))
-        for name, values in self._stack.stacked().items():
+        for name, values in self._trained.items():
             self._params[name][better] = values.detach()[better]
         self._losses = torch.where(better, losses, self._losses)
         self._steps[better] = step
@@ -345,16 +387,24 @@ def agreed(gradients: Params, own: Bool[Tensor, "m e"], thresholds: Float[Tensor
     return found
 
 
+Says = Callable[[Params, Float[Tensor, "n j"]], Float[Tensor, "m n k"]]
+"""What each member makes of the rows."""
+
+
+def row_losses(z: Float[Tensor, "*m n k"], y: Float[Tensor, "*y n k"], task: Task) -> Float[Tensor, "*m n"]:
+    """Return cross-entropy against shares of classes, or the squared error over all numbers."""
+    return -(z.log_softmax(-1) * y).sum(-1) if task == "classification" else (z - y).square().sum(-1)
+
+
 @torch.no_grad()
-def site_losses(params: Params, sites: Sites) -> Float[Tensor, "m e"]:
+def site_losses(params: Params, sites: Sites, says: Says = outputs) -> Float[Tensor, "m e"]:
     """Return each member's mean loss at each site."""
-    z = outputs(params, sites.x)[..., : sites.y.shape[1]]
-    terms = -z.log_softmax(-1) * sites.y if sites.task == "classification" else (z - sites.y).square()
-    losses = terms.sum(-1) * sites.shares()
+    z = says(params, sites.x)[..., : sites.y.shape[1]]
+    losses = row_losses(z, sites.y, sites.task) * sites.shares()
     return torch.stack([losses[:, rows].sum(1) for rows in sites.slices()], 1)
 
 
-def held_out_losses(params: Params, sites: Sites, own: Bool[Tensor, "m e"]) -> Float[Tensor, " m"]:
+def held_out_losses(params: Params, sites: Sites, own: Bool[Tensor, "m e"], says: Says = outputs) -> Float[Tensor, " m"]:
     """Return each member's mean loss over the sites that are not its own; over its own where these are all."""
     judged = torch.where(own.all(1, keepdim=True), own, ~own).to(sites.x)
-    return (site_losses(params, sites) * judged).sum(1) / judged.sum(1)
+    return (site_losses(params, sites, says) * judged).sum(1) / judged.sum(1)

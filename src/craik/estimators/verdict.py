@@ -82,11 +82,9 @@ class Verdict:
             return "One site cannot be compared."
         needed = sites_needed(float(np.std(self.differences, ddof=1)))
         missing = max(needed, FEWEST) - self.sites
-        return (
-            f"About {missing} more sites would settle {MARGIN:g} points."
-            if missing > 0
-            else "More sites like these would settle it."
-        )
+        if missing <= 0:
+            return "More sites like these would settle it."
+        return f"About {missing} more {'site' if missing == 1 else 'sites'} would settle {MARGIN:g} points."
 
 
 def judge(scores: Mapping[str, Sequence[float]], method: str, reference: str, simple: Sequence[str]) -> Verdict:
@@ -118,6 +116,8 @@ def _against(scores: Mapping[str, Sequence[float]], method: str, reference: str)
 
 
 def _word(differences: NDArray[np.float64], interval: tuple[float, float] | None) -> str:
+    if not differences.any():  # such as screening that leaves nothing out
+        return "as good"
     if interval is None:
         if (differences > MARGIN).all():
             return "helps"

@@ -69,3 +69,10 @@ def test_numbers_and_few_rows():
     assert constant["slope"] is None
     prediction[np.flatnonzero(asked.site == 0)[5:]] = np.nan
     assert calibrated(asked, prediction, "m")["calibration"]["sites"][0]["slope"] is None
+
+
+def test_nothing_is_put_back_where_classes_weighed_what_they_are_and_numbers_are_cut_off():
+    asked, p = table(2)
+    assert pairs_of(asked, p, balanced=False).said == pytest.approx(p[:, 1])
+    beyond = np.column_stack([1 - 1.2 * np.ones(1200), 1.2 * np.ones(1200)])
+    assert pairs_of(asked, beyond, balanced=False).said == pytest.approx(np.ones(1200))

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 
 from craik.estimators.answering import Question, distill_answer
+from craik.estimators.answering.privileged import calibration_of
 from craik.estimators.distilling.comparing import CANDIDATES, IN_TIME
 from craik.estimators.fitting import Training
+from craik.estimators.tables import prepare
 
 TAUGHT = Training(hidden=4, steps=8)
 
@@ -21,11 +23,34 @@ def test_privileged_columns_are_not_needed_by_the_model(classes):
     columns = mediated()
     if classes:
         columns["y"] = np.digitize(columns["y"], np.quantile(columns["y"], np.arange(1, classes) / classes))
-    answer = distill_answer(columns, [["lab_0", "lab_1", "lab_2"]], Question("y", training=TAUGHT), folds=2)
+    site = np.array(["Leeds", "York", None], dtype=object)[np.arange(120) % 3]
+    answer = distill_answer(columns, [["lab_0", "lab_1", "lab_2"]], Question("y", training=TAUGHT), 2, site)
     assert [one["name"] for one in answer.facts["candidates"]] == [name for name in CANDIDATES if name != IN_TIME]
     inputs = {name: values for name, values in columns.items() if name.startswith("x")}
     assert answer.model.predicted(inputs).shape == (120,)
     assert sum(answer.facts["votes"].values()) == pytest.approx(1, abs=0.01)
+    found = answer.facts["calibration"]
+    assert [(one["name"], one["rows"]) for one in found["sites"]] == [("(missing)", 40), ("Leeds", 40), ("York", 40)]
+    assert found["numbers"] == (answer.model.scores == "numbers")
+    if classes != 3:  # of three it is whether the class chosen was right
+        means = [columns["y"][place::3].mean() for place in (2, 0, 1)]
+        assert [one["found"] for one in found["sites"]] == pytest.approx(means)
+
+
+def test_calibration_is_by_site_where_there_are_any():
+    columns = mediated()
+    y = (columns["y"] > 0).astype(int)
+    order = np.argsort(np.random.default_rng(0).permutation(120) % 2, kind="stable")  # as tables of made-up halves lie
+    table = prepare({"x0": columns["x0"]}, y, np.random.default_rng(0).permutation(120) % 2)
+    says = np.column_stack([1 - y, y])[order] * 0.6 + 0.2
+    (whole,) = calibration_of(table, says, None, anonymous=False)["sites"]
+    assert (whole["name"], whole["rows"], whole["found"]) == ("all rows", 120, pytest.approx(y.mean()))
+    site = np.array(["b", "a"])[y]
+    found = calibration_of(table, says, site, anonymous=True)["sites"]
+    assert [(one["name"], one["said"], one["found"]) for one in found] == [
+        ("site 1", pytest.approx(0.8), 1.0),
+        ("site 2", pytest.approx(0.2), 0.0),
+    ]
 
 
 def test_steps_in_time_are_a_chain():

@@ -1,8 +1,10 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
 from craik.estimators.answering import Question, agreement_answer, sites
-from craik.estimators.answering.sites import advice, to_keep
+from craik.estimators.answering.sites import advice, to_keep, without
 from craik.estimators.comparing import Comparison
 from craik.estimators.disagreement import Disagreement, Feature
 from craik.estimators.fitting import Training
@@ -21,7 +23,9 @@ def test_an_answer_is_plain_values_and_a_model():
     assert answer.facts["word"] in ("helps", "as good", "harms", "cannot tell")
     assert answer.facts["features"][0]["column"] == "x10"
     assert answer.facts["held_out"] == [f"ward {e}" for e in range(6)]
-    assert {one["name"] for one in answer.facts["candidates"]} >= {"pooled linear", "screening", "AND-mask"}
+    assert {one["name"] for one in answer.facts["candidates"]} >= {"pooled linear", "screening", "AND-mask", *sites.BESIDE}
+    assert answer.facts["method"] not in sites.BESIDE
+    assert any("for comparison only" in note for note in answer.facts["notes"])
     assert set(answer.model.predicted(COLUMNS)) <= {"yes", "no"}
     assert any("x10" in sentence for sentence in answer.facts["advice"])
 
@@ -33,7 +37,7 @@ def test_a_site_apart_has_no_part_and_names_can_be_hidden():
     assert "balanced accuracy" in answer.facts["apart"]
     assert "ward" not in str(answer.facts)
     assert {one["name"] for one in answer.facts["candidates"]} == {"pooled linear", "pooled network"}
-    assert sum("left out" in note for note in answer.facts["notes"]) == 4
+    assert sum("left out" in note for note in answer.facts["notes"]) == 7
     with pytest.raises(ValueError, match="'ward 9'"):
         agreement_answer(COLUMNS, WARDS, Question("ill"), apart="ward 9")
 
@@ -47,6 +51,28 @@ def compared(means, word, method, screened=()):
     features = tuple(Feature(name, 1.0, True, True, ()) for name in screened)
     found.__dict__["audit"] = Disagreement(features, (), (), (), ())
     return found
+
+
+def test_no_verdict_is_drawn_from_what_stands_beside():
+    helps = Verdict("helps", "IRM", "pooled network", 9.0, 5.0, 12.0, 0.01, (9.0,) * 8)
+    asked = Verdict("cannot tell", "AND-mask", "pooled network", 3.0, -1.0, 7.0, 0.2, (3.0,) * 8)
+    found = compared({**POOL, "AND-mask": 74.0, "IRM": 80.0}, "helps", "IRM")
+    found = dataclasses.replace(found, verdict=helps, verdicts={"AND-mask": asked, "IRM": helps})
+    assert without(found, tuple(sites.BESIDE)).verdict is asked
+    assert without(found, tuple(sites.BESIDE)).verdicts["IRM"] is helps
+    assert to_keep(without(found, tuple(sites.BESIDE))) == "pooled network"
+    alone = dataclasses.replace(found, verdicts={"IRM": helps})
+    assert without(alone, tuple(sites.BESIDE)).verdict.method == "pooled network"
+
+
+def test_a_value_missing_in_a_few_rows_of_one_site_is_no_advice():
+    age = np.arange(240.0)
+    for few, told in ((1, False), (30, True)):
+        age[:few] = np.nan
+        found = compared({**POOL}, "as good", "AND-mask")
+        found = dataclasses.replace(found, table=prepare({"age": age}, TABLE.y, TABLE.site))
+        found.__dict__["audit"] = Disagreement((), (), (), ("age missing",), ())
+        assert any("age missing varies at one site only" in said for said in advice(found, "pooled linear")) == told
 
 
 POOL = {"pooled linear": 70.0, "pooled network": 71.0}

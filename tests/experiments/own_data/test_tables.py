@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from craik.experiments.own_data import calibration, codes, columns, privileged, tag, taught, wards, weak, writers
+from craik.estimators.distilling import students
+from craik.experiments.own_data import calibration, codes, columns, privileged, tag, wards, weak, writers
 from craik.experiments.own_data.comparing import METHODS, candidates, table_of
 from craik.experiments.own_data.measures import POOLED, differences, least, share_of_gain
 from craik.lab import Rows, judge
@@ -37,7 +38,7 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
 
 def test_networks_join_where_they_are_asked_for(monkeypatch):
     monkeypatch.setattr(privileged.run, "TAUGHT", ("cells 50",))
-    monkeypatch.setattr(taught, "TRAINING", replace(taught.TRAINING, steps=8))
+    monkeypatch.setattr(students, "TRAINING", replace(students.TRAINING, steps=8))
     config = replace(privileged.EXPERIMENT.presets["quick"].config, grid=("cells 50",))
     rows = Rows({**row, "seed": 100} for row in privileged.EXPERIMENT.run(config))
     assert {row["method"] for row in rows} >= {"vote", "network", "auxiliary head", "LDT"}

@@ -30,7 +30,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", choices=("classification", "regression"), help="what the target is; from its values if not said"
     )
-    parser.add_argument("--environment", metavar="COLUMN", help="agreement: the column that says where a row comes from")
+    places = "agreement: the column that says where a row comes from; distill: the same, to show calibration by"
+    parser.add_argument("--environment", metavar="COLUMN", help=places)
     parser.add_argument(
         "--test-environment", metavar="SITE", help="agreement: a site that has no part in anything but a last look"
     )
@@ -91,7 +92,7 @@ def _check(options: argparse.Namespace) -> None:
     for name in needed:
         if not getattr(options, name):
             raise UsageError(f"craik fit {options.kind} needs --{name}, but found none; --help tells more")
-    if options.kind == "agreement" and options.environment == options.target:
+    if options.kind != "skips" and options.environment == options.target:
         raise UsageError(f"target and environment must be two columns, but found {options.target!r} for both; name another")
     if options.in_time and len(options.privileged or ()) < 2:
         raise UsageError("--in-time needs a --privileged for each step in time, but found fewer than two; --help tells more")

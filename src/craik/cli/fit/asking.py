@@ -94,9 +94,13 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
         sites = column(columns, options.environment)
         rest = {name: values for name, values in columns.items() if name != options.environment}
         return _noted(agreement_answer(rest, sites, question, options.test_environment), notes)
+    sites = None
+    if options.environment:
+        sites = column(columns, options.environment)
+        del columns[options.environment]
     known = [_matching(pattern, columns, options.target) for pattern in options.privileged or ()]
     together = list(dict.fromkeys(name for names in known for name in names))
-    return _noted(distill_answer(columns, known if options.in_time else [together], question), notes)
+    return _noted(distill_answer(columns, known if options.in_time else [together], question, sites=sites), notes)
 
 
 def _noted(answer: Answer, notes: list[str]) -> Answer:

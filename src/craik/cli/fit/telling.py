@@ -55,6 +55,8 @@ def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     print(answer.facts["sentence"])
     for sentence in answer.facts["advice"]:
         print(sentence)
+    unit = answer.facts["unit"]
+    print(f"{unit[:1].upper()}{unit[1:]}, where nothing had been trained:")
     places = "6.3f" if "skip" in answer.facts["candidates"][0] else "6.1f"
     for one in answer.facts["candidates"]:
         print(f"  {one['name']:<34} {one['mean']:{places}}  worst {one['worst']:{places}}")

@@ -1,8 +1,9 @@
 """Are probabilities what they say they are, site by site? Of rows that the model had not seen.
 
-All candidates are trained with classes that weigh the same, as balanced accuracy does. Before probabilities are compared with
-what happened, the classes' shares among the judged rows are put back (Saerens et al. 2002, equation 4, with known shares), so
-that what is left is a site's own: its base rate, and how sure one may be of the model there.
+Where sites must agree all candidates are trained with classes that weigh the same, as balanced accuracy does. Before
+probabilities are compared with what happened, the classes' shares among the judged rows are put back (Saerens et al. 2002,
+equation 4, with known shares), so that what is left is a site's own: its base rate, and how sure one may be of the model there.
+Where privileged columns teach, classes weigh what they are, and nothing is put back.
 """
 
 from typing import Any, NamedTuple
@@ -34,23 +35,34 @@ class Pairs(NamedTuple):
 
 def calibrated(table: Table, prediction: Numbers, method: str) -> dict[str, Any]:
     """Return a table by site and a curve over all judged rows, as plain values."""
-    pairs = pairs_of(table, prediction)
+    said = by_site(table, pairs_of(table, prediction))
+    return {"calibration": {"method": method, "rows_only": False, "numbers": False, **said}}
+
+
+def by_site(table: Table, pairs: Pairs) -> dict[str, Any]:
+    """Return what was said and found at each site of a table, and the curve."""
     judged = np.isfinite(pairs.said)
     sites = [
         _site(name, pairs, judged & (table.site == e), table.classes is not None)
         for e, name in enumerate(table.sites)
         if bool((judged & (table.site == e)).any())
     ]
-    return {"calibration": {"method": method, "event": pairs.event, "sites": sites, "curve": curve(pairs)}}
+    return {"event": pairs.event, "sites": sites, "curve": curve(pairs)}
 
 
-def pairs_of(table: Table, prediction: Numbers) -> Pairs:
-    """Return what was said of each row and what happened: of two classes the second, of more the one chosen."""
+def pairs_of(table: Table, prediction: Numbers, balanced: bool = True) -> Pairs:
+    """Return what was said of each row and what happened: of two classes the second, of more the one chosen.
+
+    Args:
+        table: with the target.
+        prediction: (n, K) probabilities, or numbers cut off at 0 and 1 in their place; NaN where a row was not judged.
+        balanced: whether classes weighed the same in training, so that their shares are put back.
+    """
     if table.classes is None:
         return Pairs(prediction[:, 0], table.y[:, 0], "the target")
     judged = np.isfinite(prediction[:, 0])
-    shares = table.y[judged].mean(0) if judged.any() else np.ones(table.y.shape[1])
-    put_back = prediction * shares
+    shares = table.y[judged].mean(0) if balanced and judged.any() else np.ones(table.y.shape[1])
+    put_back = np.clip(prediction, 0, 1) * shares
     put_back = put_back / np.maximum(put_back.sum(1, keepdims=True), 1e-300)
     if len(table.classes) == 2:
         return Pairs(put_back[:, 1], table.y[:, 1], str(table.classes[1]))

@@ -3,23 +3,32 @@
 # pyright: reportMissingTypeStubs=false
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from craik.estimators.answering.calibration import by_site, pairs_of
 from craik.estimators.answering.questions import Answer, Columns, Question
 from craik.estimators.comparing import UNIT
 from craik.estimators.distilling.comparing import REFERENCES, Asked, compare_taught, fitted
 from craik.estimators.distilling.students import TRAINING
 from craik.estimators.saving.models import Model
-from craik.estimators.tables import Numbers, Table, encoding_of, prepare
+from craik.estimators.tables import Numbers, Table, encoding_of, is_missing, pooled, prepare
 from craik.estimators.verdict import MORE, Verdict, judge
 
 UNTAUGHT = ("ridge", "vote without privileged columns", "network")
 """What needs no privileged columns, and is preferred where it does as well."""
 
 
-def distill_answer(columns: Columns, privileged: Sequence[Sequence[str]], question: Question, folds: int = 10) -> Answer:
+def distill_answer(
+    columns: Columns,
+    privileged: Sequence[Sequence[str]],
+    question: Question,
+    folds: int = 10,
+    sites: NDArray[Any] | None = None,
+) -> Answer:
     """Compare what privileged columns teach with what is learnt without them, on rows held out; fit the one to use.
 
     The unit is a fold of rows here. Folds share training rows, so the interval is narrower than that of new data would be.
@@ -29,6 +38,7 @@ def distill_answer(columns: Columns, privileged: Sequence[Sequence[str]], questi
         privileged: names of the columns known in training only; of several steps in time a list each, as many in every one.
         question: what is asked.
         folds: of rows.
+        sites: of each row, by which calibration is shown and nothing else; one table of all rows if None.
 
     Raises:
         TypeError, ValueError: a table that cannot be asked.
@@ -69,14 +79,32 @@ def distill_answer(columns: Columns, privileged: Sequence[Sequence[str]], questi
         "rows": len(target),
         "notes": [*found.notes, *(note for note in table.notes if "site" not in note)],
         "advice": [_advice(verdict, method)],
+        "classes": None if table.classes is None else [str(label) for label in table.classes],
+        "calibration": calibration_of(table, found.predictions[method], sites, question.anonymous)
+        | {"method": method, "rows_only": True, "numbers": kept.scores == "numbers"},
     }
     return Answer(shown, verdict, model)
 
 
 def _rows(inputs: Columns, target: Any, question: Question) -> Table:  # noqa: ANN401  # an array
-    # Two made-up sites: `prepare` checks and encodes; rows are not told apart by them.
-    halves = np.random.default_rng(0).permutation(len(target)) % 2
-    return prepare(inputs, target, halves, question.task)
+    return prepare(inputs, target, _halves(len(target)), question.task)
+
+
+def _halves(rows: int) -> NDArray[np.int64]:
+    """Two made-up sites: `prepare` checks and encodes, and lays one after the other; rows are not told apart by them."""
+    return np.random.default_rng(0).permutation(rows) % 2
+
+
+def calibration_of(table: Table, prediction: Numbers, sites: NDArray[Any] | None, anonymous: bool) -> dict[str, Any]:
+    """What the kept model said of rows that it had not seen, and what was so, by site where there are any."""
+    rows = len(table.y)
+    labels = np.full(rows, "all rows", dtype=object) if sites is None else np.asarray(sites)
+    names = np.array(["(missing)" if gone else str(one) for one, gone in zip(labels, is_missing(labels), strict=True)])
+    found, site = np.unique(pooled(names)[0], return_inverse=True)
+    shown = tuple(f"site {e + 1}" for e in range(len(found))) if anonymous and sites is not None else tuple(found.tolist())
+    order = np.argsort(_halves(rows), kind="stable")
+    by = replace(table, site=site[order], sites=shown)
+    return by_site(by, pairs_of(by, prediction, balanced=False))
 
 
 def _check_steps(known: Sequence[Numbers]) -> None:

@@ -2,7 +2,9 @@
 # scikit-learn and scipy have no stubs
 # pyright: reportMissingTypeStubs=false
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,22 @@ from numpy.typing import NDArray
 
 from craik.estimators.answering.calibration import calibrated
 from craik.estimators.answering.questions import Answer, Columns, Question
-from craik.estimators.candidates import CANDIDATES, SIMPLE, Fold
-from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, compare_table
+from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold, Recipe, weighed
+from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, chosen, compare_table
 from craik.estimators.saving.cards import can_keep
 from craik.estimators.saving.models import Model, model_of
-from craik.estimators.tables import Encoding, Table, encoding_of, prepare
+from craik.estimators.tables import LEAST, Encoding, Table, encoding_of, prepare
 from craik.estimators.verdict import FEWEST, MARGIN, MORE, t_interval
+from craik.estimators.ways.penalties import fishr, penalised
+
+BESIDE: dict[str, Candidate] = {
+    "IRM": PEERS["IRM"],
+    "V-REx": PEERS["V-REx"],
+    "Fishr": partial(Fold.network, recipe=Recipe(weighed(1.0, 100.0), penalised(fishr))),
+}
+"""Compared, too, and judged each by itself; the verdict is not drawn from them, since every further question is one more chance
+to be fooled, and none of them is kept. Fishr is weighed less than in `PEERS`: there a table of four classes is
+not learnt at all."""
 
 
 def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, apart: str | None = None) -> Answer:
@@ -44,12 +56,14 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
         masked = tuple(f"site {e + 1}" for e in range(len(table.sites)))
         table = replace(table, sites=masked, notes=tuple(note for note in table.notes if not note.startswith("Site ")))
     training = question.training or TRAINING
-    found = compare_table(table, CANDIDATES, training, question.seed, question.progress, question.budget, parts=question.parts)
+    asked = {**CANDIDATES, **BESIDE}
+    found = compare_table(table, asked, training, question.seed, question.progress, question.budget, parts=question.parts)
+    found = without(found, tuple(BESIDE))
     method = to_keep(found)
     facts = {"verdict": found.verdict.word, "method": method, "rows": int(kept.sum()), "target": question.target}
     model = model_of(method, Fold(table, -1, training, question.seed), encoding, facts)
     shown = {**_facts(found, table), "kept": method, "target": question.target, "advice": advice(found, method)}
-    shown["notes"] = [*_profile(table, encoding), *shown["notes"]]
+    shown["notes"] = [*_profile(table, encoding), *_beside(found), *shown["notes"]]
     shown |= calibrated(table, found.predictions[method], method)
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
@@ -74,6 +88,22 @@ def _profile(table: Table, encoding: Encoding) -> list[str]:
     return said
 
 
+def without(found: Comparison, names: Sequence[str]) -> Comparison:
+    """Return a comparison whose verdict is not drawn from some of its candidates; they are shown all the same."""
+    others = {name: one for name, one in found.verdicts.items() if name not in names}
+    return replace(found, verdict=chosen(others, found.scores))
+
+
+def _beside(found: Comparison) -> list[str]:
+    shown = [name for name in BESIDE if name in found.scores]
+    if not shown:
+        return []
+    return [
+        f"{', '.join(shown)}: for comparison only. The verdict is not drawn from them and none is kept, as every further "
+        "question is one more chance to be fooled."
+    ]
+
+
 def to_keep(found: Comparison) -> str:
     """Return the candidate to use: what helps, else the best pooled one that can be kept."""
     if found.verdict.word == "helps":
@@ -95,9 +125,15 @@ def advice(found: Comparison, method: str) -> list[str]:
         said.append(f"Ask the sites what they write into {', '.join(audit.flagged[:5])}: its meaning differs between them.")
     if audit.odd_sites:
         said.append(f"Look at {', '.join(audit.odd_sites)}: most relations there are unlike the others'.")
-    if audit.at_one_site:
-        said.append(f"{', '.join(audit.at_one_site[:5])} varies at one site only: nothing else tells what it means.")
+    lonely = [name for name in audit.at_one_site if not _hardly_missing(name, found.table)]
+    if lonely:
+        said.append(f"{', '.join(lonely[:5])} varies at one site only: nothing else tells what it means.")
     return said
+
+
+def _hardly_missing(name: str, table: Table) -> bool:
+    """Of a column that says where a value is missing: whether that is so in too few rows to speak of."""
+    return name.endswith(" missing") and float(np.nansum(table.x[:, table.names.index(name)])) < LEAST
 
 
 def _use(found: Comparison, method: str) -> list[str]:

@@ -174,11 +174,13 @@ class Found(NamedTuple):
         scores: of each candidate in each fold; points of balanced accuracy, or per cent of RMSE below ridge's.
         seconds: of computing, of each candidate, all folds.
         notes: on what was left out.
+        predictions: of each candidate, (n, K) on the table's rows, each by what had not been trained on its fold.
     """
 
     scores: Mapping[str, list[float]]
     seconds: Mapping[str, float]
     notes: list[str]
+    predictions: Mapping[str, Numbers]
 
 
 def compare_taught(
@@ -201,6 +203,7 @@ def compare_taught(
     names = [name for name in CANDIDATES if name != IN_TIME or len(asked.known) > 1]
     errors: dict[str, list[float]] = {name: [] for name in names}
     times: dict[str, list[float]] = {name: [] for name in names}
+    predictions = {name: np.full(asked.table.y.shape, np.nan) for name in names}
     slow, done = list[str](), 0
     for place, (train, test) in enumerate(_splits(asked, folds)):
         for name in names:
@@ -208,6 +211,7 @@ def compare_taught(
             if name in slow:
                 continue
             found = parts.made(f"{name} {place}", partial(_timed, asked, name, train, test))
+            predictions[name][test] = found["prediction"]
             errors[name].append(_error(found["prediction"], asked.table, test))
             times[name].append(float(found["seconds"]))
             if budget is not None and name not in ALWAYS and too_slow(times[name], folds, budget / NETWORKS):
@@ -219,7 +223,7 @@ def compare_taught(
         first = np.array(kept["ridge"])
         kept = {name: (100 * (1 - np.array(values) / first)).tolist() for name, values in kept.items()}
     notes = [f"{name} was left out: it would have taken more than its share of the budget." for name in slow]
-    return Found(kept, {name: sum(times[name]) for name in kept}, notes)
+    return Found(kept, {name: sum(times[name]) for name in kept}, notes, {name: predictions[name] for name in kept})
 
 
 def fitted(asked: Asked, name: str) -> Fitted:

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from craik.distill import Distillation, Examples, Lesson, Unrolling, split_rows
 from craik.distill.losses import Hidden
 from craik.distill.teachers.targets import Targets
-from craik.estimators.distilling.students import FOLDS, Learnt, Lessons, outside_of, row_losses
+from craik.estimators.distilling.students import FOLDS, Learnt, Lessons, outside_of
+from craik.estimators.fitting import row_losses
 from craik.estimators.tables import Numbers
 from craik.nn.perceptrons import relu_mlp
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax  # pyright: ignore[reportMissingTypeStubs]  # it has none
 from torch import Tensor
 
-from craik.estimators.fitting import Configuration, Direction, MaskedMean, Sites, Task, Training, Way, fit, outputs
+from craik.estimators.fitting import Configuration, Direction, MaskedMean, Sites, Task, Training, Way, fit, outputs, row_losses
 from craik.estimators.tables import Numbers
 from craik.params import Params
 
@@ -159,7 +159,7 @@ def _learnt(
     sites = lessons.sites(lessons.x, lessons.y, lessons.task, known)
     own = (~torch.eye(FOLDS, dtype=torch.bool, device=lessons.device)).repeat_interleave(len(configurations), 0)
     generator = torch.Generator().manual_seed(lessons.seed)
-    found = fit(sites, list(configurations) * FOLDS, own, lessons.training, generator, way=way, outputs=width)
+    found = fit(sites, list(configurations) * FOLDS, own, lessons.training, generator, way=way, width=width)
     losses = found.losses.nan_to_num(torch.inf).view(FOLDS, -1).mean(0)
     best = int(losses.argmin())
     members = torch.arange(FOLDS, device=lessons.device) * len(configurations) + best
@@ -188,11 +188,6 @@ class _Rows:
         totals = (by_fold * self._own).sum(1) / self._own.sum(1)
         # A member's parameters are in its own total alone, so that one pass gives each member's gradient.
         return dict(zip(params, torch.autograd.grad(totals.sum(), list(params.values())), strict=True))
-
-
-def row_losses(z: Float[Tensor, "*m n k"], y: Float[Tensor, "*m n k"], task: Task) -> Float[Tensor, "*m n"]:
-    """Return cross-entropy against shares of classes, or the squared error over all numbers."""
-    return -(z.log_softmax(-1) * y).sum(-1) if task == "classification" else (z - y).square().sum(-1)
 
 
 def _known(batch: Sites) -> Tensor:

@@ -31,8 +31,10 @@ def save(model: Model | Stepping, folder: Path) -> Path:
     """Write a model's weights and card; return the folder.
 
     Raises:
+        TypeError: anything else, such as an estimator.
         ImportError: safetensors is not installed, or skops where it is needed.
     """
+    check_kept(model)
     folder.mkdir(parents=True, exist_ok=True)
     content = safetensors("numpy").save({name: np.ascontiguousarray(values) for name, values in model.arrays.items()})
     card = {
@@ -50,6 +52,19 @@ def save(model: Model | Stepping, folder: Path) -> Path:
     write_at_once(folder / "weights.safetensors", content)
     write_at_once(folder / "card.json", text.encode())
     return folder
+
+
+def check_kept(model: object) -> None:
+    """Refuse what cannot be kept as a folder.
+
+    Raises:
+        TypeError: no model of `craik fit`'s.
+    """
+    if not isinstance(model, Model | Stepping):
+        raise TypeError(
+            f"What `craik fit` makes can be saved: a Model or a Stepping. Found {type(model).__name__}. Keep an estimator "
+            "as scikit-learn's are kept; of a network of yours keep the state_dict() of each of networks_."
+        )
 
 
 def sealed(card: Mapping[str, Any]) -> dict[str, Any]:

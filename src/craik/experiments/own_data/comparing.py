@@ -1,8 +1,11 @@
-"""What is compared on every table, and the rows that come of it. Nothing is fitted but by `craik.estimators`."""
+"""What is compared on every table, and the rows that come of it. Nothing is fitted but by `craik.estimators`.
+
+Where columns are known in training only it is networks trained as the estimators do: untaught, with an auxiliary head, by LDT.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from annotated_types import Ge
@@ -10,7 +13,10 @@ from annotated_types import Ge
 from craik.estimators.candidates import Candidate, Fold
 from craik.estimators.comparing import TRAINING, compare_table, named
 from craik.estimators.disagreement import screened_columns
-from craik.estimators.tables import Numbers, Table, prepare
+from craik.estimators.distilling import students
+from craik.estimators.distilling.meta import ldt
+from craik.estimators.distilling.students import Lessons, Teach, alone, auxiliary
+from craik.estimators.tables import Numbers, Scaling, Table, prepare
 from craik.lab import Row, check_limits
 from craik.tasks.tables import SiteTable
 
@@ -96,3 +102,36 @@ def compared(
     for method, values in found.scores.items():
         for site, score in zip(found.sites, values, strict=True):
             yield {"kind": "score", **cell, "new": site, "method": method, "score": score}
+
+
+TEACHING: dict[str, Teach] = {"network": alone, "auxiliary head": auxiliary, "LDT": ldt}
+
+Predict = Callable[[Numbers], Numbers]
+"""From inputs to targets, in their own units."""
+
+
+class Known(NamedTuple):
+    """Training rows.
+
+    Attributes:
+        x: (n, J).
+        privileged: (n, Q), known in training only.
+        y: (n, K).
+    """
+
+    x: Numbers
+    privileged: Numbers
+    y: Numbers
+
+
+def fitted(known: Known, seed: int) -> dict[str, Predict]:
+    """Return each of `TEACHING`, six configurations each, chosen and stopped early on folds of the rows."""
+    scalings = [Scaling.of(values) for values in known]
+    x, privileged, y = (scaling.applied(values) for scaling, values in zip(scalings, known, strict=True))
+    lessons = Lessons(x, y, privileged, "regression", students.TRAINING, seed)
+    return {name: _predictor(teach, lessons, scalings[0], scalings[2]) for name, teach in TEACHING.items()}
+
+
+def _predictor(teach: Teach, lessons: Lessons, inputs: Scaling, targets: Scaling) -> Predict:
+    learnt = teach(lessons)
+    return lambda x: learnt.says(inputs.applied(x), lessons.task) * targets.spread + targets.mean

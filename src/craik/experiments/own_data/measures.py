@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.lab import COLOURS, Measurement, Rows, Scalar, bootstrap, panels
+from craik.lab import COLOURS, Measurement, Row, Rows, Scalar, bootstrap, number, panels
 
 SOURCE = "ours; issue 'Does it help anyone?'"
 TRIED = "One run of six seeds from 100 on. Settings were looked at on seeds 1000 to 1002; nothing was changed for these rows."
@@ -90,3 +90,39 @@ def gains(rows: Rows, cells: Mapping[str, Cell], caption: str, over: str = POOLE
         axis.set_xlabel(f"points over the {over}", fontsize=8)
         axis.grid(axis="x", color="#e6e8eb")
     return figure
+
+
+def share(word: str, boards: Sequence[str], counts: Callable[[Rows, Row], bool] = lambda rows, row: True) -> Measure:
+    """Return a measure: how often a word is said on some boards; a seed's verdicts are a unit of the interval.
+
+    Args:
+        word: of the verdict.
+        boards: on which.
+        counts: whether a verdict does, from the seed's rows and its own.
+    """
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[float] = []
+        for seed in rows.by("seed").values():
+            said = [one["word"] == word for one in verdicts(seed, boards) if counts(seed, one)]
+            if said:
+                found.append(float(np.mean(said)))
+        return bootstrap(found, np.mean) if found else None
+
+    return measure
+
+
+def mean_of(key: str, boards: Sequence[str], counts: Callable[[Row], bool] = lambda row: True) -> Measure:
+    """Return a measure: the mean of a number of the verdicts that count; a seed's mean is a unit of the interval."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        each = [[number(one, key) for one in verdicts(seed, boards) if counts(one)] for seed in rows.by("seed").values()]
+        found = [float(np.mean(values)) for values in each if values]
+        return bootstrap(found, np.mean) if found else None
+
+    return measure
+
+
+def verdicts(rows: Rows, boards: Sequence[str]) -> list[Row]:
+    """Return the rows of verdicts on some boards."""
+    return [row for row in rows.where(kind="verdict") if row["board"] in boards]

@@ -16,8 +16,7 @@ from sklearn.linear_model import LinearRegression, RidgeCV  # pyright: ignore[re
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.comparing import named
 from craik.estimators.tables import Numbers, Table, prepare
-from craik.experiments.own_data.comparing import Settings, compared, q_filter
-from craik.experiments.own_data.taught import Known, Predict, fitted
+from craik.experiments.own_data.comparing import Known, Predict, Settings, compared, fitted, q_filter
 from craik.lab import LabError, Preset, Row, check_limits
 from craik.tasks.tables.five_cities import CITIES, Forecast, five_cities, forecasts
 

@@ -14,7 +14,7 @@ from torch.nn.functional import softplus
 
 from craik.agreement.normalised import normalised
 from craik.agreement.rules.critical import homogeneous_critical, qualitative_critical
-from craik.estimators.conflicts import Evidence, precisions, sides
+from craik.estimators.ways.conflicts import Evidence, precisions, sides
 
 
 class Board(NamedTuple):

@@ -16,7 +16,7 @@ from sklearn.linear_model import RidgeCV  # pyright: ignore[reportMissingTypeStu
 
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.tables import Numbers
-from craik.experiments.own_data.taught import Known, fitted
+from craik.experiments.own_data.comparing import Known, fitted
 from craik.lab import Preset, Row, check_limits
 from craik.tasks.pictures.digits import CLASSES, digits_in_order
 from craik.tasks.tables.cells import all_cells

@@ -1,0 +1,1 @@
+"""Ways to train a whole stack at once beside averaging and the AND-mask."""

@@ -1,0 +1,33 @@
+"""Each candidate's error on trajectories to come, a panel a motion."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from craik.experiments.own_data.trajectories.run import MOTIONS
+from craik.lab import COLOURS, Rows, bootstrap, panels
+
+CAPTION = (
+    "Root mean squared error on trajectories to come, in standard deviations of a state; 95 % interval of the mean over seeds. "
+    "Every candidate has the setting that was chosen for it beforehand."
+)
+
+
+def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw all motions that there are."""
+    errors = rows.where(kind="error")
+    boards = [board for board in MOTIONS if len(errors.where(board=board))]
+    methods = list(dict.fromkeys(str(row["method"]) for row in errors))
+    figure, axes = panels(max(1, min(2, len(boards))), -(-len(boards) // 2), caption=CAPTION, height=2.6 * -(-len(boards) // 2))
+    for axis in axes[len(boards) :]:
+        axis.set_visible(False)
+    for axis, board in zip(axes, boards, strict=False):
+        for place, method in enumerate(reversed(methods)):
+            one = bootstrap(errors.where(board=board, method=method)["true"], np.mean)
+            ours = COLOURS["ours"] if "skips" in method else COLOURS["sixth"]
+            axis.plot([one.low, one.high], [place, place], color=ours)
+            axis.plot([one.value], [place], "o", color=ours, markersize=4)
+        axis.set_yticks(range(len(methods)), list(reversed(methods)), fontsize=7)
+        axis.set_title(board, fontsize=8)
+        axis.set_xlim(left=0)
+        axis.grid(axis="x", color="#e6e8eb")
+    return {"errors": figure}

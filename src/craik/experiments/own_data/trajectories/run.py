@@ -1,0 +1,108 @@
+"""Verdicts on trajectories of four motions, and the errors of what was compared on trajectories to come.
+
+Three motions go by a clock: whatever is skipped is skipped for nothing. A ball that waits at walls, for as long as a die says,
+is somewhere else at a frame than a model could know, and at no other place than before.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge, MinLen
+
+from craik.estimators.forecasts.forecasting import Budget, Tried, compare_forecasters
+from craik.estimators.tables import Numbers
+from craik.lab import Preset, Row, check_limits
+from craik.tasks.bodies.motions import Motion, ball, double_pendulum, pendulum, waiting_ball
+
+Board = Literal["pendulum", "double pendulum", "ball", "waiting ball"]
+MOTIONS: dict[str, Motion] = {
+    "pendulum": pendulum,
+    "double pendulum": double_pendulum,
+    "ball": ball,
+    "waiting ball": waiting_ball,
+}
+CLOCKED, WAITING = ("pendulum", "double pendulum", "ball"), ("waiting ball",)
+COMING = 2**32
+"""Added to a seed for trajectories to come."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one seed."""
+
+    seed: int = 100
+    """First seed: of the trajectories, how they are parted, the initial weights, the batches and the matches."""
+    boards: Annotated[tuple[Board, ...], MinLen(1)] = ("pendulum", "double pendulum", "ball", "waiting ball")
+    """Which motions."""
+    count: Annotated[int, Ge(20)] = 120
+    """Trajectories that are asked: half to train on, a fifth to choose on, the rest to judge on."""
+    coming: Annotated[int, Ge(1)] = 400
+    """Trajectories to come."""
+    ahead: Annotated[int, Ge(4)] = 16
+    """Frames ahead to predict; a trajectory has twice as many and one."""
+    steps: Annotated[int, Ge(1)] = 200
+    """Training steps of each of the networks; `craik fit skips` takes 400."""
+    evaluations: Annotated[int, Ge(1)] = 128
+    """Of a model in a training step; `craik fit skips` takes 256."""
+    hidden: Annotated[int, Ge(1)] = 32
+    """Units of the hidden layer; `craik fit skips` has 64."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=12),
+    "paper": Preset(Config(steps=400, evaluations=256, hidden=64), seeds=34),
+}
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield a row for each motion's verdict, and one for each candidate's errors."""
+    budget = Budget(steps=config.steps, evaluations=config.evaluations, hidden=config.hidden)
+    frames = 2 * config.ahead + 1
+    for name in config.boards:
+        known, coming = (
+            list(MOTIONS[name](seed, count, frames).numpy())
+            for seed, count in ((config.seed, config.count), (config.seed + COMING, config.coming))
+        )
+        found = compare_forecasters(known, config.ahead, budget, config.seed)
+        errors = {title(one): error(one, coming, config.ahead) for one in found.tried}
+        verdict = found.verdict
+        ours, theirs = errors[verdict.method], errors[verdict.against]
+        yield {
+            "kind": "verdict",
+            "board": name,
+            "word": verdict.word,
+            "method": verdict.method,
+            "against": verdict.against,
+            "said": verdict.gain,
+            "true": 100 * (1 - ours / theirs),
+        }
+        for one in found.tried:
+            yield {
+                "kind": "error",
+                "board": name,
+                "method": one.name,
+                "setting": one.setting,
+                "said": float(np.mean(one.errors)),
+                "true": errors[title(one)],
+                "skip": min(one.skip, 2.0 * config.ahead),
+                "evaluations": one.evaluations,
+            }
+
+
+def title(one: Tried) -> str:
+    """Return a candidate's name as verdicts have it."""
+    return f"{one.name} ({one.setting})"
+
+
+def error(one: Tried, trajectories: list[Numbers], ahead: int) -> float:
+    """Return the root mean squared error `ahead` frames after the first, mean over trajectories, in standard deviations."""
+    frames = np.stack(trajectories)
+    starts, ends = frames[:, 0], frames[:, ahead]
+    scale = frames.reshape(-1, frames.shape[-1]).std(0)
+    said = starts if one.model is None else one.model.predict(starts, n_steps=max(1, one.evaluations))[:, -1]
+    return float(np.sqrt((((said - ends) / np.where(scale > 0, scale, 1)) ** 2).mean(1)).mean())

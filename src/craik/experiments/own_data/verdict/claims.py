@@ -1,0 +1,92 @@
+"""What is claimed of verdicts; written before any of these tables was asked."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from craik.estimators.comparing import POOLED
+from craik.experiments.own_data.measures import SOURCE, Measure, mean_of, share
+from craik.experiments.own_data.verdict.run import GAINFUL, NULLS, TAGGED
+from craik.lab import Claim, Measurement, Row, Rows, at_least, at_most, low_above, low_at_least
+
+TRUE = 5.0
+"""Points that a gain at sites to come must have to count as one that should be seen."""
+TRIED = "Written before any of these tables was asked; no setting was searched on them."
+
+
+def worst(key: str, boards: Sequence[str]) -> Measure:
+    """Return a measure: the mean over seeds of a number of the verdicts, on the board where that is least."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = [one for one in (mean_of(key, (board,))(rows) for board in boards) if one is not None]
+        return min(found, key=lambda one: one.value, default=None)
+
+    return measure
+
+
+def can_gain(rows: Rows, row: Row) -> bool:
+    """Return whether some method that compares sites gains `TRUE` points at sites to come on a verdict's table."""
+    return _best(rows, str(row["board"])) >= TRUE
+
+
+def _best(rows: Rows, board: str) -> float:
+    gains = rows.where(lambda row: row["method"] not in POOLED, kind="gain", board=board)["true"]
+    return max(gains, default=-np.inf)
+
+
+CLAIMS = (
+    Claim(
+        id="own-data-verdict.nulls",
+        text="'Helps' is said of at most 8 of 100 tables on which nothing can be gained.",
+        source=SOURCE,
+        measure=share("helps", NULLS),
+        condition=at_most(0.08, of="share of null tables of which it is said"),
+        kind="ours",
+        tried=TRIED,
+    ),
+    Claim(
+        id="own-data-verdict.power",
+        text="It is said of 12 in 20 tables on which some method gains five points or more at sites to come.",
+        source=SOURCE,
+        measure=share("helps", GAINFUL, can_gain),
+        condition=at_least(0.6, of="share of such tables of which it is said"),
+        kind="ours",
+        tried=TRIED,
+    ),
+    Claim(
+        id="own-data-verdict.harms",
+        text="'Harms' is said of 8 in 10 tables whose tag is at every site judged as it is at most.",
+        source=SOURCE,
+        measure=share("harms", TAGGED),
+        condition=at_least(0.8, of="share of such tables of which it is said"),
+        kind="ours",
+        tried=TRIED,
+    ),
+    Claim(
+        id="own-data-verdict.true",
+        text="What is said to help does: the method named gains on what it was held against, at sites to come.",
+        source=SOURCE,
+        measure=mean_of("true", (*NULLS, *GAINFUL, *TAGGED), lambda row: row["word"] == "helps"),
+        condition=low_above(0.0, of="points at sites to come, mean over seeds in which 'helps' was said,"),
+        kind="ours",
+        tried=TRIED,
+    ),
+    Claim(
+        id="own-data-verdict.never-said",
+        text="On tables whose tag holds 'helps' is said of at most 8 in 100, too.",
+        source=SOURCE,
+        measure=share("helps", TAGGED),
+        condition=at_most(0.08, of="share of such tables of which it is said"),
+        kind="ours",
+        tried=TRIED,
+    ),
+    Claim(
+        id="own-data-verdict.kept",
+        text="The model that is kept is not a point worse than the pooled network at sites to come, on any board.",
+        source=SOURCE,
+        measure=worst("kept true", (*NULLS, *GAINFUL, *TAGGED)),
+        condition=low_at_least(-1.0, of="points over the pooled network on the board where least, mean over seeds,"),
+        kind="ours",
+        tried=TRIED,
+    ),
+)

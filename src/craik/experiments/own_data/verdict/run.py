@@ -1,0 +1,106 @@
+"""Verdicts on small tables of eight sites, each site left out once, and what came true at twenty sites to come.
+
+A seed draws a table of each board: two nulls, two on which sites differ in what can be left out, and one on which whoever
+leaves it out loses. A table is asked as `craik fit agreement` asks one, and what each candidate makes of all of its sites is
+judged on 2,000 rows of sites to come.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge, MinLen
+
+from craik.estimators.answering.sites import to_keep
+from craik.estimators.candidates import Candidate
+from craik.estimators.comparing import compare_table, named
+from craik.estimators.fitting import Training
+from craik.estimators.tables import prepare
+from craik.experiments.own_data.comparing import table_of
+from craik.lab import Preset, Row, check_limits
+from craik.tasks.tables import SiteTable
+from craik.tasks.tables.coming import coded_digits_to_come, plain_cells, plain_digits, signed_cells, tagged_cells
+
+Board = Literal["plain cells", "plain digits", "signed cells", "coded digits", "tagged cells"]
+BOARDS = {
+    "plain cells": plain_cells,
+    "plain digits": plain_digits,
+    "signed cells": signed_cells,
+    "coded digits": coded_digits_to_come,
+    "tagged cells": tagged_cells,
+}
+NULLS, GAINFUL, TAGGED = ("plain cells", "plain digits"), ("signed cells", "coded digits"), ("tagged cells",)
+
+METHODS = ("pooled linear", "pooled network", "screening", "AND-mask", "conflict rule")
+"""What `craik fit agreement` compares without pooled boosting, which takes longest: one simple candidate less to beat."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one seed."""
+
+    seed: int = 100
+    """First seed: of the tables, the inner folds, the initial weights and the batches."""
+    boards: Annotated[tuple[Board, ...], MinLen(1)] = (
+        "plain cells", "plain digits", "signed cells", "coded digits", "tagged cells",
+    )  # fmt: skip
+    """Which are drawn, a table each."""
+    hidden: Annotated[int, Ge(0)] = 16
+    """Hidden units of the networks; `craik fit` has 32."""
+    steps: Annotated[int, Ge(1)] = 60
+    """Optimiser steps of the networks at most; `craik fit` takes 120."""
+    rows: Annotated[int, Ge(2)] = 32
+    """Rows of each site in a step; `craik fit` takes 64."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=50),
+    "paper": Preset(Config(hidden=32, steps=120, rows=64), seeds=50),
+}
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Yield a row for each board's verdict, and one for each method's gain as it was said and as it came true."""
+    training = Training(hidden=config.hidden, steps=config.steps, rows_per_site=config.rows)
+    for name in config.boards:
+        yield from asked(name, BOARDS[name](config.seed), training, config.seed)
+
+
+def asked(name: str, board: SiteTable, training: Training, seed: int) -> Iterator[Row]:
+    """Ask a table for its verdict, and the sites to come what is true.
+
+    Args:
+        name: of the board.
+        board: with sites to come as its new ones; sites named "turned" are trained on, not judged.
+        training: of the networks.
+        seed: of everything random.
+    """
+    candidates: dict[str, Candidate] = named(METHODS)
+    kept = board.trained_on
+    table = prepare(board.x[kept].double().numpy(), board.y[kept].numpy(), _names(board)[kept.numpy()], "classification")
+    judged = np.array([not site.startswith("turned") for site in table.sites])
+    found = compare_table(replace(table, judged=table.judged & judged), candidates, training, seed)
+    truth = compare_table(table_of(board), candidates, training, seed, new=board.new).scores
+    pooled = float(np.mean(truth["pooled network"]))
+    yield {
+        "kind": "verdict",
+        "board": name,
+        "word": found.verdict.word,
+        "method": found.verdict.method,
+        "said": found.verdict.gain,
+        "true": float(np.mean(truth[found.verdict.method])) - float(np.mean(truth[found.verdict.against])),
+        "kept": to_keep(found),
+        "kept true": float(np.mean(truth[to_keep(found)])) - pooled,
+    }
+    for method, scores in found.scores.items():
+        said = float(np.mean(scores)) - float(np.mean(found.scores["pooled network"]))
+        true = float(np.mean(truth[method])) - pooled
+        yield {"kind": "gain", "board": name, "method": method, "said": said, "true": true}
+
+
+def _names(board: SiteTable) -> np.ndarray:
+    return np.array(board.sites)[board.site.numpy()]
