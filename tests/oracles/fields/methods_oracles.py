@@ -58,3 +58,12 @@ def pcgrad(g, orders):
                 projected = projected - (projected @ g[j]) / (g[j] @ g[j]) * g[j]
         total = total + projected
     return total
+
+
+def clipped_mean(g, multiple):
+    """Row by row and component by component, in Python's numbers; g is (E, P)."""
+    found = []
+    for column in g.T.tolist():
+        bound = multiple * sorted(abs(value) for value in column)[(len(column) - 1) // 2]
+        found.append(sum(max(-bound, min(bound, value)) for value in column) / len(column))
+    return torch.tensor(found, dtype=g.dtype)
