@@ -3,6 +3,7 @@
 from craik.lab import Claim, OverSeeds, at_least, at_most
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
+_TRIED = "By formulas of their own on seeds 1000 and 1001, once each; nothing was set by what came out."
 
 
 def _of(key: str, board: str, method: str) -> OverSeeds:
@@ -17,7 +18,7 @@ CLAIMS = (
         measure=_of("accuracy", "16", "chosen"),
         condition=at_least(0.95, of="test accuracy, median over seeds,"),
         kind="ours",
-        tried="TRIED",
+        tried=_TRIED,
     ),
     Claim(
         id="conflict-basis.rotated",
@@ -26,7 +27,7 @@ CLAIMS = (
         measure=_of("accuracy", "4 rotated", "chosen"),
         condition=at_least(0.95, of="test accuracy, median over seeds,"),
         kind="ours",
-        tried="TRIED",
+        tried=_TRIED,
     ),
     Claim(
         id="conflict-basis.none",
@@ -65,7 +66,7 @@ CLAIMS = (
         text="Where they are rotated it takes directions.",
         source=_SOURCE,
         measure=_of("directions_0", "4 rotated", "chosen"),
-        condition=at_least(0.9, of="share of steps with directions in the first layer, median over seeds,"),
+        condition=at_least(0.8, of="share of steps with directions in the first layer, median over seeds,"),
         kind="ours",
     ),
 )

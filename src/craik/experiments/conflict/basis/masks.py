@@ -5,8 +5,8 @@ components is Gail and Simon's test of each weight (`craik.agreement.Qualitative
 is taken for normal). A mask of directions takes out the eigenvectors of T - S of the layer's inputs, as in `conflict-rotated`.
 
 Either is decided on some of the environments and looked at in the others: of what it lets through, what differs beyond noise,
-T, and what is in common, S, summed over the layer's weights. A mask in the wrong basis leaves more of T: of coordinates that all
-mix the shortcuts none is clean, and a direction that few environments agree on by chance is not one of the others.
+T, and what is in common, S, summed over the layer's weights. A mask in the wrong basis leaves more of T: of coordinates that
+all mix the shortcuts none is clean, and a direction that few environments agree on by chance is not one of the others.
 
 Index conventions: e an environment of E, i and j an input, o an output, k a direction.
 """
