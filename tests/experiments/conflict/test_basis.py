@@ -6,7 +6,15 @@ import pytest
 import torch
 
 import conflict_oracles as oracle
-from craik.experiments.conflict.basis.masks import Mask, disagreement, left, moments, of_components, of_directions
+from craik.experiments.conflict.basis.masks import (
+    Components,
+    Directions,
+    disagreement,
+    left,
+    moments,
+    of_components,
+    of_directions,
+)
 from craik.experiments.conflict.basis.run import PRESETS, Choosing
 from craik.experiments.conflict.rotated.subspaces import differing
 
@@ -28,7 +36,7 @@ def examples_of(a, d):
 def test_moments_and_the_mask_of_components_are_literal():
     a, d = drawn()
     found = moments(a, d)
-    keeps = of_components(found).components
+    keeps = of_components(found).mask
     for o in range(OUTPUTS):
         for i in range(INPUTS):
             q = [0.0, 0.0]
@@ -46,7 +54,7 @@ def test_moments_and_the_mask_of_components_are_literal():
 def test_the_mask_of_directions_is_that_of_the_rotated_boards():
     a, d = drawn(1)
     wanted = differing(a, d)
-    found = of_directions(moments(a, d)).directions
+    found = of_directions(moments(a, d)).out
     assert found.shape == wanted.shape
     torch.testing.assert_close(found @ found.T, wanted @ wanted.T)
 
@@ -57,7 +65,7 @@ def test_what_is_left_is_literal_and_nothing_of_what_all_agree_on():
     one = torch.eye(INPUTS, dtype=torch.float64)[:, :1]  # the first input's direction: the same mask in both bases
     components = torch.ones(OUTPUTS, INPUTS, dtype=torch.bool)
     components[:, 0] = False
-    masks = (Mask(components=components), Mask(directions=one))
+    masks = (Components(components), Directions(one))
     own = [[x * components for x in some] for some in examples_of(a, d)]
     means = [sum(some) / N for some in own]
     mean = sum(means) / E
@@ -66,9 +74,9 @@ def test_what_is_left_is_literal_and_nothing_of_what_all_agree_on():
     differs, common = max(between - noise, 0.0), max(float(mean.square().sum()) - between / E, 0.0)
     for mask in masks:
         assert left(mask, found) == pytest.approx(differs / (differs + common) if differs else 0.0)
-    everything = Mask(components=torch.ones(OUTPUTS, INPUTS, dtype=torch.bool))
+    everything = Components(torch.ones(OUTPUTS, INPUTS, dtype=torch.bool))
     assert left(everything, found) > left(masks[0], found)
-    assert left(Mask(components=torch.zeros(OUTPUTS, INPUTS, dtype=torch.bool)), found) == 0
+    assert left(Components(torch.zeros(OUTPUTS, INPUTS, dtype=torch.bool)), found) == 0
 
 
 def test_held_out_environments_prefer_the_basis_of_the_shortcuts():

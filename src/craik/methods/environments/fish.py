@@ -1,6 +1,6 @@
 """Fish: small steps on one environment after another, and a step towards where they end (Shi et al. 2022)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from jaxtyping import Float
@@ -15,7 +15,7 @@ PAPER = Paper("Fish", 2022, "Shi et al., algorithm 1", "https://arxiv.org/abs/21
 
 def fish_gradients(
     loss: Callable[[Params, int], Float[Tensor, ""]],
-    parameters: Params,
+    parameters: Mapping[str, Tensor],
     environments: int,
     rate: float,
     generator: Generator,

@@ -44,17 +44,36 @@ class Moments(NamedTuple):
         return Moments(*(moment[environments] for moment in self))
 
 
-class Mask(NamedTuple):
-    """What a layer's step is let through: components, or all but some directions of the inputs; the other is None."""
+class Components(NamedTuple):
+    """A mask of single weights."""
 
-    components: Bool[Tensor, "o i"] | None = None
-    directions: Float[Tensor, "i k"] | None = None
+    mask: Bool[Tensor, "o i"]
 
     def keeps(self, weights: Float[Tensor, "*e o i"]) -> Tensor:
-        """Return what the mask lets through of a gradient, a step or weights."""
-        if self.directions is None:
-            return weights * self.components
-        return weights - weights @ self.directions @ self.directions.T
+        """Return what is let through of a gradient, a step or weights."""
+        return weights * self.mask
+
+    def noise(self, found: Moments) -> Tensor:
+        """Return the squared standard error of what is let through, summed over weights, mean over environments."""
+        return (found.variances.mean(0) * self.mask).sum()
+
+
+class Directions(NamedTuple):
+    """A mask that takes some orthonormal directions of the inputs out."""
+
+    out: Float[Tensor, "i k"]
+
+    def keeps(self, weights: Float[Tensor, "*e o i"]) -> Tensor:
+        """Return what is let through of a gradient, a step or weights."""
+        return weights - weights @ self.out @ self.out.T
+
+    def noise(self, found: Moments) -> Tensor:
+        """Return the squared standard error of what is let through, summed over weights, mean over environments."""
+        within = found.within.mean(0)
+        return within.trace() - torch.einsum("ik,ij,jk->", self.out, within, self.out)
+
+
+Mask = Components | Directions
 
 
 def moments(inputs: Float[Tensor, "e n i"], deltas: Float[Tensor, "e n o"]) -> Moments:
@@ -67,15 +86,15 @@ def moments(inputs: Float[Tensor, "e n i"], deltas: Float[Tensor, "e n o"]) -> M
     return Moments(gradients, squares.clamp(min=0) / (n - 1), second / (n - 1))
 
 
-def of_components(found: Moments) -> Mask:
+def of_components(found: Moments) -> Components:
     """Return Gail and Simon's mask of single weights."""
     tiny = torch.finfo(found.gradients.dtype).tiny
     squares = found.gradients.square() / found.variances.clamp(min=tiny)
     positive, negative = ((squares * side).sum(0) for side in (found.gradients > 0, found.gradients < 0))
-    return Mask(components=positive.minimum(negative) <= qualitative_critical(len(found.gradients), LEVEL))
+    return Components(positive.minimum(negative) <= qualitative_critical(len(found.gradients), LEVEL))
 
 
-def of_directions(found: Moments) -> Mask:
+def of_directions(found: Moments) -> Directions:
     """Return the mask of the directions in which the environments differ by more than they have in common."""
     count, mean = len(found.gradients), found.gradients.mean(0)
     centred = found.gradients - mean
@@ -84,17 +103,12 @@ def of_directions(found: Moments) -> Mask:
     values, vectors = torch.linalg.eigh(between - noise - (mean.T @ mean - between / count))
     across, chance = (torch.einsum("ik,ij,jk->k", vectors, form, vectors) for form in (between, noise))
     bound = 1 + SIGNIFICANCE * math.sqrt(2 / (count - 1))
-    return Mask(directions=vectors[:, (values > 0) & (across > bound * chance)])
+    return Directions(vectors[:, (values > 0) & (across > bound * chance)])
 
 
 def left(mask: Mask, found: Moments) -> float:
     """Return T / (T + S) of what a mask lets through: 0 where the environments agree on it, 1 where nothing is in common."""
-    kept = mask.keeps(found.gradients)
-    if mask.directions is None:
-        noise = (found.variances.mean(0) * mask.components).sum()
-    else:
-        basis, within = mask.directions, found.within.mean(0)
-        noise = within.trace() - torch.einsum("ik,ij,jk->", basis, within, basis)
+    kept, noise = mask.keeps(found.gradients), mask.noise(found)
     count, mean = len(kept), kept.mean(0)
     between = (kept - mean).square().sum() / (count - 1)
     differs, common = (between - noise).clamp(min=0), (mean.square().sum() - between / count).clamp(min=0)

@@ -15,7 +15,7 @@ from annotated_types import Ge
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.experiments.conflict.basis.masks import Mask, disagreement, moments, of_components, of_directions
+from craik.experiments.conflict.basis.masks import Directions, Mask, disagreement, moments, of_components, of_directions
 from craik.experiments.conflict.training import SOLVED, Board, Training, accuracy_of, batches, make_data, make_model
 from craik.lab import Preset, Row, Share, check_limits
 
@@ -121,7 +121,7 @@ def train(config: Config, board: Board, basis: Basis) -> Row:
         with torch.no_grad():
             for layer, mask, old in zip(linear, masks, before, strict=True):
                 new = layer.weight
-                if mask.directions is not None:  # Adam turns a projected gradient back into all directions
+                if isinstance(mask, Directions):  # Adam turns a projected gradient back into all directions
                     new = old + mask.keeps(new - old)
                 layer.weight.copy_(new - shrink * (new - mask.keeps(new)))
         scheduler.step()

@@ -18,7 +18,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
             shades = len(STRENGTHS[method])
             for row in rows.where(kind="final", board=board, method=method):
                 shade = (1 + STRENGTHS[method].index(number(row, "strength"))) / shades
-                axis.plot(row["accuracy"], place, "o", color=COLOURS[role], alpha=0.2 + 0.6 * shade, markersize=4)
+                axis.plot(number(row, "accuracy"), place, "o", color=COLOURS[role], alpha=0.2 + 0.6 * shade, markersize=4)
         axis.set_yticks(range(len(STRENGTHS)), tuple(STRENGTHS) if axis is axes[0] else [""] * len(STRENGTHS))
         axis.axhline(len(RULES) - 0.5, color=COLOURS["reference"], linewidth=0.6)
         axis.set_ylim(-0.5, len(STRENGTHS) - 0.5)
