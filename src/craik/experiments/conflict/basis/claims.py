@@ -1,0 +1,72 @@
+"""What is claimed of the choice of a basis; written before any recorded run."""
+
+from craik.lab import Claim, OverSeeds, at_least, at_most
+
+_SOURCE = "ours; issue 'rules that test for conflict'"
+_TRIED = "By formulas of their own on seeds 1000 and 1001, once each; nothing was set by what came out."
+
+
+def _of(key: str, board: str, method: str) -> OverSeeds:
+    return OverSeeds(key, {"kind": "final", "board": board, "method": method})
+
+
+CLAIMS = (
+    Claim(
+        id="conflict-basis.coordinates",
+        text="With sixteen shortcuts in coordinates of their own, layers that choose their basis find the spirals.",
+        source=_SOURCE,
+        measure=_of("accuracy", "16", "chosen"),
+        condition=at_least(0.95, of="test accuracy, median over seeds,"),
+        kind="ours",
+        tried=_TRIED,
+    ),
+    Claim(
+        id="conflict-basis.rotated",
+        text="With four rotated shortcuts they find them, too.",
+        source=_SOURCE,
+        measure=_of("accuracy", "4 rotated", "chosen"),
+        condition=at_least(0.95, of="test accuracy, median over seeds,"),
+        kind="ours",
+        tried=_TRIED,
+    ),
+    Claim(
+        id="conflict-basis.none",
+        text="Without shortcuts they lose nothing.",
+        source=_SOURCE,
+        measure=_of("accuracy", "none", "chosen"),
+        condition=at_least(0.95, of="test accuracy without shortcuts, median over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="conflict-basis.directions",
+        text="Masks of directions alone fail on the sixteen: one direction agrees in all environments.",
+        source=_SOURCE,
+        measure=_of("accuracy", "16", "directions"),
+        condition=at_most(0.75, of="test accuracy, median over seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="conflict-basis.components",
+        text="Masks of single weights alone fail on the rotated ones.",
+        source=_SOURCE,
+        measure=_of("accuracy", "4 rotated", "components"),
+        condition=at_most(0.75, of="test accuracy, median over seeds,"),
+        kind="control",
+    ),
+    Claim(
+        id="conflict-basis.stays",
+        text="Environments held out tell the bases apart: where shortcuts have coordinates the first layer keeps to them.",
+        source=_SOURCE,
+        measure=_of("directions_0", "16", "chosen"),
+        condition=at_most(0.1, of="share of steps with directions in the first layer, median over seeds,"),
+        kind="ours",
+    ),
+    Claim(
+        id="conflict-basis.turns",
+        text="Where they are rotated it takes directions.",
+        source=_SOURCE,
+        measure=_of("directions_0", "4 rotated", "chosen"),
+        condition=at_least(0.8, of="share of steps with directions in the first layer, median over seeds,"),
+        kind="ours",
+    ),
+)
