@@ -34,8 +34,8 @@ def draw(seed: int, trial: int) -> Trial:
     """Draw a trial's settings: the same for every method.
 
     Learning rate 10^[-3, -1.5], weight decay 10^[-5, -1], strength of a penalty 10^[0, 4] (also the steepness of the SAND-mask,
-    a hundred times DANN's factor, the square of ten times the ratio of signal to noise), share of the steps before a penalty has
-    its strength 0, 1/4 or 1/2, rescaling after the AND-mask on or off.
+    a hundred times DANN's factor, the square of ten times the ratio of signal to noise), share of the steps before a penalty
+    has its strength 0, 1/4 or 1/2, rescaling after the AND-mask on or off.
     """
     generator = np.random.default_rng([seed, trial])
     exponents = [float(generator.uniform(*limits)) for limits in ((-3, -1.5), (-5, -1), (0, 4))]
