@@ -143,7 +143,8 @@ def _in_arrays(rule: Rule, parameters: Sequence[SideBySide]) -> list[tuple[Tenso
     correctly rounded. None: not done, or not finite.
     """
     first = parameters[0]
-    if type(rule) is not AndMask or rule.rescale or first.device.type != "cpu" or first.environments < 2:
+    few = sum(sums.shape.numel() for sums in parameters) * first.environments <= _FEW
+    if not few or type(rule) is not AndMask or rule.rescale or first.device.type != "cpu" or first.environments < 2:
         return None
     totals = [sums.total() for sums in parameters]  # memory of their own, as environments are at least two
     gradients = [total.numpy() for total in totals]
@@ -161,6 +162,10 @@ def _in_arrays(rule: Rule, parameters: Sequence[SideBySide]) -> list[tuple[Tenso
         np.multiply(gradient, kept, out=gradient)
         found.append((total.view(sums.shape), int(np.count_nonzero(kept))))
     return found
+
+
+_FEW = 2**12
+"""Of more gradients' components than these, signs are taken faster by tensors' operations."""
 
 
 def _counted_each(survives: Tensor, sizes: Sequence[int]) -> Sequence[Tensor | int]:

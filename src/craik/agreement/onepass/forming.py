@@ -14,7 +14,7 @@ from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
-from craik.agreement.onepass.planning import Asked, Partitions, Plan, ask, described, mean_losses, paths_of
+from craik.agreement.onepass.planning import Asked, Partitions, Plan, ask, described, mean_losses, only_products, paths_of
 from craik.agreement.onepass.proof.refusals import check_batch_norm
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS
 from craik.agreement.onepass.streaming import dense, stream_environment_gradients
@@ -177,23 +177,30 @@ class OnePass:
     ) -> tuple[dict[str, Path], Sequence[Tensor | None]]:
         """Take norms in a first pass, and in a second one what the losses divided by them add up to: gradients are linear.
 
-        Dividing leaves signs as they are, so that they come out of the first pass, and an ordinary backward pass is the second.
+        Dividing leaves signs as they are, so that they come out of the first pass, and an ordinary backward pass is the second;
+        where single rows' products are all there is, their factors are kept, and multiplied when the norms are known.
         """
         wide = all(parameter.dtype in (torch.float32, torch.float64) for parameter in asked.parameters.values())
         signs_do = wide and needs <= {"sign"} and not self._keep
-        found = {n: Lengths(p, needs if signs_do else frozenset(), self._compiled) for n, p in asked.parameters.items()}
+        once = signs_do and not plan.reasons and max(asked.groups.sizes) == 1 and only_products(plan.reads)
+        wanted = needs if signs_do else frozenset[str]()
+        found = {n: Lengths(p, wanted, self._compiled, keep=once) for n, p in asked.parameters.items()}
         rest = {name: asked.parameters[name] for name in plan.reasons}
         lengths: dict[str, RunningSums] = {name: found[name] for name in plan.reads}
         run = LayerPass(asked.graph, plan.reads, asked.groups, lengths, lambda _: None).run
-        outside = run(asked.losses, asked.weights, asked.outside, retain_graph=True)
+        outside = run(asked.losses, asked.weights, asked.outside, retain_graph=not once)
         of_rest = {id(parameter): found[name] for name, parameter in rest.items()}
         reached = stream_environment_gradients(asked.losses, asked.groups, rest, lambda parameter: of_rest[id(parameter)])
         norms = of_model(list(found.values()))
-        asked = asked._replace(weights=asked.weights / norms.to(asked.weights.dtype)[asked.groups.index], outside=[])
-        if signs_do:
-            formed = {name: found[name] for name in asked.parameters if name in plan.reads or name in reached}
-            _give_gradients(asked, formed, complete)
+        formed: dict[str, RunningSums] = {n: found[n] for n in asked.parameters if n in plan.reads or n in reached}
+        if once:
+            for name in formed:
+                own = found.pop(name)
+                complete(name, own.with_gradient(own.weighted(norms), own=True))
+        elif signs_do:
+            _give_gradients(_divided(asked, norms), {name: found[name] for name in formed}, complete)
         else:
+            asked = _divided(asked, norms)
             blank = self._blank(needs, asked)
             formed = {name: blank(asked.parameters[name]) for name in plan.reads}
             LayerPass(asked.graph, plan.reads, asked.groups, formed, lambda _: None).run(
@@ -250,6 +257,11 @@ class OnePass:
             "that environments are meant to meet, rows='independent' that an operation which is not known keeps rows apart.",
             stacklevel=5,
         )
+
+
+def _divided(asked: Asked, norms: Tensor) -> Asked:
+    """Return the same losses, each environment's divided by its norm."""
+    return asked._replace(weights=asked.weights / norms.to(asked.weights.dtype)[asked.groups.index], outside=[])
 
 
 def _give_gradients(asked: Asked, signs: Mapping[str, Lengths], complete: Complete) -> None:

@@ -1,6 +1,6 @@
 """What a call asks, all of it checked: losses, whose they are, what they depend on; and which path each parameter takes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -156,6 +156,21 @@ def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
         else:
             reasons[name] = reason
     return Plan(reads, reasons, not proof.vouched)
+
+
+def only_products(reads: Mapping[str, Sequence[Read]]) -> bool:
+    """Tell whether parameters are read once each, by products of matrices or as their biases, with a row an example.
+
+    What is to be held of such reads is no more than their layers' outputs.
+    """
+    return all(
+        len(found) == 1
+        and found[0].node.name() in ("AddmmBackward0", "MmBackward0")
+        and found[0].rows.dim == 0
+        and found[0].rows.owners is None
+        and found[0].rows.outer * found[0].rows.inner == 1
+        for found in reads.values()
+    )
 
 
 def _reason(name: str, proof: Proof) -> str | None:

@@ -11,12 +11,13 @@ from jaxtyping import Float, Int8, Shaped
 from torch import Tensor
 
 from craik.agreement.kernels.compiled import Compiled
+from craik.agreement.normalised import lengths
 from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.reads.layout import Layout, slices_of, starts_of
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Span, Term, chunk_length, spans
 from craik.agreement.onepass.sums import LONG, MOST_IN_BYTES, RunningSums, SideBySide
-from craik.agreement.onepass.sums.units import Lengths
+from craik.agreement.onepass.sums.units import Lengths, UnitSums, divided
 
 # Not a public name of torch: where a release lacks it, or its signature, floats do the same.
 _BYTE_PRODUCT: Callable[..., Tensor] | None = getattr(torch, "_int_mm", None)
@@ -106,7 +107,11 @@ class Products(Term):
 
     def add_whole(self, sums: RunningSums) -> None:
         """Add every environment's gradient; the norm of one row's product needs no gradient either."""
-        if isinstance(sums, Lengths) and self.equal and self.sizes[0] == 1:
+        alone = self.equal and self.sizes[0] == 1
+        if alone and isinstance(sums, UnitSums) and "log_magnitude" not in sums.needs:
+            left, right = (divided(t, lengths(t)).to(sums.dtype) for t in (self.left, self.right))
+            Products(left, right, self.sizes).add(sums)
+        elif alone and isinstance(sums, Lengths):
             sign = sign_products(self.left, self.right, sums.compiled) if sums.needs else None
             sums.add_products(self.left, self.right, sign)
         elif isinstance(sums, Lengths) and sums.shape.numel() >= LONG:

@@ -17,7 +17,7 @@ class UnitSums(RunningSums):
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Add the gradients of c further environments, each divided by its norm; their memory is overwritten."""
         wide = gradients.to(self.dtype)
-        super().add(wide.div_(_over(lengths(wide), wide)))
+        super().add(divided(wide, lengths(wide), out=wide))
 
 
 class Lengths(RunningSums):
@@ -27,24 +27,33 @@ class Lengths(RunningSums):
         like: the parameter.
         needs: no statistics, or signs.
         compiled: kernels to use for what they take, or None for torch's operators.
+        keep: hold what gradients come in as, for `weighted`.
     """
 
     in_whole = True
 
-    def __init__(self, like: Tensor, needs: frozenset[str] = frozenset(), compiled: Compiled | None = None) -> None:
+    def __init__(
+        self, like: Tensor, needs: frozenset[str] = frozenset(), compiled: Compiled | None = None, *, keep: bool = False
+    ) -> None:
         super().__init__(like, needs, compiled)
         self._found: list[Tensor] = []
+        self._keep = keep
+        self._pieces: list[tuple[Tensor, Tensor | None]] = []
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
         """Take the gradients of c further environments; their memory is overwritten."""
         wide = gradients.to(self.dtype)
         self._found.append(lengths(wide))
+        if self._keep:
+            self._pieces.append((wide.clone(), None))
         if self.needs:
             self._add_signs(wide.sign_())
         self.environments += len(wide)
 
     def _add_signs(self, signs: Tensor) -> None:
         held = self.held.get("sign")
+        if held is not None and held.dtype != self.dtype:
+            held = held.to(self.dtype)  # bytes would have no room
         if len(signs) > 1 and self.shape.numel() < LONG:
             signs = signs.sum(0)[None]
         for one in signs:
@@ -61,27 +70,44 @@ class Lengths(RunningSums):
             sign: the sum of the products' signs, where it is asked for.
         """
         self._found.append(lengths(left) * lengths(right))
-        if sign is not None:
+        if self._keep:
+            self._pieces.append((left, right))
+        if sign is not None and "sign" not in self.held:
+            self.held["sign"] = sign  # as good as always all there is: bytes stay bytes
+        elif sign is not None:
             self._add_signs(sign.to(self.dtype)[None])
         self.environments += len(left)
 
     def add_silent(self, environments: int) -> None:
         """Take environments whose losses do not reach the parameter."""
         self._found.append(torch.zeros(environments, dtype=torch.float64, device=self.device))
+        if self._keep:
+            self._pieces.append((torch.zeros(environments, *self.shape, dtype=self.dtype, device=self.device), None))
         if self.needs:
             self._add_signs(torch.zeros(1, *self.shape, dtype=self.dtype, device=self.device))
         self.environments += environments
+
+    def weighted(self, norms: Float[Tensor, " e"]) -> Float[Tensor, "*p"]:
+        """Return the sum of all gradients, each divided by a norm, from what was kept of them."""
+        total: Tensor | None = None
+        first = 0
+        for left, right in self._pieces:
+            own, first = norms[first : first + len(left)], first + len(left)
+            rows = divided(left.to(self.dtype), own)
+            some = rows.sum(0) if right is None else rows.T @ right.to(self.dtype)
+            total = some if total is None else total.add_(some)
+        return torch.zeros(self.shape, dtype=self.dtype, device=self.device) if total is None else total
 
     def values(self) -> Float[Tensor, " e"]:
         """Return the norms."""
         return torch.cat(self._found)
 
-    def with_gradient(self, gradient: Float[Tensor, "*p"]) -> RunningSums:
-        """Return ordinary sums, of the gradients that add up to this one and have these signs."""
+    def with_gradient(self, gradient: Float[Tensor, "*p"], *, own: bool = False) -> RunningSums:
+        """Return ordinary sums, of gradients that add up to this one and have these signs; memory of its ``own`` may change."""
         sums = RunningSums(gradient, self.needs, self.compiled)
         # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
-        own = gradient.clone(memory_format=torch.contiguous_format)
-        sums.add_sums(self.environments, own, self.sign)
+        gradient = gradient if own else gradient.clone(memory_format=torch.contiguous_format)
+        sums.add_sums(self.environments, gradient, self.sign)
         return sums
 
 
@@ -94,5 +120,6 @@ def of_model(found: list[Lengths]) -> Float[Tensor, " e"]:
     return norms.where(torch.isfinite(norms), 1.0)
 
 
-def _over(norms: Tensor, like: Tensor) -> Tensor:
-    return or_one(norms).to(like.dtype).view(-1, *[1] * (like.dim() - 1))
+def divided(rows: Float[Tensor, "e *p"], norms: Float[Tensor, " e"], out: Tensor | None = None) -> Float[Tensor, "e *p"]:
+    """Divide each row by its norm; one of norm 0 stays 0."""
+    return torch.div(rows, or_one(norms).to(rows.dtype).view(-1, *[1] * (rows.dim() - 1)), out=out)
