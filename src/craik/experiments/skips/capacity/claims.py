@@ -9,7 +9,7 @@ LEVEL = 0.6
 
 _SOURCE = "thesis figure 2.3, caption: reduces the required model capacity and thus the amount of training data"
 _TRIED = (
-    "Seed 1000 once, at half the evaluations, with networks of 8 units beside: none of these learnt, and ASI was behind, as its "
+    "Seed 1000 once, at half the evaluations, with networks of 8 units beside: none of these learnt, and ASI was behind: its "
     "exploration ends late in so short a training. A fixed step of 6 is the best of `skips-corrupted`'s."
 )
 
