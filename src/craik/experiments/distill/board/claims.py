@@ -7,7 +7,7 @@ from craik.lab import Claim, Condition, Measurement, Rows, bootstrap, low_above,
 _SOURCE = "thesis chapter 5, limitations: 'LDT can bypass these limitations in principle'"
 _TRIED = (
     "Seed 1000 alone, once, with these settings, but that a student without a teacher now has four times the steps: with as "
-    "many as LDT's student it was behind. Other coefficients, longer trainings of LDT or of ASI, and other styles were not tried."
+    "many as LDT's student it was behind. Other coefficients, longer trainings and other styles were not tried."
 )
 
 Measure = Callable[[Rows], Measurement | None]
