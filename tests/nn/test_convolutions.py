@@ -1,7 +1,8 @@
+import pytest
 import torch
 from torch import nn
 
-from craik.nn.convolutions import trajectory_network
+from craik.nn.convolutions import fast_resnet, trajectory_network
 
 
 def test_a_trajectory_network_convolves_over_time_and_keeps_its_length():
@@ -20,3 +21,21 @@ def test_it_does_not_touch_the_global_generator():
     before = torch.random.get_rng_state()
     trajectory_network(2, 3, (4,), 5, 6, torch.Generator().manual_seed(0))
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("norm", ["group", "batch"])
+def test_fast_resnet_is_drawn_from_its_generator(norm):
+    state = torch.get_rng_state()
+    first, second, other = (
+        fast_resnet(1, 10, torch.Generator().manual_seed(seed), width=8, norm=norm).state_dict() for seed in (0, 0, 1)
+    )
+    assert torch.equal(state, torch.get_rng_state())
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not torch.equal(first["0.0.weight"], other["0.0.weight"])
+
+
+def test_fast_resnet_has_the_published_size():
+    model = fast_resnet(3, 10, torch.Generator().manual_seed(0))
+    assert sum(p.numel() for p in model.parameters()) == 6_573_120
+    small = fast_resnet(1, 10, torch.Generator().manual_seed(0), width=8, norm="group")
+    assert small(torch.rand(2, 1, 8, 8)).shape == (2, 10)

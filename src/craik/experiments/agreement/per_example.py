@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy
 
 from craik.agreement import Agreement, Rule
 from craik.lab import Positive, Saved, Share, check_limits
-from craik.nn.residual import Norm, fast_resnet
+from craik.nn.convolutions import Norm, fast_resnet
 from craik.tasks.pictures.cifar import cifar10
 from craik.tasks.pictures.digits import CLASSES, digits
 from craik.tasks.pictures.images import ImageData, Images, pixels

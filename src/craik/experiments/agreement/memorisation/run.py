@@ -24,7 +24,7 @@ from craik.experiments.agreement.per_example import (
     make_model,
 )
 from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
-from craik.nn.residual import Norm
+from craik.nn.convolutions import Norm
 from craik.tasks.pictures.digits import CLASSES
 from craik.tasks.pictures.images import with_random_labels
 

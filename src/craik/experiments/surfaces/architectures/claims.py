@@ -10,7 +10,7 @@ _ILC = "ILC by walks over true losses, less"
 _TRIED = (
     "Seed 1000 chose sites, steps, and to compare at one training loss (.1): after equal steps averaging has the lower "
     "loss, and where losses have vanished so has curvature, which the score reads as consistency. At that loss "
-    "the differences of learners are within those of seeds; more initialisations, longer searches and other losses were not tried."
+    "learners differ less than seeds; more initialisations, longer searches and other losses were not tried."
 )
 
 Cell = tuple[str, str]

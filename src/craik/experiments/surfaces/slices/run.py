@@ -10,8 +10,8 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.lab import Positive, Preset, Row, check_limits
+from craik.nn.convolutions import Residual, Scale
 from craik.nn.perceptrons import linear, relu_mlp
-from craik.nn.residual import Residual, Scale
 from craik.params import parameters_of
 from craik.surfaces import (
     balanced,

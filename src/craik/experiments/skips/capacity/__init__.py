@@ -1,0 +1,15 @@
+"""Capacity and data that a model needs with skips and without (thesis figure 2.3, caption)."""
+
+from craik.experiments.skips.capacity import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="skips-capacity",
+    title="How large a network and how many episodes the Funnel board takes, with skips and without.",
+    reproduces="thesis figure 2.3, caption: skips reduce the required capacity and thus the data; no experiment there",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

@@ -1,0 +1,154 @@
+"""ASI and fixed steps on the small Funnel board, over sizes of network and numbers of episodes, at equal evaluations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from annotated_types import Ge, MinLen
+from torch import Generator, Tensor, nn
+
+from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.nn.perceptrons import mlp
+from craik.schedules import Linear
+from craik.skips import Dynamics, Fixed, Greedy, Matching, match, rollout
+from craik.tasks.frames import funnel_board
+from craik.tasks.frames.corruption import Corruption
+from craik.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
+
+Method = Literal["asi", "fixed-3", "fixed-6"]
+Counts = Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the boards, the initial weights, the batches and the matching."""
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = ("asi", "fixed-6")
+    """What to compare."""
+    hidden: Counts = (16, 32, 128)
+    """Units in each of the two hidden layers."""
+    episodes: Counts = (100, 500)
+    """Boards to train on: the first of the same ones."""
+    evaluations: Annotated[int, Ge(1)] = 60_000
+    """Model evaluations that every training may spend."""
+    batch: Annotated[int, Ge(1)] = 16
+    """Boards of a gradient step."""
+    horizon: Annotated[int, Ge(1)] = 20
+    """H of ASI."""
+    exploration: Share = 0.4
+    """Share of the evaluations in which ASI's exploration falls from 1 to 0."""
+    sampling: Share = 0.7
+    """Share of them in which the probability of true frames as inputs falls from 1 to 0, for every method."""
+    gain: Annotated[float, Ge(0)] = 6.0
+    """What of the input is added to the logits, gain * (x - 1/2)."""
+    learning_rate: Positive = 3e-3
+    """Adam's, falling linearly to a fiftieth over the last three tenths of the evaluations."""
+    test_episodes: Annotated[int, Ge(1)] = 200
+    """Boards that roll-outs are scored on."""
+    cache: str = ""
+    """Folder that keeps the boards; craik's folder in the user's cache if empty."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    "paper": Preset(
+        Config(
+            methods=("asi", "fixed-3", "fixed-6"),
+            hidden=(4, 8, 16, 32, 64, 128, 256),
+            episodes=(50, 100, 200, 500, 1000),
+            evaluations=500_000,
+        ),
+        seeds=8,
+    ),
+}
+
+
+class Network(nn.Module):
+    """Place codes and a layout to logits of place codes; what is added to the input, times a gain, is a perceptron's."""
+
+    def __init__(self, codes: int, layout: int, hidden: int, config: Config) -> None:
+        super().__init__()
+        self.gain = config.gain
+        self.net = mlp(codes + layout, codes, Generator().manual_seed(config.seed), hidden, 2, init="default")
+
+    def forward(self, frames: Tensor, layouts: Tensor) -> Tensor:
+        """Return logits."""
+        return self.net(torch.cat([frames, layouts], dim=1)) + self.gain * (frames - 0.5)
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Train every method at every size on every number of episodes, and yield how its roll-outs end."""
+    board = funnel_board.PRESETS["small"]
+    counts = (max(config.episodes), config.test_episodes)
+    train, test = (draw_boards(board, count, 70_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts))
+    reads = reader(board, np.stack([path[-1] for path in train.paths]))
+    data, clean = (recorded(one, reads.places, Corruption("clean"), np.random.default_rng(0)) for one in (train, test))
+    often = int(np.bincount(train.labels).argmax())
+    for episodes in config.episodes:
+        some = Data(data.frames[torch.arange(episodes)], data.layouts[:episodes])
+        for hidden in config.hidden:
+            for method in config.methods:
+                model, spent = trained(config, method, hidden, some)
+                row: Row = {"method": method, "hidden": hidden, "episodes": episodes, "spent": spent}
+                row["parameters"] = sum(parameter.numel() for parameter in model.parameters())
+                row["frequent"] = float((test.labels == often).mean())
+                yield row | {"accuracy": accuracy(model, clean, reads, torch.from_numpy(test.labels))}
+
+
+def matching_of(config: Config, method: Method, share: float) -> Matching:
+    """Return how predictions are matched after a share of the budget."""
+    if method != "asi":
+        return Fixed(int(method.removeprefix("fixed-")))
+    return Greedy(config.horizon, max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0)
+
+
+def trained(config: Config, method: Method, hidden: int, data: Data) -> tuple[Network, int]:
+    """Train until the budget is spent."""
+    generator = Generator().manual_seed(config.seed + 2**32)
+    model = Network(data.frames.frame_shape[0], data.layouts.shape[1], hidden, config)
+    optimizer, loss, spent = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits(), 0
+    forcing = Linear(max(1, round(config.sampling * config.evaluations)))
+    while spent < config.evaluations:
+        share = spent / config.evaluations
+        optimizer.param_groups[0]["lr"] = config.learning_rate * max(0.02, min(1.0, (1 - share) / 0.3))
+        rows = torch.randperm(len(data.frames), generator=generator)[: config.batch]
+        matched = match(
+            Dynamics(model, loss, data.layouts[rows]),
+            data.frames[rows],
+            matching_of(config, method, share),
+            teacher_forcing=forcing(spent),
+            generator=generator,
+            average="steps",
+        )
+        optimizer.zero_grad()
+        matched.loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        spent += matched.evaluations
+    return model, spent
+
+
+def accuracy(model: Network, test: Data, reads: Reader, labels: Tensor) -> float:
+    """Return how often a roll-out from a true first frame lands where the ball does; one that never lands is wrong."""
+    dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), test.layouts)
+    rolled = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
+    right = (reads.platform(rolled.trajectories.last()) == labels) & rolled.stopped
+    return float(right.double().mean())
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    each = len(config.methods)
+    done = list(config.episodes).index(int(number(row, "episodes"))) * len(config.hidden)
+    done = (done + list(config.hidden).index(int(number(row, "hidden")))) * each
+    done += [str(method) for method in config.methods].index(str(row["method"])) + 1
+    text = f"{row['method']}, {row['hidden']} units, {row['episodes']} episodes  accuracy {number(row, 'accuracy'):.2f}"
+    return done / (each * len(config.hidden) * len(config.episodes)), text

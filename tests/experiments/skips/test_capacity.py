@@ -1,0 +1,54 @@
+"""Capacity and data, at a size that trains nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from craik.experiments.skips.capacity import EXPERIMENT, claims
+from craik.experiments.skips.capacity import run as capacity
+from craik.lab import Rows, judge
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    tiny = {"hidden": (2, 4), "episodes": (3, 6), "evaluations": 20, "batch": 2, "horizon": 3, "test_episodes": 3}
+    return replace(EXPERIMENT.presets["quick"].config, **tiny, cache=str(tmp_path_factory.mktemp("boards")))
+
+
+def test_rows_claims_and_figures(config):
+    rows = [{**row, "seed": 100} for row in capacity.run(config)]
+    cells = [(e, h, m) for e in (3, 6) for h in (2, 4) for m in ("asi", "fixed-6")]
+    assert [(row["episodes"], row["hidden"], row["method"]) for row in rows] == cells
+    assert all(row["spent"] >= 20 for row in rows)
+    for claim in EXPERIMENT.claims:
+        assert judge(claim, rows, "quick").measured is not None
+    assert list(EXPERIMENT.figures(Rows(rows))) == ["capacity"]
+    assert capacity.progress(config, rows[-1])[0] == 1
+    some = replace(config, hidden=(4,), methods=("fixed-6",))
+    assert [{**row, "seed": 100} for row in capacity.run(some)] == [
+        row for row in rows if row["hidden"] == 4 and row["method"] == "fixed-6"
+    ]
+
+
+def made_up(accuracy):
+    return [
+        {"seed": seed, "method": m, "hidden": h, "episodes": e, "frequent": 0.3, "accuracy": accuracy(m, h, e)}
+        for seed in range(6) for m in ("asi", "fixed-6") for h in (8, 16, 32) for e in (100, 500)
+    ]  # fmt: skip
+
+
+def test_claims_can_hold_and_fail():
+    good = made_up(lambda m, h, e: (0.7 if h > 8 else 0.3) if m == "asi" else 0.4)
+    assert claims.smallest(Rows(good), "asi") == 16
+    assert claims.smallest(Rows(good), "fixed-6") == 64  # twice the largest, as none reaches it
+    assert {judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims} == {"holds"}
+    bad = made_up(lambda m, h, e: 0.4 if m == "asi" else 0.7)
+    assert {judge(claim, bad, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+    alike = made_up(lambda m, h, e: 0.3)  # a constant
+    assert {judge(claim, alike, "quick").verdict for claim in EXPERIMENT.claims} == {"does not hold"}
+
+
+@pytest.mark.parametrize("changes", [{"hidden": ()}, {"episodes": (0,)}, {"evaluations": 0}, {"sampling": 2.0}])
+def test_bad_settings_are_refused(changes, config):
+    with pytest.raises(ValueError, match="should"):
+        replace(config, **changes)
