@@ -56,7 +56,7 @@ def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
     for sentence in answer.facts["advice"]:
         print(sentence)
     unit = answer.facts["unit"]
-    print(f"{unit[:1].upper()}{unit[1:]}, where nothing had been trained:")
+    print(f"{unit[:1].upper()}{unit[1:]}, on what had no part in training:")
     places = "6.3f" if "skip" in answer.facts["candidates"][0] else "6.1f"
     for one in answer.facts["candidates"]:
         print(f"  {one['name']:<34} {one['mean']:{places}}  worst {one['worst']:{places}}")

@@ -42,7 +42,7 @@ class Config:
     """Trajectories to come."""
     ahead: Annotated[int, Ge(4)] = 16
     """Frames ahead to predict; a trajectory has twice as many and one."""
-    steps: Annotated[int, Ge(1)] = 200
+    steps: Annotated[int, Ge(1)] = 120
     """Training steps of each of the networks; `craik fit skips` takes 400."""
     evaluations: Annotated[int, Ge(1)] = 128
     """Of a model in a training step; `craik fit skips` takes 256."""
