@@ -152,6 +152,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "over_and_mask": statistics.median(mask),
             "memory_ratio": None,
             "exact": None,
+            "note": "" if key in (PLAIN, AND_MASK) else f"{statistics.median(mask):.2f} of the AND-mask's step",
             "seconds": statistics.median(times[key]) / 3,
             "clock": config.clock,
             "threads": config.threads,
