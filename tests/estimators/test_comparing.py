@@ -62,7 +62,7 @@ def test_every_way_to_train_has_as_many_distinct_configurations():
 
 def test_new_sites_are_judged_together_by_what_the_others_taught():
     table = prepare(*shortcut(sites=6, rows=30)[:3])
-    some = {name: CANDIDATES[name] for name in ("pooled linear", "pooled network", "AND-mask", "conflict rule")}
+    some = {name: CANDIDATES[name] for name in ("pooled linear", "pooled network", "AND-mask", "Cochran's Q")}
     found = compare_table(table, some, QUICK, new=("2", "5"))
     assert found.sites == ("2", "5")
     spoiled_y = table.y.copy()

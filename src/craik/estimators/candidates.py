@@ -265,7 +265,7 @@ CANDIDATES: dict[str, Candidate] = {
     "pooled network": pooled_network,
     "screening": screening,
     "AND-mask": network("AND-mask"),
-    "conflict rule": network("conflict rule"),
+    "Cochran's Q": network("Cochran's Q"),
 }
 """By the name that reports use, simple ones first."""
 

@@ -17,7 +17,7 @@ from scipy.special import softmax
 from craik.estimators.candidates import NETWORKS, Fold, boosted, linear_model, probabilities
 from craik.estimators.tables import Encoding, Numbers, Scaling
 
-SAVED = ("pooled linear", "pooled boosting", "pooled network", "screening", "AND-mask", "conflict rule")
+SAVED = ("pooled linear", "pooled boosting", "pooled network", "screening", "AND-mask", "Cochran's Q")
 """Candidates that can be kept; boosting with skops."""
 
 

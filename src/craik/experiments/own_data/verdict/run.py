@@ -32,7 +32,7 @@ BOARDS = {
 }
 NULLS, GAINFUL, TAGGED = ("plain cells", "plain digits"), ("signed cells", "coded digits"), ("tagged cells",)
 
-METHODS = ("pooled linear", "pooled network", "screening", "AND-mask", "conflict rule")
+METHODS = ("pooled linear", "pooled network", "screening", "AND-mask", "Cochran's Q")
 """What `craik fit agreement` compares without pooled boosting, which takes longest: one simple candidate less to beat."""
 
 
