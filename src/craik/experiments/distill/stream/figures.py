@@ -24,8 +24,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
             curves = [[float(Rows(some).where(seed=seed, stage=stage)[key][0]) for stage in stages] for seed in seeds]
             if curves:
                 band(axis, stages, curves, label, COLOURS[role])
-        axis.set(title=title, xlabel="stage")
+        axis.set(title=title, xlabel="stage", xticks=sorted({int(stage) for stage in rows["stage"]}))
     axes[1].set_yscale("log")
     axes[0].axhline(0.0, color=COLOURS["reference"], linewidth=0.8)
-    axes[0].legend()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return {"stages": figure}

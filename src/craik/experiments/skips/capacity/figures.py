@@ -25,6 +25,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
                 curves = [[group.where(hidden=size)["accuracy"][0] for size in sizes] for group in some.by("seed").values()]
                 band(axis, sizes, curves, label, COLOURS[role])
         axis.set_xscale("log", base=2)
+        units = sorted({int(size) for size in rows["hidden"]})
+        axis.set_xticks(units, [str(size) for size in units])
         axis.set(title=f"{count} episodes", xlabel="units", ylim=(-0.02, 1.02))
     axes[0].set_ylabel("label accuracy")
     axes[0].legend()
