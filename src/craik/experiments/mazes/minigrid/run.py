@@ -50,7 +50,7 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
-    "paper": Preset(Config(rooms="MiniGrid-MultiRoom-N4-S5-v0", envs=128, rollouts=800, rate=1e-4), seeds=5),
+    "paper": Preset(Config(rooms="MiniGrid-MultiRoom-N4-S5-v1", envs=128, rollouts=800, rate=1e-4), seeds=5),
 }
 
 
