@@ -43,9 +43,11 @@ class Rooms:
                 "MiniGrid's rooms need minigrid, which is not installed. Run `pip install 'craik[rl]'`."
             ) from error
         self.num_envs = count
-        self._envs: Any = SyncVectorEnv(
-            [lambda: ImgObsWrapper(gymnasium.make(name))] * count, autoreset_mode=AutoresetMode.SAME_STEP
-        )
+
+        def room() -> Any:  # noqa: ANN401  # minigrid's types are not installed
+            return ImgObsWrapper(gymnasium.make(name))
+
+        self._envs: Any = SyncVectorEnv([room] * count, autoreset_mode=AutoresetMode.SAME_STEP)
         self.actions = int(self._envs.single_action_space.n)
 
     @property

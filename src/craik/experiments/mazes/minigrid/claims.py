@@ -18,8 +18,8 @@ def less(method: str, key: str) -> Callable[[Rows], Measurement | None]:
     """Return a measure: a method's number less that of the agent that acts at random, mean over seeds."""
 
     def measure(rows: Rows) -> Measurement | None:
-        found = [last(rows, name, key) for name in (method, "none")]
-        return bootstrap(np.subtract(*found).tolist(), np.mean) if all(found) else None
+        mine, random = (last(rows, name, key) for name in (method, "none"))
+        return bootstrap(np.subtract(mine, random).tolist(), np.mean) if mine and random else None
 
     return measure
 
