@@ -35,6 +35,8 @@ MEANS = {
     ("actors", ()): "() leaves them out",
     ("mdps", 0): "0 leaves them out",
     ("taught", ()): "() leaves them out",
+    ("depths", (0,)): "0 asks Q alone",
+    ("hidden", 0): "0 for a linear one",
     ("floor", -1.0): "log scales' floor",
 }
 """What is below the others' range and taken, with the words of the field's sentence that say what it means."""

@@ -46,7 +46,7 @@ class Config:
     discount: Share = 0.9
     """Gamma."""
     depths: Annotated[tuple[Annotated[int, Ge(0)], ...], MinLen(1)] = (0, 1, 3, 6)
-    """Of planning."""
+    """Of planning; 0 asks Q alone."""
     breadth: Annotated[int, Ge(1)] = 2
     """Actions followed below the first."""
     tested: Annotated[int, Ge(1)] = 50

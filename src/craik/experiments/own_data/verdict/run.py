@@ -47,7 +47,7 @@ class Config:
     )  # fmt: skip
     """Which are drawn, a table each."""
     hidden: Annotated[int, Ge(0)] = 16
-    """Hidden units of the networks; `craik fit` has 32."""
+    """Hidden units of the networks, 0 for a linear one; `craik fit` has 32."""
     steps: Annotated[int, Ge(1)] = 60
     """Optimiser steps of the networks at most; `craik fit` takes 120."""
     rows: Annotated[int, Ge(2)] = 32
