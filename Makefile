@@ -61,7 +61,7 @@ lowest:
 
 # The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.
 docs: $(STAMP)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # What is generated from the recorded rows under results/: verdicts of the present claims, docs/claims.md, the READMEs' tables.
 pages: $(STAMP)

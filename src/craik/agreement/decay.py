@@ -36,8 +36,8 @@ def decay_masked(model: nn.Module, record: Record, lr: int | float, factor: int 
         >>> losses = 10.0 * x[:, 0] - (3.0 - model(x)[:, 0]).abs() * torch.tensor([1.0, 1.1, 1.2, 1.0])
         >>> record = agreement.backward(losses, environments=[0, 0, 1, 1])
         >>> decay_masked(model, record, lr=0.01, factor=5.0)
-        >>> [round(value, 2) for value in model.weight[0].tolist()]
-        [1.0, 0.95]
+        >>> print(*(round(value, 2) for value in model.weight[0].tolist()))
+        1.0 0.95
     """
     check_not_negative("lr", lr, way_out="It is the optimiser's learning rate.")
     check_not_negative("factor", factor, way_out="5 or 10 have served.")
