@@ -19,7 +19,7 @@ def test_the_pages_are_up_to_date():
 
 def test_the_index_is_one_line_an_experiment():
     lines = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8").splitlines()
-    assert len(lines) < 120
+    assert len(lines) < 160
     assert sum(line.startswith("| [") for line in lines) == len(listing())
 
 
