@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.experiments.control.curiosity_tv.run import METHODS, WITH_TV
+from craik.experiments.mazes.television.run import METHODS, WITH_TV
 from craik.lab import COLOURS, Rows, band, colour, panels
 
 LABELS = {

@@ -1,6 +1,6 @@
 """A maze with a television: which bonus explores it, and which one watches."""
 
-from craik.experiments.control.curiosity_tv import claims, figures, run
+from craik.experiments.mazes.television import claims, figures, run
 from craik.lab import Experiment
 
 EXPERIMENT = Experiment(

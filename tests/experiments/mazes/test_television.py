@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.control.curiosity_tv import EXPERIMENT
-from craik.experiments.control.curiosity_tv import run as tv
+from craik.experiments.mazes.television import EXPERIMENT
+from craik.experiments.mazes.television import run as tv
 from craik.lab import Rows, judge
 from craik.tasks.finite.mazes import maze
 from craik.tasks.finite.television import television
