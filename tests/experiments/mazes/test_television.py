@@ -31,7 +31,7 @@ def test_a_walk_is_what_the_world_does():
     generator = torch.Generator().manual_seed(0)
     world = television(maze(15, generator, loops=5), generator)
     model = tv.Walker(world.size, world.actions, generator)
-    rollout, cells = tv.walk(model, world, replace(TINY, steps=30), generator)
+    rollout, cells = tv.walk(model, world, TINY.walkers, 30, generator)
     moved = rollout.actions != tv.PRESS
     wanted = world.grid.next[cells[:-1], rollout.actions.clamp(max=3)]
     assert torch.equal(cells[1:], torch.where(moved, wanted, cells[:-1]))
@@ -42,7 +42,7 @@ def test_reachability_pays_for_what_is_far():
     """With a comparator that knows the first number alone, what is near a kept place is not paid."""
     generator = torch.Generator().manual_seed(0)
     world = television(maze(15, generator, loops=5), generator)
-    rollout, _ = tv.walk(tv.Walker(world.size, world.actions, generator), world, TINY, generator)
+    rollout, _ = tv.walk(tv.Walker(world.size, world.actions, generator), world, TINY.walkers, TINY.steps, generator)
 
     class Same(torch.nn.Module):
         def forward(self, pair):

@@ -1,5 +1,6 @@
 """What the experiments with bonuses share: a policy and a critic on vectors, and PPO's update as in the published code."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -43,8 +44,18 @@ def loss(model: Walker, rollout: Rollout, advantages: Tensor, targets: Tensor, r
     return -paid.mean() - ENTROPY * entropy.mean() + 0.5 * errors.square().mean()
 
 
-def update(model: Walker, optimizer: torch.optim.Optimizer, rollout: Rollout, paid: Tensor, generator: Generator) -> None:
-    """Take PASSES over a roll-out with these rewards (T, B) in PARTS each; the last observation is bootstrapped."""
+def update(
+    model: Walker,
+    optimizer: torch.optim.Optimizer,
+    rollout: Rollout,
+    paid: Tensor,
+    generator: Generator,
+    beside: Callable[[Tensor], Tensor] | None = None,
+) -> None:
+    """Take PASSES over a roll-out with these rewards (T, B) in PARTS each; the last observation is bootstrapped.
+
+    What else learns from the same parts adds its loss on rows of the flat roll-out with ``beside``.
+    """
     with torch.no_grad():
         values = model.critic(rollout.observations)[..., 0]
         ends = rollout.final_observations
@@ -55,5 +66,6 @@ def update(model: Walker, optimizer: torch.optim.Optimizer, rollout: Rollout, pa
     for _ in range(PASSES):
         for rows in torch.randperm(len(flat), generator=generator).chunk(PARTS):
             optimizer.zero_grad()
-            loss(model, rollout, flat, targets, rows).backward()
+            own = loss(model, rollout, flat, targets, rows)
+            (own if beside is None else own + beside(rows)).backward()
             optimizer.step()

@@ -11,12 +11,11 @@ from typing import Annotated
 import torch
 from annotated_types import Ge
 from torch import Generator, Tensor
-from torch.nn.functional import one_hot
 
-from craik.experiments.mazes.ppo import DISCOUNT, PARTS, PASSES, Walker, update
+from craik.experiments.mazes.bonuses import curiosity, losses_of
+from craik.experiments.mazes.ppo import DISCOUNT, Walker, update
 from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
-from craik.methods.control import Curiosity, InverseFeatures, RandomFeatures, RewardScale, Rollout, collect, scaled
-from craik.nn.perceptrons import relu_mlp
+from craik.methods.control import RewardScale, Rollout, collect, scaled
 from craik.tasks.agents.rooms import Rooms
 
 METHODS = ("none", "counts", "random", "inverse")
@@ -54,27 +53,6 @@ PRESETS = {
 }
 
 
-class Forward(torch.nn.Module):
-    """The next features from these and the action."""
-
-    def __init__(self, actions: int, generator: Generator) -> None:
-        super().__init__()
-        self.actions, self.network = actions, relu_mlp((FEATURES + actions, 64, FEATURES), generator)
-
-    def forward(self, features: Tensor, actions: Tensor) -> Tensor:
-        """Return (n, FEATURES)."""
-        return self.network(torch.cat((features, one_hot(actions, self.actions).float()), -1))
-
-
-def curiosity(method: str, world: Rooms, generator: Generator) -> Curiosity:
-    """Return curiosity in a feature space."""
-    network = relu_mlp((world.observation_shape[0], 64, FEATURES), generator)
-    forward = Forward(world.actions, generator)
-    if method == "random":
-        return Curiosity(RandomFeatures(network.requires_grad_(requires_grad=False)), forward)
-    return Curiosity(InverseFeatures(network, relu_mlp((2 * FEATURES, 64, world.actions), generator)), forward)
-
-
 def fresh(cells: Tensor, over: Tensor) -> Tensor:
     """Return (T, B) of 1.0 where a step came to a cell that is new in its episode, for cells (T + 1, B) and ends (T, B).
 
@@ -96,7 +74,11 @@ def train(config: Config, method: str) -> Iterator[Row]:
     generator = Generator().manual_seed(config.seed)
     world = Rooms(config.rooms, config.envs)
     model = Walker(world.observation_shape[0], world.actions, generator)
-    curious = curiosity(method, world, generator) if method in ("random", "inverse") else None
+    curious = (
+        curiosity(method, world.observation_shape[0], world.actions, FEATURES, generator)
+        if method in ("random", "inverse")
+        else None
+    )
     parameters = [*model.parameters(), *(curious.parameters() if curious else ())]
     optimizer = torch.optim.Adam([one for one in parameters if one.requires_grad], lr=config.rate)
     scale, start = RewardScale(torch.zeros(config.envs)), None
@@ -114,9 +96,8 @@ def train(config: Config, method: str) -> Iterator[Row]:
         if curious:
             paid, scale = scaled(scale, curious.bonus(rollout.observations, rollout.actions), DISCOUNT)
         if method != "none":
-            update(model, optimizer, endless(rollout) if config.hidden else rollout, paid.float(), generator)
-        if curious:
-            fit(curious, optimizer, rollout, generator)
+            beside = losses_of(curious, rollout) if curious else None
+            update(model, optimizer, endless(rollout) if config.hidden else rollout, paid.float(), generator, beside)
         episodes = max(1, int(over.sum()))
         yield {
             "method": method, "rollout": index, "budget": (index + 1) * over.numel(),
@@ -129,17 +110,6 @@ def endless(rollout: Rollout) -> Rollout:
     """Return a roll-out that tells of no ends."""
     none = torch.zeros_like(rollout.terminated)
     return replace(rollout, terminated=none, truncated=none, final_observations=None)
-
-
-def fit(curious: Curiosity, optimizer: torch.optim.Optimizer, rollout: Rollout, generator: Generator) -> None:
-    """Take PASSES in PARTS over a roll-out for the forward model and its features."""
-    pairs = torch.stack((rollout.observations[:-1], rollout.observations[1:])).flatten(1, 2)
-    actions = rollout.actions.flatten()
-    for _ in range(PASSES):
-        for rows in torch.randperm(len(actions), generator=generator).chunk(PARTS):
-            optimizer.zero_grad()
-            curious.losses(pairs[:, rows], actions[rows][None]).mean().backward()
-            optimizer.step()
 
 
 def run(config: Config) -> Iterator[Row]:

@@ -6,7 +6,7 @@ match for one prediction). All forward models have the same form, the same frame
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import torch
@@ -15,12 +15,12 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
 from craik.experiments.mazes.ppo import DISCOUNT, PARTS, PASSES, Walker, update
+from craik.experiments.mazes.watching import FEATURES, make_world, walk
 from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
-from craik.methods.control import RewardScale, Rollout, scaled
+from craik.methods.control import RewardScale, scaled
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.finite.flickering import Flickering
-from craik.tasks.finite.mazes import maze
-from craik.tasks.finite.television import PRESS, Television, Watching, television
+from craik.tasks.finite.television import PRESS, Television
 
 SETS = ("off", "flickering", "staying")
 """No television; one that goes dark after each picture; one whose picture stays until the next press."""
@@ -31,9 +31,6 @@ ARMS = (
     ("flickering", "next"), ("flickering", "easiest"), ("flickering", "any"),
     ("staying", "next"), ("staying", "easiest"),
 )  # fmt: skip
-SIZE, LOOPS, FEATURES = 15, 5, 32
-BRIGHT = 3.0
-"""How much larger the numbers of a picture are than those of a texture."""
 
 
 @dataclass(frozen=True)
@@ -88,26 +85,9 @@ def ahead(seen: Tensor, horizon: int) -> Tensor:
     return seen[places.clamp(max=last)]
 
 
-def walk(model: Walker, world: Television, config: Config, generator: Generator) -> tuple[Rollout, Tensor]:
-    """Return an episode of every walker, unpaid, and the cells (T + 1, B) it went through."""
-    state: Watching = world.begin(config.walkers)
-    cells, seen, acted, logs = [state.cells], [world.observe(state)], list[Tensor](), list[Tensor]()
-    for _ in range(config.steps):
-        actions, log_mu = model.act(seen[-1], generator)
-        state = world.step(state, actions, generator)
-        acted.append(actions)
-        logs.append(log_mu)
-        cells.append(state.cells)
-        seen.append(world.observe(state))
-    none = torch.zeros(config.steps, config.walkers, dtype=torch.bool)
-    rollout = Rollout(torch.stack(seen), torch.stack(acted), torch.zeros(none.shape), none, none, torch.stack(logs))
-    return rollout, torch.stack(cells)
-
-
 def make(kind: str, config: Config, generator: Generator) -> Television:
     """Return the maze and its set."""
-    world = television(maze(SIZE, generator, loops=LOOPS), generator, on=kind != "off")
-    world = replace(world, pictures=BRIGHT * world.pictures)
+    world = make_world(generator, on=kind != "off")
     return Flickering(world.grid, world.textures, world.pictures) if kind == "flickering" else world
 
 
@@ -123,7 +103,7 @@ def train(config: Config, kind: str, held: str) -> Iterator[Row]:
     own = torch.optim.Adam(network.parameters(), lr=config.rate)
     scale = RewardScale(torch.zeros(config.walkers))
     for index in range(config.rollouts):
-        rollout, cells = walk(model, world, config, generator)
+        rollout, cells = walk(model, world, config.walkers, config.steps, generator)
         if held != "none":  # PPO would scale up what noise there is in advantages of nothing, and drift
             seen, actions = features(rollout.observations), one_hot(rollout.actions, world.actions).float()
             with torch.no_grad():

@@ -4,30 +4,30 @@ A roll-out is one episode of every walker. Nothing tells the learner that an epi
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
 from annotated_types import Ge
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
+from craik.experiments.mazes.bonuses import curiosity, losses_of
+from craik.experiments.mazes.ppo import DISCOUNT, Walker, update
+from craik.experiments.mazes.watching import FEATURES, make_world, walk
 from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
-from craik.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, RewardScale, Rollout, gae, scaled
+from craik.methods.control import Curiosity, RewardScale, Rollout, scaled
 from craik.methods.control.reachability import Reachability, bonuses, memory, reachability_pairs, remember, similarity
 from craik.nn.perceptrons import relu_mlp
-from craik.tasks.finite.mazes import maze
-from craik.tasks.finite.television import PRESS, Television, Watching, television
+from craik.tasks.finite.television import PRESS, Television, Watching
 
 METHODS = ("none", "counts", "random", "inverse", "pixels", "reachability", "continuous")
 """No bonus and no learning, a random agent; 1 for each cell that is new in the episode, which is told (an oracle); prediction
 error in three feature spaces; reachability with the step's bonus, and with the paper's continuous one."""
 WITH_TV = ("none", "counts", "random", "reachability")
 """The methods that are also run with the set on."""
-DISCOUNT, LAMBDA, CLIP, ENTROPY = 0.99, 0.95, 0.2, 0.001
-SIZE, LOOPS, FEATURES, CAPACITY = 15, 5, 32, 200
-BRIGHT = 3.0
-"""How much larger the numbers of a picture are than those of a texture."""
+CAPACITY = 200
+"""Of an episode's memory."""
 K, GAP, WALK, WALKS, PAIR_RATE = 3, 5, 400, 64, 3e-3
 
 
@@ -53,42 +53,6 @@ class Config:
 
 
 PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(walkers=128, rollouts=200, pair_updates=6000), seeds=10)}
-
-
-class Walker(nn.Module):
-    """Policy and critic, two layers of 64 units each."""
-
-    def __init__(self, inputs: int, actions: int, generator: Generator) -> None:
-        super().__init__()
-        self.policy, self.critic = (relu_mlp((inputs, 64, 64, outputs), generator) for outputs in (actions, 1))
-
-    def log_probabilities(self, observations: Tensor) -> Tensor:
-        """Return (*n, A)."""
-        return self.policy(observations).log_softmax(-1)
-
-
-class Forward(nn.Module):
-    """The next features from these and the action."""
-
-    def __init__(self, width: int, actions: int, generator: Generator) -> None:
-        super().__init__()
-        self.actions, self.network = actions, relu_mlp((width + actions, 64, width), generator)
-
-    def forward(self, features: Tensor, actions: Tensor) -> Tensor:
-        """Return (n, width)."""
-        return self.network(torch.cat((features, one_hot(actions, self.actions).float()), -1))
-
-
-def curiosity(method: str, world: Television, generator: Generator) -> Curiosity:
-    """Return curiosity in a feature space."""
-    inputs, actions = world.size, world.actions
-    if method == "pixels":
-        return Curiosity(Pixels(), Forward(inputs, actions, generator))
-    network = relu_mlp((inputs, 64, FEATURES), generator)
-    if method == "random":
-        return Curiosity(RandomFeatures(network.requires_grad_(False)), Forward(FEATURES, actions, generator))
-    head = relu_mlp((2 * FEATURES, 64, actions), generator)
-    return Curiosity(InverseFeatures(network, head), Forward(FEATURES, actions, generator))
 
 
 def reach(config: Config, world: Television, generator: Generator) -> Reachability:
@@ -124,24 +88,6 @@ def separation(network: Reachability, world: Television, generator: Generator) -
     return float((outputs[0][:, None] > outputs[1]).double().mean())
 
 
-def walk(model: Walker, world: Television, config: Config, generator: Generator) -> tuple[Rollout, Tensor]:
-    """Return an episode of every walker, unpaid, and the cells (T + 1, B) it went through."""
-    state = world.begin(config.walkers)
-    cells, seen, acted, logs = [state.cells], [world.observe(state)], list[Tensor](), list[Tensor]()
-    with torch.no_grad():
-        for _ in range(config.steps):
-            log_probabilities = model.log_probabilities(seen[-1])
-            actions = torch.multinomial(log_probabilities.exp(), 1, generator=generator)
-            state = world.step(state, actions[:, 0], generator)
-            acted.append(actions[:, 0])
-            logs.append(log_probabilities.gather(1, actions)[:, 0])
-            cells.append(state.cells)
-            seen.append(world.observe(state))
-    none = torch.zeros(config.steps, config.walkers, dtype=torch.bool)
-    rollout = Rollout(torch.stack(seen), torch.stack(acted), torch.zeros(none.shape), none, none, torch.stack(logs))
-    return rollout, torch.stack(cells)
-
-
 def fresh(cells: Tensor, count: int) -> Tensor:
     """Return (T, B) of 1.0 where a step came to a cell for the first time in the episode."""
     seen = one_hot(cells, count).cumsum(0) > 0
@@ -161,25 +107,15 @@ def remembered(network: Reachability, rollout: Rollout, kind: str, generator: Ge
     return torch.stack(out)
 
 
-def learn(model: Walker, rollout: Rollout, advantages: Tensor, targets: Tensor, rows: Tensor) -> Tensor:
-    """Return PPO's loss on some steps, with clipped ratios; flat arrays."""
-    observations, actions = rollout.observations[:-1].flatten(0, 1)[rows], rollout.actions.flatten()[rows]
-    logs = model.log_probabilities(observations)
-    ratio = (logs.gather(1, actions[:, None])[:, 0] - rollout.log_mu.flatten()[rows]).exp()
-    paid = torch.minimum(ratio * advantages[rows], ratio.clamp(1 - CLIP, 1 + CLIP) * advantages[rows])
-    entropy = -(logs.exp() * logs).sum(-1)
-    errors = model.critic(observations)[:, 0] - targets[rows]
-    return -paid.mean() - ENTROPY * entropy.mean() + 0.5 * errors.square().mean()
-
-
 def train(config: Config, method: str, on: bool) -> Iterator[Row]:
     """Yield coverage and presses of every roll-out, and where the walkers were in the last fifth of them."""
     generator = Generator().manual_seed(config.seed)
-    grid = maze(SIZE, generator, loops=LOOPS)
-    world = television(grid, generator, on=on)
-    world = replace(world, pictures=BRIGHT * world.pictures)
+    world = make_world(generator, on)
+    grid = world.grid
     model = Walker(world.size, world.actions, generator)
-    curious = curiosity(method, world, generator) if method in ("random", "inverse", "pixels") else None
+    curious = (
+        curiosity(method, world.size, world.actions, FEATURES, generator) if method in ("random", "inverse", "pixels") else None
+    )
     network = reach(config, world, generator) if method in ("reachability", "continuous") else None
     if network is not None:
         found = separation(network, world, generator)
@@ -189,12 +125,12 @@ def train(config: Config, method: str, on: bool) -> Iterator[Row]:
     scale, visits = RewardScale(torch.zeros(config.walkers)), torch.zeros(len(grid))
     pay = _bonus(method, curious, network, len(grid), generator)
     for index in range(config.rollouts):
-        rollout, cells = walk(model, world, config, generator)
+        rollout, cells = walk(model, world, config.walkers, config.steps, generator)
         paid = pay(rollout, cells)
         if curious:
             paid, scale = scaled(scale, paid, DISCOUNT)
         if method != "none":  # PPO would scale up what noise there is in advantages of nothing, and drift
-            update(model, optimizer, rollout, paid, curious, generator)
+            update(model, optimizer, rollout, paid, generator, losses_of(curious, rollout) if curious else None)
         covered = one_hot(cells, len(grid)).amax(0).sum(1).double().mean() / len(grid)
         last = index >= config.rollouts - config.rollouts // 5
         visits += last * one_hot(cells, len(grid)).sum((0, 1))
@@ -217,28 +153,6 @@ def _bonus(
     if network is not None:
         return lambda rollout, _: remembered(network, rollout, method, generator)
     return lambda rollout, cells: fresh(cells, count) if method == "counts" else rollout.rewards
-
-
-def update(
-    model: Walker, optimizer: torch.optim.Optimizer, rollout: Rollout, paid: Tensor, curious: Curiosity | None,
-    generator: Generator,
-) -> None:  # fmt: skip
-    """Take three passes in eight parts each over a roll-out; a forward model learns from the same parts."""
-    with torch.no_grad():
-        values = model.critic(rollout.observations)[..., 0]
-    advantages = gae(replace(rollout, rewards=paid), values, DISCOUNT, LAMBDA)
-    targets = (advantages + values[:-1]).flatten()
-    flat = ((advantages - advantages.mean()) / (advantages.std() + 1e-8)).flatten()
-    count = rollout.steps * rollout.batch
-    for _ in range(3):
-        for rows in torch.randperm(count, generator=generator).chunk(8):
-            optimizer.zero_grad()
-            loss = learn(model, rollout, flat, targets, rows)
-            if curious:
-                pairs = torch.stack((rollout.observations[:-1], rollout.observations[1:])).flatten(1, 2)[:, rows]
-                loss = loss + curious.losses(pairs, rollout.actions.flatten()[rows][None]).mean()
-            loss.backward()
-            optimizer.step()
 
 
 def run(config: Config) -> Iterator[Row]:

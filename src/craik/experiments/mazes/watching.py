@@ -1,0 +1,37 @@
+"""Episodes in a maze with a television: the maze as it is drawn here, and what walkers see, do and pass through."""
+
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+
+from craik.experiments.mazes.ppo import Walker
+from craik.methods.control import Rollout
+from craik.tasks.finite.mazes import maze
+from craik.tasks.finite.television import Television, television
+
+SIZE, LOOPS, FEATURES = 15, 5, 32
+BRIGHT = 3.0
+"""How much larger the numbers of a picture are than those of a texture."""
+
+
+def make_world(generator: Generator, on: bool) -> Television:
+    """Draw a maze with a set in it, which may be off."""
+    world = television(maze(SIZE, generator, loops=LOOPS), generator, on=on)
+    return replace(world, pictures=BRIGHT * world.pictures)
+
+
+def walk(model: Walker, world: Television, walkers: int, steps: int, generator: Generator) -> tuple[Rollout, Tensor]:
+    """Return an episode of every walker, unpaid, and the cells (T + 1, B) it went through."""
+    state = world.begin(walkers)
+    cells, seen, acted, logs = [state.cells], [world.observe(state)], list[Tensor](), list[Tensor]()
+    for _ in range(steps):
+        actions, log_mu = model.act(seen[-1], generator)
+        state = world.step(state, actions, generator)
+        acted.append(actions)
+        logs.append(log_mu)
+        cells.append(state.cells)
+        seen.append(world.observe(state))
+    none = torch.zeros(steps, walkers, dtype=torch.bool)
+    rollout = Rollout(torch.stack(seen), torch.stack(acted), torch.zeros(none.shape), none, none, torch.stack(logs))
+    return rollout, torch.stack(cells)
