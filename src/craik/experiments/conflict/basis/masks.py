@@ -11,7 +11,6 @@ all mix the shortcuts none is clean, and a direction that few environments agree
 Index conventions: e an environment of E, i and j an input, o an output, k a direction.
 """
 
-import math
 from typing import NamedTuple
 
 import torch
@@ -19,11 +18,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from craik.agreement.rules.critical import qualitative_critical
+from craik.experiments.conflict.directions import apart
 
 LEVEL = 0.2
 """Of Gail and Simon's test."""
-SIGNIFICANCE = 1.64
-"""Standard deviations above noise that a direction needs."""
 
 
 class Moments(NamedTuple):
@@ -96,14 +94,7 @@ def of_components(found: Moments) -> Components:
 
 def of_directions(found: Moments) -> Directions:
     """Return the mask of the directions in which the environments differ by more than they have in common."""
-    count, mean = len(found.gradients), found.gradients.mean(0)
-    centred = found.gradients - mean
-    between = torch.einsum("eoi,eoj->ij", centred, centred) / (count - 1)
-    noise = found.within.mean(0)
-    values, vectors = torch.linalg.eigh(between - noise - (mean.T @ mean - between / count))
-    across, chance = (torch.einsum("ik,ij,jk->k", vectors, form, vectors) for form in (between, noise))
-    bound = 1 + SIGNIFICANCE * math.sqrt(2 / (count - 1))
-    return Directions(vectors[:, (values > 0) & (across > bound * chance)])
+    return Directions(apart(found.gradients, found.within.mean(0)))
 
 
 def left(mask: Mask, found: Moments) -> float:

@@ -8,7 +8,7 @@ decided on half of the environments, leaves of the disagreement in the other hal
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 import torch
 from annotated_types import Ge
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.experiments.conflict.basis.masks import Directions, Mask, disagreement, moments, of_components, of_directions
+from craik.experiments.conflict.directions import backward, forward
 from craik.experiments.conflict.training import SOLVED, Board, Training, accuracy_of, batches, make_data, make_model
 from craik.lab import Preset, Row, Share, check_limits
 
@@ -83,15 +84,9 @@ def masks_of(
     loss: Tensor, seen: list[Tensor], layers: list[Choosing], config: Config, held_out: torch.Generator | None
 ) -> list[Mask]:
     """Fill every parameter's gradient and return each layer's mask; look at halves of the environments if given a generator."""
-    outputs = seen[1::2]
-    for output in outputs:
-        output.retain_grad()
-    loss.backward()
-    shape = (config.environments, config.batch, -1)
     found: list[Mask] = []
-    for inputs, output, layer in zip(seen[::2], outputs, layers, strict=True):
-        deltas = cast("Tensor", output.grad) * len(inputs)  # of single examples' losses
-        own = moments(inputs.detach().view(shape), deltas.view(shape))
+    for (inputs, deltas), layer in zip(backward(loss, seen, config.environments), layers, strict=True):
+        own = moments(inputs, deltas)
         if held_out is not None and layer.basis == "chosen":
             layer.look(disagreement(own, held_out))
         found.append(of_directions(own) if layer.directions() else of_components(own))
@@ -109,7 +104,7 @@ def train(config: Config, board: Board, basis: Basis) -> Row:
     taken, solved_at, loss, accuracy = [0] * len(linear), None, float("nan"), 0.0
     for step, (x, y, _) in enumerate(batches(config, data.train), start=1):
         optimizer.zero_grad()
-        seen = forward(model, x)
+        seen = forward(model, x, linear)
         losses = cross_entropy(seen.pop(), y)
         masks = masks_of(losses, seen, layers, config, generator if (step - 1) % config.marks_every == 0 else None)
         taken = [count + layer.directions() for count, layer in zip(taken, layers, strict=True)]
@@ -135,16 +130,6 @@ def train(config: Config, board: Board, basis: Basis) -> Row:
         "train_loss": loss,
         **{f"directions_{place}": count / config.steps for place, count in enumerate(taken)},
     }
-
-
-def forward(model: nn.Sequential, x: Tensor) -> list[Tensor]:
-    """Return the linear layers' inputs and outputs in turn, and the logits last."""
-    seen: list[Tensor] = []
-    for module in model:
-        inputs, x = x, cast(Any, module)(x)
-        if isinstance(module, nn.Linear):
-            seen += [inputs, x]
-    return [*seen, x[:, 0]]
 
 
 def run(config: Config) -> Iterator[Row]:

@@ -1,26 +1,21 @@
 """The subspace mask: of a layer's inputs, remove the directions in which environments differ by more than they have in common.
 
-For a linear layer with inputs a and output gradients d, environment e's weight gradient is g_e = mean_i d_i a_i^T. As quadratic
-forms on directions u of the inputs, summed over the layer's units: C_B the scatter of g_e between environments (divided by
-E - 1), C_W the mean of their squared standard errors, T = C_B - C_W what they differ by beyond noise, and
-S = mean^T mean - C_B / E what they have in common: `craik.agreement.Heterogeneous` for directions in place of components.
-Eigenvectors of T - S with a positive eigenvalue, and with u C_B u above (1 + 1.64 sqrt(2 / (E - 1))) u C_W u, are taken out of
-the step, and the weights decay along them.
+They are those of `craik.experiments.conflict.directions`; they are taken out of the step, and the weights decay along them.
 """
 
-import math
-from typing import Any, cast
+from typing import cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
+from craik.experiments.conflict.directions import SIGNIFICANCE, apart, backward, forward
 from craik.experiments.conflict.training import SOLVED, Board, Outcome, Training, accuracy_of, batches, make_data, make_model
 
 
 def differing(
-    inputs: Float[Tensor, "e n i"], deltas: Float[Tensor, "e n o"], significance: float = 1.64
+    inputs: Float[Tensor, "e n i"], deltas: Float[Tensor, "e n o"], significance: float = SIGNIFICANCE
 ) -> Float[Tensor, "i k"]:
     """Return orthonormal directions of a linear layer's inputs in which the environments differ.
 
@@ -31,18 +26,9 @@ def differing(
     """
     count, n = inputs.shape[:2]
     gradients = torch.einsum("eno,eni->eoi", deltas, inputs) / n
-    mean = gradients.mean(0)
-    centred = gradients - mean
-    between = torch.einsum("eoi,eoj->ij", centred, centred) / (count - 1)
     weighted = deltas.square().sum(-1, keepdim=True) * inputs
     second = torch.einsum("eni,enj->ij", weighted, inputs) / n - torch.einsum("eoi,eoj->ij", gradients, gradients)
-    within = second / (n - 1) / count
-    common = mean.T @ mean - between / count
-    values, vectors = torch.linalg.eigh(between - within - common)
-    quadratic = (torch.einsum("ik,ij,jk->k", vectors, form, vectors) for form in (between, within))
-    across, noise = quadratic
-    bound = 1 + significance * math.sqrt(2 / (count - 1))
-    return vectors[:, (values > 0) & (across > bound * noise)]
+    return apart(gradients, second / (n - 1) / count, significance)
 
 
 def train_subspace(config: Training, board: Board, decay: float, layers: str) -> Outcome:
@@ -55,9 +41,9 @@ def train_subspace(config: Training, board: Board, decay: float, layers: str) ->
     shares, solved_at, loss, accuracy = 0.0, None, float("nan"), 0.0
     for step, (x, y, _) in enumerate(batches(config, data.train), start=1):
         optimizer.zero_grad()
-        seen = _forward(model, x, masked)
+        seen = forward(model, x, masked)
         losses = cross_entropy(seen.pop(), y)
-        directions = _directions(losses, seen, masked, config)
+        directions = [differing(inputs, deltas) for inputs, deltas in backward(losses, seen, config.environments)]
         for layer, basis in zip(masked, directions, strict=True):
             gradient = cast("Tensor", layer.weight.grad)
             layer.weight.grad = gradient - gradient @ basis @ basis.T
@@ -77,27 +63,3 @@ def train_subspace(config: Training, board: Board, decay: float, layers: str) ->
             accuracy = accuracy_of(model, data.test)
             solved_at = step if solved_at is None and accuracy >= SOLVED else solved_at
     return Outcome(accuracy, solved_at, shares / config.steps, loss)
-
-
-def _forward(model: nn.Sequential, x: Tensor, masked: list[nn.Linear]) -> list[Tensor]:
-    """Return the masked layers' inputs and outputs in turn, and the logits last."""
-    seen: list[Tensor] = []
-    for module in model:
-        inputs, x = x, cast(Any, module)(x)
-        if any(module is layer for layer in masked):
-            seen += [inputs, x]
-    return [*seen, x[:, 0]]
-
-
-def _directions(loss: Tensor, seen: list[Tensor], masked: list[nn.Linear], config: Training) -> list[Tensor]:
-    """Fill every parameter's gradient and return the directions to remove from each masked layer's."""
-    outputs = seen[1::2]
-    for output in outputs:
-        output.retain_grad()
-    loss.backward()
-    shape = (config.environments, config.batch, -1)
-    found: list[Tensor] = []
-    for inputs, output in zip(seen[::2], outputs, strict=True):
-        deltas = cast("Tensor", output.grad) * len(inputs)  # of single examples' losses
-        found.append(differing(inputs.detach().view(shape), deltas.view(shape)))
-    return found
