@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.nn.perceptrons import Dropout, mlp, relu_mlp
+from craik.nn.perceptrons import CodePerceptron, Dropout, mlp, relu_mlp
 
 
 def make(seed=0, **options):
@@ -71,3 +71,11 @@ def test_a_relu_network_does_not_touch_the_global_generator():
     before = torch.random.get_rng_state()
     relu_mlp((3, 4), torch.Generator().manual_seed(0))
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_a_code_perceptron_adds_to_its_input_and_begins_near_the_identity():
+    model = CodePerceptron(3, 2, torch.Generator().manual_seed(0), hidden=8, gain=6.0)
+    frames, beside = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.5, 1.0]]), torch.zeros(2, 2)
+    wanted = model.net(torch.cat([frames, beside], 1)) + 6 * frames - 3
+    torch.testing.assert_close(model(frames, beside), wanted)
+    assert torch.equal((model(frames, beside) > 0)[0], frames[0] > 0.5)

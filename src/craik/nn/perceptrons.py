@@ -84,6 +84,29 @@ def linear(inputs: int, outputs: int, init: Init, generator: Generator) -> nn.Li
     return layer
 
 
+class CodePerceptron(nn.Module):
+    """From codes in [0, 1] to logits of the next codes: a perceptron says what is added to gain * (x - 1/2).
+
+    With a gain it begins near the identity: a code of 1 has a logit of gain / 2, a code of 0 one of -gain / 2.
+
+    Args:
+        codes: numbers of a frame.
+        beside: numbers that are given with each frame and stay.
+        generator: of the initial weights.
+        hidden: units in each of the two hidden layers.
+        gain: see above; 0 for none.
+    """
+
+    def __init__(self, codes: int, beside: int, generator: Generator, hidden: int = 128, gain: float = 6.0) -> None:
+        super().__init__()
+        self.gain = gain
+        self.net = mlp(codes + beside, codes, generator, hidden, 2, init="default")
+
+    def forward(self, frames: Float[Tensor, "b codes"], beside: Float[Tensor, "b beside"]) -> Float[Tensor, "b codes"]:
+        """Return logits."""
+        return self.net(torch.cat([frames, beside], dim=1)) + self.gain * (frames - 0.5)
+
+
 class Dropout(nn.Dropout):
     """Dropout that draws from a generator of its own; torch's knows the global one only."""
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import Generator
 
 from craik.distill import Unrolling
 from craik.experiments.distill.board import EXPERIMENT, boards
@@ -60,7 +61,7 @@ def test_frames_that_are_seen_are_the_named_ones(falls, config):
         for t in range(3):
             assert torch.equal(seen[b, t, :-1], falls.train.frames[b][int(at[b, t])])
             assert float(seen[b, t, -1]) == pytest.approx(int(at[b, t]) / 100)
-    model = board.Network(76, 56, config)
+    model = board.CodePerceptron(76, 56, Generator().manual_seed(config.seed), config.hidden, config.gain)
     found = board.matched_frames(config, model, falls)
     assert found.shape == (32, 3)
     assert bool((found.diff(dim=1) >= 0).all())

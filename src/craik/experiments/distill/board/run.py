@@ -22,7 +22,7 @@ from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.losses import BinaryCrossEntropyWithLogits
-from craik.nn.perceptrons import mlp, relu_mlp
+from craik.nn.perceptrons import CodePerceptron, relu_mlp
 from craik.schedules import Linear
 from craik.skips import Dynamics, Greedy, match, rollout
 
@@ -82,24 +82,10 @@ LEARNING_RATE = 3e-3
 """Of the dynamics' Adam, falling to a fiftieth over the last three tenths; a third of it for students and teachers."""
 
 
-class Network(nn.Module):
-    """Place codes and a layout to logits of place codes; what is added to the input, times a gain, is a perceptron's."""
-
-    def __init__(self, codes: int, layout: int, config: Config) -> None:
-        super().__init__()
-        self.gain = config.gain
-        generator = Generator().manual_seed(config.seed)
-        self.net = mlp(codes + layout, codes, generator, config.hidden, 2, init="default")
-
-    def forward(self, frames: Tensor, layouts: Tensor) -> Tensor:
-        """Return logits."""
-        return self.net(torch.cat([frames, layouts], dim=1)) + self.gain * (frames - 0.5)
-
-
 def run(config: Config) -> Iterator[Row]:
     """Yield each method's accuracy on new boards of the styles that it knows, and of one that it does not."""
     falls = draw(config.seed, config.boards, config.cache)
-    models: dict[str, Network] = {}
+    models: dict[str, CodePerceptron] = {}
     for method in config.methods:
         if method == "frequent":
             often = int(torch.bincount(falls.train.labels).argmax())
@@ -113,11 +99,13 @@ def run(config: Config) -> Iterator[Row]:
             yield {"method": method, **train_student(config, method, falls, models.get("asi"))}
 
 
-def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[Network, Row]:
+def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerceptron, Row]:
     """Train a dynamics model by ASI; each style's loss is the mean over its boards of a batch."""
     generator = Generator().manual_seed(config.seed + 2**32)
     train = falls.train
-    model, loss = Network(train.frames.frame_shape[0], train.layouts.shape[1], config), BinaryCrossEntropyWithLogits()
+    codes, weights = train.frames.frame_shape[0], Generator().manual_seed(config.seed)
+    model = CodePerceptron(codes, train.layouts.shape[1], weights, config.hidden, config.gain)
+    loss = BinaryCrossEntropyWithLogits()
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     # Matching reads boards by index, which is no operation that keeps rows in place: one backward pass a style.
     rule = AndMask(config.threshold, rescale=True) if masked else Mean()
@@ -145,7 +133,7 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[Network,
     return model, {"evaluations": spent, "skip": skips}
 
 
-def rolled(model: Network, falls: Falls, part: Part) -> float:
+def rolled(model: CodePerceptron, falls: Falls, part: Part) -> float:
     """Return how often a roll-out from a true first frame lands where the ball does; one that never lands is wrong."""
     dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), part.layouts)
     found = rollout(dynamics, part.frames.first(), max_steps=part.frames.time, stop=falls.reads.landed)
@@ -153,7 +141,7 @@ def rolled(model: Network, falls: Falls, part: Part) -> float:
     return float(right.double().mean())
 
 
-def matched_frames(config: Config, model: Network, falls: Falls) -> Tensor:
+def matched_frames(config: Config, model: CodePerceptron, falls: Falls) -> Tensor:
     """Return (b, frames) which true frames ASI's predictions are matched with, the last one again where there are fewer."""
     train = falls.train
     with torch.no_grad():
@@ -166,7 +154,7 @@ def matched_frames(config: Config, model: Network, falls: Falls) -> Tensor:
     return torch.cat([found, last.expand(-1, config.frames - found.shape[1])], 1)
 
 
-def train_student(config: Config, method: Method, falls: Falls, model: Network | None) -> Row:
+def train_student(config: Config, method: Method, falls: Falls, model: CodePerceptron | None) -> Row:
     """Train a student on outcomes, with or without a teacher; report it at its best on held-out boards."""
     weights = Generator().manual_seed(config.seed + 2**34)
     inputs, classes = falls.train.inputs(), int(falls.reads.platforms)
@@ -181,7 +169,7 @@ def train_student(config: Config, method: Method, falls: Falls, model: Network |
     return {"accuracy": chosen[0].test, "unseen": chosen[1], "selection": chosen[0].selection, "last": report["last"]}
 
 
-def _steps(config: Config, method: Method, falls: Falls, model: Network | None, student: nn.Sequential) -> Iterator[int]:
+def _steps(config: Config, method: Method, falls: Falls, model: CodePerceptron | None, student: nn.Sequential) -> Iterator[int]:
     generator = Generator().manual_seed(config.seed + 2**33)
     x, y = falls.train.inputs(), falls.train.labels
     optimizer = torch.optim.Adam(student.parameters(), LEARNING_RATE / 3)

@@ -9,11 +9,12 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
+from craik.experiments.skips.budgets import matching_at, rate_at
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.losses import BinaryCrossEntropyWithLogits
-from craik.nn.perceptrons import mlp
+from craik.nn.perceptrons import CodePerceptron
 from craik.schedules import Linear
-from craik.skips import Dynamics, Fixed, Greedy, Matching, match, rollout
+from craik.skips import Dynamics, match, rollout
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.corruption import Corruption
 from craik.tasks.frames.funnel_board.places import Data, Reader, draw_boards, reader, recorded
@@ -71,19 +72,6 @@ PRESETS = {
 }
 
 
-class Network(nn.Module):
-    """Place codes and a layout to logits of place codes; what is added to the input, times a gain, is a perceptron's."""
-
-    def __init__(self, codes: int, layout: int, hidden: int, config: Config) -> None:
-        super().__init__()
-        self.gain = config.gain
-        self.net = mlp(codes + layout, codes, Generator().manual_seed(config.seed), hidden, 2, init="default")
-
-    def forward(self, frames: Tensor, layouts: Tensor) -> Tensor:
-        """Return logits."""
-        return self.net(torch.cat([frames, layouts], dim=1)) + self.gain * (frames - 0.5)
-
-
 def run(config: Config) -> Iterator[Row]:
     """Train every method at every size on every number of episodes, and yield how its roll-outs end."""
     board = funnel_board.PRESETS["small"]
@@ -103,27 +91,21 @@ def run(config: Config) -> Iterator[Row]:
                 yield row | {"accuracy": accuracy(model, clean, reads, torch.from_numpy(test.labels))}
 
 
-def matching_of(config: Config, method: Method, share: float) -> Matching:
-    """Return how predictions are matched after a share of the budget."""
-    if method != "asi":
-        return Fixed(int(method.removeprefix("fixed-")))
-    return Greedy(config.horizon, max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0)
-
-
-def trained(config: Config, method: Method, hidden: int, data: Data) -> tuple[Network, int]:
+def trained(config: Config, method: Method, hidden: int, data: Data) -> tuple[CodePerceptron, int]:
     """Train until the budget is spent."""
     generator = Generator().manual_seed(config.seed + 2**32)
-    model = Network(data.frames.frame_shape[0], data.layouts.shape[1], hidden, config)
+    weights = Generator().manual_seed(config.seed)
+    model = CodePerceptron(data.frames.frame_shape[0], data.layouts.shape[1], weights, hidden, config.gain)
     optimizer, loss, spent = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits(), 0
     forcing = Linear(max(1, round(config.sampling * config.evaluations)))
     while spent < config.evaluations:
         share = spent / config.evaluations
-        optimizer.param_groups[0]["lr"] = config.learning_rate * max(0.02, min(1.0, (1 - share) / 0.3))
+        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
         rows = torch.randperm(len(data.frames), generator=generator)[: config.batch]
         matched = match(
             Dynamics(model, loss, data.layouts[rows]),
             data.frames[rows],
-            matching_of(config, method, share),
+            matching_at(method, share, config.horizon, config.exploration),
             teacher_forcing=forcing(spent),
             generator=generator,
             average="steps",
@@ -136,7 +118,7 @@ def trained(config: Config, method: Method, hidden: int, data: Data) -> tuple[Ne
     return model, spent
 
 
-def accuracy(model: Network, test: Data, reads: Reader, labels: Tensor) -> float:
+def accuracy(model: CodePerceptron, test: Data, reads: Reader, labels: Tensor) -> float:
     """Return how often a roll-out from a true first frame lands where the ball does; one that never lands is wrong."""
     dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), test.layouts)
     rolled = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)

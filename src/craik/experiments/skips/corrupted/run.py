@@ -14,12 +14,13 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
 from craik.experiments.skips import training as pictures
+from craik.experiments.skips.budgets import matching_at, rate_at
 from craik.experiments.skips.outcomes import label_accuracy
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
-from craik.nn.perceptrons import mlp
+from craik.nn.perceptrons import CodePerceptron
 from craik.schedules import Linear
-from craik.skips import Dynamics, Fixed, Greedy, Matched, Matching, match, rollout
+from craik.skips import Dynamics, Matched, match, rollout
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.corruption import ALL, Corruption
 from craik.tasks.frames.funnel_board import FunnelBoardSettings
@@ -90,19 +91,6 @@ PRESETS = {
 }
 
 
-class Network(nn.Module):
-    """Place codes and a layout to logits of place codes; what is added to the input, times a gain, is a perceptron's."""
-
-    def __init__(self, codes: int, layout: int, config: Config, generator: Generator) -> None:
-        super().__init__()
-        self.gain = config.gain
-        self.net = mlp(codes + layout, codes, generator, config.hidden, 2, init="default")
-
-    def forward(self, frames: Tensor, layouts: Tensor) -> Tensor:
-        """Return logits."""
-        return self.net(torch.cat([frames, layouts], dim=1)) + self.gain * (frames - 0.5)
-
-
 def run(config: Config) -> Iterator[Row]:
     """Train every method under every corruption and yield how its roll-outs end."""
     if config.view == "pictures":
@@ -120,16 +108,10 @@ def run(config: Config) -> Iterator[Row]:
             yield {"corruption": corruption.name, "method": method} | report | _scores(model, clean, reads, test.labels)
 
 
-def _matching(config: Config, method: Method, share: float) -> Matching:
-    if method != "asi":
-        return Fixed(int(method.removeprefix("fixed-")))
-    return Greedy(config.horizon, max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0)
-
-
 def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row]:
     """Train until the budget is spent; a batch is of as many episodes as a step's evaluations allow."""
     generator = Generator().manual_seed(config.seed)
-    model = Network(data.frames.frame_shape[0], data.layouts.shape[1], config, generator)
+    model = CodePerceptron(data.frames.frame_shape[0], data.layouts.shape[1], generator, config.hidden, config.gain)
     optimizer, loss = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits()
     forcing = Linear(max(1, round(config.sampling * config.budget)))
     spent, seen, steps = 0, 0, 0
@@ -139,11 +121,11 @@ def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row
         count = max(1, min(round(config.evaluations / each), len(data.frames)))
         rows = torch.randperm(len(data.frames), generator=generator)[:count]
         share = spent / config.budget
-        optimizer.param_groups[0]["lr"] = config.learning_rate * max(0.02, min(1.0, (1 - share) / 0.3))
+        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
         matched = match(
             Dynamics(model, loss, data.layouts[rows]),
             data.frames[rows],
-            _matching(config, method, share),
+            matching_at(method, share, config.horizon, config.exploration),
             teacher_forcing=forcing(spent),
             generator=generator,
             average="steps",

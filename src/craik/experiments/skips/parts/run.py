@@ -13,12 +13,13 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
+from craik.experiments.skips.budgets import falling, matching_at
 from craik.experiments.skips.parts.two_balls import Falls, World, draw
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
-from craik.skips import Cumulants, Dynamics, Fixed, Greedy, Matching, Part, Parts, match, match_parts, rollout, rollout_parts
+from craik.skips import Cumulants, Dynamics, Part, Parts, match, match_parts, rollout, rollout_parts
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.funnel_board.places import Places, Reader
 from craik.trajectories import Trajectories
@@ -109,21 +110,16 @@ def run(config: Config) -> Iterator[Row]:
             yield {"world": world, "method": method} | report | _scores(config, method, network, test, reads)
 
 
-def _matching(config: Config, method: Method, share: float) -> Matching:
-    if method.startswith("fixed"):
-        return Fixed(int(method.removeprefix("fixed-")))
-    explores = max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0
-    return Greedy(config.horizon, explores, ties="last")  # a ball at rest: the first of equals would be the next frame
-
-
 def _parts(network: Network, layouts: Tensor, cumulants: Cumulants) -> Parts:
     dynamics = Dynamics(network, BinaryCrossEntropyWithLogits(), layouts, cumulants=cumulants)
     return Parts({ball: Part(range(k * network.codes, (k + 1) * network.codes), dynamics) for k, ball in enumerate(BALLS)})
 
 
 def _matched(config: Config, method: Method, network: Network, data: Falls, share: float, generator: Generator) -> Matches:
-    clock, matching = Cumulants.clock(data.frames, config.clock), _matching(config, method, share)
-    forcing = max(0.0, 1 - share / config.sampling) if config.sampling > 0 else 0.0
+    clock = Cumulants.clock(data.frames, config.clock)
+    # A ball at rest: the first of equals would be the next frame.
+    matching = matching_at(method, share, config.horizon, config.exploration, ties="last")
+    forcing = falling(share, config.sampling)
     if method == "parts":
         parts = _parts(network, data.layouts, clock)
         found = match_parts(parts, data.frames, matching, teacher_forcing=forcing, generator=generator, average="steps")

@@ -15,11 +15,12 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from craik.experiments.skips.budgets import matching_at, rate_at
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
-from craik.skips import Cumulants, Dynamics, Fixed, Greedy, Matching, match, rollout
+from craik.skips import Cumulants, Dynamics, match, rollout
 from craik.tasks.frames import funnel_board
 from craik.tasks.frames.corruption import Corruption
 from craik.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, reader, recorded
@@ -133,16 +134,6 @@ def valued(boards: Boards, reads: Reader, discount: float) -> Data:
     )
 
 
-def _rate(config: Config, spent: int) -> float:
-    return config.learning_rate * max(0.02, min(1.0, (1 - spent / config.budget) / 0.3))
-
-
-def _matching(config: Config, method: Method, share: float) -> Matching:
-    if method != "asi":
-        return Fixed(int(method.removeprefix("fixed-")))
-    return Greedy(config.horizon, max(0.0, 1 - share / config.exploration) if config.exploration > 0 else 0.0)
-
-
 def _rolled(config: Config, method: Method, train: Data, test: Data, reads: Reader) -> tuple[Tensor, Row]:
     """Train a model of frames and cumulants, and return what its roll-outs from first frames gain."""
     generator = Generator().manual_seed(config.seed)
@@ -158,12 +149,12 @@ def _rolled(config: Config, method: Method, train: Data, test: Data, reads: Read
         matched = match(
             Dynamics(model, loss, batch.layouts, cumulants=cumulants),
             batch.frames,
-            _matching(config, method, spent / config.budget),
+            matching_at(method, spent / config.budget, config.horizon, config.exploration),
             teacher_forcing=forcing(spent),
             generator=generator,
             average="steps",
         )
-        optimizer.param_groups[0]["lr"] = _rate(config, spent)
+        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, spent / config.budget)
         optimizer.zero_grad()
         matched.loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -191,7 +182,7 @@ def _regressed(config: Config, train: Data, test: Data) -> tuple[Tensor, Row]:
         b, t = rows[some], times[some]
         values = net(torch.cat([train.frames.at(b, t), train.layouts[b]], dim=1))[:, 0]
         error = (values - train.returns.at(b, t)).square().mean()
-        optimizer.param_groups[0]["lr"] = _rate(config, step * config.evaluations)
+        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, step * config.evaluations / config.budget)
         optimizer.zero_grad()
         error.backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)

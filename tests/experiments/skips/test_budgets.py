@@ -1,0 +1,19 @@
+import pytest
+
+from craik.experiments.skips.budgets import falling, matching_at, rate_at
+from craik.skips import Fixed, Greedy
+
+
+def test_exploration_falls_with_what_was_spent():
+    assert [falling(share, 0.4) for share in (0.0, 0.1, 0.4, 1.0)] == pytest.approx([1.0, 0.75, 0.0, 0.0])
+    assert falling(0.0, 0.0) == 0.0
+
+
+def test_a_method_is_matched_by_its_name():
+    assert matching_at("fixed-6", 0.5, 20, 0.4) == Fixed(6)
+    assert matching_at("asi", 0.0, 20, 0.4, ties="last") == Greedy(20, 1.0, ties="last")
+    assert matching_at("asi", 0.4, 20, 0.4) == Greedy(20, 0.0)
+
+
+def test_the_learning_rate_falls_over_the_last_three_tenths():
+    assert [rate_at(2.0, share) for share in (0.0, 0.7, 0.85, 1.0)] == pytest.approx([2.0, 2.0, 1.0, 0.04])
