@@ -49,7 +49,7 @@ def forward(model: nn.Sequential, x: Tensor, layers: Collection[nn.Module]) -> l
 
 
 def backward(loss: Tensor, seen: list[Tensor], environments: int) -> list[tuple[Tensor, Tensor]]:
-    """Fill every parameter's gradient; return layers' inputs (e, n, i) and examples' loss gradients at their outputs (e, n, o)."""
+    """Fill all gradients; return layers' inputs (e, n, i) and single examples' loss gradients at their outputs (e, n, o)."""
     outputs = seen[1::2]
     for output in outputs:
         output.retain_grad()
