@@ -15,7 +15,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         "Dotted: chance.", height=3.0,
     )  # fmt: skip
     for index, method in enumerate(METHODS):
-        look = COLOURS["baseline"] if method == "averaging" else colour(index - 1)
+        look = COLOURS["baseline"] if method == "averaging" else colour(index if index > 1 else 0)  # 1 is averaging's
         for axis, board, key in (
             (fitted, "wrong labels", "fitted"),
             (test, "wrong labels", "test_accuracy"),
