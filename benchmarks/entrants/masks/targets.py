@@ -26,7 +26,7 @@ TARGETS = {
     "mlp-3072": Target(1.6, 1.1),
     "resnet20": Target(1.7, 1.3),
     "fastresnet": Target(1.8, 1.3),
-    "linear-10 3x30": Target(4.2, 1.3),  # 1.1 of the loop over environments and 30 microseconds, as measured when this was set
+    "linear-10 3x30": Target(4.2, 1.3),
     "linear-10 3x10000": Target(1.9, 1.3),
     "mlp-17 9x32": Target(6.8, 1.3),
     "mlp-17 9x256": Target(2.0, 1.3),
@@ -38,6 +38,9 @@ TARGETS = {
 }
 """By workload; a workload without an entry is measured and not judged."""
 
+LOOPED = frozenset({"linear-10 3x30", "linear-10 3x10000", "mlp-17 9x32"})
+"""Of these a loop over environments may be the fastest: the limit is 1.1 of the fastest peer's time in the same run and 30
+microseconds, and the one above where no peer ran."""
 
 LIMITS = {"craik (normalise=model)": Target(2.0, 1.3), "craik (normalise=tensor)": Target(2.0, 1.3)}
 """By method, where another step than the masks' is asked for."""
@@ -57,11 +60,13 @@ def _with_verdict(row: Row, best: Row | None) -> Row:
     verdicts: Row = {"meets_time": None, "meets_memory": None, "fastest": None}
     said: list[str] = []
     target = LIMITS.get(str(row["method"])) or TARGETS.get(str(row["workload"]))
+    if target is not None and best is not None and row["workload"] in LOOPED and _measured(row, "seconds_plain"):
+        target = target._replace(time=1.1 * best["ratio"] + 30e-6 / row["seconds_plain"])
     for name, key in (("time", "ratio"), ("memory", "memory_ratio")):
         if target is not None and _measured(row, key):
             limit = getattr(target, name)
             verdicts[f"meets_{name}"] = met = row[key] <= limit
-            said.append(f"{name} target {limit:g} {'met' if met else 'missed'}")
+            said.append(f"{name} target {number(limit)} {'met' if met else 'missed'}")
     if best is not None:
         verdicts["fastest"] = fastest = row["ratio"] < best["ratio"]
         said.append(f"{'before' if fastest else 'behind'} {best['method']} ({number(best['ratio'])})")

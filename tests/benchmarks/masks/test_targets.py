@@ -23,6 +23,13 @@ def test_ours_are_judged_and_peers_are_left_alone():
     assert tiles["note"].endswith("before running sums (1.12)")
 
 
+def test_small_networks_are_judged_beside_the_loop_of_the_same_run():
+    loop = row("DomainBed", 3.0, 1.0, "linear-10 3x30")
+    ours = [row("craik", ratio, 1.0, "linear-10 3x30") | {"seconds_plain": 1e-4} for ratio in (3.59, 3.61)]
+    assert [one["meets_time"] for one in judged([*ours, loop])[:2]] == [True, False]  # 1.1 * 3 + 30 / 100
+    assert judged([row("craik", 4.3, 1.0, "linear-10 3x30") | {"seconds_plain": 1e-4}])[0]["meets_time"] is False
+
+
 def test_what_was_not_measured_is_not_judged():
     alone, refused = judged([row("craik", 1.2, None), row("craik (compiled)", None, None)])
     assert (alone["meets_time"], alone["meets_memory"], alone["fastest"]) == (False, None, None)
