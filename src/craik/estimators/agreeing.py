@@ -200,9 +200,8 @@ class _Agreeing(BaseEstimator):
         asked = self.audit_features and len(table.sites) > 1
         found = audit(table, permutations=50) if asked else None
         self.disagreeing_features_ = [] if found is None else [one for one in found.features if one.flagged or one.screened]
-        if (
-            not self.networks_ and "2.weight" not in self.weights_
-        ):  # a mean of linear models is one linear model, here in the units of X and y
+        linear = not self.networks_ and "2.weight" not in self.weights_
+        if linear:  # a mean of linear models is one linear model, here in the units of X and y
             weight, bias = self.weights_["0.weight"].mean(0), self.weights_["0.bias"].mean(0)
             spread = 1.0 if self._target is None else self._target.spread[:, None]
             self.coef_ = spread * weight / self._scaling.spread
