@@ -1,6 +1,7 @@
 """The workloads, each at its full size and at a size for tests. A name's function is its row in `WORKLOADS`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F  # noqa: N812  # torch's own habit
@@ -67,9 +68,15 @@ WORKLOADS: dict[str, Callable[[bool, int], Problem]] = {
     "linear-10 3x10000": table((10, 1), 3, 10_000),
     "mlp-17 9x32": table((17, 64, 64, 1), 9, 32),
     "mlp-17 9x256": table((17, 64, 64, 1), 9, 256),
-    **{name: MODELS[name] for name in ("rms-lm", "encoder", "llama", "vit-tiny", "gru")},
+    **{name: MODELS[name] for name in ("rms-lm", "encoder", "llama", "vit-tiny", "gru", "lstm")},
+    "rms-lm bfloat16": lambda quick, seed: _in_bfloat16(MODELS["rms-lm"](quick, seed)),
 }
 """From a workload's name to the function (quick, seed) -> problem."""
+
+
+def _in_bfloat16(problem: Problem) -> Problem:
+    """Return the problem with its parameters in bfloat16: what sums in float32 cost beside them is memory."""
+    return replace(problem, model=problem.model.to(torch.bfloat16))
 
 
 def _square(output: Tensor, target: Tensor) -> Tensor:

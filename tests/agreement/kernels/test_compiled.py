@@ -31,7 +31,7 @@ def kernels(tmp_path_factory):
 
 @needs_compiler
 class TestSums:
-    @pytest.mark.parametrize("environments", [1, 2, 63, 64, 65, 80, 126])
+    @pytest.mark.parametrize("environments", [1, 2, 32, 33, 63, 64, 65, 80, 96, 97, 126])
     @pytest.mark.parametrize("shape", [(1, 1), (3, 17), (13, 130)])
     def test_sign_products(self, kernels, environments, shape):
         generator = torch.Generator().manual_seed(environments)

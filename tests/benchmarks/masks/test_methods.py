@@ -37,7 +37,7 @@ UNVMAPPED = (
 @pytest.mark.parametrize("name", MASKING)
 def test_every_method_fills_grad_with_the_literal_masked_mean(name, workload):
     problem, (expected, clear) = WORKLOADS[workload](True, 1).double(), literal(workload)
-    if name == "vmap_grad" and workload in MODELS:
+    if name == "vmap_grad" and workload.split()[0] in MODELS:
         pytest.skip(UNVMAPPED)
     if name in PEERS:
         pytest.importorskip(PEERS[name])
@@ -59,7 +59,7 @@ def test_every_method_fills_grad_with_the_literal_masked_mean(name, workload):
 
 
 def test_the_masks_are_neither_empty_nor_full():
-    for workload in [name for name in WORKLOADS if name not in MODELS]:  # those are compared in test_models.py
+    for workload in [name for name in WORKLOADS if name.split()[0] not in MODELS]:  # those are compared in test_models.py
         shares = torch.cat([(wanted != 0).flatten() for wanted in literal(workload)[0].values()]).double().mean()
         assert 0.02 < shares < 0.98
 

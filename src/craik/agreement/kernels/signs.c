@@ -46,29 +46,51 @@ static void pack(const float *restrict x, int64_t environments, int64_t componen
     }
 }
 
-/* out[o][i] = sum_e sign(d[e][o]) sign(a[e][i]) for at most 127 environments.
+/* What one word of environments adds to a sum of signs, of those where neither factor is 0: +1 where their signs are equal and -1
+   where they differ. */
+static inline int64_t word_sum(uint64_t both, uint64_t unequal)
+{
+    return (int64_t)__builtin_popcountll(both) - 2 * (int64_t)__builtin_popcountll(both & unequal);
+}
 
-   Of the environments where neither factor is 0, those whose signs differ count -1 and the others +1. `work` holds
-   2 * words * (rows + columns) words. */
+/* The same of a word with at most 32 environments, by counting once: in the upper half what does not differ is counted. */
+static inline int64_t half_sum(uint64_t both, uint64_t unequal)
+{
+    return (int64_t)__builtin_popcountll((both & ~unequal) | (~(both & unequal) << 32)) - 32;
+}
+
+/* A row of sums: `FIRST` of the first word and, if there are more than 64 environments, `SECOND` of the second. */
+#define ROW_OF_ONE(FIRST)                                                                                                  \
+    for (int64_t i = 0; i < columns; i++)                                                                                  \
+        row[i] = (int8_t)FIRST(some & a_some[i], above ^ a_above[i]);
+
+#define ROW_OF_TWO(SECOND)                                                                                                 \
+    for (int64_t i = 0; i < columns; i++)                                                                                  \
+        row[i] = (int8_t)(word_sum(some & a_some[i], above ^ a_above[i]) +                                                 \
+                          SECOND(some2 & a_some2[i], above2 ^ a_above2[i]));
+
+/* out[o][i] = sum_e sign(d[e][o]) sign(a[e][i]) for at most 127 environments. `work` holds 2 * words * (rows + columns) words. */
 void craik_sign_products(const float *restrict d, const float *restrict a, int64_t environments, int64_t rows,
                          int64_t columns, uint64_t *restrict work, int8_t *restrict out)
 {
     int64_t words = (environments + 63) / 64;
     uint64_t *d_some = work, *d_above = d_some + words * rows;
     uint64_t *a_some = d_above + words * rows, *a_above = a_some + words * columns;
+    uint64_t *a_some2 = a_some + columns, *a_above2 = a_above + columns; /* read if there are two words */
     pack(d, environments, rows, d_some, d_above);
     pack(a, environments, columns, a_some, a_above);
     for (int64_t o = 0; o < rows; o++) {
         const uint64_t some = d_some[o], above = d_above[o];
         const uint64_t some2 = words > 1 ? d_some[rows + o] : 0, above2 = words > 1 ? d_above[rows + o] : 0;
-        const uint64_t *second_some = words > 1 ? a_some + columns : a_some;
-        const uint64_t *second_above = words > 1 ? a_above + columns : a_above;
         int8_t *row = out + o * columns;
-        for (int64_t i = 0; i < columns; i++) {
-            uint64_t both = some & a_some[i], both2 = some2 & second_some[i];
-            uint64_t differ = both & (above ^ a_above[i]), differ2 = both2 & (above2 ^ second_above[i]);
-            row[i] = (int8_t)(__builtin_popcountll(both) + __builtin_popcountll(both2) -
-                              2 * (__builtin_popcountll(differ) + __builtin_popcountll(differ2)));
+        if (environments <= 32) {
+            ROW_OF_ONE(half_sum)
+        } else if (environments <= 64) {
+            ROW_OF_ONE(word_sum)
+        } else if (environments <= 96) {
+            ROW_OF_TWO(half_sum)
+        } else {
+            ROW_OF_TWO(word_sum)
         }
     }
 }

@@ -70,6 +70,8 @@ def _in_slices(rule: AndMask, name: str, statistics: Statistics) -> int:
 
 def _counted(survives: Tensor) -> Tensor | int:
     """Count survivors by what does it fastest on a CPU: an array's operation for bytes, a sum where it is exact for floats."""
+    if survives.device.type == "cpu" and survives.numel() and not any(survives.stride()):
+        return survives.numel() * int(survives[(0,) * survives.dim()])  # one number for all
     if survives.device.type == "cpu" and survives.element_size() == 1:
         return int(np.count_nonzero(survives.numpy()))
     if survives.device.type == "cpu" and survives.dtype == torch.float32 and survives.numel() <= _EXACT:

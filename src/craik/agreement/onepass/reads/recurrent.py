@@ -47,13 +47,14 @@ def take(node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], lay
     gates = _deltas(node, inputs, before, arriving)
     grouped = layout.grouped(gates, 1).flatten(0, 1)
     sizes = [size * len(gates) for size in layout.sizes]
+    shifted = gates.sum(0)
     terms: list[Term] = []
     for slot in slots:
         if slot in (INPUT_WEIGHT, HIDDEN_WEIGHT):
             went_in = layout.grouped(inputs if slot == INPUT_WEIGHT else before, 1).flatten(0, 1)
             terms.append(Products(grouped, went_in, sizes))
         else:
-            terms.append(Stacked(layout.sums(gates.sum(0), 0)))
+            terms.append(Stacked(layout.sums(shifted, 0)))
     return terms
 
 
