@@ -63,9 +63,11 @@ lowest:
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# What is generated from the recorded rows under results/: verdicts of the present claims, docs/claims.md, the READMEs' tables.
+# What is generated from the recorded rows under results/: verdicts of the present claims, docs/claims.md, the READMEs' tables;
+# and from the methods' files: the table of each field's page.
 pages: $(STAMP)
 	$(BIN)/craik report results --judge --pages --out runs/results.html
+	$(BIN)/python docs/tables/papers.py
 
 # A wheel installed in an empty environment, where no file of the checkout is at hand, runs the main experiment.
 wheel: $(STAMP)

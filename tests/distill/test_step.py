@@ -21,6 +21,7 @@ from craik.distill import (
     meta_gradient,
     split_rows,
 )
+from craik.distill.step import validation_batch
 from craik.params import parameters_of
 
 
@@ -78,7 +79,7 @@ def test_a_meta_step_is_one_step_along_the_meta_gradient():
     distillation.meta_optimizer = torch.optim.SGD(distillation.lesson.teacher.parameters(), 0.5)
     # Every batch is the whole training part; its order matters to rounding alone.
     rows = Batches(*distillation.examples.rows(whole.expand(3, 12)))
-    validation = distillation._validation()
+    validation = validation_batch(distillation.examples, distillation.split, distillation.unrolling, distillation.generator)
     found = meta_gradient(replace(distillation.lesson, teacher=teacher), rows, validation, Adam(0.01))
     record = distillation.meta_step()
     moved = {name: p - 0.5 * found.gradients[name] for name, p in parameters_of(teacher).items()}

@@ -6,6 +6,20 @@ from craik.tasks.bodies.quantiles import BINS
 from craik.tasks.bodies.rollouts import STEPS
 from craik.tasks.privileged import Part, PrivilegedData
 
+TINY = {
+    "train": 60,
+    "selection": 20,
+    "test": 20,
+    "inner_steps": 2,
+    "student_steps": 2,
+    "batch": 6,
+    "teacher_channels": (4, 4),
+    "teacher_hidden": 6,
+    "student_widths": (7, 7),
+    "every": 1,
+}
+"""Settings of a training that takes a second."""
+
 
 def made_up_data(environment, seed, sizes, alive_bonus="always", on_progress=None):
     generator = torch.Generator().manual_seed(seed + len(environment))

@@ -13,7 +13,7 @@ FIELDS = sorted(path.name for path in FOLDER.iterdir() if (path / "__init__.py")
 @pytest.mark.parametrize("field", FIELDS)
 def test_the_page_has_the_table_of_the_field(field):
     assert table(field) in (ROOT / "docs" / "methods" / f"{field}.md").read_text(), (
-        f"docs/methods/{field}.md should hold:\n{table(field)}"
+        f"docs/methods/{field}.md should have the table of its field. Run `python docs/tables/papers.py`."
     )
 
 

@@ -59,12 +59,7 @@ class Distillation:
         generator: Generator,
     ) -> None:
         arguments.check_kind("lesson", lesson, Lesson, "a craik.distill.Lesson")
-        arguments.check_kind("unrolling", unrolling, Unrolling, "a craik.distill.Unrolling")
-        arguments.check_generator("generator", generator)
-        examples = check_examples(examples)
-        check_split(split, len(examples.y))
-        check_batch_size(unrolling.batch_size, split)
-        check_validation_size(unrolling.validation_size, split)
+        examples = check_setting(examples, split, unrolling, generator)
         check_optimizer("student_optimizer", student_optimizer, lesson.student)
         check_optimizer("meta_optimizer", meta_optimizer, lesson.teacher)
         self.lesson, self.examples, self.split, self.unrolling = lesson, examples, split, unrolling
@@ -114,7 +109,7 @@ class Distillation:
         found = meta_gradient(
             self.lesson,
             Batches(*self.examples.rows(self._inner_rows.take(plan.steps))),
-            self._validation(),
+            validation_batch(self.examples, self.split, self.unrolling, self.generator),
             rule,
             plan.strategy,
             start=state_from(self.student_optimizer, self.lesson.student, rule) if plan.moments == "student" else None,
@@ -179,9 +174,22 @@ class Distillation:
         self._inner_rows.restart(self.split.training)
         self._student_rows.restart(self.split.training)
 
-    def _validation(self) -> Labelled:
-        rows = self.split.validation
-        if self.unrolling.validation_size is not None:
-            rows = rows[torch.randperm(len(rows), generator=self.generator)[: self.unrolling.validation_size]]
-        part = self.examples.rows(rows)
-        return Labelled(part.x, part.y)
+
+def check_setting(examples: Examples, split: Split, unrolling: Unrolling, generator: Generator) -> Examples:
+    """Return the examples as modules get them; refuse what does not fit."""
+    arguments.check_kind("unrolling", unrolling, Unrolling, "a craik.distill.Unrolling")
+    arguments.check_generator("generator", generator)
+    examples = check_examples(examples)
+    check_split(split, len(examples.y))
+    check_batch_size(unrolling.batch_size, split)
+    check_validation_size(unrolling.validation_size, split)
+    return examples
+
+
+def validation_batch(examples: Examples, split: Split, unrolling: Unrolling, generator: Generator) -> Labelled:
+    """Return the validation rows that a meta-step looks at: all, or as many drawn ones as the unrolling says."""
+    rows = split.validation
+    if unrolling.validation_size is not None:
+        rows = rows[torch.randperm(len(rows), generator=generator)[: unrolling.validation_size]]
+    part = examples.rows(rows)
+    return Labelled(part.x, part.y)

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+import mujoco_made_up
 from craik.experiments.distill import bodies
 from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers
 from craik.experiments.distill.ablations import run as distill_ablations
@@ -12,19 +13,7 @@ from craik.lab import Rows, judge
 from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
-SMALL = replace(
-    bodies.TRAININGS["quick"],
-    train=80,
-    selection=20,
-    test=20,
-    inner_steps=2,
-    student_steps=2,
-    batch=6,
-    teacher_channels=(4, 4),
-    teacher_hidden=6,
-    student_widths=(7, 7),
-    every=1,
-)
+SMALL = replace(bodies.TRAININGS["quick"], **mujoco_made_up.TINY | {"train": 80})
 TINY = replace(EXPERIMENT.presets["quick"].config, rounds=1, temperatures=(2.0,), imitations=(0.5,))
 
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+import mujoco_made_up
 from craik.distill import HiddenSquaredError, Lesson, calls
 from craik.distill.forward.students import student_function
 from craik.experiments.distill import bodies
@@ -16,21 +17,7 @@ from craik.tasks.bodies.quantiles import BINS, bin_errors, quantiles
 from craik.tasks.privileged import Part, PrivilegedData
 
 METHODS = ("no-teacher", "ldt", "ssm", "stacked", "pairs")
-TINY = replace(
-    EXPERIMENT.presets["model-based"].config,
-    train=60,
-    selection=20,
-    test=20,
-    rounds=2,
-    inner_steps=2,
-    student_steps=2,
-    batch=6,
-    teacher_channels=(4, 4),
-    teacher_hidden=6,
-    student_widths=(7, 7),
-    grid_batch=(6,),
-    every=1,
-)
+TINY = replace(EXPERIMENT.presets["model-based"].config, rounds=2, grid_batch=(6,), **mujoco_made_up.TINY)
 
 
 def linear_body(environment, seed, sizes, alive_bonus="always", on_progress=None):

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+import mujoco_made_up
 from craik.experiments.distill import bodies
 from craik.experiments.distill.mujoco import EXPERIMENT, baselines
 from craik.experiments.distill.mujoco import run as distill_mujoco
@@ -13,20 +14,7 @@ from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
 TINY = replace(
-    EXPERIMENT.presets["quick"].config,
-    environments=("Swimmer", "Hopper"),
-    train=60,
-    selection=20,
-    test=20,
-    rounds=2,
-    inner_steps=2,
-    student_steps=2,
-    batch=6,
-    teacher_channels=(4, 4),
-    teacher_hidden=6,
-    student_widths=(7, 7),
-    grid_batch=(6,),
-    every=1,
+    EXPERIMENT.presets["quick"].config, environments=("Swimmer", "Hopper"), rounds=2, grid_batch=(6,), **mujoco_made_up.TINY
 )
 
 

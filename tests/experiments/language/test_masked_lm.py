@@ -9,13 +9,14 @@ from craik.experiments.language.masked_lm.run import Config, corpus, fresh, toke
 from craik.lab import Rows, judge
 from craik.methods.language.masked import Corruption
 from craik.tasks.text.code_tokens import NO_ROLE, ROLES
+from tiny import rows_of
 
 TINY = Config(modules=10, words=30, window=8, width=8, layers=1, steps=2, labelled=(32,), tuning=10, reached=100.0)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return Rows([{"seed": 100, **row} for row in EXPERIMENT.run(TINY)])
+    return rows_of(EXPERIMENT, 100, TINY)
 
 
 def test_claims_figures_and_the_same_rows_again(rows):

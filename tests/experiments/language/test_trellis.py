@@ -5,14 +5,15 @@ import torch
 
 from craik.experiments.language.trellis import EXPERIMENT
 from craik.experiments.language.trellis.run import Config, Reader, equal_units, parameters, theorem
-from craik.lab import Rows, judge
+from craik.lab import judge
+from tiny import rows_of
 
 TINY = Config(hidden=4, levels=3, dilations=(1, 2), epochs=1, batch=400, code_steps=1, modules=2, words=20, window=5)
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return Rows([{"seed": 100, **row} for row in EXPERIMENT.run(TINY)])
+    return rows_of(EXPERIMENT, 100, TINY)
 
 
 def test_claims_figures_and_the_same_rows_again(rows):

@@ -5,8 +5,9 @@ import torch
 
 from craik.experiments.language.winograd import EXPERIMENT
 from craik.experiments.language.winograd.run import Config, choice_losses, fresh, probe, right, scorer_of, world_of, written
-from craik.lab import Rows, judge
+from craik.lab import judge
 from craik.methods.language.scoring import Scorer
+from tiny import rows_of
 
 TINY = Config(
     names=4,
@@ -26,7 +27,7 @@ TINY = Config(
 
 @pytest.fixture(scope="module")
 def rows():
-    return Rows([{"seed": 100, **row} for row in EXPERIMENT.run(TINY)])
+    return rows_of(EXPERIMENT, 100, TINY)
 
 
 def test_claims_figures_and_the_same_rows_again(rows):

@@ -8,6 +8,7 @@ from craik.experiments.vision.coordinates import networks
 from craik.experiments.vision.coordinates.run import make, scores
 from craik.lab import Rows, judge
 from craik.tasks.pictures.squares import draw_squares, squares
+from tiny import rows_of
 
 EXPERIMENT = coordinates.EXPERIMENT
 SMALL = {
@@ -25,8 +26,7 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def rows():
-    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
-    return [{**row, "seed": 0} for row in EXPERIMENT.run(config)]
+    return rows_of(EXPERIMENT, **SMALL)
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):

@@ -1,11 +1,10 @@
-from dataclasses import replace
-
 import pytest
 import torch
 
 from craik.experiments.worlds import social_influence
 from craik.experiments.worlds.social_influence.run import expected, influence
 from craik.lab import Rows, judge
+from tiny import rows_of
 
 EXPERIMENT = social_influence.EXPERIMENT
 SMALL = {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8}
@@ -13,8 +12,7 @@ SMALL = {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3
 
 @pytest.fixture(scope="module")
 def rows():
-    config = replace(EXPERIMENT.presets["quick"].config, **SMALL)
-    return [{**row, "seed": 0} for row in EXPERIMENT.run(config)]
+    return rows_of(EXPERIMENT, **SMALL)
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):

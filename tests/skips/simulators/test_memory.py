@@ -24,11 +24,7 @@ from craik.skips import (
     training_step,
 )
 from craik.trajectories import Trajectories
-
-
-def walks(lengths, seed=0):
-    g = torch.Generator().manual_seed(seed)
-    return Trajectories.from_list([torch.randn(n, 2, generator=g, dtype=torch.float64).cumsum(0) / 2 for n in lengths])
+from walks import walks
 
 
 class Recurrent(nn.Module):

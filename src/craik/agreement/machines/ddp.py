@@ -92,11 +92,14 @@ def combine_across_ranks(
         # A mask must not hide an overflow from the GradScaler that is to find it.
         gradients[name] = gradients[name].masked_fill(~torch.isfinite(summed.gradient), torch.nan)
         shares[name] = float(survival(survives))
-    # Only now, when nothing can fail any more, is a gradient touched.
+    _leave(named, gradients, adds=statistics is not None)  # only now, when nothing can fail any more
+    return shares
+
+
+def _leave(named: Mapping[str, Tensor], gradients: Mapping[str, Tensor], adds: bool) -> None:
     for name, gradient in gradients.items():
         before, combined = named[name].grad, gradient.to(named[name].dtype)
-        named[name].grad = combined if statistics is None or before is None else before + combined
-    return shares
+        named[name].grad = before + combined if adds and before is not None else combined
 
 
 def _named(parameters: Mapping[str, Tensor] | nn.Module) -> dict[str, Tensor]:

@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
 from craik import arguments
-from craik.distill.examples.batches import Batches, Examples, Labelled, check_examples
-from craik.distill.examples.splits import Split, check_batch_size, check_split, check_validation_rows, check_validation_size
+from craik.distill.examples.batches import Batches, Examples
+from craik.distill.examples.splits import Split, check_validation_rows
 from craik.distill.examples.streams import Streams
 from craik.distill.lesson import Lesson, check_layers, check_module
 from craik.distill.optimisers.counterparts import check_optimizer
@@ -19,7 +19,7 @@ from craik.distill.populations.members import MakeOptimizer, OneByOne, Stacked, 
 from craik.distill.populations.population import Population, start_anew
 from craik.distill.saving.states import load_parts
 from craik.distill.saving.undoing import undone_on_failure
-from craik.distill.step import Distillation
+from craik.distill.step import Distillation, check_setting, validation_batch
 from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord
 from craik.distill.teachers.descent import move_teacher
@@ -91,7 +91,7 @@ class PopulationDistillation:
             given = (examples, split, unrolling, optimizer, meta_optimizer, generator)
             self._alone = Distillation(lesson, *given)
             return
-        self.examples = _check_setting(examples, split, unrolling, generator)
+        self.examples = check_setting(examples, split, unrolling, generator)
         check_optimizer("meta_optimizer", meta_optimizer, lesson.teacher)
         self._split = split
         self._members = (Stacked if population.stacked else OneByOne)(lesson, tuple(population.students), student_optimizer)
@@ -144,7 +144,8 @@ class PopulationDistillation:
             self._student_rows.restart(self._split.training)
         plan = self.unrolling
         batches = Batches(*self.examples.rows(self._inner_rows.take(plan.steps)))
-        found, losses = self._members.meta_gradient(batches, self._validation(), plan, self.population.combine)
+        validation = validation_batch(self.examples, self._split, plan, self.generator)
+        found, losses = self._members.meta_gradient(batches, validation, plan, self.population.combine)
         skipped = move_teacher(self.lesson.teacher, self.meta_optimizer, found, plan.nonfinite)
         norm = math.sqrt(float(dot(found.gradients, found.gradients)))
         loss = found.validation_loss.item()
@@ -181,13 +182,6 @@ class PopulationDistillation:
                 self._alone.student_optimizer.state.clear()
         self.ages[due] = 0
         return due
-
-    def _validation(self) -> Labelled:
-        rows = self.split.validation
-        if self.unrolling.validation_size is not None:
-            rows = rows[torch.randperm(len(rows), generator=self.generator)[: self.unrolling.validation_size]]
-        part = self.examples.rows(rows)
-        return Labelled(part.x, part.y)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that a resumed run needs; the tensors are the live ones."""
@@ -226,14 +220,3 @@ def _check_population(lesson: Lesson, population: Population) -> None:
     for student in population.students[1:]:
         check_module("student", student)
         check_layers(student, lesson.layers)
-
-
-def _check_setting(examples: Examples, split: Split, unrolling: Unrolling, generator: Generator) -> Examples:
-    """Return the examples as modules get them; refuse what does not fit."""
-    arguments.check_kind("unrolling", unrolling, Unrolling, "a craik.distill.Unrolling")
-    arguments.check_generator("generator", generator)
-    examples = check_examples(examples)
-    check_split(split, len(examples.y))
-    check_batch_size(unrolling.batch_size, split)
-    check_validation_size(unrolling.validation_size, split)
-    return examples

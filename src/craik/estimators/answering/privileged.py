@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from craik.estimators.answering.calibration import by_site, pairs_of
 from craik.estimators.answering.questions import Answer, Columns, Question
 from craik.estimators.comparing import UNIT
-from craik.estimators.distilling.comparing import REFERENCES, Asked, compare_taught, fitted
+from craik.estimators.distilling.comparing import REFERENCES, Asked, Found, compare_taught, fitted
 from craik.estimators.distilling.students import TRAINING
 from craik.estimators.saving.models import Model
 from craik.estimators.tables import Numbers, Table, encoding_of, is_missing, pooled, prepare
@@ -46,10 +46,7 @@ def distill_answer(
     names = [name for step in privileged for name in step]
     inputs = {name: values for name, values in columns.items() if name not in (question.target, *names)}
     target = columns[question.target]
-    if not inputs:
-        raise ValueError("Something should be known when predicting. Found privileged columns only. Name fewer of them.")
-    if len(target) < 4 * folds:
-        raise ValueError(f"{folds} folds need {4 * folds} rows at least. Found {len(target)}. Use ridge.")
+    _check_asked(inputs, len(target), folds)
     table = _rows(inputs, target, question)
     known = [_rows({name: columns[name] for name in step}, target, question).x for step in privileged]
     _check_steps(known)
@@ -61,20 +58,15 @@ def distill_answer(
     facts = {"verdict": verdict.word, "method": method, "target": question.target, "rows": len(target)}
     kept = fitted(asked, method)
     model = Model(encoding_of(inputs), table.classes, kept.arrays, kept.scores, facts)
-    votes = kept.votes or fitted(asked, "vote").votes
     shown = {
         "sentence": _in_folds(verdict.sentence),
         "word": verdict.word,
         "kept": method,
         "target": question.target,
         "privileged": names,
-        "votes": {name: round(share, 3) for name, share in sorted(votes.items(), key=lambda item: -item[1])},
+        "votes": _largest_first(kept.votes or fitted(asked, "vote").votes),
         "unit": UNIT[table.task].replace("the pooled linear model's", "ridge's"),
-        "candidates": [
-            {"name": name, "mean": float(np.mean(one)), "worst": float(min(one)), "seconds": found.seconds[name]}
-            | {"verdict": verdicts[name].word if name in verdicts else ""}
-            for name, one in found.scores.items()
-        ],
+        "candidates": _candidates(found, verdicts),
         "others": [_in_folds(one.sentence) for one in verdicts.values() if one is not verdict],
         "rows": len(target),
         "notes": [*found.notes, *(note for note in table.notes if "site" not in note)],
@@ -84,6 +76,25 @@ def distill_answer(
         | {"method": method, "rows_only": True, "numbers": kept.scores == "numbers"},
     }
     return Answer(shown, verdict, model)
+
+
+def _check_asked(inputs: Columns, rows: int, folds: int) -> None:
+    if not inputs:
+        raise ValueError("Something should be known when predicting. Found privileged columns only. Name fewer of them.")
+    if rows < 4 * folds:
+        raise ValueError(f"{folds} folds need {4 * folds} rows at least. Found {rows}. Use ridge.")
+
+
+def _candidates(found: Found, verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "mean": float(np.mean(one)), "worst": float(min(one)), "seconds": found.seconds[name]}
+        | {"verdict": verdicts[name].word if name in verdicts else ""}
+        for name, one in found.scores.items()
+    ]
+
+
+def _largest_first(votes: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(share, 3) for name, share in sorted(votes.items(), key=lambda item: -item[1])}
 
 
 def _rows(inputs: Columns, target: Any, question: Question) -> Table:  # noqa: ANN401  # an array

@@ -165,16 +165,6 @@ def _facts(found: Comparison, table: Table) -> dict[str, Any]:
         }
         for name, scores in found.scores.items()
     ]
-    means = [table.y[table.site == e].mean(0) for e in range(len(table.sites))]
-    profile = [
-        {
-            "name": name,
-            "rows": size,
-            "base": [float(share) for share in mean],
-            "judged": bool(judged),
-        }
-        for name, size, mean, judged in zip(table.sites, table.sizes, means, table.judged, strict=True)
-    ]
     audited = found.audit
     features = [dict(zip(("column", "score", "flagged", "screened", "signs"), one, strict=True)) for one in audited.features]
     return {
@@ -188,7 +178,7 @@ def _facts(found: Comparison, table: Table) -> dict[str, Any]:
         "unit": UNIT[found.task],
         "candidates": candidates,
         "held_out": list(found.sites),
-        "sites": profile,
+        "sites": _sites(table),
         "classes": None if table.classes is None else [str(label) for label in table.classes],
         "rows": len(table.x),
         "features": features,
@@ -197,6 +187,15 @@ def _facts(found: Comparison, table: Table) -> dict[str, Any]:
         "lonely": list(audited.at_one_site),
         "notes": list(dict.fromkeys(found.notes)),
     }
+
+
+def _sites(table: Table) -> list[dict[str, Any]]:
+    means = [table.y[table.site == e].mean(0) for e in range(len(table.sites))]
+    of_each = zip(table.sites, table.sizes, means, table.judged, strict=True)
+    return [
+        {"name": name, "rows": size, "base": [float(share) for share in mean], "judged": bool(judged)}
+        for name, size, mean, judged in of_each
+    ]
 
 
 def _last_look(model: Model, inputs: Columns, target: NDArray[Any], rows: NDArray[np.bool_], name: str) -> str:

@@ -3,6 +3,9 @@
 Counted in evaluations, as steps differ: what skips spends fewer of them on an episode, and sees more episodes.
 """
 
+import torch
+from torch import Tensor, nn
+
 from craik.skips import Fixed, Greedy, Matching
 from craik.skips.matchings.greedy import Ties
 
@@ -30,3 +33,11 @@ def falling(share: float, until: float) -> float:
 def rate_at(learning_rate: float, share: float) -> float:
     """Return a learning rate that falls linearly to a fiftieth over the last three tenths of the budget."""
     return learning_rate * max(0.02, min(1.0, (1 - share) / 0.3))
+
+
+def descend(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    """Take one step down a loss, along a gradient of norm 1 at most."""
+    optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
@@ -104,11 +104,16 @@ def attempts(
                 attempt.job.partial.unlink(missing_ok=True)
                 yield attempt
     finally:
-        for worker, _ in running:
-            worker.kill()
-        for worker, attempt in running:
-            worker.end()
-            attempt.job.partial.unlink(missing_ok=True)
+        _end_all(running)
+
+
+def _end_all(running: Sequence[tuple[Worker, Attempt[T]]]) -> None:
+    """Kills the workers that are left, all of them before the first is waited for."""
+    for worker, _ in running:
+        worker.kill()
+    for worker, attempt in running:
+        worker.end()
+        attempt.job.partial.unlink(missing_ok=True)
 
 
 def _move(attempt: Attempt[T], event: Event, goes_on: Callable[[Attempt[T]], bool]) -> None:

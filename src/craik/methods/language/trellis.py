@@ -282,13 +282,8 @@ def from_recurrent(network: nn.RNN | nn.LSTM, horizon: int, warm: bool = False) 
             candidate = not gated or g == _CANDIDATE
             if layer and candidate and warm:
                 net.present[place, layer - 1] = bias[g] / _on(gated)
-            elif layer and candidate and bool(bias[g].any()):
-                raise ValueError(
-                    f"The {'candidate' if gated else ''} biases of layers above the first should be 0: below its level a "
-                    f"layer would "
-                    f"show f(b) in place of 0. Found {float(bias[g].abs().max()):.3g} in layer {layer}. Pass warm=True."
-                )
             else:
+                _check_silent(bias[g], layer > 0 and candidate, layer, gated)
                 net.bias[place] = bias[g]
     for unit in range(extra):
         _switch(net, unit, gated)
@@ -298,6 +293,14 @@ def from_recurrent(network: nn.RNN | nn.LSTM, horizon: int, warm: bool = False) 
 _CANDIDATE = 2
 _SHUT = 1000.0
 """A gate's input at which its sigmoid is 0 or 1 exactly, in float32 and float64."""
+
+
+def _check_silent(bias: Tensor, upper: bool, layer: int, gated: bool) -> None:
+    if upper and bool(bias.any()):
+        raise ValueError(
+            f"The {'candidate ' if gated else ''}biases of layers above the first should be 0: below its level a layer would "
+            f"show f(b) in place of 0. Found {float(bias.abs().max()):.3g} in layer {layer}. Pass warm=True."
+        )
 
 
 def _on(gated: bool) -> float:

@@ -49,13 +49,7 @@ class ExactRanker:
     def best(
         self, predictions: Float[Tensor, "n *z"], rows: Sequence[int], first: Sequence[int], end: Sequence[int]
     ) -> list[int]:
-        """Return the frame that each prediction fits best.
-
-        Args:
-            predictions: n of them.
-            rows: the trajectory of each.
-            first: the first frame of each window.
-            end: the frame behind each window.
+        """Return the frame that each prediction fits best; arguments as of `Ranker.best`.
 
         Raises:
             FloatingPointError: no frame of a window has a finite loss.

@@ -81,10 +81,8 @@ def follow(
         going = [i for i, b in enumerate(rows) if chosen.frames[i] + reach < predictor.lengths[b]]
         rows, times = [rows[i] for i in going], [chosen.frames[i] for i in going]
         if rows:
-            truths = _truths(predictor.teacher_forcing, len(going), None if now is None else [now[i] for i in going])
-            # Noise is drawn for those alone that are fed, whatever the others of the batch are.
-            noise = streams and [None if true else streams[b] for b, true in zip(rows, truths, strict=True)]
-            inputs = _next_inputs(predictor, partial(_rows, prediction, going), noise, rows, times, truths)
+            kept = None if now is None else [now[i] for i in going]
+            inputs = _next_inputs(predictor, partial(_rows, prediction, going), streams, kept, rows, times)
         u += 1
     if later:
         found.evaluated(partial(predictor.losses, torch.cat(later)))
@@ -116,14 +114,17 @@ def _rows(prediction: Tensor, going: Sequence[int]) -> Tensor:
 def _next_inputs(
     predictor: Predictor,
     made: Callable[[], Tensor],
-    noise: Sequence[Generator | None] | None,
+    streams: Sequence[Generator] | None,
+    draws: Sequence[Draw] | None,
     rows: Sequence[int],
     times: Sequence[int],
-    truths: Sequence[bool],
 ) -> Tensor:
+    truths = _truths(predictor.teacher_forcing, len(rows), draws)
     if all(truths):
         frames = predictor.trajectories.at(rows, times)
     else:
+        # Noise is drawn for those alone that are fed, whatever the others of the batch are.
+        noise = streams and [None if true else streams[b] for b, true in zip(rows, truths, strict=True)]
         frames = predictor.fed(made(), noise)
         if any(truths):
             takes = torch.tensor(truths, device=frames.device).reshape(-1, *[1] * (frames.dim() - 1))

@@ -93,7 +93,10 @@ _PRESETS = ("quick", "model-based", "paper")
 
 
 def _model_claims(environment: str) -> list[Claim]:
-    body = environment.lower()
+    return [*_single_models(environment, environment.lower()), *_beside_ldt(environment, environment.lower())]
+
+
+def _single_models(environment: str, body: str) -> list[Claim]:
     return [
         Claim(
             id=f"distill-mujoco.{body}-stacked-diverges",
@@ -117,6 +120,11 @@ def _model_claims(environment: str) -> list[Claim]:
             measure=Over(environment, "pairs", "stacked"),
             condition=high_below(0.5, of=_RATIO).at(*_PRESETS),
         ),
+    ]
+
+
+def _beside_ldt(environment: str, body: str) -> list[Claim]:
+    return [
         Claim(
             id=f"distill-mujoco.{body}-below-ssm",
             kind="hypothesis",

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 import torch
 from annotated_types import Ge, MinLen
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
-from craik.experiments.skips.budgets import matching_at, rate_at
+from craik.experiments.skips.budgets import descend, matching_at, rate_at
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron
@@ -102,18 +102,12 @@ def trained(config: Config, method: Method, hidden: int, data: Data) -> tuple[Co
         share = spent / config.evaluations
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
         rows = torch.randperm(len(data.frames), generator=generator)[: config.batch]
+        dynamics = Dynamics(model, loss, data.layouts[rows])
+        matching = matching_at(method, share, config.horizon, config.exploration)
         matched = match(
-            Dynamics(model, loss, data.layouts[rows]),
-            data.frames[rows],
-            matching_at(method, share, config.horizon, config.exploration),
-            teacher_forcing=forcing(spent),
-            generator=generator,
-            average="steps",
+            dynamics, data.frames[rows], matching, teacher_forcing=forcing(spent), generator=generator, average="steps"
         )
-        optimizer.zero_grad()
-        matched.loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        descend(model, optimizer, matched.loss)
         spent += matched.evaluations
     return model, spent
 

@@ -14,7 +14,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
 from craik.experiments.skips import training as pictures
-from craik.experiments.skips.budgets import matching_at, rate_at
+from craik.experiments.skips.budgets import descend, matching_at, rate_at
 from craik.experiments.skips.outcomes import label_accuracy
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
@@ -122,18 +122,12 @@ def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row
         rows = torch.randperm(len(data.frames), generator=generator)[:count]
         share = spent / config.budget
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
+        dynamics = Dynamics(model, loss, data.layouts[rows])
+        matching = matching_at(method, share, config.horizon, config.exploration)
         matched = match(
-            Dynamics(model, loss, data.layouts[rows]),
-            data.frames[rows],
-            matching_at(method, share, config.horizon, config.exploration),
-            teacher_forcing=forcing(spent),
-            generator=generator,
-            average="steps",
+            dynamics, data.frames[rows], matching, teacher_forcing=forcing(spent), generator=generator, average="steps"
         )
-        optimizer.zero_grad()
-        matched.loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        descend(model, optimizer, matched.loss)
         spent, seen, steps = spent + matched.evaluations, seen + count, steps + 1
     assert matched is not None  # the budget is above 0
     return model, {"spent": spent, "steps": steps, "skip": matched.mean_skip}

@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.budgets import falling, matching_at
+from craik.experiments.skips.budgets import descend, falling, matching_at
 from craik.experiments.skips.parts.two_balls import Falls, World, draw
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
@@ -144,10 +144,7 @@ def _trained(config: Config, method: Method, train: Falls) -> tuple[Network, Row
         batch = Falls(train.frames[rows], train.layouts[rows], train.labels[rows], train.floor)
         matched = _matched(config, method, network, batch, spent / config.budget, generator)
         optimizer.param_groups[0]["lr"] = config.learning_rate * rate(max(0, spent - round(0.7 * config.budget)))
-        optimizer.zero_grad()
-        matched.loss.backward()
-        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimizer.step()
+        descend(network, optimizer, matched.loss)
         spent, seen, steps, skip = spent + matched.evaluations, seen + count, steps + 1, matched.skip
     return network, {"spent": spent, "steps": steps, "skip": skip}
 

@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.budgets import matching_at, rate_at
+from craik.experiments.skips.budgets import descend, matching_at, rate_at
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
@@ -155,10 +155,7 @@ def _rolled(config: Config, method: Method, train: Data, test: Data, reads: Read
             average="steps",
         )
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, spent / config.budget)
-        optimizer.zero_grad()
-        matched.loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        descend(model, optimizer, matched.loss)
         spent, seen, steps, skip = spent + matched.evaluations, seen + count, steps + 1, matched.mean_skip
     dynamics = Dynamics(model, loss, test.layouts, cumulants=Cumulants(None, config.discount))
     found = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
@@ -183,10 +180,7 @@ def _regressed(config: Config, train: Data, test: Data) -> tuple[Tensor, Row]:
         values = net(torch.cat([train.frames.at(b, t), train.layouts[b]], dim=1))[:, 0]
         error = (values - train.returns.at(b, t)).square().mean()
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, step * config.evaluations / config.budget)
-        optimizer.zero_grad()
-        error.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
+        descend(net, optimizer, error)
     with torch.no_grad():
         values = net(torch.cat([test.frames.first(), test.layouts], dim=1))[:, 0]
     return values, {"spent": config.budget, "steps": config.steps, "skip": 0.0, "landed": 1.0}
