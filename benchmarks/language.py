@@ -285,8 +285,8 @@ def grammar(config: Config) -> Pair:
     neighbours = installed("sklearn.neighbors", "pip install 'craik[sklearn]'")
     count, size = (50, 5) if config.small else (50_000, 300)
     # Words in a thousand clusters, so that a radius holds some of them and not all.
-    centres = torch.randn(1000, size, generator=_seeded(config), dtype=torch.float64)
-    own = torch.randn(count, size, generator=_seeded(config), dtype=torch.float64)
+    centres = torch.randn(1000, size, generator=_seeded(config))
+    own = torch.randn(count, size, generator=_seeded(config))
     vectors = Vectors(tuple(f"w{index}" for index in range(count)), centres[torch.arange(count) % 1000] + 0.6 * own)
     names = random.Random(config.seed).sample(vectors.words, 20)
     pattern = " ".join(f"{{t{index}: {names[2 * index]} {names[2 * index + 1]} ~0.35}}" for index in range(10))

@@ -13,6 +13,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import torch
@@ -44,8 +45,8 @@ class Config:
     """Of each attack."""
     hidden: int = 128
     """Units of the perceptron's hidden layer."""
-    channels: int = 16
-    """Of the first layer of the convolutional host that is reprogrammed."""
+    channels: int = 32
+    """Of the first of four layers of the convolutional host that is reprogrammed; the others have twice as many."""
     features: int = 64
     """Of the logistic regression that is poisoned; as many pixels of each digit, at most 64."""
     repeats: int = 5
@@ -166,18 +167,19 @@ def _nothing() -> None:
 
 def program(config: Config) -> tuple[str, Step, Step, float | None]:
     """A step of a program, and a training step of its host on as many pictures of that size."""
-    host = nn.Sequential(
-        nn.Conv2d(1, config.channels, 3, 2, 1), nn.ReLU(), nn.Conv2d(config.channels, 2 * config.channels, 3, 2, 1), nn.ReLU(),
-        nn.Flatten(), nn.Linear(72 * config.channels, 26),
-    ).eval()  # fmt: skip
-    own = Program((1, 24, 24), (8, 8), Generator().manual_seed(config.seed))
+    widths = [1, config.channels, *[2 * config.channels] * 3]
+    layers: list[nn.Module] = []
+    for index, (inputs, outputs) in enumerate(pairwise(widths)):
+        layers += [nn.Conv2d(inputs, outputs, 3, 2 if index < 2 else 1, 1), nn.ReLU()]
+    host = nn.Sequential(*layers, nn.Flatten(), nn.Linear(36 * widths[-1], 26)).eval()
+    table, own = LabelMap(10), Program((1, 24, 24), (8, 8), Generator().manual_seed(config.seed))
     optimizers = [torch.optim.Adam(one.parameters(), 1e-3) for one in (own, host)]
     x = 2 * digits(config.seed, train=64, validation=1, test=1).train.x - 1
     wide, y = torch.nn.functional.pad(x, (8, 8, 8, 8)), torch.arange(64) % 10
 
     def programmed() -> None:
         optimizers[0].zero_grad()
-        reprogramming_loss(host, own, LabelMap(10), x, y).mean().backward()
+        reprogramming_loss(host, own, table, x, y).mean().backward()
         optimizers[0].step()
 
     def training() -> None:
