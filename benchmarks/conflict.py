@@ -2,13 +2,14 @@
 
 Every rule does the same step on the same problem, interleaved with the others: forward pass, backward pass, rule. `ratio` is
 over plain backpropagation as in `agreement`, `over_and_mask` over the AND-mask, each formed within a round; `low` and `high`
-are the first one's range. Environments have many examples here, since a standard error takes two: 16 of 128 rows on the
+are the first one's range. Two rows use the compiled kernels, of which the second is over the first: where no compiler is found
+they are left out. Environments have many examples here, since a standard error takes two: 16 of 128 rows on the
 perceptron, 8 of 16 images on ResNet-20, 8 of 8 sequences on a small language model with RMSNorm and embeddings. Memory is not
 measured: the rules hold one more sum of a parameter's size than the AND-mask, and 2 E more with memory.
 """
 
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,13 +21,15 @@ from craik_benchmarks.measuring.timing import Step, interleaved, threads, turn
 from torch import Generator, Tensor, nn
 
 from craik.agreement import Agreement, AndMask, Homogeneous, Qualitative, Rule, StandardErrors
+from craik.agreement.kernels.compiled import load
+from craik.agreement.kernels.library import BuildError
 from craik.lab import Row
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import HeldOut, spirals
 
 Announce = Callable[[str], None]
 
-PLAIN, AND_MASK = "plain backprop", "craik AND-mask"
+PLAIN, AND_MASK, COMPILED = "plain backprop", "craik AND-mask", ", compiled"
 
 RULES: dict[str, Rule] = {
     AND_MASK: AndMask(1.0),
@@ -34,8 +37,10 @@ RULES: dict[str, Rule] = {
     "craik conflict, every third step": Qualitative(0.2, errors=StandardErrors(every=3)),
     "craik conflict, memory": Qualitative(0.2, errors=StandardErrors(memory=0.75, every=3)),
     "craik conflict, Cochran": Homogeneous(0.05),
+    AND_MASK + COMPILED: AndMask(1.0),
+    "craik conflict" + COMPILED: Qualitative(0.2),
 }
-"""By the name that rows have."""
+"""By the name that rows have; those that end so use the compiled kernels."""
 
 
 class LanguageModel(nn.Module):
@@ -121,16 +126,27 @@ PRESETS = {"full": Config(), "quick": Config(repeats=2, turn=0.01, small=True)}
 
 def run(config: Config, announce: Announce) -> Iterator[Row]:
     """Measure every rule on every workload."""
+    rules = [name for name in RULES if not name.endswith(COMPILED) or _compiles(announce)]
     with threads(config.threads):
         for name in config.workloads:
-            yield from _workload(name, config, announce)
+            yield from _workload(name, rules, config, announce)
 
 
-def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
+def _compiles(announce: Announce) -> bool:
+    """Build the kernels, or find them in the cache, before the clock starts."""
+    try:
+        load()
+    except BuildError as reason:
+        announce(f"no compiled kernels: {reason}")
+        return False
+    return True
+
+
+def _workload(name: str, rules: Sequence[str], config: Config, announce: Announce) -> Iterator[Row]:
     problem = WORKLOADS[name](config.small, config.seed)
-    problems = {PLAIN: problem.copy(), **{rule: problem.copy() for rule in RULES}}
+    problems = {PLAIN: problem.copy(), **{rule: problem.copy() for rule in rules}}
     steps: dict[str, Step] = {PLAIN: lambda: problems[PLAIN].losses().mean().backward()}
-    for rule in RULES:
+    for rule in rules:
         steps[rule] = _thrice(problems[rule], rule)
     steps[PLAIN] = _repeated(problems[PLAIN], steps[PLAIN])
     clean = {key: one.clean for key, one in problems.items()}
@@ -142,7 +158,8 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
     times = interleaved(steps, clean, rounds, config.turn, Generator().manual_seed(config.seed), config.clock)
     for key in steps:
         over = [one / other for one, other in zip(times[key], times[PLAIN], strict=True)]
-        mask = [one / other for one, other in zip(times[key], times[AND_MASK], strict=True)]
+        same = AND_MASK + COMPILED if key.endswith(COMPILED) else AND_MASK
+        mask = [one / other for one, other in zip(times[key], times[same], strict=True)]
         yield {
             "workload": name,
             "method": key,
@@ -152,7 +169,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
             "over_and_mask": statistics.median(mask),
             "memory_ratio": None,
             "exact": None,
-            "note": "" if key in (PLAIN, AND_MASK) else f"{statistics.median(mask):.2f} of the AND-mask's step",
+            "note": "" if key in (PLAIN, same) else f"{statistics.median(mask):.2f} of the AND-mask's step",
             "seconds": statistics.median(times[key]) / 3,
             "clock": config.clock,
             "threads": config.threads,
@@ -162,7 +179,8 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
 
 
 def _thrice(problem: Problem, name: str) -> Step:
-    agreement = Agreement(problem.model, RULES[name])
+    kernel = "compiled" if name.endswith(COMPILED) else "torch"
+    agreement = Agreement(problem.model, RULES[name], kernel=kernel)
     return _repeated(problem, lambda: agreement.backward(problem.losses(), problem.environments))
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import oracles
-from craik.agreement import Agreement, AndMask, XorMask
+from craik.agreement import Agreement, AndMask, Qualitative, StandardErrors, XorMask
 from craik.agreement.kernels import compiled
 from craik.agreement.kernels.compiled import load
 from small_models import batch, make, squared
@@ -71,6 +71,26 @@ class TestSums:
         assert torch.equal(gradient, expected)
         assert torch.equal(sign, mask.to(torch.int8))
 
+    @pytest.mark.parametrize("components", [1, 31, 10_001])
+    def test_add_sides(self, kernels, components):
+        generator = torch.Generator().manual_seed(components)
+        gradient, squares = torch.randn(components, generator=generator), torch.rand(components, generator=generator)
+        gradient[::3] = 0
+        squares[::6] = 0  # a dead unit's, and one that has more evidence than there can be
+        squares[1::7] = 1e-30
+        total, up, down = torch.ones(components), torch.full((components,), 0.5), torch.full((components,), 0.25)
+        kernels.add_sides(gradient, squares, (1e-38, 0.875), (total, up, down))
+        share = (gradient.double().square() / squares.double().clamp(min=1e-38)).clamp(max=0.875)
+        torch.testing.assert_close(total, 1 + gradient)
+        torch.testing.assert_close(up.double(), 0.5 * (1 - share * (gradient > 0)), rtol=1e-6, atol=0)
+        torch.testing.assert_close(down.double(), 0.25 * (1 - share * (gradient < 0)), rtol=1e-6, atol=0)
+
+    def test_sides_of_what_is_no_number(self, kernels):
+        gradient, parts = torch.tensor([float("nan"), 1.0]), [torch.zeros(2), torch.ones(2), torch.ones(2)]
+        kernels.add_sides(gradient, torch.ones(2), (1e-38, 0.875), tuple(parts))
+        assert [t[0].isnan().item() for t in parts] == [True, True, True]
+        assert [t[1].item() for t in parts] == [1, 0.125, 1]
+
     @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
     def test_and_mask_of_what_is_not_finite(self, kernels, value):
         gradient = torch.ones(5000)
@@ -106,6 +126,39 @@ def test_masks_equal_those_of_torch_bit_for_bit(rule, name, ids):
         if a.grad is not None:
             assert torch.equal(a.grad != 0, b.grad != 0)
             torch.testing.assert_close(a.grad, b.grad, rtol=1e-6, atol=1e-7)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["mlp", "sequence", "unusual"])
+@pytest.mark.usefixtures("kernels")
+def test_conflict_is_the_same_bit_for_bit(name):
+    model, twin = make(name, 3, torch.float32), make(name, 3, torch.float32)
+    x, y, ids = batch(3, [e for e in range(9) for _ in range(5)], torch.float32)
+    records = []
+    for one, kernel in ((model, "compiled"), (twin, "torch")):
+        agreement = Agreement(one, Qualitative(0.6, errors=StandardErrors("examples")), kernel=kernel, keep="masks")
+        records.append(agreement.backward(squared(one(x), y), ids))
+    assert records[0].masks.keys() == records[1].masks.keys()
+    assert all(torch.equal(mask, records[1].masks[found]) for found, mask in records[0].masks.items())
+    assert 0 < sum(records[0].survivors.values()) < len(records[0].survivors)
+
+
+@needs_compiler
+@pytest.mark.usefixtures("kernels")
+def test_conflict_of_a_large_weight_is_the_same_bit_for_bit():
+    """More environments than a product of shares has room for, and more than one tile."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(40, 300), nn.Tanh(), nn.Linear(300, 300))
+    twin = copy.deepcopy(model)
+    x, ids = torch.randn(20 * 6, 40), torch.arange(20).repeat_interleave(6)
+    x[:, 0] = 5 * (ids % 2 * 2 - 1)
+    kept = []
+    for one, kernel in ((model, "compiled"), (twin, "torch")):
+        agreement = Agreement(one, Qualitative(0.2), kernel=kernel, keep="masks")
+        kept.append(agreement.backward((one(x) * (1 + x[:, :1])).square().sum(1), ids).masks)
+    assert all(torch.equal(mask, kept[1][found]) for found, mask in kept[0].items())
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-6, atol=1e-7)
 
 
 @needs_compiler

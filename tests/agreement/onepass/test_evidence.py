@@ -197,6 +197,25 @@ def test_large_weights_go_tile_by_tile():
     torch.testing.assert_close(rule.statistics[0].negative, negative, rtol=1e-9, atol=1e-9)
 
 
+def test_more_evidence_than_a_product_of_shares_has_room_for():
+    """Products in four bytes: twenty environments of which each is all but certain, unequal ones, and an odd number of rows."""
+    torch.manual_seed(0)
+    model = nn.Linear(70, 70, bias=False)
+    sizes = [9, 9, 9, 9, 9, 9, 9, 9, 9, 5, 6, 9, 9, 9, 9, 9, 9, 9, 9, 9]
+    ids = [e for e, size in enumerate(sizes) for _ in range(size)]
+    x = 1 + 0.02 * torch.randn(len(ids), 70)
+    wanted = torch.randn(len(set(ids)), 70)[ids] + 0.02 * torch.randn(len(ids), 70)
+    losses = (model(x) * wanted).sum(1)
+    (gradients,) = oracle.example_gradients(losses, [model.weight])
+    positive, negative = oracle.sides(oracle.moments(gradients.double(), ids))
+    assert positive.max() > 700  # one product would be below 1e-38
+    rule = Seen()
+    rule.needs = frozenset({"positive", "negative"})
+    Agreement(model, rule).backward(losses, ids)
+    torch.testing.assert_close(rule.statistics[0].positive.double(), positive, rtol=3e-4, atol=3e-4)
+    torch.testing.assert_close(rule.statistics[0].negative.double(), negative, rtol=3e-4, atol=3e-4)
+
+
 RULES: list[Rule] = [
     Qualitative(0.2),
     Qualitative(0.7, rescale=True),

@@ -1,8 +1,9 @@
-"""The compiled CPU kernels (`signs.c`, `temporal.c`): built on first use where there is a C compiler, kept in the user's cache.
+"""The compiled CPU kernels (`signs.c`, `evidence.c`, `temporal.c`): built on first use where there is a C compiler.
 
-Plain C through ctypes: no build system, no headers of Python's or torch's. `craik.agreement.kernels.library` builds and loads
-them. The file's name in the cache has a hash of the source, the compiler, its options and the processor's features, so that no
-other machine's code is ever run, and a digest of the file itself, which is compared before it is loaded.
+They are kept in the user's cache. Plain C through ctypes: no build system, no headers of Python's or torch's.
+`craik.agreement.kernels.library` builds and loads them. The file's name in the cache has a hash of the source, the compiler,
+its options and the processor's features, so that no other machine's code is ever run, and a digest of the file itself, which
+is compared before it is loaded.
 """
 
 import ctypes
@@ -18,7 +19,7 @@ from craik.agreement.kernels.library import BuildError, loaded
 
 
 class Compiled:
-    """The functions of `signs.c` for contiguous float32 tensors on the CPU.
+    """The functions of `signs.c` and `evidence.c` for contiguous float32 tensors on the CPU.
 
     Args:
         library: the shared library they were built into.
@@ -36,6 +37,8 @@ class Compiled:
         at, size = ctypes.c_void_p, ctypes.c_int64
         self.library.craik_add_signs.argtypes = self.library.craik_add_signs_in_bytes.argtypes = [at, size, size, at, at]
         self.library.craik_sign_products.argtypes = [at, at, size, size, size, at, at]
+        number = ctypes.c_float
+        self.library.craik_add_sides.argtypes = [at, at, size, number, number, at, at, at]
         self.library.craik_and_mask.argtypes, self.library.craik_and_mask.restype = [at, at, size, size, size], size
 
     @staticmethod
@@ -62,6 +65,25 @@ class Compiled:
         tensors = deltas.data_ptr(), inputs.data_ptr()
         self.library.craik_sign_products(*tensors, environments, rows, columns, work.data_ptr(), result.data_ptr())
         return result
+
+    def add_sides(
+        self,
+        gradient: Float[Tensor, "*p"],
+        squares: Float[Tensor, "*p"],
+        limits: tuple[float, float],
+        into: tuple[Float[Tensor, "*p"], Float[Tensor, "*p"], Float[Tensor, "*p"]],
+    ) -> None:
+        """Add an environment's gradient to a sum, and its evidence to the product of its side, in one pass.
+
+        Args:
+            gradient: g, of one environment.
+            squares: M, sums of its clusters' squares.
+            limits: the least M and the largest share g^2 / M.
+            into: the sum, and the products of 1 - g^2 / M where g is above 0 and where it is below.
+        """
+        total, up, down = (t.data_ptr() for t in into)
+        sizes = gradient.numel(), *limits
+        self.library.craik_add_sides(gradient.data_ptr(), squares.data_ptr(), *sizes, total, up, down)
 
     def and_mask(self, gradient: Float[Tensor, "*p"], sign: Int8[Tensor, "*p"], environments: int, count: int) -> int | None:
         """Turn the sum of gradients into the masked mean and sums of signs into the mask, in place and in one pass.

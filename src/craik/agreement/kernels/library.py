@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-SOURCES = tuple(Path(__file__).with_name(name) for name in ("signs.c", "temporal.c"))
+SOURCES = tuple(Path(__file__).with_name(name) for name in ("signs.c", "evidence.c", "temporal.c"))
 OPTIONS = ("-O3", "-march=native", "-std=c11", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 """No -ffast-math: sums keep their order and a NaN stays one. What is left out are errno and floating-point exceptions, which
 nobody reads and which would keep a loop with a root scalar."""

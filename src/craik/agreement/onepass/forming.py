@@ -69,7 +69,7 @@ class OnePass:
         self._model, self._statistics, self._compiled, self._vouched = model, statistics, compiled, vouched
         self._keep, self._normalise = keep, normalise
         self._partitions = Partitions()
-        self._gathering = Gathering(PLAIN)
+        self._gathering = Gathering(PLAIN, compiled)
         self._warned = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class OnePass:
     def test_by(self, errors: StandardErrors) -> None:
         """Take standard errors so from now on; what was remembered in another way is forgotten."""
         if errors != self._gathering.errors:
-            self._gathering = Gathering(errors)
+            self._gathering = Gathering(errors, self._compiled)
 
     def look(self, losses: Tensor, environments: EnvironmentIds) -> tuple[Plan, Environments]:
         """Return how a call would form its gradients; nothing is computed or freed."""

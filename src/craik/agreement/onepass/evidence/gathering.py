@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.onepass.evidence.clusters import Clusters, by_example, by_halves
 from craik.agreement.onepass.evidence.memory import Memory, sizes_of
 from craik.agreement.onepass.evidence.sums import EvidenceSums
@@ -29,10 +30,11 @@ class Gathering:
 
     Args:
         errors: how standard errors are taken.
+        compiled: kernels to use for what they take, or None for torch's operators.
     """
 
-    def __init__(self, errors: StandardErrors) -> None:
-        self.errors = errors
+    def __init__(self, errors: StandardErrors, compiled: Compiled | None = None) -> None:
+        self.errors, self.compiled = errors, compiled
         self._generator = torch.Generator().manual_seed(errors.seed)
         self._memories: dict[str, Memory] = {}
         self._ids: list[object] | None = None
@@ -65,7 +67,7 @@ class Gathering:
     def sums(self, name: str, like: Tensor, needs: frozenset[str], clusters: Clusters) -> EvidenceSums:
         """Return empty sums for a parameter, with what is remembered of it."""
         if not self.errors.memory:
-            return EvidenceSums(like, needs, clusters)
+            return EvidenceSums(like, needs, clusters, compiled=self.compiled)
         groups = clusters.environments
         if name not in self._memories:
             ids = [groups.named(position) for position in range(groups.count)]
@@ -73,7 +75,7 @@ class Gathering:
             self._memories[name] = Memory(like, groups.count, self.errors.memory, sizes)
         memory = self._memories[name]
         memory.begin()
-        return EvidenceSums(like, needs, clusters, memory)
+        return EvidenceSums(like, needs, clusters, memory, self.compiled)
 
     def _check_same(self, groups: Environments) -> None:
         ids = [groups.named(position) for position in range(groups.count)]

@@ -17,22 +17,39 @@ SIDES = frozenset({"positive", "negative"})
 """Statistics that take evidence alone."""
 
 
-def summed(contributions: Float[Tensor, "e k *p"], weights: Sequence[float] | None = None) -> Float[Tensor, "e *p"]:
-    """Return sum_k w_k h_k, as a product of matrices: a sum over a dimension in the middle is several times slower."""
+def moments(
+    contributions: Float[Tensor, "e k *p"], weights: Sequence[float]
+) -> tuple[Float[Tensor, "e *p"], Float[Tensor, "e *p"]]:
+    """Return sum_k h_k and sum_k w_k h_k^2, some environments at a time: both sums read them while they are in cache."""
+    at_once = max(1, TILE // max(1, contributions[0].numel()))
+    scratch = torch.empty_like(contributions[:at_once])
+    alike = min(weights) == max(weights)
+    gradients, squares = (contributions.new_empty(len(contributions), *contributions.shape[2:]) for _ in range(2))
+    for first in range(0, len(contributions), at_once):
+        some = contributions[first : first + at_once]
+        squared = torch.mul(some, some, out=scratch[: len(some)])
+        torch.sum(some, 1, out=gradients[first : first + at_once])
+        if alike:
+            torch.sum(squared, 1, out=squares[first : first + at_once])
+        else:
+            squares[first : first + at_once] = _weighed(squared, weights)
+    return gradients, squares.mul_(weights[0]) if alike else squares
+
+
+def _weighed(contributions: Float[Tensor, "e k *p"], weights: Sequence[float]) -> Float[Tensor, "e *p"]:
+    """Return sum_k w_k h_k."""
     count, clusters = contributions.shape[:2]
     if clusters < FEW or contributions.numel() == 0:
-        total = contributions[:, 0] * (1.0 if weights is None else weights[0])
+        total = contributions[:, 0] * weights[0]
         for k in range(1, clusters):
-            total.add_(contributions[:, k], alpha=1.0 if weights is None else weights[k])
+            total.add_(contributions[:, k], alpha=weights[k])
         return total
-    row = contributions.new_ones(clusters) if weights is None else contributions.new_tensor(weights)
-    return torch.bmm(row.expand(count, 1, -1), contributions.flatten(2)).view(count, *contributions.shape[2:])
+    row = contributions.new_tensor(weights).expand(count, 1, -1)
+    return torch.bmm(row, contributions.flatten(2)).view(count, *contributions.shape[2:])
 
 
-def summed_squares(contributions: Float[Tensor, "e k *p"], weights: Sequence[float]) -> Float[Tensor, "e *p"]:
-    """Return sum_k w_k h_k^2."""
-    return summed(contributions.square(), weights)
-
+TILE = 2**16
+"""Numbers that are looked at more than once at a time: as many as stay in cache."""
 
 FEW = 4
 """Fewer clusters than this are added one by one."""

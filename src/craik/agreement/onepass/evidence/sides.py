@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.onepass.evidence.moments import wallace
 
 
@@ -19,29 +20,35 @@ class Sides:
     Args:
         total: where to add gradients.
         held: "positive" and "negative", where to add evidence; what is missing is not wanted.
+        compiled: kernels to use for what they take, or None for torch's operators.
     """
 
-    def __init__(self, total: Tensor, held: Mapping[str, Tensor]) -> None:
+    def __init__(self, total: Tensor, held: Mapping[str, Tensor], compiled: Compiled | None = None) -> None:
         self._total, self._held = total, [held.get("positive"), held.get("negative")]
         limits = torch.finfo(total.dtype)
         self._tiny, self._floor, self._top = limits.tiny, 8 * limits.eps, 1 - 8 * limits.eps
-        self._products = [torch.ones_like(total) for _ in self._held]
-        self._share, self._half = (torch.empty_like(product) for product in self._products)
+        self._products = torch.ones_like(total), torch.ones_like(total)
+        self._scratch = torch.empty_like(total)
         self._degrees, self._room, self._empty = 0, 0, True
+        self._compiled = compiled if compiled is not None and compiled.takes(total, *self._products) else None
 
     def add(self, gradient: Tensor, squares: Tensor, degrees: int) -> None:
         """Add an environment's gradient and evidence; ``squares`` is overwritten."""
-        self._total.add_(gradient)
         if degrees != self._degrees or self._room < 1:
             self._make_room(degrees)
-        share, half, (up, down) = self._share, self._half, self._products
-        torch.abs(gradient, out=share).mul_(gradient).div_(squares.clamp_(min=self._tiny))
+        self._room -= 1
+        self._empty = False
+        if self._compiled is not None and self._compiled.takes(gradient, squares):
+            into = (self._total, *self._products)
+            self._compiled.add_sides(gradient, squares, (self._tiny, self._top), into)
+            return
+        self._total.add_(gradient)
+        half, (up, down) = self._scratch, self._products
+        share = torch.div(torch.abs(gradient, out=half).mul_(gradient), squares.clamp_(min=self._tiny), out=squares)
         torch.clamp(share, 0, self._top, out=half)
         up.addcmul_(up, half, value=-1)
         torch.clamp(share, -self._top, 0, out=half)
         down.addcmul_(down, half)
-        self._room -= 1
-        self._empty = False
 
     def finish(self) -> None:
         """Take the logarithms of what there is."""

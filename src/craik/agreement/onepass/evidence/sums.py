@@ -10,14 +10,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.memory import Memory
-from craik.agreement.onepass.evidence.moments import SIDES, WEIGHTS, add_evidence, squared_error, summed, summed_squares
+from craik.agreement.onepass.evidence.moments import SIDES, TILE, WEIGHTS, add_evidence, moments, squared_error
 from craik.agreement.onepass.evidence.sides import Sides
 from craik.agreement.onepass.sums import RunningSums
-
-TILE = 2**16
-"""Components whose evidence is taken at a time: what it takes several passes over stays in cache."""
 
 SHORT = 2**12
 """With fewer components than this, environments' gradients are formed many at a time: a call costs more than its work."""
@@ -34,10 +32,18 @@ class EvidenceSums(RunningSums):
         needs: the optional statistics that the rule reads.
         clusters: the partition that the gradients added are of.
         memory: of earlier steps, for this parameter; None has none.
+        compiled: kernels to use for what they take, or None for torch's operators.
     """
 
-    def __init__(self, like: Tensor, needs: frozenset[str], clusters: Clusters, memory: Memory | None = None) -> None:
-        super().__init__(like, needs)
+    def __init__(
+        self,
+        like: Tensor,
+        needs: frozenset[str],
+        clusters: Clusters,
+        memory: Memory | None = None,
+        compiled: Compiled | None = None,
+    ) -> None:
+        super().__init__(like, needs, compiled)
         self.clusters, self.memory = clusters, memory
         self._next = 0
         self._environment = 0
@@ -59,16 +65,16 @@ class EvidenceSums(RunningSums):
             each, total = counts[self._environment], self.clusters.environments.sizes[self._environment]
             some = gradients[: whole * each].unflatten(0, (whole, each))
             weights = [total / size for size in sizes[self._next : self._next + each]]
-            squares = summed_squares(some, weights)
             self._advance(whole * each)
-            self.add_moments(summed(some), squares, range(self._environment, self._environment + whole))
+            alike = range(self._environment, self._environment + whole)
+            self.add_moments(*moments(some, weights), alike)
             self._environment += whole
             return whole * each
         left = counts[self._environment] - self._in_it
         some = gradients[:left]
         total = self.clusters.environments.sizes[self._environment]
         weights = [total / size for size in sizes[self._next : self._next + len(some)]]
-        squares, gradient = summed_squares(some[None], weights)[0], summed(some[None])[0]
+        gradient, squares = (found[0] for found in moments(some[None], weights))
         if self._pending is not None:
             gradient, squares = self._pending[0].add_(gradient), self._pending[1].add_(squares)
         self._pending = gradient, squares
@@ -143,7 +149,7 @@ class EvidenceSums(RunningSums):
 
     def _part_like(self, like: Tensor, view: Callable[[Tensor], Tensor]) -> "EvidenceSums":
         memory = None if self.memory is None else self.memory.part(view)
-        return EvidenceSums(like, self.needs, self.clusters, memory)
+        return EvidenceSums(like, self.needs, self.clusters, memory, self.compiled)
 
     def add_silent(self, environments: int) -> None:
         """Add so many clusters whose losses do not reach the parameter: all of them are environments without evidence."""
@@ -157,10 +163,15 @@ class EvidenceSums(RunningSums):
         for _ in range(environments):
             self.add(torch.zeros(1, *self.shape, dtype=self.dtype, device=self.device))
 
-    def add_products(self, left: Float[Tensor, "b o"], right: Float[Tensor, "b i"]) -> None:
+    def add_products(self, left: Float[Tensor, "b o"], right: Float[Tensor, "b i"], *, turned: bool = False) -> None:
         """Add gradients that are products of factors with one row for each example, and every example a cluster.
 
         sum_k h_k^2 is then a product too, of the factors' squares: (left_k right_k^T)^2 = left_k^2 (right_k^2)^T.
+
+        Args:
+            left: one factor.
+            right: the other.
+            turned: form them transposed, where no memory is in the way.
         """
         left, right = left.to(self.dtype), right.to(self.dtype)  # squares of two bytes' numbers have too few digits
         groups = self.clusters.environments
@@ -174,6 +185,11 @@ class EvidenceSums(RunningSums):
                 gradients = torch.bmm(a.mT, b)
                 squares = torch.bmm(a.square().mul_(n).mT, b.square())
                 self.add_moments(gradients, squares, some)
+        elif turned and self.memory is None:
+            across = EvidenceSums(right.new_empty(self.shape[::-1]), self.needs, self.clusters, compiled=self.compiled)
+            across.add_products(right, left)
+            every = {name: tensor.T.contiguous() for name, tensor in across.held.items()}
+            self._add_all(groups.count, across.statistics().gradient.T.contiguous(), every)
         else:
             self._add_product_tiles(left, right)
         self._next, self._environment = self.clusters.count, groups.count
@@ -281,7 +297,8 @@ class EvidenceSums(RunningSums):
 def _sides(part: RunningSums, shape: Sequence[int]) -> Sides:
     """Return the sides of a part whose sums are there, in the shape in which its environments come."""
     assert part.gradient is not None  # in_parts has made it
-    return Sides(part.gradient.view(shape), {name: tensor.view(shape) for name, tensor in part.held.items()})
+    held = {name: tensor.view(shape) for name, tensor in part.held.items()}
+    return Sides(part.gradient.view(shape), held, part.compiled)
 
 
 def settled(sums: RunningSums) -> RunningSums:

@@ -134,7 +134,7 @@ class Products(Term):
     def _add_evidence(self, sums: EvidenceSums, alone: bool) -> None:
         """Add the gradients of parts of environments: squares of single rows' are products, too."""
         if alone:
-            sums.add_products(self.left, self.right)
+            sums.add_products(self.left, self.right, turned=_turns(sums, len(self.right)))
         elif self.equal and sums.shape.numel() < LONG:
             super().add(sums)
         else:

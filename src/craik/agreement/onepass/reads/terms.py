@@ -96,8 +96,7 @@ class Stacked(Term):
     def add(self, sums: RunningSums) -> None:
         """Add every environment's gradient; what only reads them reads them where they are."""
         if isinstance(sums, EvidenceSums):
-            for span in spans(self.environments, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS)):
-                sums.add(self.stack[span.first : span.first + span.length])
+            sums.add(self.stack)
         else:
             super().add(sums)
 
