@@ -54,8 +54,8 @@ CLAIMS = (
         measure=EachSeed(gain("cnn", "digits")),
         condition=at_least(0.3, of="accuracy on digits, trained CNN host, with a program less without, mean over seeds,"),
         printed=".93 to .98",
-        tried="One setting, not searched: 800 steps, about half as many as the prototype took. More steps, or hosts "
-        "trained for longer, were not tried.",
+        tried="Three rates and two label maps on seed 1000. The first ten host labels and 800 steps missed it on seeds 100 to "
+        "105; more steps add little, labels that the host's answers match best add most, to every host.",
     ),
     Claim(
         id="reprogramming.squares",
@@ -66,7 +66,7 @@ CLAIMS = (
             0.15, of="accuracy at one to ten squares, trained CNN host, with a program less without, mean over seeds,"
         ),
         printed="1.00",
-        tried="One setting, not searched, 800 steps.",
+        tried="The setting that digits chose; nothing was searched for squares.",
     ),
     *(
         Claim(
@@ -75,7 +75,8 @@ CLAIMS = (
             source=f"{_PAPER}.3",
             measure=EachSeed(trained_over(host, state)),
             condition=low_above(0.0, of="accuracy on digits, trained less random host, mean over seeds,"),
-            tried="One setting, not searched. That random networks are easy to reprogram Englert and Lazic (2022) prove.",
+            tried="Three rates and two label maps, the same for all hosts. That random networks are easy to reprogram Englert "
+            "and Lazic (2022) prove.",
         )
         for host in ("cnn", "mlp")
         for state in ("random", "rescaled")
@@ -105,6 +106,6 @@ CLAIMS = (
         measure=EachSeed(shared),
         condition=low_above(0.0, of="accuracy on digits of a new perceptron, AND-mask less mean, mean over seeds,"),
         kind="ours",
-        tried="One setting, not searched; one threshold of the AND-mask.",
+        tried="One threshold of the AND-mask, not searched.",
     ),
 )
