@@ -18,11 +18,11 @@ def test_the_learning_rate_drops_once_in_the_thesis_and_again_in_the_code():
 @pytest.mark.parametrize("schedule", [Constant(1.0), Linear(3), Inverse(), StepDecay(1.0, 3)])
 def test_steps_are_counted_from_0(schedule):
     assert schedule(0) == 1.0
-    with pytest.raises(ValueError, match=r"counted from 0. Found -1"):
+    with pytest.raises(ValueError, match=r"Found -1\. Steps are counted from 0"):
         schedule(-1)
 
 
 @pytest.mark.parametrize("make", [Linear, Inverse, lambda steps: StepDecay(1.0, steps)])
 def test_no_steps_are_refused(make):
-    with pytest.raises(ValueError, match=r"`steps` should be above 0. Found 0"):
+    with pytest.raises(ValueError, match=r"`steps` should be .*Found 0"):
         make(0)

@@ -5,7 +5,8 @@ one out of its range. ``why`` goes behind the rule, ``way_out`` to the end; both
 """
 
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -114,6 +115,43 @@ def check_generator(name: str, value: object) -> None:
 def check_tensor(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
     """Refuse what is no tensor: arrays, lists, dictionaries, None."""
     check_kind(name, value, Tensor, "a tensor", way_out=way_out)
+
+
+def check_numbers(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
+    """Refuse what is no tensor of real numbers; whole ones are."""
+    check_tensor(name, value, way_out=way_out)
+    if isinstance(value, Tensor) and value.is_complex():
+        raise TypeError(_sentence(name, "hold real numbers", str(value.dtype), "Split them with torch.view_as_real."))
+
+
+def check_params(name: str, value: object, *, way_out: str = "craik.params.parameters_of(model) gives a model's.") -> None:
+    """Refuse what is no dictionary of tensors by name, and one of none."""
+    rule = "a dictionary of tensors by name"
+    check_kind(name, value, Mapping, rule, way_out=way_out)
+    if isinstance(value, Mapping):
+        if not value:
+            raise ValueError(_sentence(name, f"be {rule}, of one at least", "none", way_out))
+        for key, one in value.items():  # pyright: ignore[reportUnknownVariableType]
+            check_kind(f"{name}[{key!r}]", one, Tensor, "a tensor", way_out=way_out)
+
+
+def check_each(name: str, value: object, kind: type | tuple[type, ...], what: str, *, way_out: str = "") -> None:
+    """Refuse what is no list or tuple, and a list with an entry that is no instance of a class.
+
+    >>> check_each("parts", [1], str, "words")
+    Traceback (most recent call last):
+    TypeError: `parts` should be a list of words. Found 1 of type int at 0.
+    """
+    check_kind(name, value, (list, tuple), f"a list of {what}", way_out=way_out)
+    if isinstance(value, list | tuple):
+        for place, one in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            if not isinstance(one, kind):
+                raise TypeError(_sentence(name, f"be a list of {what}", f"{_named(one)} at {place}", way_out))
+
+
+def check_path(name: str, value: object) -> None:
+    """Refuse what names no file or folder."""
+    check_kind(name, value, (str, os.PathLike), "the path of a file or folder", way_out="Pass a str or a pathlib.Path.")
 
 
 def _named(value: object) -> str:

@@ -23,6 +23,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # the usual name
 
+from craik.arguments import check_not_negative, check_numbers, check_one_of
+
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From predictions (n, ...) and targets (n, *frame) to one value for each example (n,)."""
 
@@ -80,8 +82,9 @@ class ElementwiseLoss(ABC):
     weight: Float[Tensor, "*factors"] | None = None
 
     def __post_init__(self) -> None:
-        if self.reduction not in ("mean", "sum"):
-            raise ValueError(f'`reduction` should be "mean" or "sum". Found {self.reduction!r}.')
+        check_one_of("reduction", self.reduction, ("mean", "sum"))
+        if self.weight is not None:
+            check_numbers("weight", self.weight)
 
     def __call__(self, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
         """Return the loss of each example."""
@@ -150,6 +153,10 @@ class BinaryCrossEntropy(ElementwiseLoss):
 
     epsilon: float = 1e-6
     largest_target: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_not_negative("epsilon", self.epsilon)
 
     def elements(self, prediction: Float[Tensor, "n *frame"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the loss of each element."""

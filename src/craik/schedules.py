@@ -6,6 +6,11 @@ A schedule is any such function. Those of thesis appendix A.0.3 are here, and th
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from craik.arguments import check_finite, check_flag, check_positive, check_whole
+
+NEVER = "For a number that never changes use Constant."
+"""The way out of no steps at all."""
+
 Schedule = Callable[[int], float]
 """From a step, counted from 0, to a number."""
 
@@ -19,6 +24,9 @@ class Constant:
     """
 
     value: float
+
+    def __post_init__(self) -> None:
+        check_finite("value", self.value)
 
     def __call__(self, step: int) -> float:
         """Return the number."""
@@ -44,7 +52,9 @@ class Linear:
     end: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_positive("steps", self.steps)
+        check_whole("steps", self.steps, least=1, way_out=NEVER)
+        check_finite("start", self.start)
+        check_finite("end", self.end)
 
     def __call__(self, step: int) -> float:
         """Return the number at a step."""
@@ -66,7 +76,7 @@ class Inverse:
     steps: float | int = 4000
 
     def __post_init__(self) -> None:
-        _check_positive("steps", self.steps)
+        check_positive("steps", self.steps, way_out=NEVER)
 
     def __call__(self, step: int) -> float:
         """Return the number at a step."""
@@ -101,7 +111,10 @@ class StepDecay:
     repeated: bool = False
 
     def __post_init__(self) -> None:
-        _check_positive("steps", self.steps)
+        check_finite("value", self.value)
+        check_whole("steps", self.steps, least=1, way_out=NEVER)
+        check_finite("factor", self.factor)
+        check_flag("repeated", self.repeated)
 
     def __call__(self, step: int) -> float:
         """Return the number at a step."""
@@ -110,11 +123,5 @@ class StepDecay:
         return self.value * self.factor ** (drops if self.repeated else min(drops, 1))
 
 
-def _check_positive(name: str, value: float | int) -> None:
-    if not value > 0:
-        raise ValueError(f"`{name}` should be above 0. Found {value!r}. For a number that never changes use Constant.")
-
-
 def _check_step(step: int) -> None:
-    if step < 0:
-        raise ValueError(f"A step should be 0 or more: steps are counted from 0. Found {step!r}.")
+    check_whole("step", step, way_out="Steps are counted from 0.")

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from craik.arguments import check_callable, check_each, check_not_negative, check_positive, check_whole
+
 Vector = tuple[Tensor, ...]
 """A vector in parts, as a model's parameters are: tensors of any shapes."""
 
@@ -20,7 +22,13 @@ def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations
         vector: v.
         iterations: the most that are taken.
         tolerance: it ends where the residual's length is at most this share of v's; 0 asks for a residual of exactly 0.
+
+    Raises:
+        TypeError, ValueError: arguments of another kind, or out of their range.
     """
+    _check(operator, vector)
+    check_whole("iterations", iterations)
+    check_not_negative("tolerance", tolerance)
     residual = direction = tuple(vector)
     found = tuple(torch.zeros_like(part) for part in vector)
     square = _dot(residual, residual)
@@ -44,12 +52,25 @@ def neumann_series(operator: Operator, vector: Sequence[Tensor], terms: int, sca
         vector: v.
         terms: of the series, the zeroth included; terms - 1 products are taken.
         scale: positive, below 2 over the largest eigenvalue of H, or the series grows.
+
+    Raises:
+        TypeError, ValueError: arguments of another kind, or out of their range.
     """
+    _check(operator, vector)
+    check_whole("terms", terms, least=1)
+    check_positive("scale", scale)
     term = total = tuple(vector)
     for _ in range(terms - 1):
         term = _add_scaled(term, -scale, operator(term))
         total = _add_scaled(total, 1.0, term)
     return tuple(scale * part for part in total)
+
+
+def _check(operator: Operator, vector: Sequence[Tensor]) -> None:
+    check_callable("operator", operator, "the product with H, a function of a vector")
+    check_each("vector", vector, Tensor, "tensors, the parts of a vector")
+    if not vector:
+        raise ValueError("`vector` should have a part at least. Found none. Pass [tensor] for a vector in one part.")
 
 
 def _dot(first: Vector, second: Vector) -> Tensor:

@@ -173,3 +173,38 @@ def test_frames_are_real_tensors_and_lengths_integer_ones(frames, lengths, sente
         object.__setattr__(made, name, value)
     with pytest.raises(TypeError, match=sentence):
         made.__post_init__()
+
+
+def test_what_lies_behind_a_trajectory_is_no_frame_of_its_own():
+    x = Trajectories.from_list(some())
+    for rows, times, sentence in [
+        ([0], [3], r"`times` should be of a trajectory's own frames, 0 to 2 in trajectory 0\. Found 3"),
+        ([1, 2], [4, -1], r"0 to 1 in trajectory 2\. Found -1"),
+        ([3], [0], r"`rows` should lie below 3.*Found 3"),
+        ([0, 1], [0], r"a time for each trajectory.*Found shapes \(2,\) and \(1,\)"),
+    ]:
+        with pytest.raises(IndexError, match=sentence):
+            x.at(rows, times)
+
+
+@pytest.mark.parametrize(
+    ("stored", "dtype", "taken"),
+    [
+        (torch.tensor([[1000, 2]]), torch.int8, False),
+        (torch.tensor([[127, -128]]), torch.int8, True),
+        (torch.tensor([[1.0, -3.0]]), torch.uint8, False),
+        (torch.tensor([[1.0, 300.0]]), torch.int16, True),
+        (torch.tensor([[200, 3]], dtype=torch.uint8), torch.int8, False),
+        (torch.tensor([[100, 3]], dtype=torch.uint8), torch.int8, True),
+        (torch.tensor([[2.0, 0.0]]), torch.bool, True),
+    ],
+)
+def test_a_whole_type_wraps_no_number(stored, dtype, taken):
+    x = Trajectories(stored, torch.tensor([2]))
+    if taken:
+        assert x.to(dtype=dtype).frames.tolist() == stored.to(dtype).tolist()
+    else:
+        with pytest.raises(ValueError, match=r"Every number should fit in .*which would become another"):
+            x.to(dtype=dtype)
+    padded = Trajectories(torch.tensor([[1, 1000]]), torch.tensor([1]))  # what lies behind is looked at by nobody
+    assert padded.to(dtype=torch.int8).frames[0, 0] == 1

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.arguments import check_callable, check_kind, check_whole
 from craik.losses import Loss, evaluated
 from craik.skips.matched import Matched
 from craik.trajectories import Trajectories
@@ -30,6 +31,10 @@ def candidate_losses(
     Raises:
         ValueError: the predictions were not kept.
     """
+    check_kind("matched", matched, Matched, "what craik.skips.match returns")
+    check_kind("targets", targets, Trajectories, "craik.trajectories.Trajectories")
+    check_callable("loss", loss, "a function of predictions and frames")
+    check_whole("horizon", horizon, least=1)
     if matched.predictions is None:
         raise ValueError("`matched` should hold the predictions. Found None. Call match(..., keep_predictions=True).")
     found = torch.full((*matched.skips.shape, horizon), torch.inf, dtype=targets.value_dtype)

@@ -62,8 +62,10 @@ class Dynamics:
         for name in ("model", "loss", "compare", "feedback"):
             found = getattr(self, name)
             sampled = name == "feedback" and isinstance(found, Sampled)
-            if not (callable(found) or sampled or (found is None and name in ("compare", "feedback"))):
-                raise TypeError(f"`{name}` should be a function of tensors. Found {type(found).__name__}.")
+            absent = found is None and name in ("compare", "feedback")
+            if isinstance(found, type) or not (callable(found) or sampled or absent):
+                what = f"the class {found.__name__} itself" if isinstance(found, type) else type(found).__name__
+                raise TypeError(f"`{name}` should be a function of tensors. Found {what}.")
         _check_context_kinds(self.context, self.targets)
         _check_simulator_kinds(self.cumulants, self.state)
 

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Generator, Tensor
 
+from craik.arguments import check_callable, check_kind
 from craik.losses import Loss, SquaredError, evaluated
 from craik.skips.dynamics import Dynamics, check_kinds
 from craik.skips.rollout import Rollout, Stop, rollout
@@ -77,6 +78,7 @@ def evaluate(
     Raises:
         TypeError, ValueError, FloatingPointError: those of `rollout`.
     """
+    _check_functions(read, distance)
     check_kinds(dynamics, trajectories)
     first = trajectories.first() if dynamics.state is None else dynamics.state.first(trajectories)
     rolled = rollout(dynamics, first, max_steps=max_steps, stop=stop, fixed_point=fixed_point, generator=generator)
@@ -96,6 +98,9 @@ def scored(rolled: Rollout, trajectories: Trajectories, *, read: Reader | None =
     Raises:
         ValueError: another number of roll-outs, or another shape of frames.
     """
+    check_kind("rolled", rolled, Rollout, "what craik.skips.rollout returns")
+    check_kind("trajectories", trajectories, Trajectories, "craik.trajectories.Trajectories")
+    _check_functions(read, distance)
     made, loss = rolled.trajectories, distance or SquaredError()
     if (len(made), made.frame_shape) != (len(trajectories), trajectories.frame_shape):
         raise ValueError(
@@ -112,6 +117,12 @@ def scored(rolled: Rollout, trajectories: Trajectories, *, read: Reader | None =
             right.append(read(predicted) == read(true))
     final, off_path, coverage = torch.tensor(rows, dtype=torch.float64).unbind(1)
     return Scores(final, off_path, coverage, torch.tensor(right) if read is not None else None, rolled)
+
+
+def _check_functions(read: Reader | None, distance: Loss | None) -> None:
+    for name, function in (("read", read), ("distance", distance)):
+        if function is not None:
+            check_callable(name, function, "a function of frames, or None")
 
 
 def _distances(loss: Loss, predicted: Tensor, true: Tensor) -> Float[Tensor, "predicted true"]:

@@ -5,10 +5,11 @@ from typing import Protocol, get_args, runtime_checkable
 
 import torch
 from torch import Generator
+from torch.nn import Module
 from torch.optim import Optimizer
 
-from craik.arguments import check_one_of
-from craik.skips.dynamics import Dynamics
+from craik.arguments import check_kind, check_one_of
+from craik.skips.dynamics import Dynamics, check_dynamics
 from craik.skips.matched import Average, Matched, Steps
 from craik.skips.predicting import Predictor
 from craik.trajectories import Trajectories
@@ -103,9 +104,10 @@ def training_step(
         keep_predictions: return the predictions, too.
 
     Raises:
-        TypeError, ValueError: those of `match`.
+        TypeError, ValueError: those of `match`; what is no optimiser, or one of another model.
         FloatingPointError: the loss is not finite; parameters and optimiser are as they were.
     """
+    check_optimizer(dynamics, optimizer)
     matched = match(
         dynamics,
         trajectories,
@@ -120,6 +122,25 @@ def training_step(
     matched.loss.backward()
     optimizer.step()
     return matched
+
+
+def check_optimizer(dynamics: Dynamics, optimizer: Optimizer) -> None:
+    """Refuse what is no optimiser, and one that would train nothing of the model.
+
+    Raises:
+        TypeError, ValueError: that.
+    """
+    check_kind("optimizer", optimizer, Optimizer, "a torch.optim.Optimizer", way_out="torch.optim.Adam(model.parameters()).")
+    check_dynamics(dynamics)
+    if not isinstance(dynamics.model, Module):
+        return
+    own = {id(parameter) for parameter in dynamics.model.parameters()}
+    held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    if own and not own & held:
+        raise ValueError(
+            f"`optimizer` should hold parameters of the dynamics' model. Found none of its {len(own)}: it would train nothing. "
+            "Make it from model.parameters()."
+        )
 
 
 def _check_loss(matched: Matched) -> None:

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_share
+from craik.arguments import check_flag, check_share
 from craik.losses import BinaryCrossEntropy, evaluated, prediction_shape
 from craik.skips.dynamics import Dynamics, check_kinds, fitted
 from craik.skips.matched import Steps
@@ -46,6 +46,7 @@ class Predictor:
     keep_predictions: bool = False
 
     def __post_init__(self) -> None:
+        check_flag("keep_predictions", self.keep_predictions)
         check_kinds(self.dynamics, self.trajectories)
         check_share("teacher_forcing", self.teacher_forcing, why="it is a probability", way_out="Check its schedule.")
         object.__setattr__(self, "dynamics", fitted(self.dynamics, self.trajectories))

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Generator, Tensor
 
-from craik.arguments import check_not_negative, check_whole
+from craik.arguments import check_callable, check_not_negative, check_whole
 from craik.skips.contexts import Actions, Context
 from craik.skips.dynamics import Dynamics, check_dynamics
 from craik.skips.sampling import Sampled, generators_of, stream
@@ -76,6 +76,9 @@ def rollout(
             memory is shown, or a prediction of another shape than the frame's.
         FloatingPointError: a prediction that is not finite.
     """
+    for name, function in (("stop", stop), ("policy", policy)):
+        if function is not None:
+            check_callable(name, function, "a function of frames, or None")
     check_dynamics(dynamics)
     _check(first, max_steps, fixed_point)
     if policy is None:

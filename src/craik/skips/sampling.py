@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_one_of
+from craik.arguments import check_callable, check_each, check_one_of
 
 Noise = Literal["normal", "uniform"]
 
@@ -38,8 +38,9 @@ class Sampled:
     shape: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not callable(self.sample):
-            raise TypeError(f"`sample` should be a function of predictions and noise. Found {type(self.sample).__name__}.")
+        check_callable("sample", self.sample, "a function of predictions and noise")
+        if self.shape is not None:
+            check_each("shape", self.shape, int, "whole numbers, or None")
         check_one_of("noise", self.noise, get_args(Noise))
 
     def drawn(

@@ -1,12 +1,14 @@
 """`audit`: which environments disagree about a trained model, and in which parameters."""
 
 import itertools
+import math
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from craik.arguments import check_kind
 from craik.surfaces.consistency.definition import Consistency
 from craik.surfaces.consistency.score import Score, inconsistency
 from craik.surfaces.landscape import Landscape
@@ -119,6 +121,7 @@ def audit(
         scored: ids of the environments to score; None for all.
 
     Raises:
+        FloatingPointError: a loss or a gradient that is not finite.
         ValueError: one environment only; what `craik.surfaces.landscape_of_model` and `inconsistency` refuse.
 
     Example:
@@ -130,6 +133,8 @@ def audit(
         >>> found.pairs[0].opposed, found.parameters[0].unanimous
         (0.5, 0.5)
     """
+    if consistency is not None:
+        check_kind("consistency", consistency, Consistency, "craik.surfaces.Consistency, or None")
     landscape = landscape_of_model(model, loss, batches)
     ids = landscape.environments
     if len(ids) < 2:
@@ -139,6 +144,7 @@ def audit(
         )
     found = [landscape.gradient(e) for e in range(len(ids))]
     gradients = torch.stack([gradient for _, gradient in found])
+    _check_finite(ids, [value for value, _ in found], gradients)
     pairs = _pairs(landscape, gradients)
     parameters = [_parameter(name, gradients[:, where], pairs) for name, where in landscape.parameters.items()]
     score: Score | None = None
@@ -153,6 +159,16 @@ def audit(
         tuple(sorted(parameters, key=lambda parameter: -parameter.conflict)),
         score,
     )
+
+
+def _check_finite(ids: tuple[int, ...], losses: list[float], gradients: Float[Tensor, "e n"]) -> None:
+    for e, loss in enumerate(losses):
+        if not math.isfinite(loss) or not bool(gradients[e].isfinite().all()):
+            what = f"a loss of {loss}" if not math.isfinite(loss) else "a gradient with NaN or infinity"
+            raise FloatingPointError(
+                f"An audit should be of finite losses and gradients. Found {what} in environment {ids[e]}. Look for NaN in its "
+                "data, or audit a model that has not diverged."
+            )
 
 
 def _pairs(landscape: Landscape, gradients: Float[Tensor, "e n"]) -> list[PairAudit]:

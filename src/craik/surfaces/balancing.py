@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from craik.arguments import check_kind, check_whole
+from craik.arguments import check_each, check_kind, check_whole
 
 Weighted = nn.Linear | nn.Conv1d | nn.Conv2d
 _HOMOGENEOUS = (
@@ -64,6 +64,7 @@ def rescale_units(model: nn.Sequential, factors: Sequence[Float[Tensor, " _"]]) 
         TypeError: no Sequential.
         ValueError: layers that are not positively homogeneous, other numbers of factors, factors that are not positive.
     """
+    check_each("factors", factors, Tensor, "tensors, one for each hidden layer")
     made = _copy(model)
     joins = _joins(made)
     if [len(some) for some in factors] != [join.before.weight.shape[0] for join in joins]:

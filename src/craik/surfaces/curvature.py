@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_positive
+from craik.arguments import check_callable, check_generator, check_params, check_positive
 from craik.params import Params, add_scaled, dot, leaves
 from craik.surfaces.directions import from_flat
 from craik.surfaces.paths import flat
@@ -55,6 +55,8 @@ def extreme_curvature(
         ValueError: a tolerance that is not positive, a loss that is no scalar or not finite.
         RuntimeError: Lanczos' method does not converge.
     """
+    check_callable("loss", loss, "a function from parameters to a loss")
+    check_params("parameters", parameters)
     check_generator("generator", generator)
     check_positive("tolerance", tolerance)
     linalg = _scipy()

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_kind, check_one_of, check_shape
+from craik.arguments import check_generator, check_kind, check_one_of, check_params, check_shape
 from craik.params import Params, add_scaled, dot, map_params
 
 Normalisation = Literal["filter", "layer", "weight", "none"]
@@ -86,6 +86,10 @@ def orthogonal_to(direction: Params, others: list[Params]) -> Params:
     Raises:
         ValueError: nothing is left.
     """
+    _check_parameters("direction", direction)
+    check_kind("others", others, (list, tuple), "a list of directions")
+    for place, other in enumerate(others):
+        _check_parameters(f"others[{place}]", other)
     left, axes = direction, list[Params]()
     for other in others:
         axis = other
@@ -114,6 +118,6 @@ def _normalised(d: Tensor, theta: Tensor, normalise: Normalisation) -> Tensor:
 
 
 def _check_parameters(name: str, parameters: Params) -> None:
-    check_kind(name, parameters, dict, "parameters by name", way_out="craik.params.parameters_of(model) gives a model's.")
+    check_params(name, parameters)
     if not parameters:
         raise ValueError(f"`{name}` should have at least one tensor. Found none. Unfreeze some parameters.")

@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.arguments import check_callable, check_kind, check_numbers, check_shape
+
 Curvature = Literal["hessian", "gauss-newton"]
 """The Hessian of an environment's loss, or its Gauss-Newton part J^T H_out J, positive wherever the loss is convex in the
 model's output."""
@@ -117,6 +119,11 @@ def landscape_of_functions(
         point: theta*.
         names: where named parameters lie in theta; None calls all of it "theta".
     """
+    check_kind("functions", functions, (list, tuple), "a list of functions, one for each environment")
+    for place, function in enumerate(functions):
+        check_callable(f"functions[{place}]", function, "a function from a point to its loss")
+    check_numbers("point", point)
+    check_shape("point", point, "n")
     point = point.detach().clone()
     names = {"theta": slice(0, len(point))} if names is None else names
     return Landscape(point, tuple(range(len(functions))), lambda e: [Part(_itself, functions[e])], names, False)

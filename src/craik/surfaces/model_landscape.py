@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
 
+from craik.arguments import check_callable, check_kind
 from craik.environments import EnvironmentIds, batch_norms_in_train_mode, partition
 from craik.surfaces.landscape import Landscape, Part
 
@@ -36,6 +38,9 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
             train mode; an iterator that would be used up by the first pass; no data.
         TypeError: environments that are no integers.
     """
+    check_kind("model", model, nn.Module, "a torch.nn.Module", way_out="Give a module, not its class.")
+    check_callable("loss", loss, "a function from outputs and targets to one loss for each example")
+    check_batches(batches)
     trainable = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     _check_model(model, trainable)
     if iter(batches) is batches:
@@ -86,6 +91,23 @@ def _part(call: Callable[[Tensor, object], Tensor], loss: Loss, inputs: object, 
         return call(theta, inputs)
 
     return Part(predict, cost)
+
+
+def check_batches(batches: object) -> None:
+    """Refuse what holds no batches of three, where that can be told without using an iterator up.
+
+    Raises:
+        TypeError, ValueError: that.
+    """
+    rule = "`batches` should hold batches (inputs, targets, environments). "
+    if isinstance(batches, str | bytes | Mapping | Tensor | np.ndarray) or not isinstance(batches, Iterable):
+        raise TypeError(f"{rule}Found {'None' if batches is None else type(batches).__name__}. Give a list, or a loader.")
+    if isinstance(batches, list | tuple):
+        if not batches:
+            raise ValueError(f"{rule}Found none of them. Check what filled the list.")
+        for place, one in enumerate(batches):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            if not isinstance(one, list | tuple) or len(one) != 3:  # pyright: ignore[reportUnknownArgumentType]
+                raise TypeError(f"{rule}Found {type(one).__name__} at {place}. Put the three in a tuple.")  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _check_model(model: nn.Module, trainable: Mapping[str, Tensor]) -> None:

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_kind, check_shape, check_whole
+from craik.arguments import check_each, check_numbers, check_params, check_shape, check_whole
 from craik.params import Params
 
 
@@ -33,6 +33,7 @@ class Principal(NamedTuple):
 
 def flat(parameters: Params) -> Float[Tensor, " n"]:
     """Return parameters as one vector, a point of a path: keep one each epoch."""
+    check_params("parameters", parameters)
     return torch.cat([tensor.detach().flatten() for tensor in parameters.values()])
 
 
@@ -88,7 +89,10 @@ def random_walk_explained(path: Sequence[Float[Tensor, " n"]] | Float[Tensor, "t
 
 
 def _points(path: Sequence[Tensor] | Tensor) -> Tensor:
-    check_kind("path", path, (Tensor, list, tuple), "a list of flat vectors, or (T, n)")
+    if isinstance(path, Tensor):
+        check_numbers("path", path)
+    else:
+        check_each("path", path, Tensor, "flat vectors")
     points = path if isinstance(path, Tensor) else torch.stack(list(path))
     check_shape("path", points, "T", "n", way_out="craik.surfaces.flat(parameters) makes a point.")
     return points

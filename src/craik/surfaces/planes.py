@@ -18,9 +18,18 @@ from torch import Tensor, nn
 from torch.func import functional_call, replace_all_batch_norm_modules_, vmap
 from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all of them
 
-from craik.arguments import check_kind, check_one_of, check_positive, check_tensor, check_whole
+from craik.arguments import (
+    check_callable,
+    check_kind,
+    check_numbers,
+    check_one_of,
+    check_params,
+    check_positive,
+    check_tensor,
+    check_whole,
+)
 from craik.params import Params, parameters_of
-from craik.surfaces.model_landscape import Batches, Loss
+from craik.surfaces.model_landscape import Batches, Loss, check_batches
 
 Statistics = Literal["kept", "moved", "re-estimated"]
 Function = Callable[[Params], Tensor]
@@ -61,6 +70,8 @@ def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics:
         TypeError: no module.
         ValueError: no data, no trainable parameter, a reduced loss, BatchNorm and no choice of its statistics.
     """
+    check_callable("loss", loss, "a function from outputs and targets to one loss for each example")
+    check_batches(batches)
     check_kind("model", model, nn.Module, "a torch.nn.Module")
     normalised = any(isinstance(module, _BatchNorm) for module in model.modules())
     if normalised or statistics is not None:
@@ -108,7 +119,8 @@ def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor
         TypeError: arguments of another kind.
         ValueError: no points, directions with other names or shapes.
     """
-    check_tensor("at", at)
+    check_numbers("at", at)
+    _check_directions(loss, parameters, {"direction": direction})
     points = at.reshape(-1, 1)
     return _evaluated(loss, parameters, [direction], points, chunk).movedim(0, -1)
 
@@ -130,6 +142,8 @@ def plane(
         TypeError: arguments of another kind.
         ValueError: no points, directions with other names or shapes.
     """
+    check_kind("at", at, (list, tuple), "two tensors, values of a and of b")
+    _check_directions(loss, parameters, {"first": first, "second": second})
     if len(at) != 2:
         raise ValueError(f"`at` should have two parts, values of a and of b. Found {len(at)}. Write (a, b).")
     for name, values in zip(("at[0]", "at[1]"), at, strict=True):
@@ -137,6 +151,12 @@ def plane(
     points = torch.cartesian_prod(*at).reshape(-1, 2)
     found = _evaluated(loss, parameters, [first, second], points, chunk)
     return found.unflatten(0, (len(at[0]), len(at[1]))).movedim((0, 1), (-2, -1))
+
+
+def _check_directions(loss: Function, parameters: Params, directions: dict[str, Params]) -> None:
+    check_callable("loss", loss, "a function from parameters to a loss")
+    for name, some in {"parameters": parameters, **directions}.items():
+        check_params(name, some)
 
 
 def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -> float:
@@ -152,6 +172,8 @@ def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -
     Raises:
         ValueError: another number of points, a rise that is not positive, points that do not ascend.
     """
+    check_numbers("curve", curve)
+    check_numbers("at", at)
     check_positive("rise", rise)
     if curve.shape != at.shape or at.dim() != 1 or len(at) < 2 or not bool((at.diff() > 0).all()):
         raise ValueError(

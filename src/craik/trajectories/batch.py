@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
+from craik.arguments import check_each, check_kind, check_whole
 from craik.trajectories import conversions, indexing, soundness
 
 
@@ -96,7 +97,7 @@ class Trajectories:
 
         A batch is padded to its own longest trajectory. A slice and a single trajectory share the memory of this batch.
         """
-        if isinstance(rows, int | np.integer):
+        if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
             return self.frames[rows, : int(self.lengths[rows])]
         index = indexing.rows_of(rows)
         lengths = self.lengths[index]
@@ -123,7 +124,13 @@ class Trajectories:
         times: Sequence[int] | Int[Tensor, " n"],
         dtype: torch.dtype | None = None,
     ) -> Float[Tensor, "n *frame"]:
-        """Return frames as a model sees them: frame ``times[i]`` of trajectory ``rows[i]``."""
+        """Return frames as a model sees them: frame ``times[i]`` of trajectory ``rows[i]``.
+
+        Raises:
+            TypeError: positions that are no whole numbers.
+            IndexError: more of the ones than of the others, no such trajectory, or padding behind a trajectory's own frames.
+        """
+        rows, times = indexing.own(rows, times, self.lengths.numpy())
         return self.decoded(indexing.pick(self.frames, rows, times), dtype)
 
     def first(self, dtype: torch.dtype | None = None) -> Float[Tensor, "batch *frame"]:
@@ -148,18 +155,21 @@ class Trajectories:
         """Return the same trajectories elsewhere or in another type; the stored numbers are converted, the scale stays.
 
         Raises:
-            TypeError, ValueError: a complex type, or a number too large for the type.
+            TypeError, ValueError: what is no type, a complex one, or a number that does not fit in the type.
         """
+        if dtype is not None:
+            check_kind("dtype", dtype, torch.dtype, "a type of torch's", way_out="Write torch.float32, for example.")
         frames = self.frames.to(device=device, dtype=dtype)
-        soundness.check_converted(frames, self.lengths, self.peak)
+        soundness.check_converted(self.frames, frames, self.lengths, soundness.Range(self.low, self.peak))
         return self._like(frames, self.lengths)
 
     def padded(self, time: int) -> "Trajectories":
         """Return the same trajectories with the padding cut or filled with zeros to `time` frames.
 
         Raises:
-            ValueError: a trajectory is longer than that.
+            TypeError, ValueError: what is no whole number, or a trajectory is longer than that.
         """
+        check_whole("time", time)
         return self._like(indexing.repad(self.frames, time, int(self.lengths.max())), self.lengths)
 
     @classmethod
@@ -167,8 +177,9 @@ class Trajectories:
         """Return the trajectories of several batches as one; frames of one shape, type and scale.
 
         Raises:
-            ValueError: no parts, or parts that differ in these.
+            TypeError, ValueError: what are no batches, no parts, or parts that differ in these.
         """
+        check_each("parts", parts, Trajectories, "batches of trajectories")
         soundness.check_alike(parts)
         time = max(part.time for part in parts)
         frames = torch.cat([part.padded(time).frames for part in parts])
@@ -193,9 +204,16 @@ class Trajectories:
 
     @classmethod
     def from_numpy(cls, frames: np.ndarray, lengths: conversions.Array | None = None, scale: float = 1.0) -> "Trajectories":
-        """Take a padded array (batch, time, *frame) and lengths; None where all trajectories fill it. Shares memory."""
-        full = [frames.shape[1]] * len(frames) if lengths is None and frames.ndim > 1 else lengths
-        return cls(torch.from_numpy(frames), torch.as_tensor(full), scale)
+        """Take a padded array (batch, time, *frame) and lengths; None where all trajectories fill it. Shares memory.
+
+        Raises:
+            TypeError, ValueError: what is no array of numbers, and what `Trajectories` refuses.
+        """
+        soundness.check_array(frames)
+        given = torch.from_numpy(frames)
+        if lengths is None:
+            lengths = [frames.shape[1]] * len(frames) if frames.ndim > 1 else [1] * len(np.atleast_1d(frames))
+        return cls(given, torch.as_tensor(lengths), scale)
 
     @classmethod
     def from_minari(cls, episodes: Iterable[Any], key: str | None = None, scale: float = 1.0) -> "Trajectories":

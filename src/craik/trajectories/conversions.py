@@ -25,6 +25,9 @@ def pad(trajectories: Iterable[Any], dtype: torch.dtype | None = None) -> Padded
         TypeError: what is no array of numbers.
         ValueError: no trajectory, one without frames, or frames of unequal shape or type.
     """
+    if not isinstance(trajectories, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
+        found = "None" if trajectories is None else f"an object of type {type(trajectories).__name__}"
+        raise TypeError(f"There should be a list of trajectories, arrays (length, *frame). Found {found}.")
     parts = [_as_tensor(frames, b, dtype) for b, frames in enumerate(trajectories)]
     _check_parts(parts)
     lengths = torch.tensor([len(part) for part in parts])

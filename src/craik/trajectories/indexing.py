@@ -1,5 +1,6 @@
 """Parts of a padded batch, and other paddings of it."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,13 +20,68 @@ def rows_of(rows: Any) -> slice | Tensor:  # noqa: ANN401  # whatever indexes a 
     """Return a slice as it is, anything else as an index on the CPU."""
     if isinstance(rows, slice):
         return rows
-    index = torch.as_tensor(rows).cpu()
+    index = positions("rows", rows, bools=True)
     if index.dim() != 1:
         raise ValueError(
             f"Trajectories should be chosen by one dimension of positions or bools. Found shape {tuple(index.shape)}. Pass an "
             "int for a single one, or index.flatten()."
         )
     return index if index.numel() else slice(0)  # an empty list has no type that could index
+
+
+def positions(name: str, given: Any, *, bools: bool = False) -> Tensor:  # noqa: ANN401  # whatever indexes a batch
+    """Return positions as a tensor on the CPU.
+
+    Raises:
+        TypeError: what holds no whole numbers, nor bools where these are taken.
+    """
+    index = None
+    if isinstance(given, Sequence | Tensor | np.ndarray) and not isinstance(given, str | bytes):
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):
+            index = torch.as_tensor(given)
+    whole = index is not None and (not index.numel() or not (index.is_floating_point() or index.is_complex()))
+    if index is None or not whole or (index.dtype == torch.bool and not bools):
+        what = type(given).__name__ if index is None else str(index.dtype)
+        also = " or bools" if bools else ""
+        raise TypeError(f"`{name}` should be a list of whole numbers{also}. Found {what}. Positions are counted from 0.")
+    return index.cpu()
+
+
+def own(rows: Any, times: Any, lengths: np.ndarray) -> tuple[Any, Any]:  # noqa: ANN401
+    """Return positions of trajectories' own frames as `pick` takes them; it is called at each step of a matching.
+
+    Raises:
+        TypeError: positions that are no whole numbers.
+        IndexError: numbers of both that differ, no such trajectory, or a frame that is padding.
+    """
+    if isinstance(rows, list | range | np.ndarray) and isinstance(times, list | np.ndarray):
+        b, t = np.asarray(rows), np.asarray(times)  # of lists several times as fast as torch
+    else:
+        b, t = (positions(name, given).numpy() for name, given in (("rows", rows), ("times", times)))
+    if b.dtype.kind in "iu" and t.dtype.kind in "iu" and b.ndim == 1 and b.shape == t.shape:
+        with contextlib.suppress(IndexError):
+            if not ((t < 0) | (t >= lengths[b])).any():
+                return (rows, times) if len(b) <= _FEW else (torch.from_numpy(b), torch.from_numpy(t))
+    _refuse(rows, times, lengths)
+    return rows, times
+
+
+def _refuse(rows: Any, times: Any, lengths: np.ndarray) -> None:  # noqa: ANN401
+    """Say what is wrong with positions, if anything is: none of either are right."""
+    b, t = (positions(name, given).long() for name, given in (("rows", rows), ("times", times)))
+    if b.dim() != 1 or b.shape != t.shape:
+        raise IndexError(
+            f"There should be a time for each trajectory, in one dimension. Found shapes {tuple(b.shape)} and {tuple(t.shape)}."
+        )
+    count = len(lengths)
+    for i in ((b < -count) | (b >= count)).nonzero().flatten().tolist()[:1]:
+        raise IndexError(f"`rows` should lie below {count}, the number of trajectories. Found {int(b[i])}.")
+    for at, time in zip(b.tolist(), t.tolist(), strict=True):
+        if not 0 <= time < lengths[at]:
+            raise IndexError(
+                f"`times` should be of a trajectory's own frames, 0 to {lengths[at] - 1} in trajectory {at}. Found {time}: "
+                "what lies behind is padding."
+            )
 
 
 def pick(

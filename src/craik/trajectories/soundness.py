@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,6 +29,15 @@ def check_tensors(frames: object, lengths: object) -> None:
         )
     _check_real(frames)
     _check_shape(frames, lengths)
+
+
+def check_array(frames: object) -> None:
+    """Refuse what is no array of real numbers."""
+    if not isinstance(frames, np.ndarray) or frames.dtype.kind not in "biuf":
+        found = (
+            f"an array of {frames.dtype}" if isinstance(frames, np.ndarray) else f"an object of type {type(frames).__name__}"
+        )
+        raise TypeError(f"`frames` should be an array of real numbers. Found {found}. Trajectories.from_list takes others.")
 
 
 def _check_real(frames: Tensor) -> None:
@@ -56,6 +67,8 @@ def _check_shape(frames: Tensor, lengths: Tensor) -> None:
 
 def check_scale(scale: float) -> None:
     """Refuse what cannot be a unit."""
+    if isinstance(scale, bool) or not isinstance(scale, Real):  # pyright: ignore[reportUnnecessaryIsInstance]  # a public door
+        raise TypeError(f"`scale` should be a number above 0. Found {scale!r} of type {type(scale).__name__}.")
     if not 0 < scale < math.inf:
         raise ValueError(f"`scale` should be a finite number above 0, such as 1/255 for images in bytes. Found {scale!r}.")
 
@@ -96,10 +109,16 @@ def check_finite(frames: Tensor, lengths: Tensor) -> Range:
     return Range(min(each.low for each in ranges), max(each.high for each in ranges))
 
 
-def check_converted(frames: Tensor, lengths: Tensor, peak: float) -> None:
-    """Refuse a conversion that made numbers complex or infinite; `peak` is the largest before it, or more."""
+def check_converted(before: Tensor, frames: Tensor, lengths: Tensor, within: Range) -> None:
+    """Refuse a conversion that made numbers complex or infinite, or wrapped them; all lay within a range before, or in less."""
     _check_real(frames)
-    if not frames.is_floating_point() or peak <= torch.finfo(frames.dtype).max:
+    if frames.dtype == torch.bool:
+        return
+    limits = torch.finfo(frames.dtype) if frames.is_floating_point() else torch.iinfo(frames.dtype)
+    if limits.min <= within.low and within.high <= limits.max:
+        return
+    if not frames.is_floating_point():
+        _check_whole(before, lengths, limits, frames.dtype)
         return
     for b, length in enumerate(lengths.tolist()):
         if not frames[b, :length].isfinite().all():
@@ -109,9 +128,21 @@ def check_converted(frames: Tensor, lengths: Tensor, peak: float) -> None:
             )
 
 
+def _check_whole(before: Tensor, lengths: Tensor, limits: Any, dtype: torch.dtype) -> None:  # noqa: ANN401  # torch.iinfo
+    """Refuse numbers that a whole type would wrap to others."""
+    for b, length in enumerate(lengths.tolist()):
+        low, high = (float(end) for end in before[b, :length].detach().aminmax())
+        if low < limits.min or high > limits.max:
+            found = low if low < limits.min else high
+            raise ValueError(
+                f"Every number should fit in {dtype}, {limits.min} to {limits.max}. Found {found:g} in trajectory {b}, which "
+                "would become another. Divide the frames before, or keep a wider type."
+            )
+
+
 def check_alike(parts: Sequence[Any]) -> None:
     """Refuse parts of a batch that differ in more than their number and their padding."""
-    if not parts:
+    if len(parts) == 0:
         raise ValueError("`parts` should hold at least one batch. Found none. Skip the call where nothing was collected.")
     kinds = {(part.frame_shape, part.dtype, part.scale) for part in parts}
     if len(kinds) > 1:

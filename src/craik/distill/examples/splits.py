@@ -50,6 +50,7 @@ def split_rows(count: int, validation: float, generator: Generator, splitting: s
         ValueError: a share that leaves one of the parts empty; another word for `splitting`.
         TypeError: a number or a generator that is none.
     """
+    arguments.check_one_of("splitting", splitting, SPLITTINGS)
     arguments.check_whole("count", count, 2, why="one example for either side")
     arguments.check_finite("validation", validation)
     arguments.check_generator("generator", generator)

@@ -36,6 +36,8 @@ class Adam:
 
     def __post_init__(self) -> None:
         """Refuse what torch refuses."""
+        arguments.check_flag("decoupled", self.decoupled)
+        arguments.check_kind("betas", self.betas, (tuple, list), "two numbers in [0, 1)")
         arguments.check_not_negative("eps", self.eps)
         arguments.check_not_negative("weight_decay", self.weight_decay)
         check_rate(self.lr)

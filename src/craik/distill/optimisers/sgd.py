@@ -32,6 +32,7 @@ class SGD:
 
     def __post_init__(self) -> None:
         """Refuse what torch refuses."""
+        arguments.check_flag("nesterov", self.nesterov)
         arguments.check_not_negative("momentum", self.momentum)
         arguments.check_not_negative("weight_decay", self.weight_decay)
         check_rate(self.lr)

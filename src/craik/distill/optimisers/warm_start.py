@@ -27,6 +27,7 @@ def state_from(optimizer: torch.optim.Optimizer, student: nn.Module, inner: Inne
             for different parameters.
         TypeError: an optimiser or a module that is none.
     """
+    arguments.check_kind("inner", inner, Inner, "an inner optimiser, such as craik.distill.Adam(...)")
     arguments.check_kind("student", student, nn.Module, "a torch.nn.Module")
     check_optimizer("optimizer", optimizer, student)
     named = {name: parameter for name, parameter in student.named_parameters() if parameter.requires_grad}

@@ -100,6 +100,7 @@ class Population:
 
     def __post_init__(self) -> None:
         """Refuse what is no population."""
+        arguments.check_flag("stacked", self.stacked)
         arguments.check_kind("students", self.students, Sequence, "a list of modules", way_out="Write [student, ...].")
         for p, student in enumerate(self.students):
             arguments.check_kind(f"students[{p}]", student, nn.Module, "a torch.nn.Module", way_out="Give a module.")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 import craik
+from craik.arguments import check_path
 from craik.distill.step import Distillation
 from craik.nn.saving import sha256, write_at_once
 
@@ -79,6 +80,7 @@ def read_card(path: str | Path) -> Card:
         FileNotFoundError: there is none.
         ValueError: it is no card.
     """
+    check_path("path", path)
     file = card_path(Path(path))
     if not file.is_file():
         raise FileNotFoundError(f"A card should stand beside the tensors. Found none at {file}. Save the module anew.")

@@ -58,6 +58,7 @@ def load_teacher(teacher: nn.Module, path: str | Path) -> nn.Module:
 
 def _save(kind: str, module: nn.Module, path: str | Path, settings: Settings | None) -> None:
     arguments.check_kind(kind, module, nn.Module, "a torch.nn.Module")
+    arguments.check_path("path", path)
     target, found = Path(path), checked(settings or {})
     beside = target.with_name(f"{target.name}.part")
     safetensors("torch").save_model(module, str(beside))
@@ -69,6 +70,7 @@ def _save(kind: str, module: nn.Module, path: str | Path, settings: Settings | N
 
 def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
     arguments.check_kind(kind, module, nn.Module, "a torch.nn.Module", way_out="Make one as it was saved.")
+    arguments.check_path("path", path)
     target = Path(path)
     if not target.is_file():
         raise FileNotFoundError(f"A {kind} should be read from a file that there is. Found none at {target}. Look at its name.")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from craik import arguments
 from craik.distill.strategies.compiled import compiled_steps
 from craik.distill.strategies.inner_problem import InnerProblem, Sizes, Solved
 from craik.distill.strategies.recursion import eager_steps, solve_adjoint
@@ -24,6 +25,11 @@ class Adjoint:
 
     compile: bool = False
     backend: str = "inductor"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no choice."""
+        arguments.check_flag("compile", self.compile)
+        arguments.check_kind("backend", self.backend, str, "the name of a backend of torch.compile")
 
     def solve(self, problem: InnerProblem) -> Solved:
         """Differentiate the validation loss with respect to the signals.

@@ -40,8 +40,7 @@ class Implicit:
 
     def __post_init__(self) -> None:
         """Refuse what would run another solver than was meant, or none."""
-        if self.solver not in ("neumann", "cg"):
-            raise ValueError(f'`solver` should be "neumann" or "cg". Found {self.solver!r}.')
+        arguments.check_one_of("solver", self.solver, ("neumann", "cg"))
         arguments.check_whole("terms", self.terms, 1)
         arguments.check_positive("scale", self.scale)
         arguments.check_not_negative("damping", self.damping)

@@ -45,7 +45,7 @@ class Unrolling:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
-        if self.inner != "student":
+        if not (isinstance(self.inner, str) and self.inner == "student"):
             _check_inner(self.inner)
         arguments.check_whole("steps", self.steps, 1)
         arguments.check_whole("batch_size", self.batch_size, 1)

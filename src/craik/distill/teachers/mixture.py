@@ -33,6 +33,8 @@ class TimeMixture(nn.Module):
         arguments.check_not_negative("scale", scale)
         arguments.check_generator("generator", generator)
         arguments.check_kind("filters", filters, Mapping, "numbers of filters by layer name", way_out='Write {"conv": 16}.')
+        if not filters:
+            raise ValueError('`filters` should name a layer at least. Found none. Write {"conv": 16}.')
         for name, count in filters.items():
             arguments.check_whole(f"filters[{name!r}]", count, 1)
         self.filters = dict(filters)

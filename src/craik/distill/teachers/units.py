@@ -32,6 +32,9 @@ class UnitsTeacher(nn.Module):
         super().__init__()
         arguments.check_kind("network", network, nn.Module, "a torch.nn.Module", way_out="Give a module, not its class.")
         arguments.check_kind("units", units, Mapping, "shapes by layer name", way_out='Write {"read": 8}.')
+        arguments.check_flag("gated", gated)
+        if not units:
+            raise ValueError('`units` should name a layer at least. Found none. Write {"read": 8}.')
         self.network = network
         self.shapes = {name: (shape,) if isinstance(shape, int) else tuple(shape) for name, shape in units.items()}
         self.gated = gated

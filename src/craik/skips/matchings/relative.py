@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_whole
+from craik.arguments import check_callable, check_kind, check_whole
 from craik.losses import Loss, SquaredError, evaluated
 from craik.trajectories import Trajectories
 
@@ -29,6 +29,9 @@ def displacement(trajectories: Trajectories, horizon: int, loss: Loss | None = N
         TypeError: a horizon that is no whole number.
         ValueError: a horizon below 1, no trajectory of two frames, or a world at rest, whose displacement is 0.
     """
+    check_kind("trajectories", trajectories, Trajectories, "craik.trajectories.Trajectories")
+    if loss is not None:
+        check_callable("loss", loss, "a function of predictions and frames, or None")
     check_whole("horizon", horizon, 1)
     found: list[Tensor] = []
     for k in range(1, min(horizon, int(trajectories.lengths.max()) - 1) + 1):

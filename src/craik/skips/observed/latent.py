@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from craik.arguments import check_callable, check_flag, check_kind, check_whole
 from craik.trajectories import Trajectories
 
 
@@ -30,6 +31,11 @@ def encoded(
     Raises:
         ValueError: an encoder that returns another number of latents, or latents that are not finite.
     """
+    check_kind("trajectories", trajectories, Trajectories, "craik.trajectories.Trajectories")
+    check_callable("encoder", encoder, "a function from frames to latents")
+    check_flag("detach", detach)
+    if chunk is not None:
+        check_whole("chunk", chunk, least=1)
     rows, times = trajectories.mask.cpu().nonzero().unbind(1)
     with torch.set_grad_enabled(torch.is_grad_enabled() and not detach):
         parts = zip(rows.split(chunk or len(rows)), times.split(chunk or len(rows)), strict=True)

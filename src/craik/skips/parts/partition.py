@@ -37,6 +37,7 @@ class Part:
 
     def __post_init__(self) -> None:
         check_dynamics(self.dynamics)
+        check_kind("elements", self.elements, Sequence, "a list of whole numbers", way_out="Write range(0, 4).")
         found = list(self.elements)
         if any(type(each) is not int for each in found):
             raise TypeError(f"`elements` should be whole numbers. Found {found}. range(0, 4) names the first four.")

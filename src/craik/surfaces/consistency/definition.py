@@ -6,7 +6,7 @@ What the texts choose: docs/evidence/deviations.md.
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from craik.arguments import check_not_negative, check_one_of, check_positive
+from craik.arguments import check_flag, check_not_negative, check_one_of, check_positive
 from craik.surfaces.consistency.searches import EXACT, Search
 from craik.surfaces.landscape import Curvature
 
@@ -43,6 +43,8 @@ class Consistency:
     """What to do where a gradient step would lower the pooled loss by more than epsilon."""
 
     def __post_init__(self) -> None:
+        check_flag("subtract", self.subtract)
+        check_flag("walk", self.walk)
         way_out = "Choose it small beside the losses, for example a tenth of the smallest."
         check_positive("epsilon", self.epsilon, why="how far a loss may move", way_out=way_out)
         check_not_negative("ridge", self.ridge)

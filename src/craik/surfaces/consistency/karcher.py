@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.arguments import check_not_negative, check_numbers, check_whole
+
 
 def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, iterations: int = 1000) -> Float[Tensor, "n n"]:
     r"""Return the X with sum_j log(A_j^-1 X) = 0, in float64.
@@ -32,6 +34,9 @@ def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, ite
     >>> [round(entry, 6) for entry in karcher_mean(torch.stack([a, b])).diag().tolist()]
     [0.1, 0.1]
     """
+    check_numbers("matrices", matrices)
+    check_not_negative("tolerance", tolerance)
+    check_whole("iterations", iterations)
     a = _checked(matrices)
     x = _log_euclidean_mean(a)
     gradient, curvature = _gradient(a, x)

@@ -4,13 +4,22 @@ What was corrected: docs/evidence/deviations.md.
 """
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_positive
+from craik.arguments import (
+    check_flag,
+    check_not_negative,
+    check_numbers,
+    check_one_of,
+    check_positive,
+    check_shape,
+    check_share,
+    check_whole,
+)
 
 Form = Literal["printed", "corrected"]
 """The bound as the texts print it, or without the error that we found in it."""
@@ -33,6 +42,10 @@ def proposition_1_bound(initial_loss: float, learning_rate: float, steps: int, s
     Raises:
         ValueError: a learning rate above 1 / smoothness, or a negative loss, or no step.
     """
+    check_not_negative("initial_loss", initial_loss)
+    check_positive("learning_rate", learning_rate)
+    check_whole("steps", steps, least=1)
+    check_positive("smoothness", smoothness)
     if not 0 < learning_rate <= 1 / smoothness:
         raise ValueError(
             f"`learning_rate` should lie in (0, 1 / smoothness], here at most {1 / smoothness:g}. Found {learning_rate:g}. "
@@ -61,6 +74,10 @@ def proposition_2_bound(d: int, t: int, form: Form = "corrected", sigma: float =
     >>> proposition_2_bound(8, 8, "printed"), proposition_2_bound(8, 8)
     (0.0, 0.0078125)
     """
+    check_whole("d", d, least=1)
+    check_whole("t", t)
+    check_one_of("form", form, get_args(Form))
+    check_positive("sigma", sigma)
     if not d / 2 <= t <= d:
         raise ValueError(f"`t` should lie between d / 2 and d = {d}: fewer equal signs than half do not exist. Found {t}.")
     terms = d - t + (form == "corrected")
@@ -80,6 +97,8 @@ def proposition_2_rate(share: float, form: Form = "corrected") -> float:
     Raises:
         ValueError: a share outside [0.5, 1].
     """
+    check_share("share", share)
+    check_one_of("form", form, get_args(Form))
     if not 0.5 <= share <= 1:
         raise ValueError(f"`share` should lie in [0.5, 1]: t / d equal signs, at least half. Found {share}.")
     entropy = -sum(part * math.log(part) for part in (share, 1 - share) if part > 0)
@@ -111,6 +130,8 @@ def proposition_3_inconsistency(
     >>> [round(proposition_3_inconsistency(ten / 10, ten, subtract=subtract), 9) for subtract in (False, True)]
     [10.0, 9.0]
     """
+    check_positive("epsilon", epsilon)
+    check_flag("subtract", subtract)
     ratios = _ratios(hessian_a, hessian_b)
     return epsilon * (float(torch.maximum(ratios, 1 / ratios).max()) - subtract)
 
@@ -134,6 +155,7 @@ def proposition_3_bound(
     Raises:
         ValueError: a Hessian that is not positive definite, or an epsilon that is not positive.
     """
+    check_one_of("form", form, get_args(Form))
     check_positive("epsilon", epsilon)
     ratios = _ratios(hessian_a, hessian_b)
     log_ratio = ((1 + ratios).log() - math.log(2) - ratios.log() / 2).sum()
@@ -142,6 +164,9 @@ def proposition_3_bound(
 
 def _ratios(hessian_a: Tensor, hessian_b: Tensor) -> Tensor:
     """Generalised eigenvalues of (B, A), in float64."""
+    for name, hessian in (("hessian_a", hessian_a), ("hessian_b", hessian_b)):
+        check_numbers(name, hessian)
+        check_shape(name, hessian, "n", "n")
     a, b = hessian_a.detach().double(), hessian_b.detach().double()
     for name, matrix in (("hessian_a", a), ("hessian_b", b)):
         least = float(torch.linalg.eigvalsh(matrix)[0])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from craik.arguments import check_finite, check_not_negative
+from craik.arguments import check_finite, check_kind, check_not_negative
 from craik.surfaces.consistency.score import LearningConsistency
 
 
@@ -28,6 +28,9 @@ def ilc_regularised(losses: Sequence[Sequence[float]], ilc: LearningConsistency 
         >>> ilc_regularised([[0.1, 0.3], [0.0, 0.2]], -0.5, weight=0.1)
         0.2
     """
+    check_kind("losses", losses, (list, tuple), "a list of rows, one for each initialisation")
+    for place, row in enumerate(losses):
+        check_kind(f"losses[{place}]", row, (list, tuple), "a list of losses, one for each environment")
     check_not_negative("weight", weight)
     rows = [list(row) for row in losses]
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):

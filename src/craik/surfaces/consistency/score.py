@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from craik.arguments import check_kind
 from craik.surfaces.consistency.definition import Consistency
 from craik.surfaces.consistency.dense import Found, dense_hessians, dense_pair
 from craik.surfaces.consistency.direct import Walk, walk
@@ -100,6 +101,8 @@ def inconsistency(
     >>> round(score.inconsistency, 6), score.pairs[0].stays, score.pairs[0].other  # 0.1 * (4 / 1 - 1)
     (0.3, 1, 0)
     """
+    check_kind("landscape", landscape, Landscape, "craik.surfaces.Landscape", way_out="landscape_of_model(...) makes one.")
+    check_kind("consistency", consistency, Consistency, "craik.surfaces.Consistency", way_out="Use Consistency(epsilon=...).")
     chosen = _positions(landscape, pairs)
     _check_search(landscape, consistency, generator)
     found = expansions(landscape)
