@@ -57,7 +57,7 @@ class Oracle:
     def __call__(self, ids, attended):
         base = 5 + self.world.environments * self.world.names
         verbs, adjectives = ids[:, 1] - base, ids[:, 6] - base - self.world.verbs
-        subject = self.world.roles[verbs, adjectives]
+        subject = self.world.tables.roles[verbs, adjectives]
         logits = torch.zeros(*ids.shape, len(self.world.vocabulary))
         logits[torch.arange(len(ids)), 7, torch.where(subject, ids[:, 0], ids[:, 2])] = 5.0
         return logits
