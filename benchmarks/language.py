@@ -9,11 +9,17 @@
 - corruption: `corrupt` of (256, 128) ids, beside transformers' DataCollatorForLanguageModeling;
 - encoder: a training step of `Encoder`, beside transformers' BertModel with eager attention and the same weights;
 - scoring: all items in padded batches, beside one sentence at a time, with a GPT-2 of transformers;
-- trellis: a training step of `TrellisNet`, beside a torch.nn.LSTM of as many parameters (reported, nothing is promised).
+- trellis: a training step of `TrellisNet`, beside a torch.nn.LSTM of as many parameters (reported, nothing is promised);
+- eager: a training step of `EagerTranslator`, beside the experiment's encoder-decoder with attention, of about as many
+  parameters, on the same sentences;
+- grammar: ten terminals against 50,000 vectors of 300 numbers, beside scikit-learn's exact neighbours within a radius;
+- align: five iterations on 300 sentences, beside nltk's first IBM model, whose probabilities must be equal; two further rows
+  have the diagonal prior, which nltk's model lacks, and 10,000 sentences.
 
-A peer that is not installed leaves a row that says so.
+Attacks on classifiers are `craik bench robustness`. A peer that is not installed leaves a row that says so.
 """
 
+import random
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,11 +27,15 @@ from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import torch
-from craik_benchmarks.measuring.peers import NotRunError, installed
-from craik_benchmarks.measuring.timing import interleaved, seconds, threads
+from craik_benchmarks.measuring.peers import NotRunError, installed, versioned
+from craik_benchmarks.measuring.timing import Step, interleaved, seconds, threads
 from torch import Generator, Tensor, nn
 
+from craik.experiments.language.eager.attention import Attention
 from craik.lab import Row
+from craik.methods.language.alignment import Fillers, align, eager_feasible
+from craik.methods.language.eager import IGNORED, EagerTranslator, eager_loss, stacked
+from craik.methods.language.grammar import EmbeddingGrammar, Vectors
 from craik.methods.language.masked import Corruption, corrupt
 from craik.methods.language.ngrams import Bleu, self_bleu
 from craik.methods.language.sampling import choose, gumbel
@@ -36,6 +46,7 @@ from craik.methods.language.step_model import RecurrentModel
 from craik.methods.language.trellis import Trellis, TrellisNet
 from craik.methods.language.vocabulary import BEGIN, END, MASK
 from craik.nn.transformer import from_bert
+from craik.tasks.text.reorderings import FILLERS, reorderings, vocabulary
 from craik.tasks.text.schema_world import SchemaWorld
 
 Announce = Callable[[str], None]
@@ -46,7 +57,9 @@ LANGUAGE = "pip install 'craik[language]'"
 class Config:
     """Settings of the benchmark."""
 
-    workloads: tuple[str, ...] = ("self-bleu", "roll-outs", "corruption", "encoder", "scoring", "trellis")
+    workloads: tuple[str, ...] = (
+        "self-bleu", "roll-outs", "corruption", "encoder", "scoring", "trellis", "eager", "grammar", "align",
+    )  # fmt: skip
     """Which to run."""
     repeats: int = 5
     """How many interleaved rounds."""
@@ -91,7 +104,7 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         for name in config.workloads:
             announce(name)
             try:
-                yield from _rows(name, WORKLOADS[name](config), config)
+                yield from aligners(config) if name == "align" else _rows(name, WORKLOADS[name](config), config)
             except NotRunError as why:
                 yield _row(name, "peer", None, config) | {"note": str(why)}
 
@@ -250,10 +263,89 @@ def trellis(config: Config) -> Pair:
     )
 
 
+def eager(config: Config) -> Pair:
+    """A training step on sentences of three clauses, beside attention, which writes word by word."""
+    batch, width, units = (4, 8, 8) if config.small else (64, 128, 96)
+    fillers, words = Fillers(*FILLERS), vocabulary(20, 10, 10)
+    pairs = reorderings(batch, 3, _seeded(config))
+    padded = stacked([eager_feasible(pair.source, pair.target, pair.links, fillers, 2) for pair in pairs], fillers)
+    source, target = (torch.tensor([pair[side] for pair in pairs]) for side in (0, 1))
+    lengths = torch.full((batch,), source.shape[1])
+    ours, theirs = EagerTranslator(words, width, _seeded(config)), Attention(words, units, _seeded(config))
+    return Pair(
+        "attention of as many parameters",
+        lambda: eager_loss(ours, *padded).mean().backward(),
+        lambda: theirs.loss(source, lengths, target, fillers.start, IGNORED).mean().backward(),
+        None,
+    )
+
+
+def grammar(config: Config) -> Pair:
+    """Ten terminals expanded, beside exact neighbours within the radius."""
+    neighbours = installed("sklearn.neighbors", "pip install 'craik[sklearn]'")
+    count, size = (50, 5) if config.small else (50_000, 300)
+    # Words in a thousand clusters, so that a radius holds some of them and not all.
+    centres = torch.randn(1000, size, generator=_seeded(config))
+    own = torch.randn(count, size, generator=_seeded(config))
+    vectors = Vectors(tuple(f"w{index}" for index in range(count)), centres[torch.arange(count) % 1000] + 0.6 * own)
+    names = random.Random(config.seed).sample(vectors.words, 20)
+    pattern = " ".join(f"{{t{index}: {names[2 * index]} {names[2 * index + 1]} ~0.35}}" for index in range(10))
+    table = (vectors.table / vectors.table.norm(dim=1, keepdim=True)).numpy()
+    places = vectors.places(names)
+    search = neighbours.NearestNeighbors(radius=0.7**0.5, algorithm="brute").fit(table)  # |a - b|^2 = 2 (1 - cos)
+
+    def literal() -> list[set[str]]:
+        found = search.radius_neighbors(table[places], return_distance=False)
+        return [{vectors.words[int(place)] for row in found[2 * t : 2 * t + 2] for place in row} for t in range(10)]
+
+    made = EmbeddingGrammar(pattern, vectors)
+    ours = [{one.word for one in made.expansion(f"t{index}")} for index in range(10)]
+    return Pair("scikit-learn's neighbours", lambda: EmbeddingGrammar(pattern, vectors), literal, float(ours != literal()))
+
+
 WORKLOADS: dict[str, Callable[[Config], Pair]] = {
     "self-bleu": self_bleus, "roll-outs": roll_outs, "corruption": corruption, "encoder": encoder, "scoring": scoring,
-    "trellis": trellis,
+    "trellis": trellis, "eager": eager, "grammar": grammar,
 }  # fmt: skip
+
+
+def sentences(seed: int, count: int) -> list[tuple[list[int], list[int]]]:
+    """Return sentences of 20 words of 500 and their words' translations in another order within five places."""
+    generator = Generator().manual_seed(seed)
+    # No word twice: nltk counts a repeated target word's normaliser twice.
+    source = torch.rand(count, 500, generator=generator).argsort(1)[:, :20]
+    order = (torch.arange(20) + 5 * torch.rand(count, 20, generator=generator)).argsort(1)
+    return list(zip(source.tolist(), (source.gather(1, order) + 500).tolist(), strict=True))
+
+
+def aligners(config: Config) -> Iterator[Row]:
+    """Time both aligners on the same sentences and compare probabilities; then ours with its prior, and on many."""
+    translate = installed("nltk.translate", LANGUAGE)
+    few, many = (5, 20) if config.small else (300, 10_000)
+    pairs, more = sentences(config.seed, few), sentences(config.seed + 1, many)
+    words = [translate.AlignedSent([str(w) for w in target], [str(w) for w in source]) for source, target in pairs]
+    peer = f"nltk's IBM model 1, {few} sentences"
+    steps: dict[str, Step] = {
+        peer: lambda: translate.IBMModel1(words, 5),
+        "craik align": lambda: align(pairs, 5, 0.0, None),
+        "craik align, diagonal": lambda: align(pairs, 5),
+        f"craik align, diagonal, {many} sentences": lambda: align(more, 5),
+    }
+    table: Any = translate.IBMModel1(words, 5).translation_table
+    ours = align(pairs, 5, 0.0, None)
+    away = max(
+        abs(p - table[str(f)][None if e < 0 else str(e)])
+        for (e, f), p in zip(ours.pairs.tolist(), ours.probabilities.tolist(), strict=True)
+    )
+    rounds = dict.fromkeys(steps, config.repeats)
+    times = interleaved(steps, dict.fromkeys(steps, _nothing), rounds, 0.0, _seeded(config), config.clock)
+    for method, found in times.items():
+        over = [one / other for one, other in zip(found, times[peer], strict=True)]
+        yield _row("align", method, over, config) | {
+            "seconds": statistics.median(found), "exact": away < 1e-8 if method == "craik align" else None,
+            "difference": away if method == "craik align" else None, "version": versioned("nltk") if method == peer else "",
+            "note": f"{statistics.median(found):.2f} s",
+        }  # fmt: skip
 
 
 def _tokenizer(transformers: Any, words: int) -> Any:  # a module, and what it makes  # noqa: ANN401  # a module, and what it makes

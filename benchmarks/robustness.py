@@ -1,17 +1,19 @@
-"""Attacks and aligners against their peers: time over a plain loop, and whether they end at the same values.
+"""Attacks against their peers: time over a plain loop, and whether they end at the same values.
 
 Projected gradient ascent on the cross-entropy of a perceptron on 1000 digits: ours, foolbox's, and the
 adversarial-robustness-toolbox's, from the same start with the same steps. `ratio` is over the plain input gradients that all of
 them need. Without a box all three project alike and must end at the same points: `exact`. With one, libraries scale first and
-clip then; ours goes to the nearest point of ball and box, and `error` says what that is worth. Aligners: ours against nltk's
-first model on the same sentences, whose probabilities must be equal; `ratio` is over nltk's, and a further row times ours alone
-on many sentences.
+clip then; ours goes to the nearest point of ball and box, and `error` says what that is worth.
+
+Two more have no peer but the literal way. Reprogramming: a step of a program over a training step of its host, which computes
+weight gradients besides. Poisoning: the gradient by conjugate gradients over the same with the Hessian written out.
 """
 
 import math
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import torch
@@ -20,9 +22,10 @@ from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor, nn
 
 from craik.lab import Row
-from craik.methods.language.alignment import align
 from craik.methods.robustness.evasion import logits_of, loss, maximum_confidence, missed
 from craik.methods.robustness.norms import Ball
+from craik.methods.robustness.poisoning import Sample, fit, flipped, joined, logistic, poisoning_gradient
+from craik.methods.robustness.reprogramming import LabelMap, Program, reprogramming_loss
 from craik.nn.perceptrons import mlp
 from craik.tasks.pictures.digits import digits
 
@@ -34,7 +37,7 @@ PLAIN, OURS = "plain input gradients", "craik"
 class Config:
     """Settings of the benchmark."""
 
-    workloads: tuple[str, ...] = ("pgd-2", "pgd-inf", "pgd-2-box", "pgd-inf-box", "align")
+    workloads: tuple[str, ...] = ("pgd-2", "pgd-inf", "pgd-2-box", "pgd-inf-box", "program", "poisoning")
     """Which workloads to run."""
     examples: int = 1000
     """Digits that are attacked."""
@@ -42,10 +45,10 @@ class Config:
     """Of each attack."""
     hidden: int = 128
     """Units of the perceptron's hidden layer."""
-    sentences: int = 300
-    """Pairs of sentences of 20 words that both aligners take."""
-    many: int = 10_000
-    """Pairs that ours takes alone."""
+    channels: int = 32
+    """Of the first of four layers of the convolutional host that is reprogrammed; the others have twice as many."""
+    features: int = 64
+    """Of the logistic regression that is poisoned; as many pixels of each digit, at most 64."""
     repeats: int = 5
     """How many interleaved rounds."""
     turn: float = 0.25
@@ -58,7 +61,7 @@ class Config:
 
 PRESETS = {
     "full": Config(),
-    "quick": Config(examples=20, steps=3, hidden=8, sentences=5, many=20, repeats=2, turn=0.0),
+    "quick": Config(examples=20, steps=3, hidden=8, channels=2, features=5, repeats=2, turn=0.0),
 }
 
 
@@ -67,7 +70,7 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
     with threads(1):
         for name in config.workloads:
             announce(name)
-            yield from aligners(config) if name == "align" else attacks(config, name)
+            yield from literal(config, name, PAIRS[name](config)) if name in PAIRS else attacks(config, name)
 
 
 class Attack:
@@ -162,44 +165,74 @@ def _nothing() -> None:
     """Clean nothing up."""
 
 
-def corpus(seed: int, count: int) -> list[tuple[list[int], list[int]]]:
-    """Return sentences of 20 words of 500 and their words' translations in another order within five places."""
-    generator = Generator().manual_seed(seed)
-    # No word twice: nltk counts a repeated target word's normaliser twice.
-    source = torch.rand(count, 500, generator=generator).argsort(1)[:, :20]
-    order = (torch.arange(20) + 5 * torch.rand(count, 20, generator=generator)).argsort(1)
-    return list(zip(source.tolist(), (source.gather(1, order) + 500).tolist(), strict=True))
+def program(config: Config) -> tuple[str, Step, Step, float | None]:
+    """A step of a program, and a training step of its host on as many pictures of that size."""
+    widths = [1, config.channels, *[2 * config.channels] * 3]
+    layers: list[nn.Module] = []
+    for index, (inputs, outputs) in enumerate(pairwise(widths)):
+        layers += [nn.Conv2d(inputs, outputs, 3, 2 if index < 2 else 1, 1), nn.ReLU()]
+    host = nn.Sequential(*layers, nn.Flatten(), nn.Linear(36 * widths[-1], 26)).eval()
+    table, own = LabelMap(10), Program((1, 24, 24), (8, 8), Generator().manual_seed(config.seed))
+    optimizers = [torch.optim.Adam(one.parameters(), 1e-3) for one in (own, host)]
+    x = 2 * digits(config.seed, train=64, validation=1, test=1).train.x - 1
+    wide, y = torch.nn.functional.pad(x, (8, 8, 8, 8)), torch.arange(64) % 10
+
+    def programmed() -> None:
+        optimizers[0].zero_grad()
+        reprogramming_loss(host, own, table, x, y).mean().backward()
+        optimizers[0].step()
+
+    def training() -> None:
+        optimizers[1].zero_grad()
+        torch.nn.functional.cross_entropy(host(wide), y).backward()
+        optimizers[1].step()
+
+    return "a training step of the host", programmed, training, None
 
 
-def aligners(config: Config) -> Iterator[Row]:
-    """Time both aligners on the same sentences and compare probabilities; then ours on many."""
-    pairs, many = corpus(config.seed, config.sentences), corpus(config.seed + 1, config.many)
-    workload = f"align, over nltk's IBM model 1, {config.sentences} sentences"
-    try:
-        translate = installed("nltk.translate", "pip install nltk")
-    except NotRunError as error:
-        yield {"workload": workload, "method": "nltk IBM model 1", **NOTHING, "note": str(error)}
-        return
-    words = [translate.AlignedSent([str(w) for w in target], [str(w) for w in source]) for source, target in pairs]
-    steps: dict[str, Step] = {
-        "nltk IBM model 1": lambda: translate.IBMModel1(words, 5),
-        "craik": lambda: align(pairs, 5, 0.0, None),
-        "craik, diagonal": lambda: align(pairs, 5),
-        f"craik, diagonal, {config.many} sentences": lambda: align(many, 5),
-    }
-    theirs, ours = steps["nltk IBM model 1"](), align(pairs, 5, 0.0, None)
-    table: Any = theirs.translation_table  # pyright: ignore[reportAttributeAccessIssue] # nltk's
-    away = max(
-        abs(p - table[str(f)][None if e < 0 else str(e)])
-        for (e, f), p in zip(ours.pairs.tolist(), ours.probabilities.tolist(), strict=True)
-    )
-    rounds = dict.fromkeys(steps, config.repeats)
-    times = interleaved(steps, dict.fromkeys(steps, _nothing), rounds, 0.0, Generator().manual_seed(config.seed), config.clock)
+def poisoned(config: Config) -> tuple[str, Step, Step, float | None]:
+    """The implicit gradient by conjugate gradients, and with the Hessian written out and solved."""
+    data = digits(config.seed, train=400, validation=1, test=1).train
+    x, y = data.x.flatten(1)[:, : config.features].double(), (data.y > 4).long()
+    train, validation, learner = Sample(x[:200], y[:200]), Sample(x[200:], y[200:]), logistic(config.features, 1e-2)
+    points = flipped(validation, 10, Generator().manual_seed(config.seed))
+    whole = joined(train, points)
+    params = fit(learner, whole)
+    sizes = [parameter.numel() for parameter in params.values()]
+
+    def named(flat: Tensor) -> dict[str, Tensor]:
+        return {name: part.view(params[name].shape) for name, part in zip(params, flat.split(sizes), strict=True)}
+
+    def written_out() -> Tensor:
+        flat = torch.cat([parameter.flatten() for parameter in params.values()]).detach().requires_grad_()
+        hessian: Any = torch.autograd.functional.hessian(lambda w: learner.risk(named(w), whole), flat)
+        outer = torch.autograd.grad(learner.loss(named(flat), validation.x, validation.y).mean(), flat)[0]
+        leaf = points.x.detach().requires_grad_()
+        risk = learner.risk(named(flat), joined(train, Sample(leaf, points.y)))
+        inner = torch.autograd.grad(risk, flat, create_graph=True)[0]
+        return -torch.autograd.grad(inner @ torch.linalg.solve(hessian, outer), leaf)[0]
+
+    def ours() -> Tensor:
+        return poisoning_gradient(learner, params, train, points, validation)
+
+    away = float((ours() - written_out()).abs().max() / ours().abs().max())
+    return "the Hessian written out", ours, written_out, away
+
+
+PAIRS: dict[str, Callable[[Config], tuple[str, Step, Step, float | None]]] = {"program": program, "poisoning": poisoned}
+"""Workloads beside the literal way: its name, our step, its step, and how far results are from each other."""
+
+
+def literal(config: Config, name: str, pair: tuple[str, Step, Step, float | None]) -> Iterator[Row]:
+    """Time our way over the literal one."""
+    peer, ours, theirs, away = pair
+    steps = {peer: theirs, OURS: ours}
+    rounds, generator = dict.fromkeys(steps, config.repeats), Generator().manual_seed(config.seed)
+    times = interleaved(steps, dict.fromkeys(steps, _nothing), rounds, config.turn, generator, config.clock)
     for key in steps:
-        found = ratio(times[key], times["nltk IBM model 1"])
+        found = ratio(times[key], times[peer])
+        exact = None if away is None or key == peer else away < 1e-6
         yield {
-            "workload": workload, "method": key, "ratio": found.median, "low": found.low, "high": found.high,
-            "memory_ratio": None, "exact": away < 1e-8 if key == "craik" else None, "seconds": statistics.median(times[key]),
-            "version": versioned("nltk") if key.startswith("nltk") else "",
-            "note": f"{statistics.median(times[key]):.2f} s" if "sentences" in key else "",
+            "workload": name, "method": key, "ratio": found.median, "low": found.low, "high": found.high, "memory_ratio": None,
+            "exact": exact, "away": away, "seconds": statistics.median(times[key]), "note": "",
         }  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 from craik import cli
 from craik.cli.benchrows import KEYS
 
-OWN = ("roll-outs", "trellis")
+OWN = ("roll-outs", "trellis", "eager")
 
 
 def rows(capsys, monkeypatch, tmp_path, *words):
@@ -22,7 +22,7 @@ def test_what_needs_no_peer(capsys, monkeypatch, tmp_path):
     assert all(row["ratio"] > 0 for row in found)
 
 
-@pytest.mark.extra("language", "transformers", "sacrebleu", "tokenizers")
+@pytest.mark.extra("language", "transformers", "sacrebleu", "tokenizers", "nltk")
 def test_peers(capsys, monkeypatch, tmp_path):
     found = rows(capsys, monkeypatch, tmp_path)
     assert all(row["ratio"] > 0 for row in found)

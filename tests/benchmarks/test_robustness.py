@@ -22,7 +22,13 @@ def test_rows(capsys, monkeypatch, tmp_path):
     assert all("pip install" in row["note"] for row in missing)
 
 
-@pytest.mark.extra("bench", "foolbox", "nltk")
+def test_the_implicit_gradient_is_that_of_the_hessian_written_out(capsys, monkeypatch, tmp_path):
+    found = {(row["workload"], row["method"]): row["exact"] for row in rows(capsys, monkeypatch, tmp_path)}
+    assert found["poisoning", "craik"]
+    assert ("program", "craik") in found
+
+
+@pytest.mark.extra("bench", "foolbox")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_peers_end_at_the_same_values(capsys, monkeypatch, tmp_path):
     found = rows(capsys, monkeypatch, tmp_path)

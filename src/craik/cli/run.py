@@ -37,6 +37,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep-older", action="store_true", help="keep the seeds that another source made, shown as older")
     seconds = "between two checkpoints inside a seed; default 20, 0 writes each"
     parser.add_argument("--checkpoint-seconds", type=finite_number, default=20.0, metavar="S", help=seconds)
+    over = "then stop at the next checkpoint, or at a seed's end, with exit status 143; the same command goes on"
+    parser.add_argument("--max-minutes", type=finite_number, metavar="M", help=over)
     parser.add_argument("--json-log", type=named_path, metavar="FILE", help="add each event to a file, as a line of JSON")
     tools = "send rows as they come to DIR/.../tensorboard or DIR/NAME/mlruns"
     parser.add_argument("--track", choices=("tensorboard", "mlflow"), help=tools)
@@ -75,7 +77,8 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
                 ear(event)
 
         on = watching.enter_context(engine(options))
-        done = execute(planned, folder, options.jobs, hear, options.keep_older, options.checkpoint_seconds, on)
+        every, minutes = options.checkpoint_seconds, options.max_minutes
+        done = execute(planned, folder, options.jobs, hear, options.keep_older, every, on, minutes)
     if options.json:
         print_json(run_json(done))
     else:

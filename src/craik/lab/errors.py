@@ -45,8 +45,14 @@ class Stop(KeyboardInterrupt):
         return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number).name
 
 
+class TimeIsUp(BaseException):  # no error: an experiment that handles its own must not hold it up
+    """The time that a run was given is over, and the seed's state is kept."""
+
+
 class Interrupted(LabError):  # noqa: N818  # a signal is no error
     """A signal ended the command: the shell's own exit status for it, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+
+    Time that is over ends it as SIGTERM does.
 
     Args:
         sentence: what is shown after `craik: `.

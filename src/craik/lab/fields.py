@@ -24,6 +24,7 @@ RESERVED = (
     "record",
     "keep_older",
     "checkpoint_seconds",
+    "max_minutes",
     "json_log",
     "track",
     "on",

@@ -6,7 +6,7 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 
 import grammar_oracles as oracle
-from craik.methods.language.grammar import EmbeddingGrammar, Vectors, context_free, expand, together, word_vectors
+from craik.methods.language.grammar import EmbeddingGrammar, Terminal, Vectors, context_free, expand, together, word_vectors
 
 
 def vectors(seed=0, n=30, d=5):
@@ -39,14 +39,14 @@ def test_distances_are_the_literal_loops(method, exemplars):
 
 def test_neighbours_are_scikit_learns():
     one = vectors(n=60)
-    found = {word.word for word in expand([one], ["w3", "w8"], 0.6)}
+    found = {word.word for word in expand([one], [Terminal(["w3", "w8"], 0.6)])[0]}
     near = NearestNeighbors(radius=0.6, metric="cosine").fit(one.table.numpy())
     places = near.radius_neighbors(one.table[[3, 8]].numpy(), return_distance=False)
     assert found == {f"w{k}" for row in places for k in row}
 
 
 def test_more_epsilon_more_words():
-    sizes = [len(expand([vectors()], ["w3"], epsilon)) for epsilon in (0.0, 0.2, 0.5, 1.0, 2.0)]
+    sizes = [len(expand([vectors()], [Terminal(["w3"], epsilon)])[0]) for epsilon in (0.0, 0.2, 0.5, 1.0, 2.0)]
     assert sizes == sorted(sizes)
     assert sizes[0] == 1
     assert sizes[-1] == 30

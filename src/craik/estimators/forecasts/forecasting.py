@@ -118,7 +118,10 @@ def sentence(verdict: Verdict, ahead: int, judged: int) -> str:
     words = {
         "helps": f"Adaptive skips help: the error of {verdict.method} is lower than that of {verdict.against} by {what}.",
         "as good": f"As good: use {verdict.against}. {verdict.method} lowers its error by {what}.",
-        "harms": f"Adaptive skips harm: {verdict.method} lowers the error of {verdict.against} by {what}.",
+        "harms": (
+            f"Adaptive skips harm: the error of {verdict.method} is higher than that of {verdict.against} by "
+            f"{-verdict.gain:+.1f} per cent (95 % interval {-verdict.high:+.1f} to {-verdict.low:+.1f}) {over}."
+        ),
     }
     return words.get(verdict.word, f"One cannot tell: {verdict.method} lowers the error of {verdict.against} by {what}.")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import signal
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +44,16 @@ class _Growing:
     code: Code
     on_event: OnEvent
 
+    @property
+    def whole(self) -> list[int]:
+        """The planned seeds that are recorded."""
+        return [seed for seed in self.plan.seeds if seed in self.seeds]
+
+    def interrupted(self, by: str, number: int = signal.SIGTERM) -> Interrupted:
+        """What is said of a run that something stopped."""
+        done = f"{len(self.whole)} of {len(self.plan.seeds)} seeds are recorded in {self.run.folder}"
+        return Interrupted(f"stopped by {by}; {done}, and the same command goes on from there", number)
+
 
 def execute(
     plan: Plan,
@@ -52,6 +63,7 @@ def execute(
     keep_older: bool = False,
     every: float = EVERY,
     engine: Engine | None = None,
+    minutes: float | int | None = None,
 ) -> Run:
     """Computes the seeds of a plan that the present source has not made yet, then draws the figures and judges the claims.
 
@@ -63,33 +75,39 @@ def execute(
         keep_older: take the seeds of another source as they are instead of making them again.
         every: seconds between two checkpoints inside a seed.
         engine: where seeds are computed; on this machine if None.
+        minutes: after which no seed begins, and those that run stop where they are kept next; without end if None.
 
     Raises:
-        UsageError: the folder cannot be written, fewer than one job, or a negative time between checkpoints.
+        UsageError: the folder cannot be written, fewer than one job, a negative time between checkpoints, or no time at all.
         LabError: another process writes the same run, a seed failed, or a claim cannot be measured.
-        Interrupted: Ctrl-C, SIGTERM or SIGHUP; the seeds that were whole are recorded.
+        Interrupted: Ctrl-C, SIGTERM or SIGHUP, or the minutes are over; the seeds that were whole are recorded.
     """
+    until = math.inf if minutes is None else time.time() + 60 * minutes
     if jobs is not None and jobs < 1:
         raise UsageError(f"a run needs at least one process, but found --jobs {jobs}; leave it out for one a core")
     if not 0 <= every < math.inf:
         raise UsageError(f"checkpoints lie some seconds apart, but found --checkpoint-seconds {every:g}; 20 is usual")
+    if minutes is not None and minutes <= 0:
+        raise UsageError(f"a run needs time, but found --max-minutes {minutes:g}; leave it out for as long as it takes")
     ensure_writable(folder)
     with locked(folder), told(plan, folder, on_event) as hear:
         code = code_of(plan.package)
         run, seeds = recover(plan, folder, code.source or "", hear)
         growing = _Growing(plan, run, seeds, code, hear)
         growing.run = older_ones(growing.run, seeds, growing.code, keep_older, hear)
-        _compute(growing, (engine or here()).at_once(jobs), every)
+        _compute(growing, (engine or here()).at_once(jobs), every, until)
+        if len(growing.whole) < len(plan.seeds):
+            raise growing.interrupted(f"--max-minutes {minutes:g}")
         return _conclude(growing)
 
 
-def _compute(growing: _Growing, engine: Engine, every: float) -> None:
+def _compute(growing: _Growing, engine: Engine, every: float, until: float) -> None:
     """Adds the missing seeds to the folder as they finish."""
     plan, seeds, folder = growing.plan, growing.seeds, growing.run.folder
     missing = [seed for seed in plan.seeds if seed not in seeds]
-    for seed in sorted(set(plan.seeds) - set(missing)):
+    for seed in growing.whole:
         growing.on_event(Event("reused", seed, 1.0, rows=len(seeds[seed]), seconds=seconds_of(seeds[seed])))
-    jobs, start = [_job(plan, folder, seed, growing.code, every) for seed in missing], time.perf_counter()
+    jobs, start = [_job(plan, folder, seed, growing.code, (every, until)) for seed in missing], time.perf_counter()
     try:
         with contextlib.closing(run_jobs(jobs, engine, growing.on_event)) as finished:
             for job, made in finished:
@@ -100,17 +118,16 @@ def _compute(growing: _Growing, engine: Engine, every: float) -> None:
                 _forget(job)
     except KeyboardInterrupt as error:
         stop = error if isinstance(error, Stop) else Stop()
-        done = f"{sum(seed in seeds for seed in plan.seeds)} of {len(plan.seeds)} seeds are recorded in {folder}"
-        raise Interrupted(f"stopped by {stop.words}; {done}, and the same command goes on from there", stop.number) from None
+        raise growing.interrupted(stop.words, stop.number) from None
     finally:
         for job in jobs:  # whatever is still here was ended by us: that needs no notice next time
             job.partial.unlink(missing_ok=True)
 
 
-def _job(plan: Plan, folder: Path, seed: int, code: Code, every: float) -> Job:
+def _job(plan: Plan, folder: Path, seed: int, code: Code, kept: tuple[float, float]) -> Job:
     values, source = {**values_of(plan.config), "seed": seed}, code.source or ""
-    partial, kept = folder / f"seed-{seed}.partial.jsonl", checkpoint_path(folder, seed, source)
-    return Job(plan.experiment.name, plan.package, values, seed, partial, source, kept, every)
+    partial, path = folder / f"seed-{seed}.partial.jsonl", checkpoint_path(folder, seed, source)
+    return Job(plan.experiment.name, plan.package, values, seed, partial, source, path, *kept)
 
 
 def _forget(job: Job) -> None:

@@ -64,6 +64,8 @@ class Lines:
             self._write(f"{self.name} seed {event.seed}: {how} ({self.done} of {self.seeds})")
         elif event.kind == "failed":
             self._write(f"{self.name} seed {event.seed}: failed")  # why, is the last sentence of the command
+        elif event.kind == "kept":
+            self._write(f"{self.name} seed {event.seed}: {event.text}")
         elif event.kind in ("again", "notice"):
             self._write(f"craik: {event.text}")
 
@@ -118,7 +120,7 @@ class Bars:
             self._running[event.seed] = _Seed(task)
         elif event.kind == "advanced" and event.seed is not None:
             self._advance(self._running[event.seed], event)
-        elif event.kind in ("finished", "reused", "failed") and event.seed is not None:
+        elif event.kind in ("finished", "reused", "failed", "kept") and event.seed is not None:
             self._end(event.seed, event)
         elif event.kind in ("again", "notice"):
             self._print(f"craik: {event.text}")
@@ -139,6 +141,9 @@ class Bars:
             self._progress.remove_task(seed.task)
         if event.kind == "failed":
             self._print(f"{self._name} seed {number}: failed")  # why, is the last sentence of the command
+            return
+        if event.kind == "kept":
+            self._print(f"{self._name} seed {number}: {event.text}")
             return
         self._done += 1
         self._computed += event.kind == "finished"

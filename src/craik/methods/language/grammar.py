@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -99,13 +100,20 @@ class Vectors:
         Raises:
             ValueError: a word that has no vector; near spellings are offered.
         """
-        known = {word: place for place, word in enumerate(self.words)}
         for word in words:
-            if word not in known:
+            if word not in self._known:
                 near = difflib.get_close_matches(word, self.words, 3, 0.6)
                 offered = f"Near spellings: {', '.join(near)}." if near else "Take another word."
                 raise ValueError(f"Exemplars should be words with vectors. Found {word!r}, which has none. {offered}")
-        return [known[word] for word in words]
+        return [self._known[word] for word in words]
+
+    @cached_property
+    def _known(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.words)}
+
+    @cached_property
+    def _units(self) -> Tensor:
+        return torch.nn.functional.normalize(self.table, dim=1)
 
     def distances(self, exemplars: Sequence[str], method: Method = "neighbours") -> Float[Tensor, " w"]:
         """Return every word's distance to some exemplars; theirs is 0.
@@ -117,20 +125,28 @@ class Vectors:
         Raises:
             ValueError: no exemplar, one without a vector, or more than eight for a hull (its faces are tried one by one).
         """
+        return self.all_distances([exemplars], method)[0]
+
+    def all_distances(self, terminals: Sequence[Sequence[str]], method: Method = "neighbours") -> list[Float[Tensor, " w"]]:
+        """Return every word's distance to each of several terminals' exemplars: one product for all where it can be.
+
+        Raises:
+            ValueError: what `distances` refuses.
+        """
         check_one_of("method", method, ("neighbours", "centroid", "hull", "span"))
-        if not exemplars:
+        if not all(terminals):
             raise ValueError("A terminal should have an exemplar. Found none. Write {name: word ~0.35}.")
-        places = self.places(exemplars)
-        table = torch.nn.functional.normalize(self.table, dim=1)
-        found = 1 - _cosines(table, table[places], method)
-        found[places] = 0.0
-        return found.clamp(0, 2)
+        places = [self.places(exemplars) for exemplars in terminals]
+        if method == "neighbours":
+            cosines = self._units @ self._units[[place for some in places for place in some]].T
+            parts = [part.amax(1) for part in cosines.split([len(some) for some in places], 1)]
+        else:
+            parts = [_cosines(self._units, self._units[some], method) for some in places]
+        return [(1 - part).index_fill(0, torch.tensor(some), 0.0).clamp(0, 2) for part, some in zip(parts, places, strict=True)]
 
 
 def _cosines(table: Tensor, exemplars: Tensor, method: Method) -> Tensor:
     """Return the largest cosine of each unit vector with what a method makes of the exemplars, (w,)."""
-    if method == "neighbours":
-        return (table @ exemplars.T).amax(1)
     if method == "centroid":
         return table @ torch.nn.functional.normalize(exemplars.mean(0), dim=0)
     if method == "span":
@@ -252,18 +268,19 @@ class EmbeddingGrammar:
         sources = [vectors] if isinstance(vectors, Vectors) else list(vectors)
         if not sources:
             raise ValueError("`vectors` should be one source of word vectors or more. Found none. Make some with word_vectors.")
-        self.pattern, self.expansions = pattern, dict[str, list[Expanded]]()
+        self.pattern = pattern
         terminals = list(_TERMINAL.finditer(pattern))
         if not terminals:
             raise ValueError(
                 f"`pattern` should have a terminal. Found {pattern!r}. Write {{name: word word ~0.35}}, or use re itself."
             )
+        asked = dict[str, Terminal]()
         for found in terminals:
             name = found["name"]
-            if name in self.expansions:
+            if name in asked:
                 raise ValueError(f"Terminals should have names of their own. Found {name!r} twice. Rename one.")
-            own = _epsilon(found["epsilon"], epsilon)
-            self.expansions[name] = expand(sources, found["words"].split(), own, method)
+            asked[name] = Terminal(found["words"].split(), _epsilon(found["epsilon"], epsilon))
+        self.expansions = dict(zip(asked, expand(sources, list(asked.values()), method), strict=True))
         try:
             self._compiled = re.compile(_TERMINAL.sub(lambda found: self.alternatives(found["name"]), pattern))
         except re.error as error:
@@ -297,30 +314,50 @@ class EmbeddingGrammar:
         return self._compiled.finditer(text)
 
 
-def expand(
-    sources: Sequence[Vectors], exemplars: Sequence[str], epsilon: float, method: Method = "neighbours"
-) -> list[Expanded]:
-    """Return the words near some exemplars in every source, with their largest distance, the nearest first.
+class Terminal(NamedTuple):
+    """What a terminal asks for: words within a distance of exemplars."""
+
+    exemplars: list[str]
+    epsilon: float
+
+
+def expand(sources: Sequence[Vectors], terminals: Sequence[Terminal], method: Method = "neighbours") -> list[list[Expanded]]:
+    """Return for each terminal the words that are near in every source, with their largest distance, the nearest first.
+
+    A source is read once for all terminals.
 
     Raises:
-        ValueError: more than 10 000 of them; what `Vectors.distances` refuses.
+        ValueError: more than 10 000 words for a terminal; what `Vectors.distances` refuses.
     """
-    distances = together(sources, exemplars, method)
-    near = [Expanded(word, distance) for word, distance in distances.items() if distance <= epsilon]
-    if len(near) > MOST:
-        raise ValueError(
-            f"A terminal should stand for at most {MOST} words. Found {len(near)} within {epsilon:g}. Lower the epsilon."
-        )
-    return sorted(near, key=lambda one: (one.distance, one.word))
+    near: list[dict[str, float]] = []
+    for source in sources:
+        found = source.all_distances([one.exemplars for one in terminals], method)
+        own = [_within(source, distances, one.epsilon) for distances, one in zip(found, terminals, strict=True)]
+        near = [_both(one, other) for one, other in zip(near, own, strict=True)] if near else own
+    for words, one in zip(near, terminals, strict=True):
+        if len(words) > MOST:
+            raise ValueError(
+                f"A terminal should stand for at most {MOST} words. Found {len(words)} within {one.epsilon:g}. Lower the "
+                "epsilon."
+            )
+    return [
+        sorted((Expanded(*pair) for pair in words.items()), key=lambda found: (found.distance, found.word)) for words in near
+    ]
+
+
+def _within(source: Vectors, distances: Tensor, epsilon: float) -> dict[str, float]:
+    inside = (distances <= epsilon).nonzero()[:, 0]
+    return {source.words[place]: d for place, d in zip(inside.tolist(), distances[inside].tolist(), strict=True)}
+
+
+def _both(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    return {word: max(distance, other[word]) for word, distance in one.items() if word in other}
 
 
 def together(sources: Sequence[Vectors], exemplars: Sequence[str], method: Method = "neighbours") -> dict[str, float]:
-    """Return the largest distance over sources of each word that all of them have: an AND over balls."""
-    found: dict[str, float] | None = None
-    for source in sources:
-        own = dict(zip(source.words, source.distances(exemplars, method).tolist(), strict=True))
-        found = own if found is None else {word: max(found[word], own[word]) for word in found if word in own}
-    return found or {}
+    """Return the largest distance over sources of each word that all of them have: an AND over asked."""
+    own = [dict(zip(source.words, source.distances(exemplars, method).tolist(), strict=True)) for source in sources]
+    return reduce(_both, own)
 
 
 def context_free(

@@ -3,7 +3,6 @@
 Index conventions: k a cluster, e an environment of E, c adjacent ones of either.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
@@ -13,10 +12,18 @@ from torch import Tensor
 
 from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.memory import Memory
-from craik.agreement.onepass.sums import LONG, RunningSums
+from craik.agreement.onepass.evidence.moments import SIDES, WEIGHTS, add_evidence, squared_error, summed, summed_squares
+from craik.agreement.onepass.evidence.sides import Sides
+from craik.agreement.onepass.sums import RunningSums
 
 TILE = 2**16
 """Components whose evidence is taken at a time: what it takes several passes over stays in cache."""
+
+SHORT = 2**12
+"""With fewer components than this, environments' gradients are formed many at a time: a call costs more than its work."""
+
+OWN = SIDES | WEIGHTS
+"""What the spread of clusters is read for."""
 
 
 class EvidenceSums(RunningSums):
@@ -39,7 +46,7 @@ class EvidenceSums(RunningSums):
         self._into: dict[str, Tensor] | None = None
 
     def add(self, gradients: Float[Tensor, "c *p"]) -> None:
-        """Add what c further clusters contribute to their environments' gradients; their memory is overwritten."""
+        """Add what c further clusters contribute to their environments' gradients; their memory is left as it is."""
         gradients = gradients.to(self.dtype)
         while len(gradients):
             gradients = gradients[self._take(gradients) :]
@@ -52,16 +59,16 @@ class EvidenceSums(RunningSums):
             each, total = counts[self._environment], self.clusters.environments.sizes[self._environment]
             some = gradients[: whole * each].unflatten(0, (whole, each))
             weights = [total / size for size in sizes[self._next : self._next + each]]
-            squares = _squares(some, weights)
+            squares = summed_squares(some, weights)
             self._advance(whole * each)
-            self.add_moments(_summed(some), squares, range(self._environment, self._environment + whole))
+            self.add_moments(summed(some), squares, range(self._environment, self._environment + whole))
             self._environment += whole
             return whole * each
         left = counts[self._environment] - self._in_it
         some = gradients[:left]
         total = self.clusters.environments.sizes[self._environment]
         weights = [total / size for size in sizes[self._next : self._next + len(some)]]
-        squares, gradient = _squares(some[None], weights)[0], _summed(some[None])[0]
+        squares, gradient = summed_squares(some[None], weights)[0], summed(some[None])[0]
         if self._pending is not None:
             gradient, squares = self._pending[0].add_(gradient), self._pending[1].add_(squares)
         self._pending = gradient, squares
@@ -102,12 +109,12 @@ class EvidenceSums(RunningSums):
         """
         degrees = self.clusters.counts[environments[0]] - 1
         if self._into is None:
-            for name in self.needs & _OWN - self.held.keys():
+            for name in self.needs & OWN - self.held.keys():
                 self.held[name] = torch.zeros(self.shape, dtype=self._dtype_of(name), device=self.device)
-            self._into = {name: self.held[name] for name in self.needs & _OWN}
+            self._into = {name: self.held[name] for name in self.needs & OWN}
         into = self._into
         if self.memory is None:
-            _add_evidence(gradients, squares, degrees, into)
+            add_evidence(gradients, squares, degrees, into)
         else:
             self._remember(self.memory, gradients, squares, environments, into)
         super().add(gradients)
@@ -118,11 +125,11 @@ class EvidenceSums(RunningSums):
         """Update the memory by a step's environments and add the evidence of what is remembered."""
         first = environments[0]
         degrees, examples = self.clusters.counts[first] - 1, self.clusters.environments.sizes[first]
-        memory.update(environments, gradients, _variance(gradients, squares, degrees), examples)
+        memory.update(environments, gradients, squared_error(gradients, squares, degrees), examples)
         for e in environments:
             gradient, variance, freedom = memory.recall(e, degrees, examples)
             squares = variance.mul_(freedom).add_(gradient.square())
-            _add_evidence(gradient[None], squares[None], freedom, into)
+            add_evidence(gradient[None], squares[None], freedom, into)
 
     def in_parts(self, environments: int, rows: int) -> Iterator[tuple[slice, "RunningSums"]]:
         """As the base's; all clusters are added to every part, and ``environments`` counts clusters."""
@@ -157,30 +164,40 @@ class EvidenceSums(RunningSums):
         """
         left, right = left.to(self.dtype), right.to(self.dtype)  # squares of two bytes' numbers have too few digits
         groups = self.clusters.environments
-        rows = list(groups.slices())
-        if groups.equal and self.shape.numel() < LONG and left.device.type == "cpu":
+        if groups.equal and self.shape.numel() < SHORT and left.device.type == "cpu":
             n = groups.sizes[0]
-            at_once = max(1, LONG * 2 // max(1, self.shape.numel()))
+            at_once = max(1, 2 * TILE // max(1, self.shape.numel()))
             for first in range(0, groups.count, at_once):
                 some = range(first, min(groups.count, first + at_once))
-                some_rows = slice(some[0] * n, (some[-1] + 1) * n)
-                a, b = (t[some_rows].unflatten(0, (len(some), n)) for t in (left, right))
+                rows = slice(some[0] * n, (some[-1] + 1) * n)
+                a, b = (t[rows].unflatten(0, (len(some), n)) for t in (left, right))
                 gradients = torch.bmm(a.mT, b)
                 squares = torch.bmm(a.square().mul_(n).mT, b.square())
                 self.add_moments(gradients, squares, some)
         else:
-            self._add_product_tiles(left, right, rows)
+            self._add_product_tiles(left, right)
         self._next, self._environment = self.clusters.count, groups.count
 
-    def _add_product_tiles(self, left: Tensor, right: Tensor, rows: Sequence[slice]) -> None:
-        sizes = self.clusters.environments.sizes
-        lefts = [left[some].T for some in rows]
-        rights = [right[some] for some in rows]
-        squared = [(t.square().mul_(n), r.square()) for t, r, n in zip(lefts, rights, sizes, strict=True)]
+    def _add_product_tiles(self, left: Tensor, right: Tensor) -> None:
+        groups = self.clusters.environments
+        sizes, whole = groups.sizes, self._height(right) >= self.shape[0]
+        lefts, rights = ([t[some] for some in groups.slices()] for t in (left, right))
+        turned = [t.T for t in lefts]
+        if whole:
+            # One tile asks for an environment's squares once: they take the last one's memory, and stay in cache.
+            squared = (left.new_empty(max(sizes), left.shape[1]), right.new_empty(max(sizes), right.shape[1]))
+        else:
+            squared = (left.square(), right.square())
+        ones, others = ([t[: sizes[e]] if whole else t[some] for e, some in enumerate(groups.slices())] for t in squared)
+        ones_turned = [t.T for t in ones]
 
         def fill(e: int, some: slice, gradient: Tensor, squares: Tensor) -> None:
-            torch.mm(lefts[e][some], rights[e], out=gradient)
-            torch.mm(squared[e][0][some], squared[e][1], out=squares)
+            if whole:
+                torch.mul(lefts[e], lefts[e], out=ones[e])
+                torch.mul(rights[e], rights[e], out=others[e])
+            own, one = (turned[e], ones_turned[e]) if whole else (turned[e][some], ones_turned[e][some])
+            torch.mm(own, rights[e], out=gradient)
+            torch.addmm(squares, one, others[e], beta=0, alpha=sizes[e], out=squares)
 
         self._add_filled(right, fill)
 
@@ -238,16 +255,15 @@ class EvidenceSums(RunningSums):
             right: any factor (_, i), whose columns a tile has.
             fill: is given an environment's position, a tile's rows, and where its gradient and its squares are to go.
         """
-        counts, columns = self.clusters.counts, right.shape[1]
-        height = min(self.shape[0], max(1, TILE // columns)) if right.device.type == "cpu" else self.shape[0]
+        counts, columns, height = self.clusters.counts, right.shape[1], self._height(right)
         tile, other = (right.new_empty(height, columns) for _ in range(2))
         logarithmic = min(counts) > 3  # fewer degrees of freedom than three have a form of their own
-        alone = logarithmic and self.memory is None and self.needs <= _SIDES
+        alone = logarithmic and self.memory is None and self.needs <= SIDES
         for some, part in self.in_parts(self.clusters.count, height):
             assert isinstance(part, EvidenceSums)  # _part_like makes them
             size = part.shape[0]
             gradient, squares = tile[:size], other[:size]
-            sides = Sides(part, gradient) if alone else None
+            sides = _sides(part, gradient.shape) if alone else None
             for e, count in enumerate(counts):
                 fill(e, some, gradient, squares)
                 if sides is not None:
@@ -257,58 +273,15 @@ class EvidenceSums(RunningSums):
             if sides is not None:
                 sides.finish()
 
-
-class Sides:
-    """Q+ and Q- of one tile of a parameter, while its environments come one by one.
-
-    A sum of logarithms is one of a product: of several environments with the same degrees of freedom one logarithm is taken.
-    As 1 - g^2 / M is at least 8 units in the last place, a product of six of them is within float32's range, and of twenty
-    within float64's.
-
-    Args:
-        part: where to add; its sums are there.
-        like: of the shape in which environments come; of equally many components.
-    """
-
-    def __init__(self, part: EvidenceSums, like: Tensor) -> None:
-        assert part.gradient is not None  # in_parts has made it
-        held = [part.held.get("positive"), part.held.get("negative")]
-        self._total, *self._sides = (None if t is None else t.view(like.shape) for t in (part.gradient, *held))
-        limits = torch.finfo(part.dtype)
-        self._tiny, self._top = limits.tiny, 1 - 8 * limits.eps
-        self._most = 6 if part.dtype == torch.float32 else 20
-        self._products = [torch.ones_like(like) for _ in self._sides]
-        self._share, self._half = (torch.empty_like(product) for product in self._products)
-        self._degrees, self._count = 0, 0
-
-    def add(self, gradient: Tensor, squares: Tensor, degrees: int) -> None:
-        """Add an environment's gradient and evidence; ``squares`` is overwritten."""
-        assert self._total is not None
-        self._total.add_(gradient)
-        if degrees != self._degrees or self._count == self._most:
-            self.finish()
-            self._degrees = degrees
-        share, half, (up, down) = self._share, self._half, self._products
-        torch.abs(gradient, out=share).mul_(gradient).div_(squares.clamp_(min=self._tiny))
-        torch.clamp(share, 0, self._top, out=half)
-        up.addcmul_(up, half, value=-1)
-        torch.clamp(share, -self._top, 0, out=half)
-        down.addcmul_(down, half)
-        self._count += 1
-
-    def finish(self) -> None:
-        """Take the logarithms of what there is."""
-        if self._count:
-            for product, held in zip(self._products, self._sides, strict=True):
-                if held is not None:
-                    held.add_(product.log_(), alpha=-_wallace(self._degrees))
-                product.fill_(1)
-        self._count = 0
+    def _height(self, right: Tensor) -> int:
+        """Return how many of the parameter's rows make a tile, whose columns a factor (_, i) has."""
+        return min(self.shape[0], max(1, TILE // max(1, right.shape[1]))) if right.device.type == "cpu" else self.shape[0]
 
 
-_WIDE = frozenset({"precision", "weighted", "weighted_square", "variance"})
-_SIDES = frozenset({"positive", "negative"})
-_OWN = _SIDES | _WIDE
+def _sides(part: RunningSums, shape: Sequence[int]) -> Sides:
+    """Return the sides of a part whose sums are there, in the shape in which its environments come."""
+    assert part.gradient is not None  # in_parts has made it
+    return Sides(part.gradient.view(shape), {name: tensor.view(shape) for name, tensor in part.held.items()})
 
 
 def settled(sums: RunningSums) -> RunningSums:
@@ -318,83 +291,3 @@ def settled(sums: RunningSums) -> RunningSums:
     plain = RunningSums(torch.empty(sums.shape, dtype=sums.dtype, device=sums.device), sums.needs)
     plain.environments, plain.gradient, plain.held = sums.environments, sums.gradient, sums.held
     return plain
-
-
-def _summed(contributions: Float[Tensor, "e k *p"], weights: Sequence[float] | None = None) -> Float[Tensor, "e *p"]:
-    """Return sum_k w_k h_k, as a product of matrices: a sum over a dimension in the middle is several times slower."""
-    count, clusters = contributions.shape[:2]
-    if clusters < FEW or contributions.numel() == 0:
-        total = contributions[:, 0] * (1.0 if weights is None else weights[0])
-        for k in range(1, clusters):
-            total.add_(contributions[:, k], alpha=1.0 if weights is None else weights[k])
-        return total
-    row = contributions.new_ones(clusters) if weights is None else contributions.new_tensor(weights)
-    return torch.bmm(row.expand(count, 1, -1), contributions.flatten(2)).view(count, *contributions.shape[2:])
-
-
-def _squares(contributions: Float[Tensor, "e k *p"], weights: Sequence[float]) -> Float[Tensor, "e *p"]:
-    """Return sum_k w_k h_k^2."""
-    return _summed(contributions.square(), weights)
-
-
-FEW = 4
-"""Fewer clusters than this are added one by one."""
-
-
-def _variance(gradients: Tensor, squares: Tensor, degrees: int | float) -> Tensor:
-    """Return s^2 = (M - g^2) / (K - 1), at least 0: a difference, of which rounding is all that is left where z^2 is 10^7."""
-    return squares.addcmul(gradients, gradients, value=-1).clamp_(min=0).div_(degrees)
-
-
-def _add_evidence(gradients: Tensor, squares: Tensor, degrees: int | float, into: dict[str, Tensor]) -> None:
-    """Add the evidence of c environments; ``squares`` is overwritten.
-
-    As 1 + t^2 / v = M / (M - g^2), evidence is a function of g^2 / M: nothing is subtracted but from 1.
-    """
-    if into.keys() & _WIDE:
-        _add_weights(gradients, squares, degrees, into)
-    if not into.keys() & {"positive", "negative"}:
-        return
-    limits = torch.finfo(gradients.dtype)
-    share = gradients.square().div_(squares.clamp_(min=limits.tiny)).clamp_(max=1 - 8 * limits.eps)
-    deviates, factor = _deviates(share, degrees)
-    signed = deviates.copysign_(gradients)
-    if "positive" in into:
-        into["positive"].add_(_total(signed.clamp(min=0)), alpha=factor)
-    if "negative" in into:
-        into["negative"].sub_(_total(signed.clamp_(max=0)), alpha=factor)
-
-
-def _deviates(share: Tensor, degrees: int | float) -> tuple[Tensor, float]:
-    """Return squared normal deviates of Student's t from g^2 / M = t^2 / (t^2 + v), but for a factor and sign.
-
-    The tail of t has a closed form for one and two degrees of freedom, of which halves have one; from three on Wallace's
-    approximation is within 1.5 % of z.
-    """
-    if degrees in (1, 2):
-        root = share.sqrt_()
-        inner = root.asin_().mul_(2 / math.pi) if degrees == 1 else root
-        return inner.clamp_(max=1 - torch.finfo(share.dtype).eps).erfinv_().square_(), 2.0
-    return share.neg_().log1p_(), _wallace(degrees)
-
-
-def _wallace(degrees: int | float) -> float:
-    return degrees * ((8 * degrees + 1) / (8 * degrees + 3)) ** 2
-
-
-def _add_weights(gradients: Tensor, squares: Tensor, degrees: int | float, into: dict[str, Tensor]) -> None:
-    g = gradients.double()
-    floor = 8 * torch.finfo(gradients.dtype).eps * g.square()  # no more than what rounding leaves of the difference
-    variance = torch.maximum(squares.double().addcmul(g, g, value=-1), floor).div_(degrees)
-    if "variance" in into:
-        into["variance"].add_(_total(variance))
-    if into.keys() & {"precision", "weighted", "weighted_square"}:
-        precision = torch.where(variance > 0, variance.reciprocal(), 0)
-        parts = {"precision": precision, "weighted": precision * g, "weighted_square": precision * g * g}
-        for name, part in parts.items():
-            if name in into:
-                into[name].add_(_total(part))
-
-
-def _total(values: Float[Tensor, "c *p"]) -> Float[Tensor, "*p"]:
-    return values[0] if len(values) == 1 else values.sum(0)

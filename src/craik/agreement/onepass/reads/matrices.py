@@ -15,7 +15,7 @@ from craik.agreement.onepass.proof.saved import output_shape, saved, slot_shape
 from craik.agreement.onepass.reads.gradual import MANY, Spread
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import StackedProducts, products
-from craik.agreement.onepass.reads.scaling import reduced, scaled_bias
+from craik.agreement.onepass.reads.scaling import reduced, scaled_bias, stacked
 from craik.agreement.onepass.reads.scaling import why_not as why_no_shift
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Stacked, Term
 
@@ -39,7 +39,7 @@ class Product(NamedTuple):
 
     def _term(self, node: Node, slot: int, delta: Tensor, layout: Layout) -> Term:
         if slot == self.bias:
-            return Stacked(reduced(delta, slot_shape(node, slot), layout, scaled_bias(node, slot)))
+            return stacked(delta, slot_shape(node, slot), layout, scaled_bias(node, slot))
         # Both as (..., what is summed over, features): the gradient is left^T right.
         if slot == self.left[0]:
             left, right = delta.mT, saved(node, self.right[1]).mT

@@ -64,9 +64,16 @@ def taking(factor: Factor | None) -> Callable[[Node, Sequence[int], Tensor, Layo
     def take(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
         """Return a stack for each slot."""
         found = [factor(node, slot) if factor else 1.0 for slot in slots]
-        return [Stacked(reduced(delta, slot_shape(node, slot), layout, f)) for slot, f in zip(slots, found, strict=True)]
+        return [stacked(delta, slot_shape(node, slot), layout, f) for slot, f in zip(slots, found, strict=True)]
 
     return take
+
+
+def stacked(delta: Tensor, shape: Size, layout: Layout, factor: Tensor | float = 1.0) -> Stacked:
+    """Return what `reduced` returns as a term; where it is the incoming gradient itself that is lent, not copied."""
+    if type(factor) is float and factor == 1.0 and layout.adjacent and delta.shape == (layout.count, *shape):
+        return Stacked(delta, lent=True)
+    return Stacked(reduced(delta, shape, layout, factor))
 
 
 def reduced(delta: Tensor, shape: Size, layout: Layout, factor: Tensor | float = 1.0) -> Tensor:

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.sums import RunningSums
 
 CHUNK_ELEMENTS = 2**18
@@ -80,21 +81,31 @@ class Stacked(Term):
 
     Args:
         stack: (E, *p).
+        lent: its memory is somebody else's, so that what is to be overwritten is a copy.
     """
 
-    def __init__(self, stack: Float[Tensor, "e *p"]) -> None:
-        self.stack = stack
+    def __init__(self, stack: Float[Tensor, "e *p"], *, lent: bool = False) -> None:
+        self.stack, self.lent = stack, lent
         self.environments = len(stack)
 
     def gradients(self, span: Span) -> Float[Tensor, "c *p"]:
         """Return a part of the stack."""
-        return self.stack[span.first : span.first + span.length]
+        some = self.stack[span.first : span.first + span.length]
+        return some.clone() if self.lent else some
+
+    def add(self, sums: RunningSums) -> None:
+        """Add every environment's gradient; what only reads them reads them where they are."""
+        if isinstance(sums, EvidenceSums):
+            for span in spans(self.environments, chunk_length(sums.shape.numel(), CHUNK_ELEMENTS)):
+                sums.add(self.stack[span.first : span.first + span.length])
+        else:
+            super().add(sums)
 
     def joined(self, others: Sequence[Term]) -> Term:
         """Add other stacks to this one, in its own memory."""
         for other in others:
             if isinstance(other, Stacked):
-                self.stack = self.stack + other.stack
+                self.stack, self.lent = self.stack + other.stack, False
         return super().joined([other for other in others if not isinstance(other, Stacked)])
 
 

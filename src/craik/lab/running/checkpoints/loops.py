@@ -15,13 +15,14 @@ Without a worker, as where a test calls `run` itself, nothing is kept and the sa
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from craik.lab.errors import LabError
+from craik.lab.errors import LabError, TimeIsUp
 from craik.lab.rows import Row
 from craik.lab.running.checkpoints.files import Content, Identity, previous, read, write
 from craik.lab.running.checkpoints.state import is_generator, packed, restore, state_of, unpacked
@@ -51,10 +52,13 @@ class Keeper:
         identity: of what makes it.
         every: seconds between two; 0 writes at each `keep`.
         on_notice: told what was found, and why something is not used.
+        until: by `time.time`; the first `keep` after it writes, and raises `TimeIsUp`.
     """
 
-    def __init__(self, path: Path, identity: Identity, every: float, on_notice: Callable[[str], None]) -> None:
-        self._path, self._identity, self._every = path, identity, every
+    def __init__(
+        self, path: Path, identity: Identity, every: float, on_notice: Callable[[str], None], until: float | int = math.inf
+    ) -> None:
+        self._path, self._identity, self._every, self._until = path, identity, every, until
         self.rows: list[Row] = []
         self.seconds = 0.0
         self._loops: dict[str, _Loop] = {}
@@ -77,6 +81,11 @@ class Keeper:
                 except LabError as error:
                     on_notice(str(error))
         return None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a loop is open and goes on."""
+        return any(not self._loops[name].finished for name in self._parts)
 
     def open(self, name: str, parts: tuple[Any, ...]) -> Saved:
         """The loop of a name.
@@ -106,9 +115,13 @@ class Keeper:
         self._parts[name] += () if loop.finished else parts
 
     def write_if_due(self) -> None:
-        """Writes everything, if it is time."""
-        start = time.perf_counter()
-        if start < self._next:
+        """Writes everything, if it is time.
+
+        Raises:
+            TimeIsUp: it was the last time.
+        """
+        start, over = time.perf_counter(), time.time() >= self._until
+        if start < self._next and not over:
             return
         # What is finished, or what this process has not come to yet, stays as it is.
         self._tensors = {key: one for key, one in self._tensors.items() if not self._parts.get(_loop_of(key))}
@@ -120,6 +133,8 @@ class Keeper:
         write(self._path, Content(self._identity, facts, tensors))
         took = time.perf_counter() - start
         self._next = time.perf_counter() + (max(self._every, took / SHARE) if self._every else 0.0)
+        if over:
+            raise TimeIsUp
 
     def let_go(self, name: str) -> None:
         """Holds of a loop only what its generators have come to: other loops may go on drawing from them."""

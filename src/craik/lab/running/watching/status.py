@@ -37,7 +37,7 @@ State = Literal["running", "failed", "stopped", "killed", "finished", "unfinishe
 class Seed:
     """Where a seed is: the share that is done, None where the experiment does not tell, its own words, its time."""
 
-    state: Literal["started", "advanced", "again", "finished", "reused", "failed"]
+    state: Literal["started", "advanced", "again", "kept", "finished", "reused", "failed"]
     fraction: float | None = None
     text: str = ""
     rows: int = 0

@@ -29,7 +29,8 @@ def run_jobs(
 ) -> Generator[tuple[Job, Made], None, None]:
     """Runs each job in a process of its own, as many at once as there is room for; yields each when its partial file is whole.
 
-    When one fails, those that run come to their end and no further one starts.
+    When one fails, those that run come to their end and no further one starts. Nor does one that still
+    waits when time is up, and those that were kept as far as they are yield nothing.
 
     Args:
         jobs: what is to be done.
@@ -54,12 +55,13 @@ def run_jobs(
                     continue
                 running.remove(worker)
                 worker.end()
-                if event.made is None:
-                    failures.append(event)
-                else:
+                if event.made is not None:
                     yield worker.job, event.made
+                elif event.kind != "kept":
+                    failures.append(event)
             if end is not None and time.monotonic() > end:
                 return
+            waiting = deque(job for job in waiting if not job.late)
     finally:
         for worker in running:
             worker.kill()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import sys
@@ -20,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
-from craik.lab.errors import LabError
+from craik.lab.errors import LabError, TimeIsUp
 from craik.lab.experiment import Experiment, load
 from craik.lab.rows import Row
 from craik.lab.running.checkpoints.files import Identity
@@ -34,14 +35,17 @@ from craik.lab.running.workers.stopping import hear_nothing
 RAISED = "run must not raise, but found"
 """What a failure says where the experiment's own code raised an error."""
 
+LATE = "keeps nothing here, so it goes on though its time is up; Ctrl-C ends it"
+"""What is said of a seed that has no state to stop with."""
+
 
 @dataclass(frozen=True)
 class Event:
     """Something that happened in a run, for whoever shows its progress.
 
     Args:
-        kind: a seed was "reused", "started", "advanced", "finished" or "failed", its worker died and another began "again",
-            from the first row on, or there is a "notice" to read.
+        kind: a seed was "reused", "started", "advanced", "finished" or "failed", it was "kept" as far as it is since time is
+            up, its worker died and another began "again", from the first row on, or there is a "notice" to read.
         seed: which seed, None for a notice.
         fraction: the share of the seed's work that is done, None where the experiment does not tell.
         text: where the seed is, or the sentence of a failure or notice.
@@ -51,7 +55,7 @@ class Event:
         made: where a finished seed's rows come from.
     """
 
-    kind: Literal["reused", "started", "advanced", "again", "finished", "failed", "notice"]
+    kind: Literal["reused", "started", "advanced", "again", "kept", "finished", "failed", "notice"]
     seed: int | None = None
     fraction: float | int | None = None
     text: str = ""
@@ -75,7 +79,8 @@ class Job:
     """One seed's work: which experiment of which package, with which field values, written to which partial file.
 
     `source` is the digest of the source tree that the rows will be recorded under. `checkpoint` is where the seed's state is
-    kept, every so many seconds; None keeps none.
+    kept, every so many seconds; None keeps none. `until` is when it is kept for the last time, by `time.time`, so that machines
+    whose clocks agree can share it.
     """
 
     experiment: str
@@ -86,6 +91,12 @@ class Job:
     source: str
     checkpoint: Path | None = None
     every: float | int = EVERY
+    until: float | int = math.inf
+
+    @property
+    def late(self) -> bool:
+        """Whether its time is up."""
+        return time.time() >= self.until
 
 
 def work(
@@ -105,6 +116,8 @@ def work(
         connection.send(_record(job, connection, seen))
     except BrokenPipeError:
         os._exit(1)  # the parent is gone
+    except TimeIsUp:
+        connection.send(Event("kept", job.seed, text="its state is kept"))
     except LabError as error:
         connection.send(_failure(job, str(error)))
     except OSError as error:
@@ -136,7 +149,7 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
     config = experiment.config(**job.values)
     keeper = _keeper(job, connection)
     recorded, start = (list(keeper.rows), keeper.seconds) if keeper else ([], 0.0)
-    count, seconds, start = 0, 0.0, time.perf_counter() - start
+    count, seconds, start, warned = 0, 0.0, time.perf_counter() - start, False
     with job.partial.open("w", encoding="utf-8") as file:
         for row in experiment.run(config):
             seconds = time.perf_counter() - start
@@ -150,6 +163,9 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
             count += 1
             fraction, text = experiment.progress(config, completed) if experiment.progress else (None, f"{count} rows")
             connection.send(Event("advanced", job.seed, fraction, text, count, seconds))
+            if job.late and not warned and not (keeper and keeper.under_way):
+                warned = True
+                connection.send(Event("notice", job.seed, text=f"{job.experiment} seed {job.seed}: {LATE}"))
     if not count:
         raise LabError("run must yield at least one row, but found none; without rows there is nothing to judge")
     if count < len(recorded):
@@ -177,7 +193,7 @@ def _keeper(job: Job, connection: Connection) -> Keeper | None:
     def said(text: str) -> None:
         connection.send(Event("notice", job.seed, text=f"{who}: {text}"))
 
-    keeper = Keeper(job.checkpoint, identity, job.every, said)
+    keeper = Keeper(job.checkpoint, identity, job.every, said, job.until)
     use(keeper)
     return keeper
 

@@ -64,7 +64,7 @@ def work_there(job: Job, main: Main, office: Any, key: str) -> None:  # noqa: AN
             post.send(Event("failed", job.seed, text=f"{job.experiment}, seed {job.seed}: {strange}"))
             return
         main(mine, cast("Any", post))
-        if not shared and mine.checkpoint is not None:
+        if not shared and mine.checkpoint is not None and post.last != "kept":
             for path in mine.checkpoint.parent.glob(f"{mine.checkpoint.name}*"):
                 path.unlink()
 
@@ -93,11 +93,15 @@ class Post:
         office: the actor that keeps letters.
         key: whose letters they are.
         partial: the worker's file, whose new lines go along.
+
+    Attributes:
+        last: the kind of what was posted last.
     """
 
     def __init__(self, office: Any, key: str, partial: Path) -> None:  # noqa: ANN401
         self._office, self._key, self._partial = office, key, partial
         self._attempt, self._sent = uuid.uuid4().hex, 0
+        self.last = ""
 
     def send(self, event: Event) -> None:
         """Posts an event and waits until it has arrived, so that none is lost with its worker.
@@ -107,7 +111,7 @@ class Post:
         """
         import ray  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
 
-        lines = b""
+        lines, self.last = b"", event.kind
         with contextlib.suppress(FileNotFoundError), self._partial.open("rb") as file:
             file.seek(self._sent)
             lines = file.read()
