@@ -5,9 +5,8 @@ import torch
 
 from craik.experiments.language.winograd import EXPERIMENT
 from craik.experiments.language.winograd.run import Config, choice_losses, fresh, probe, right, scorer_of, world_of, written
-from craik.lab import judge
 from craik.methods.language.scoring import Scorer
-from tiny import rows_of
+from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(
     names=4,
@@ -31,8 +30,7 @@ def rows():
 
 
 def test_claims_figures_and_the_same_rows_again(rows):
-    for claim in EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").n == 1
+    check_measured_and_drawn(EXPERIMENT, rows)
     assert set(EXPERIMENT.figures(rows)) == {"parts", "training"}
     assert [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, methods=("averaging",)))] == [
         row for row in rows if row.get("method", "averaging") == "averaging"
