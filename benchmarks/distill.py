@@ -1,6 +1,6 @@
 """The meta-gradient: time and added memory of differentiating through an unroll, over plain autograd and beside its peers.
 
-The thesis's MuJoCo configuration on random data (`entrants/unrolls/problem.py`). A workload is a number n of inner steps, with the
+The thesis's MuJoCo configuration on random data (`unrolls/problem.py`). A workload is a number n of inner steps, with the
 teacher ("mujoco") or by signals that are given ("student"). A ratio is formed within a round of interleaved turns; `low` and
 `high` are its range over rounds. `over_higher` is how many times faster than `higher`, formed likewise. `memory_mib` is the
 peak that one meta-gradient adds to what a fresh process holds before it, after a warm-up of two steps. `error` is the largest

@@ -2,10 +2,17 @@
 
 from dataclasses import replace
 
-from craik.lab import Rows
+from craik.lab import Rows, judge
 
 
 def rows_of(experiment, seed=0, config=None, **settings):
     """The rows that a run of the quick preset with these settings gives, or of a config; `seed` is what the lab adds."""
     small = replace(config or experiment.presets["quick"].config, **settings)
     return Rows([{**row, "seed": seed} for row in experiment.run(small)])
+
+
+def check_measured_and_drawn(experiment, rows):
+    """Every claim finds its number in the rows, and the figures are drawn."""
+    missing = [claim.id for claim in experiment.claims if judge(claim, rows, "quick").measured is None]
+    assert not missing
+    assert experiment.figures(Rows(rows))

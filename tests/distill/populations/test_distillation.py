@@ -79,6 +79,20 @@ def largest(found, expected):
     return max(models.largest_error(a, b) for a, b in zip(found, expected, strict=True))
 
 
+def plain(lesson, population):
+    """Rounds of three steps of gradient descent, with a teacher's Adam."""
+    return PopulationDistillation(
+        lesson,
+        population,
+        examples(),
+        split_rows(40, 0.3, models.generator(1)),
+        Unrolling(SGD(0.1), 3, 6),
+        adam,
+        torch.optim.Adam(lesson.teacher.parameters(), 0.01),
+        models.generator(3),
+    )
+
+
 @pytest.mark.parametrize("stacked", [True, False])
 @pytest.mark.parametrize("moments", ["fresh", "student"])
 def test_one_student_is_distillation_to_the_bit(stacked, moments):
@@ -203,16 +217,7 @@ def test_students_start_anew_when_they_have_solved_it():
 def test_students_of_other_widths_are_taught_one_by_one():
     teacher = models.teacher({"0": (5,)})
     students = [relu_mlp((6, 5, width, 3), models.generator(width)).double() for width in (4, 7)]
-    population = PopulationDistillation(
-        models.lesson(students[0], teacher, ["0"]),
-        Population(students, stacked=False),
-        examples(),
-        split_rows(40, 0.3, models.generator(1)),
-        Unrolling(SGD(0.1), 3, 6),
-        adam,
-        torch.optim.Adam(teacher.parameters(), 0.01),
-        models.generator(3),
-    )
+    population = plain(models.lesson(students[0], teacher, ["0"]), Population(students, stacked=False))
     assert population.step(2).validation_losses.shape == (2,)
 
 
@@ -287,13 +292,4 @@ def test_what_cannot_be_is_refused(call, kind, sentence):
 def test_a_lesson_of_another_student_is_refused():
     students, teacher = make_students(2), models.teacher({"0": (5,)})
     with pytest.raises(ValueError, match="should be the population's first"):
-        PopulationDistillation(
-            models.lesson(models.student("mlp"), teacher, ["0"], teaching_loss=HiddenSquaredError()),
-            Population(students),
-            examples(),
-            split_rows(40, 0.3, models.generator(1)),
-            Unrolling(SGD(0.1), 3, 6),
-            adam,
-            torch.optim.Adam(teacher.parameters(), 0.01),
-            models.generator(3),
-        )
+        plain(models.lesson(models.student("mlp"), teacher, ["0"], teaching_loss=HiddenSquaredError()), Population(students))

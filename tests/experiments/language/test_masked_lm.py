@@ -6,10 +6,10 @@ import torch
 from craik.experiments.language.masked_lm import EXPERIMENT
 from craik.experiments.language.masked_lm.claims import later
 from craik.experiments.language.masked_lm.run import Config, corpus, fresh, token_losses
-from craik.lab import Rows, judge
+from craik.lab import Rows
 from craik.methods.language.masked import Corruption
 from craik.tasks.text.code_tokens import NO_ROLE, ROLES
-from tiny import rows_of
+from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(modules=10, words=30, window=8, width=8, layers=1, steps=2, labelled=(32,), tuning=10, reached=100.0)
 
@@ -20,9 +20,7 @@ def rows():
 
 
 def test_claims_figures_and_the_same_rows_again(rows):
-    for claim in EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").n == 1
-    assert EXPERIMENT.figures(rows)
+    check_measured_and_drawn(EXPERIMENT, rows)
     again = [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, arms=("masked",)))]
     assert again[-1] == next(row for row in rows if row.get("arm") == "masked")
 

@@ -5,8 +5,7 @@ import torch
 
 from craik.experiments.language.trellis import EXPERIMENT
 from craik.experiments.language.trellis.run import Config, Reader, equal_units, parameters, theorem
-from craik.lab import judge
-from tiny import rows_of
+from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(hidden=4, levels=3, dilations=(1, 2), epochs=1, batch=400, code_steps=1, modules=2, words=20, window=5)
 
@@ -17,9 +16,7 @@ def rows():
 
 
 def test_claims_figures_and_the_same_rows_again(rows):
-    for claim in EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").n == 1
-    assert EXPERIMENT.figures(rows)
+    check_measured_and_drawn(EXPERIMENT, rows)
     again = [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, models=("trellis",), code_steps=0))]
     assert again == list(rows)[:2]
 

@@ -5,9 +5,8 @@ import torch
 
 from craik.experiments.language.winograd import EXPERIMENT
 from craik.experiments.language.winograd.run import Config, choice_losses, fresh, probe, right, scorer_of, world_of, written
-from craik.lab import judge
 from craik.methods.language.scoring import Scorer
-from tiny import rows_of
+from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(
     names=4,
@@ -31,8 +30,7 @@ def rows():
 
 
 def test_claims_figures_and_the_same_rows_again(rows):
-    for claim in EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").n == 1
+    check_measured_and_drawn(EXPERIMENT, rows)
     assert set(EXPERIMENT.figures(rows)) == {"parts", "training"}
     assert [{"seed": 100, **row} for row in EXPERIMENT.run(replace(TINY, methods=("averaging",)))] == [
         row for row in rows if row.get("method", "averaging") == "averaging"
@@ -57,7 +55,7 @@ class Oracle:
     def __call__(self, ids, attended):
         base = 5 + self.world.environments * self.world.names
         verbs, adjectives = ids[:, 1] - base, ids[:, 6] - base - self.world.verbs
-        subject = self.world.roles[verbs, adjectives]
+        subject = self.world.tables.roles[verbs, adjectives]
         logits = torch.zeros(*ids.shape, len(self.world.vocabulary))
         logits[torch.arange(len(ids)), 7, torch.where(subject, ids[:, 0], ids[:, 2])] = 5.0
         return logits

@@ -6,9 +6,8 @@ import torch
 from craik.experiments.worlds import forward_models
 from craik.experiments.worlds.forward_models.models import scene
 from craik.experiments.worlds.forward_models.run import area, make, windows
-from craik.lab import Rows, judge
 from craik.tasks.agents.stag_hunt import Hunt, hunts
-from tiny import rows_of
+from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = forward_models.EXPERIMENT
 SMALL = {
@@ -30,9 +29,7 @@ def rows():
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
-    for claim in EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").measured is not None, claim.id
-    assert EXPERIMENT.figures(Rows(rows))
+    check_measured_and_drawn(EXPERIMENT, rows)
     config = EXPERIMENT.presets["quick"].config
     assert all(0 <= EXPERIMENT.progress(config, row)[0] <= 1 for row in rows)
 

@@ -3,8 +3,8 @@ import torch
 
 from craik.experiments.worlds import social_influence
 from craik.experiments.worlds.social_influence.run import expected, influence
-from craik.lab import Rows, judge
-from tiny import rows_of
+from craik.lab import judge
+from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = social_influence.EXPERIMENT
 SMALL = {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8}
@@ -16,10 +16,8 @@ def rows():
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
-    for claim in EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").measured is not None, claim.id
+    check_measured_and_drawn(EXPERIMENT, rows)
     assert judge(EXPERIMENT.claims[0], rows, "quick").verdict == "does not hold so far"  # untrained, it finds nothing
-    assert EXPERIMENT.figures(Rows(rows))
     config = EXPERIMENT.presets["quick"].config
     assert all(0 <= EXPERIMENT.progress(config, row)[0] <= 1 for row in rows)
 

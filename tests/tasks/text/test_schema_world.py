@@ -12,7 +12,7 @@ def goes(world, drawn, ids):
     """Whether the names go with their sentences' adjectives."""
     names = world.environments * world.names
     adjectives = drawn.ids[:, 6] - 5 - names - world.verbs
-    return world.sorts.flatten()[ids - 5] == world.kinds[adjectives]
+    return world.tables.sorts.flatten()[ids - 5] == world.tables.kinds[adjectives]
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -34,7 +34,7 @@ def test_parts_are_what_they_say_and_the_table_decides(part):
     assert torch.equal((drawn.meant - 5) // 6, environments)
     assert torch.equal((drawn.other - 5) // 6, environments)
     names = 4 * 6
-    subject = world.roles[drawn.ids[:, 1] - 5 - names, drawn.ids[:, 6] - 5 - names - 5]
+    subject = world.tables.roles[drawn.ids[:, 1] - 5 - names, drawn.ids[:, 6] - 5 - names - 5]
     assert torch.equal(torch.where(subject, drawn.ids[:, 0], drawn.ids[:, 2]), drawn.meant)
 
 
@@ -43,9 +43,9 @@ def test_share_and_seeds():
     drawn = world.draw("associative", torch.zeros(4000, dtype=torch.long), seeded(), 0.9)
     strong = goes(world, drawn, drawn.meant) & ~goes(world, drawn, drawn.other)
     assert 0.88 < strong.float().mean() < 0.92
-    assert torch.equal(SchemaWorld(seed=3).roles, world.roles)
-    assert not torch.equal(SchemaWorld(seed=4).roles, world.roles)
-    share = world.roles.float().mean()
+    assert torch.equal(SchemaWorld(seed=3).tables.roles, world.tables.roles)
+    assert not torch.equal(SchemaWorld(seed=4).tables.roles, world.tables.roles)
+    share = world.tables.roles.float().mean()
     assert 0.3 < share < 0.7
 
 

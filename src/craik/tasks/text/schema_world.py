@@ -9,7 +9,8 @@ Index convention: e an environment, n a name, v a verb, a an adjective. Verbs an
 can be read; their meaning has no part in it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -47,6 +48,20 @@ class Sentences(NamedTuple):
     other: Int[Tensor, " n"]
 
 
+class Tables(NamedTuple):
+    """What goes with what.
+
+    Attributes:
+        roles: (v, a) True where the subject is meant.
+        sorts: (e, n) which adjectives each name goes with.
+        kinds: (a,) of which kind each adjective is.
+    """
+
+    roles: Bool[Tensor, "v a"]
+    sorts: Bool[Tensor, "e n"]
+    kinds: Bool[Tensor, " a"]
+
+
 @dataclass(frozen=True)
 class SchemaWorld:
     """The tables of a world, drawn from a seed.
@@ -74,12 +89,6 @@ class SchemaWorld:
     verbs: int = 8
     adjectives: int = 16
     irregular: float = 0.0
-    roles: Bool[Tensor, "v a"] = field(init=False, repr=False, compare=False)
-    """True where the subject is meant."""
-    sorts: Bool[Tensor, "e n"] = field(init=False, repr=False, compare=False)
-    """Which adjectives each name goes with."""
-    kinds: Bool[Tensor, " a"] = field(init=False, repr=False, compare=False)
-    """Of which kind each adjective is."""
 
     def __post_init__(self) -> None:
         check_whole("seed", self.seed)
@@ -90,13 +99,17 @@ class SchemaWorld:
             if getattr(self, name) > len(words):
                 raise ValueError(f"`{name}` should be at most {len(words)}, the words there are. Found {getattr(self, name)}.")
         check_share("irregular", self.irregular)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """What the seed makes of verbs, adjectives and names."""
         generator = Generator().manual_seed(self.seed)
         verbs, adjectives = _degrees(self.verbs, generator), _degrees(self.adjectives, generator)
         regular = verbs[:, None] + adjectives > 0
-        object.__setattr__(self, "roles", regular ^ (torch.rand(regular.shape, generator=generator) < self.irregular))
+        roles = regular ^ (torch.rand(regular.shape, generator=generator) < self.irregular)
         halves = [torch.randperm(self.names, generator=generator) < self.names // 2 for _ in range(self.environments)]
-        object.__setattr__(self, "sorts", torch.stack(halves))
-        object.__setattr__(self, "kinds", torch.randperm(self.adjectives, generator=generator) < self.adjectives // 2)
+        kinds = torch.randperm(self.adjectives, generator=generator) < self.adjectives // 2
+        return Tables(roles, torch.stack(halves), kinds)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -127,7 +140,7 @@ class SchemaWorld:
         count = len(environments)
         verb = torch.randint(self.verbs, (count,), generator=generator)
         adjective = torch.randint(self.adjectives, (count,), generator=generator)
-        goes = self.sorts[environments] == self.kinds[adjective][:, None]
+        goes = self.tables.sorts[environments] == self.tables.kinds[adjective][:, None]
         strong = torch.rand(count, generator=generator) < (0.0 if part == "neutral" else share)
         first = torch.rand(count, generator=generator) < 0.5  # in neutral sentences: whether both go with the adjective
         first = torch.where(strong, torch.tensor(part == "associative"), first)
@@ -164,7 +177,7 @@ class SchemaWorld:
         verbs = len(SPECIAL) + self.environments * self.names
         adjectives = verbs + self.verbs
         filling = [torch.full_like(verb, adjectives + self.adjectives + index) for index in range(len(FILLING))]
-        meant, other, subject = meant + len(SPECIAL), other + len(SPECIAL), self.roles[verb, adjective]
+        meant, other, subject = meant + len(SPECIAL), other + len(SPECIAL), self.tables.roles[verb, adjective]
         first, second = torch.where(subject, meant, other), torch.where(subject, other, meant)
         ids = torch.stack([first, verbs + verb, second, *filling[:3], adjectives + adjective, filling[3]], 1)
         return Sentences(ids, meant, other)

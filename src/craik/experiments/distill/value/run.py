@@ -89,21 +89,18 @@ class Problem(NamedTuple):
     """A process with a policy, and what is learnt from.
 
     Attributes:
-        process, policy, values: of a grid, whose values are exact, and standardised as the returns are.
+        process, values: a grid, and the exact values of a policy in it, standardised as the returns are.
         train, selection: episodes.
         y, held: (b,) their returns, standardised.
-        privileged: (b, t, f) the training trajectories.
         mean, scale: of the training returns.
     """
 
     process: FiniteMDP
-    policy: Tensor
     values: Tensor
     train: Returns
     selection: Returns
     y: Tensor
     held: Tensor
-    privileged: Tensor
     mean: float
     scale: float
 
@@ -121,8 +118,7 @@ def make_problem(config: Config) -> Problem:
     train, selection = (Returns(*(part[rows] for part in found)) for rows in torch.arange(size).split(config.examples))
     mean, scale = float(train.returns.mean()), float(train.returns.std())
     y, held, values = ((one - mean) / scale for one in (train.returns, selection.returns, process.values(policy)))
-    privileged = train.frames(process.states)
-    return Problem(process, policy, values, train, selection, y.float(), held.float(), privileged, mean, scale)
+    return Problem(process, values, train, selection, y.float(), held.float(), mean, scale)
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -168,7 +164,11 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
 def train(config: Config, method: Method, student: nn.Sequential, problem: Problem) -> Iterator[int]:
     """Train a student in place; yield the number of its ordinary steps after every round."""
     generator = Generator().manual_seed(config.seed + 2**32)
-    x, y, privileged = torch.eye(problem.process.states)[problem.train.states], problem.y, problem.privileged
+    x, y, privileged = (
+        torch.eye(problem.process.states)[problem.train.states],
+        problem.y,
+        problem.train.frames(problem.process.states),
+    )
     weights = Generator().manual_seed(config.seed + 2**33)
     if method.startswith("ldt"):
         shuffled = privileged[torch.randperm(len(y), generator=weights)]  # drawn for either, so that weights are the same
