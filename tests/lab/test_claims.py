@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab.claims import Claim, EachSeed, Measurement, bootstrap, judge
+from craik.lab.claims import Claim, EachSeed, Measurement, Paired, bootstrap, judge
 from craik.lab.conditions import above
 from craik.lab.errors import LabError
 from craik.lab.rows import Rows
@@ -137,6 +137,17 @@ def test_a_number_of_each_seed_is_averaged_over_the_seeds_that_have_it():
     assert measure(rows) == bootstrap([3.0, 5.0], np.mean)
     assert measure(rows.where(seed=2)) is None
     assert measure(rows.where(seed=9)) is None
+
+
+def test_a_number_beside_another_of_the_same_seed():
+    methods = {0: {"ours": 3.0, "plain": 1.0}, 1: {"plain": 2.0, "ours": 8.0}, 2: {"ours": 9.0}}
+    rows = Rows([{"seed": seed, "method": name, "a": a} for seed, ends in methods.items() for name, a in ends.items()])
+    ours, plain = {"method": "ours"}, {"method": "plain"}
+    assert Paired("a", ours, plain)(rows) == bootstrap([2.0, 6.0])
+    assert Paired("a", plain, ours, np.mean)(rows) == bootstrap([-2.0, -6.0], np.mean)
+    assert Paired("a", ours, plain, over=True)(rows) == bootstrap([3.0, 4.0])
+    assert Paired("a", ours, plain)(rows.where(seed=2)) is None
+    assert Paired("a", ours, plain)(Rows()) is None
 
 
 def test_a_judged_claim_is_json():

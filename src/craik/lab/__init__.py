@@ -12,6 +12,7 @@ from craik.lab.claims import EachSeed as EachSeed
 from craik.lab.claims import JudgedClaim as JudgedClaim
 from craik.lab.claims import Measurement as Measurement
 from craik.lab.claims import OverSeeds as OverSeeds
+from craik.lab.claims import Paired as Paired
 from craik.lab.claims import bootstrap as bootstrap
 from craik.lab.claims import judge as judge
 from craik.lab.conditions import Condition as Condition

@@ -110,6 +110,34 @@ class OverSeeds:
 
 
 @dataclass(frozen=True)
+class Paired:
+    """A measure for `Claim`: a statistic over seeds of a number in some rows less the same in others of the same seed.
+
+    Args:
+        key: the number.
+        one: what the rows must hold; one row a seed.
+        other: what those must hold that are set beside them; a seed that lacks either is left out.
+        statistic: of the seeds' numbers; called with ``axis=-1``.
+        over: divide by the other number, in place of taking it away.
+    """
+
+    key: str
+    one: Mapping[str, Scalar]
+    other: Mapping[str, Scalar]
+    statistic: Callable[..., Any] = np.median
+    over: bool = False
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """The statistic with its bootstrap interval, or None where no seed has both."""
+        found: list[float] = []
+        for group in rows.by("seed").values():
+            ones, others = group.where(**self.one)[self.key], group.where(**self.other)[self.key]
+            if ones and others:
+                found.append(ones[0] / others[0] if self.over else ones[0] - others[0])
+        return bootstrap(found, self.statistic) if found else None
+
+
+@dataclass(frozen=True)
 class EachSeed:
     """A measure for `Claim`: a statistic over seeds of a number that each seed's rows give.
 

@@ -1,24 +1,16 @@
 """What is claimed of codes; written before any recorded run."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, low_above, low_at_least
+from craik.lab import Claim, Paired, low_above, low_at_least
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 
 
-def gain(method: str, over: str, sites: int, rows: int) -> Callable[[Rows], Measurement | None]:
+def gain(method: str, over: str, sites: int, rows: int) -> Paired:
     """Return a measure: how much more accurate one method is than another at a new site, mean over seeds."""
-
-    def measure(found: Rows) -> Measurement | None:
-        differences: list[float] = []
-        for group in found.where(kind="final", sites=sites, rows=rows).by("seed").values():
-            differences.append(group.where(method=method)["accuracy"][0] - group.where(method=over)["accuracy"][0])
-        return bootstrap(differences, np.mean) if differences else None
-
-    return measure
+    cell = {"kind": "final", "sites": sites, "rows": rows}
+    return Paired("accuracy", cell | {"method": method}, cell | {"method": over}, np.mean)
 
 
 CLAIMS = (

@@ -1,10 +1,8 @@
 """What is claimed where there is no conflict; written before any recorded run."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_at_most, low_at_least, number
+from craik.lab import Claim, Measurement, Paired, Rows, bootstrap, high_at_most, low_at_least, number
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 
@@ -24,16 +22,9 @@ def cochran_share(rows: Rows) -> Measurement | None:
     return bootstrap(found, np.mean) if found else None
 
 
-def difference(method: str) -> Callable[[Rows], Measurement | None]:
+def difference(method: str) -> Paired:
     """Return a measure: a method's accuracy less averaging's on exchangeable sites, mean over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        found: list[float] = []
-        for group in rows.where(kind="final").by("seed").values():
-            found.append(group.where(method=method)["accuracy"][0] - group.where(method="mean")["accuracy"][0])
-        return bootstrap(found, np.mean) if found else None
-
-    return measure
+    return Paired("accuracy", {"kind": "final", "method": method}, {"kind": "final", "method": "mean"}, np.mean)
 
 
 CLAIMS = (

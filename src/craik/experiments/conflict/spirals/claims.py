@@ -1,6 +1,6 @@
 """What is claimed of conflict rules on the spirals; written before any recorded run."""
 
-from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap, low_above
+from craik.lab import Claim, OverSeeds, Paired, at_least, at_most, low_above
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 
@@ -9,15 +9,9 @@ def _accuracy(method: str, board: str = "shortcuts") -> OverSeeds:
     return OverSeeds("accuracy", {"kind": "final", "board": board, "method": method})
 
 
-def ahead(rows: Rows) -> Measurement | None:
-    """Return how much more accurate Gail-Simon's rule with decay is than the AND-mask without shortcuts, seed by seed."""
-    ends = rows.where(kind="final", board="none")
-    pairs = [
-        group.where(method="qualitative-decay")["accuracy"][0] - group.where(method="and-mask")["accuracy"][0]
-        for group in ends.by("seed").values()
-    ]
-    return bootstrap(pairs) if pairs else None
-
+_END = {"kind": "final", "board": "none"}
+AHEAD = Paired("accuracy", _END | {"method": "qualitative-decay"}, _END | {"method": "and-mask"})
+"""How much more accurate Gail-Simon's rule with decay is than the AND-mask without shortcuts, seed by seed."""
 
 CLAIMS = (
     Claim(
@@ -66,7 +60,7 @@ CLAIMS = (
         id="conflict-spirals.innocent",
         text="Without shortcuts it learns faster than the AND-mask, which throws most of every gradient away.",
         source=_SOURCE,
-        measure=ahead,
+        measure=AHEAD,
         condition=low_above(0.0, of="difference of test accuracy without shortcuts, median over seeds,"),
         kind="ours",
     ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, Measurement, Rows, above, bootstrap, high_at_most
+from craik.lab import Claim, Measurement, Paired, Rows, above, bootstrap, high_at_most
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _RULE = "homogeneous-decay"
@@ -25,15 +25,9 @@ def worst(example: str, method: str) -> Callable[[Rows], Measurement | None]:
     return measure
 
 
-def over_causes(rows: Rows) -> Measurement | None:
-    """Return the rule's error on the regression with three environments, over pooled training's."""
-    groups = rows.where(kind="final", example="regression", environments=3).by("seed").values()
-    found = [
-        group.where(method="homogeneous-decay, own units")["test_error"][0] / group.where(method="mean")["test_error"][0]
-        for group in groups
-    ]
-    return bootstrap(found) if found else None
-
+_END = {"kind": "final", "example": "regression", "environments": 3}
+OVER_CAUSES = Paired("test_error", _END | {"method": "homogeneous-decay, own units"}, _END | {"method": "mean"}, over=True)
+"""The rule's error on the regression with three environments, over pooled training's."""
 
 CLAIMS = (
     Claim(
@@ -66,7 +60,7 @@ CLAIMS = (
         id="conflict-units.one",
         text="With every environment's loss in units of its own it beats pooled training on the regression as well.",
         source=f"{_SOURCE}; arXiv:2102.10867 table 1 (ERM 13.4, ANDMask 10.6, oracle 10.4)",
-        measure=over_causes,
+        measure=OVER_CAUSES,
         condition=high_at_most(0.95, of="test error over pooled training's, 3 environments, median over seeds,"),
         kind="ours",
         tried="Plain pooled training in such units does as well (seeds 1000 to 1003); with 8 environments the rule masks all.",

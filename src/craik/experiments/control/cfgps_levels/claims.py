@@ -1,11 +1,9 @@
 """What is claimed of counterfactual evaluation and search; written before any recorded run."""
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import stats  # pyright: ignore[reportMissingTypeStubs]
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
+from craik.lab import Claim, Measurement, Paired, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Buesing et al. 2018, by the reading digest; levels and numbers ours"
 
@@ -32,15 +30,9 @@ def consistent(rows: Rows) -> Measurement | None:
     return bootstrap(found, np.mean) if found else None
 
 
-def gain(arm: str, over: str) -> Callable[[Rows], Measurement | None]:
+def gain(arm: str, over: str) -> Paired:
     """Return a measure: one arm's return in the world less another's, mean over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        groups = rows.where(kind="final").by("seed").values()
-        found = [group.where(arm=arm)["return"][0] - group.where(arm=over)["return"][0] for group in groups]
-        return bootstrap(found, np.mean) if found else None
-
-    return measure
+    return Paired("return", {"kind": "final", "arm": arm}, {"kind": "final", "arm": over}, np.mean)
 
 
 CLAIMS = (

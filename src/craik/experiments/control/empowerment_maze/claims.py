@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
+from craik.lab import Claim, Measurement, Paired, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Klyubin, Polani and Nehaniv 2005, by the reading digest; numbers ours"
 
@@ -19,12 +19,9 @@ def centrality(rows: Rows) -> Measurement | None:
     return bootstrap([group["rho"][-1] for group in groups]) if groups else None
 
 
-def by_box(name: str, rows: Rows) -> Measurement | None:
-    """Return the bits that a box adds to the cells around it, mean over seeds."""
-    found: list[float] = []
-    for group in rows.where(kind="box").by("seed").values():
-        found.append(group.where(box=name)["bits"][0] - group.where(box="none")["bits"][0])
-    return bootstrap(found, np.mean) if found else None
+def by_box(name: str) -> Paired:
+    """Return a measure: the bits that a box adds to the cells around it, mean over seeds."""
+    return Paired("bits", {"kind": "box", "box": name}, {"kind": "box", "box": "none"}, np.mean)
 
 
 def steepest_rise(rows: Rows) -> Measurement | None:
@@ -56,14 +53,14 @@ CLAIMS = (
         id="empowerment-maze.box-pushable",
         text="A box that can be pushed raises empowerment around it.",
         source=_SOURCE + "; box world from memory, unchecked",
-        measure=lambda rows: by_box("pushable", rows),
+        measure=by_box("pushable"),
         condition=low_above(0.0, of="bits within two moves of the box less those without it, mean over seeds,"),
     ),
     Claim(
         id="empowerment-maze.box-fixed",
         text="A box that cannot be pushed lowers it.",
         source=_SOURCE + "; box world from memory, unchecked",
-        measure=lambda rows: by_box("fixed", rows),
+        measure=by_box("fixed"),
         condition=high_below(0.0, of="bits within two moves of the box less those without it, mean over seeds,"),
     ),
     Claim(

@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.stats import kendalltau  # pyright: ignore[reportMissingTypeStubs]
 
-from craik.lab import Claim, Measurement, Rows, above, bootstrap, high_at_most, high_below, low_above, low_at_least
+from craik.lab import Claim, Measurement, Paired, Rows, above, bootstrap, high_at_most, high_below, low_above, low_at_least
 
 _SOURCE = "Li et al. 2018"
 _EXACT = 1e-9
@@ -54,11 +54,8 @@ def rank(normalise: str) -> Callable[[Rows], Measurement | None]:
     return measure
 
 
-def convexity(rows: Rows) -> Measurement | None:
-    """Return the share of the plane where the least curvature is no small part of the largest: without less with shortcuts."""
-    groups = rows.where(kind="convexity").by("seed").values()
-    found = [group.where(shortcuts=False)["share"][0] - group.where(shortcuts=True)["share"][0] for group in groups]
-    return bootstrap(found) if found else None
+CONVEXITY = Paired("share", {"kind": "convexity", "shortcuts": False}, {"kind": "convexity", "shortcuts": True})
+"""The share of the plane where the least curvature is no small part of the largest: without less with shortcuts."""
 
 
 def path(key: str) -> Callable[[Rows], Measurement | None]:
@@ -145,7 +142,7 @@ CLAIMS = (
         id="loss-surface.skips-convex",
         text="Without shortcuts deep networks' surfaces are not convex where with them they are.",
         source=f"{_SOURCE}, sections 6 and figure 7",
-        measure=convexity,
+        measure=CONVEXITY,
         condition=low_above(0.0, of="share of the plane with a ratio of curvatures above 0.1, without less with shortcuts,"),
     ),
     Claim(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, Measurement, Rows, at_least, bootstrap, high_below, low_above, low_at_least
+from craik.lab import Claim, Measurement, Paired, Rows, at_least, bootstrap, high_below, low_above, low_at_least
 
 _SOURCE = "Liu et al. 2018, section 4"
 
@@ -26,27 +26,15 @@ def ends(task: str, network: str, divisions: tuple[str, ...]) -> Callable[[Rows]
     return measure
 
 
-def gain(kind: str, key: str, **values: str) -> Callable[[Rows], Measurement | None]:
+def gain(kind: str, key: str, **values: str) -> Paired:
     """Return a measure: a number with coordinates less the same without, median over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        def number(group: Rows) -> float | None:
-            found = [group.where(kind=kind, network=name, **values)[key] for name in ("coordinates", "plain")]
-            return found[0][0] - found[1][0] if all(found) else None
-
-        return _each(rows, number)
-
-    return measure
+    rows = {"kind": kind, **values}
+    return Paired(key, rows | {"network": "coordinates"}, rows | {"network": "plain"})
 
 
-def fewer(rows: Rows) -> Measurement | None:
-    """Return how many times fewer parameters the network with coordinates has for pointing."""
-
-    def number(group: Rows) -> float | None:
-        found = [group.where(kind="final", task="point", network=name)["parameters"] for name in ("plain", "coordinates")]
-        return found[0][0] / found[1][0] if all(found) else None
-
-    return _each(rows, number)
+_POINT = {"kind": "final", "task": "point"}
+FEWER = Paired("parameters", _POINT | {"network": "plain"}, _POINT | {"network": "coordinates"}, over=True)
+"""How many times fewer parameters the network with coordinates has for pointing."""
 
 
 CLAIMS = (
@@ -86,7 +74,7 @@ CLAIMS = (
         text="With 10 to 100 times fewer parameters.",
         source=f"{_SOURCE}.1",
         printed="10-100 times",
-        measure=fewer,
+        measure=FEWER,
         condition=at_least(10, of="parameters of the deconvolutions over those with coordinates"),
     ),
     Claim(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, low_above
+from craik.lab import Claim, Measurement, Paired, Rows, bootstrap, low_above
 
 _SOURCE = "Tacchetti et al. 2019, section 3.1"
 
@@ -13,17 +13,9 @@ def _each(rows: Rows, number: Callable[[Rows], float | None]) -> Measurement | N
     return bootstrap(kept) if kept else None
 
 
-def over(other: str, key: str = "accuracy") -> Callable[[Rows], Measurement | None]:
+def over(other: str, key: str = "accuracy") -> Paired:
     """Return a measure: the relational model's number less another's, median over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        def number(group: Rows) -> float | None:
-            found = [group.where(kind="final", model=name)[key] for name in ("relational", other)]
-            return found[0][0] - found[1][0] if all(found) else None
-
-        return _each(rows, number)
-
-    return measure
+    return Paired(key, {"kind": "final", "model": "relational"}, {"kind": "final", "model": other})
 
 
 def _more(rows: Rows) -> Measurement | None:
@@ -42,17 +34,9 @@ def _edges(rows: Rows) -> Measurement | None:
     return _each(rows, number)
 
 
-def teams(key: str) -> Callable[[Rows], Measurement | None]:
+def teams(key: str) -> Paired:
     """Return a measure: the AND-mask's accuracy on some teams less averaging's, median over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        def number(group: Rows) -> float | None:
-            found = [group.where(kind="teams", rule=rule)[key] for rule in ("AND-mask", "averaging")]
-            return found[0][0] - found[1][0] if all(found) else None
-
-        return _each(rows, number)
-
-    return measure
+    return Paired(key, {"kind": "teams", "rule": "AND-mask"}, {"kind": "teams", "rule": "averaging"})
 
 
 def _lost(rows: Rows) -> Measurement | None:

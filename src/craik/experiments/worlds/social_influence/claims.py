@@ -1,8 +1,6 @@
 """What is claimed of influence; written before any recorded run."""
 
-from collections.abc import Callable
-
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
+from craik.lab import Claim, Measurement, Paired, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "Jaques et al. 2019"
 
@@ -14,16 +12,10 @@ def error(rows: Rows) -> Measurement | None:
     return bootstrap(found) if found else None
 
 
-def gain(paid: str, skewed: bool) -> Callable[[Rows], Measurement | None]:
+def gain(paid: str, skewed: bool) -> Paired:
     """Return a measure: the expected reward with influence paid less without, mean over replicas, median over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        found: list[float] = []
-        for group in rows.where(kind="game", skewed=skewed).by("seed").values():
-            found.append(group.where(paid=paid)["reward"][0] - group.where(paid="none")["reward"][0])
-        return bootstrap(found) if found else None
-
-    return measure
+    game = {"kind": "game", "skewed": skewed}
+    return Paired("reward", game | {"paid": paid}, game | {"paid": "none"})
 
 
 CLAIMS = (
