@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.experiments.conflict.basis.masks import Directions, Mask, disagreement, moments, of_components, of_directions
 from craik.experiments.conflict.directions import backward, forward
 from craik.experiments.conflict.training import SOLVED, Board, Training, accuracy_of, batches, make_data, make_model
-from craik.lab import Preset, Row, Share, check_limits
+from craik.lab import Preset, Row, Share
 
 BOARDS = {
     "16": Board(),
@@ -47,10 +47,6 @@ class Config(Training):
     """Steps between two looks at environments held out."""
     memory: Share = 0.9
     """Weight of what was seen before in a layer's marks."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-        super().__post_init__()
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(hidden=256, steps=800), seeds=3)}

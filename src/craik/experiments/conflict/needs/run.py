@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.agreement import Agreement, AndMask, Mean, Rule, decay_masked
 from craik.experiments.conflict.methods import kept, rotation
 from craik.experiments.conflict.training import SOLVED, Board, Training, accuracy_of, batches, make_data, make_model
-from craik.lab import Preset, Row, check_limits
+from craik.lab import Preset, Row
 
 AND = AndMask(1.0, rescale=True)
 
@@ -67,10 +67,6 @@ class Config(Training):
     """Steps between two looks at the test set."""
     shortcuts: Annotated[int, Ge(1)] = 16
     """Inputs that go with the label, in a way of each environment's own."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-        super().__post_init__()
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(hidden=256), seeds=6)}

@@ -15,7 +15,7 @@ from annotated_types import Ge
 from craik.experiments.conflict.methods import METHODS
 from craik.experiments.conflict.rotated.subspaces import train_subspace
 from craik.experiments.conflict.training import Board, Training, train
-from craik.lab import Preset, Row, check_limits
+from craik.lab import Preset, Row
 
 BOARDS = {
     "16 rotated": Board(16, 0.1, rotated=True),
@@ -36,10 +36,6 @@ class Config(Training):
     """Units in each of three hidden layers."""
     decay: Annotated[float, Ge(0)] = 5.0
     """Times the learning rate: how fast the weights shrink along directions that the subspace mask removes."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-        super().__post_init__()
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(hidden=256, steps=800), seeds=3)}

@@ -13,7 +13,7 @@ from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
 from craik.experiments.conflict.training import Board, Training, train
-from craik.lab import Preset, Row, check_limits
+from craik.lab import Preset, Row
 
 BOARDS = {"shortcuts": Board(), "none": Board(shortcuts=0)}
 
@@ -35,10 +35,6 @@ class Config(Training):
     """First seed: of the data, the initial weights and the batches."""
     hidden: Annotated[int, Ge(1)] = 64
     """Units in each of three hidden layers."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-        super().__post_init__()
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(hidden=256, steps=800), seeds=3)}

@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, Rule, Statistics
 from craik.experiments.spirals import training
 from craik.experiments.spirals.geometric.steps import Steps, cosine, share_outside
-from craik.lab import Positive, Preset, Row, check_limits, number
+from craik.lab import Positive, Preset, Row, number
 
 Optimizer = Literal["adam", "sgd"]
 Method = Literal["and-mask", "geometric", "mean"]
@@ -39,10 +39,6 @@ class Config(training.Training):
     """SGD's learning rate, for every rule; Adam's is `learning_rate`."""
     methods: Annotated[tuple[Method, ...], MinLen(1)] = METHODS
     """AND-mask, geometric mean, averaging."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-        super().__post_init__()
 
 
 PRESETS = {
