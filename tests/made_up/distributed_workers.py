@@ -11,7 +11,17 @@ import torch
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from craik.agreement import Agreement, AndMask, GeometricMean, Mean, MedianSign, SandMask
+from craik.agreement import (
+    Agreement,
+    AndMask,
+    GeometricMean,
+    Homogeneous,
+    Mean,
+    MedianSign,
+    Qualitative,
+    SandMask,
+    decay_masked,
+)
 from craik.agreement.machines.ddp import HookState, agreement_hook, combine_across_ranks
 from craik.agreement.machines.summing import all_reduce_statistics, of_one
 from craik.agreement.onepass.collected import OfEnvironments
@@ -31,6 +41,9 @@ RULES = {
 
 SEVERAL = ("and", "sand", "noise")
 """Rules to try with several environments a rank: between them they need every statistic that such a rank sums."""
+
+
+CONFLICT = {"qualitative": Qualitative(0.9), "homogeneous": Homogeneous(0.3)}
 
 
 def make(seed=0):
@@ -86,6 +99,27 @@ def collected(rank, world):
             agreement.accumulate(losses(model, x, y), torch.tensor(ids).repeat_interleave(5))
             combine_across_ranks(model, RULES[key], statistics=agreement.collect(), summation="rank")
         found[key] = grads(model)
+    return found
+
+
+def decayed(rank, world):
+    """Steps with decay of what a test for conflict masks, several environments a rank; the last rank is without data once."""
+    found = {}
+    for key, rule in CONFLICT.items():
+        model = make()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        agreement, masks = Agreement(model, rule, keep="masks"), []
+        for step in range(3):
+            model.zero_grad()
+            ids = [] if step == 1 and rank == world - 1 else several(world, rank)
+            if ids:
+                x, y = (torch.cat(part) for part in zip(*map(environment, ids), strict=True))
+                agreement.accumulate(losses(model, x, y), torch.tensor(ids).repeat_interleave(5))
+            survivors = combine_across_ranks(model, rule, statistics=agreement.collect(), summation="rank")
+            optimizer.step()
+            decay_masked(model, survivors, lr=0.05, factor=5.0)
+            masks.append(survivors.masks)
+        found[key] = masks, {name: p.detach().clone() for name, p in model.named_parameters()}
     return found
 
 
@@ -217,6 +251,7 @@ def together(rank, world):
         for f in (
             plain_function,
             collected,
+            decayed,
             hooked,
             sharded,
             many_environments,

@@ -359,12 +359,7 @@ def of_ground() -> list[Door]:
         Door("Linear()", schedules.Linear(10), {"step": 3}),
         Door("conjugate_gradients", solvers.conjugate_gradients, solving | {"iterations": 3, "tolerance": 0.0}),
         Door("neumann_series", solvers.neumann_series, solving | {"terms": 3, "scale": 0.1}),
-        Door(
-            "partition",
-            partition,
-            {"environments": [0, 0, 1], "batch": 3, "device": torch.device("cpu")},
-            {"device": ("None",)},
-        ),
+        Door("partition", lambda environments: partition(environments, 3, torch.device("cpu")), {"environments": [0, 0, 1]}),
     ]
 
 

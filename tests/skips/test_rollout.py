@@ -181,3 +181,9 @@ def test_a_long_roll_out_holds_its_frames_and_nothing_else():
     assert found.trajectories.lengths.tolist() == [402, 402]
     growth = [later - earlier for earlier, later in itertools.pairwise(held[::100])]
     assert all(abs(each - 100 * 2 * 7 * 4) <= 400 for each in growth), growth
+
+
+def test_frames_of_one_number_are_rolled_out():
+    first = torch.tensor([4.0, 2.0])
+    rolled = rollout(Dynamics(lambda x: x / 2, SquaredError()), first, max_steps=2)
+    assert [one.tolist() for one in rolled.trajectories] == [[4, 2, 1], [2, 1, 0.5]]

@@ -70,3 +70,12 @@ def test_the_step_takes_what_match_takes_and_an_optimiser():
     own, passed = (inspect.signature(function).parameters.values() for function in (training_step, match))
     kept = [(parameter.name, parameter.kind, parameter.default) for parameter in own if parameter.name != "optimizer"]
     assert kept == [(parameter.name, parameter.kind, parameter.default) for parameter in passed]
+
+
+def test_an_optimiser_of_another_model_is_refused():
+    model, other = nn.Linear(2, 2), nn.Linear(2, 2)
+    frames = Trajectories(torch.randn(2, 5, 2, generator=torch.Generator().manual_seed(0)), torch.tensor([5, 4]))
+    optimizer = torch.optim.SGD(other.parameters(), 0.1)
+    with pytest.raises(ValueError, match=r"should hold parameters of the dynamics' model. Found none of its 2"):
+        training_step(Dynamics(model, SquaredError()), frames, Greedy(2), optimizer)
+    assert model.weight.grad is None

@@ -153,3 +153,14 @@ class TestBadInput:
     def test_a_reduced_loss(self):
         with pytest.raises(ValueError, match=r"one unreduced loss.*Found shape \(\)"):
             audit(make("mlp", 0), lambda output, y: squared(output, y).mean(), data())
+
+
+def test_what_is_not_finite_is_refused_with_its_environment():
+    model = nn.Linear(2, 1)
+    x = torch.ones(4, 2)
+    x[2, 0] = float("nan")
+    with pytest.raises(FloatingPointError, match=r"Found a loss of nan in environment 3"):
+        audit(model, lambda output, y: (output[:, 0] - y).square(), [(x, torch.ones(4), [0, 0, 3, 3])])
+    zeros = torch.zeros(2, 2)  # whose root has an infinite slope
+    with pytest.raises(FloatingPointError, match=r"Found a gradient with NaN or infinity in environment 0"):
+        audit(nn.Linear(2, 1, bias=False), lambda output, y: output[:, 0].abs().sqrt(), [(zeros, zeros, [0, 1])])

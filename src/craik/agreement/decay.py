@@ -3,22 +3,23 @@
 import torch
 from torch import Tensor, nn
 
-from craik.agreement.onepass.collected import Record
+from craik.agreement.onepass.collected import Record, Survivors
 from craik.arguments import check_not_negative
 
 
-def decay_masked(model: nn.Module, record: Record, lr: int | float, factor: int | float = 5.0) -> None:
+def decay_masked(model: nn.Module, record: Record | Survivors, lr: int | float, factor: int | float = 5.0) -> None:
     """Shrink the components that a step's masks held back: w <- w (1 - lr * factor) where the mask is 0.
 
     A masked weight gets no gradient, so it stays where it was drawn or had come to, and still lets through what the mask was to
     keep out. Call this after ``optimizer.step()``. It is decoupled: no optimiser's moments see it, so that it is the same with
-    every optimiser, and with accumulated gradients or several ranks, which all have the same masks.
+    every optimiser, and with accumulated gradients or several ranks, which all have the same masks
+    (`craik.agreement.machines.ddp.combine_across_ranks` returns them).
 
     What survives is not touched, nor is a parameter without a mask in the record.
 
     Args:
         model: whose parameters decay in place.
-        record: of the step, by an `Agreement` with ``keep="masks"``.
+        record: of the step, by an `Agreement` with ``keep="masks"``, or what combining its environments across ranks returns.
         lr: the optimiser's present learning rate.
         factor: how fast beside it: 1 / (lr * factor) steps to a fall by e. 5 or 10 have served; 0 leaves all as it is.
 

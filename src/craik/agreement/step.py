@@ -58,7 +58,8 @@ class Agreement:
             each row of dimension 0 by itself and leave it in its place. `Record.proved` is False where that was needed. None
             takes the definition's path below such operations.
         keep: names of parameters whose sums over environments `Record.statistics` is to hold, for `by_input`; or "masks", for
-            `Record.masks` to hold which components the rule let through, a byte a component, as `decay_masked` wants them.
+            `Record.masks` to hold which components the rule let through, a byte a component, as `decay_masked` wants them; what
+            `collect` returns then asks for the same where ranks are combined.
         normalise: divide each environment's gradient by its norm before the rule, so that each weighs the same however large
             its loss: "tensor" by the norm of each parameter's own, "model" by that over all parameters, which takes a second
             pass; names of parameters, to divide these alone by their own, as the published linear unit tests do with the
@@ -212,7 +213,9 @@ class Agreement:
         What reaches tensors outside the model is dropped.
         """
         found, self._accumulated = self._accumulated, None
-        return OfEnvironments() if found is None else found.statistics()
+        collected = OfEnvironments() if found is None else found.statistics()
+        collected.keep_masks = self._keep_masks
+        return collected
 
     def discard(self) -> None:
         """Forget what was accumulated, for instance after an error in the middle of a step."""

@@ -71,6 +71,14 @@ class TestSums:
         assert torch.equal(gradient, expected)
         assert torch.equal(sign, mask.to(torch.int8))
 
+    @pytest.mark.parametrize("clusters", [1, 2, 7, 8, 37])
+    @pytest.mark.parametrize("shape", [(1,), (33,), (3, 5)])
+    def test_moments(self, kernels, clusters, shape):
+        contributions = torch.randn(4, clusters, *shape, generator=torch.Generator().manual_seed(clusters))
+        gradients, squares = kernels.moments(contributions)
+        torch.testing.assert_close(gradients, contributions.double().sum(1).float(), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(squares, contributions.double().square().sum(1).float(), rtol=1e-6, atol=0)
+
     @pytest.mark.parametrize("components", [1, 31, 10_001])
     def test_add_sides(self, kernels, components):
         generator = torch.Generator().manual_seed(components)
@@ -131,7 +139,7 @@ def test_masks_equal_those_of_torch_bit_for_bit(rule, name, ids):
 @needs_compiler
 @pytest.mark.parametrize("name", ["mlp", "sequence", "unusual"])
 @pytest.mark.usefixtures("kernels")
-def test_conflict_is_the_same_bit_for_bit(name):
+def test_conflict_has_the_same_masks(name):
     model, twin = make(name, 3, torch.float32), make(name, 3, torch.float32)
     x, y, ids = batch(3, [e for e in range(9) for _ in range(5)], torch.float32)
     records = []
@@ -145,7 +153,7 @@ def test_conflict_is_the_same_bit_for_bit(name):
 
 @needs_compiler
 @pytest.mark.usefixtures("kernels")
-def test_conflict_of_a_large_weight_is_the_same_bit_for_bit():
+def test_conflict_of_a_large_weight_has_the_same_masks():
     """More environments than a product of shares has room for, and more than one tile."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(40, 300), nn.Tanh(), nn.Linear(300, 300))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import distributed_workers as workers
-from craik.agreement import Agreement, Statistics
+from craik.agreement import Agreement, Statistics, decay_masked
 from craik.agreement.machines.summing import pack_pairs, unpack_pairs
 from craik.agreement.onepass.sums import RunningSums
 
@@ -71,6 +71,32 @@ def test_several_environments_a_rank(ranks, rule):
     assert any(0 < share < 1 for share in survivors.values())
     for found in ranks:
         assert_same_masks(found["collected"][rule], expected, exact=True)
+
+
+@pytest.mark.parametrize("rule", workers.CONFLICT)
+def test_decay_of_what_is_masked(ranks, rule):
+    world = len(ranks)
+    model = workers.make()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    agreement = Agreement(model, workers.CONFLICT[rule], keep="masks")
+    for step in range(3):
+        model.zero_grad()
+        present = [r for r in range(world) if not (step == 1 and r == world - 1)]
+        for rank in present:
+            ids = workers.several(world, rank)
+            x, y = (torch.cat(part) for part in zip(*map(workers.environment, ids), strict=True))
+            combine = agreement.backward if rank == present[-1] else agreement.accumulate
+            record = combine(workers.losses(model, x, y), torch.tensor(ids).repeat_interleave(5))
+        optimizer.step()
+        decay_masked(model, record, lr=0.05, factor=5.0)
+        assert any(0 < share < 1 for share in record.survivors.values())
+        for found in ranks:
+            masks = found["decayed"][rule][0][step]
+            assert masks.keys() == record.masks.keys()
+            assert all(torch.equal(masks[name], mask) for name, mask in record.masks.items())
+    for found in ranks:
+        for name, parameter in model.named_parameters():
+            torch.testing.assert_close(found["decayed"][rule][1][name], parameter.detach(), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("rule", workers.RULES)

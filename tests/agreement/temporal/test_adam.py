@@ -367,3 +367,37 @@ class TestAdamsState:
             TemporalAndMaskAdam(self.parameters[:1]).load_state_dict(self.state)
         assert not optimizer.state
         assert not turned.state
+
+
+@pytest.mark.parametrize("kind", ["loop", "foreach", "compiled"])
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_without_an_eps_a_component_that_never_had_a_gradient_stays(kind, inside, dtype):
+    weights = torch.nn.Parameter(torch.ones(3, dtype=dtype))
+    form = AdamForm(eps=0.0, eps_inside_root=inside)
+    optimizer = TemporalAndMaskAdam([weights], lr=0.1, betas=(0.5, 0.5, 0.5), threshold=0.4, form=form, implementation=kind)
+    weights.grad = torch.tensor([0.0, 2.0, -1.0], dtype=dtype)
+    optimizer.step()
+    moved = 0.1 * 0.5 / 0.5**0.5  # m / sqrt(v) of a first step, whatever the gradient's size
+    torch.testing.assert_close(weights.detach(), torch.tensor([1.0, 1 - moved, 1 + moved], dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("threshold", 7.0, ValueError),
+        ("lr", "fast", TypeError),
+        ("betas", (0.9, 2.0, 0.9), ValueError),
+        ("eps", -1.0, ValueError),
+    ],
+)
+def test_settings_that_are_changed_later_are_looked_at(name, value, error):
+    weights = torch.nn.Parameter(torch.ones(2))
+    optimizer = TemporalAndMaskAdam([weights], lr=0.1)
+    weights.grad = torch.ones(2)
+    optimizer.step()
+    before = weights.detach().clone()
+    optimizer.param_groups[0][name] = value
+    with pytest.raises(error, match=r"should .*Found"):
+        optimizer.step()
+    assert torch.equal(weights, before)

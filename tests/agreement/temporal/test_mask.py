@@ -83,3 +83,14 @@ def test_settings_out_of_range():
         TemporalMask([])
     with pytest.raises(ValueError, match="nothing would ever move"):
         TemporalMask([parameter], threshold=1.0)
+
+
+@pytest.mark.parametrize(("name", "value"), [("threshold", 1.5), ("threshold", 1.0), ("beta", 1.0)])
+def test_settings_that_are_changed_later_are_looked_at(name, value):
+    weights = torch.nn.Parameter(torch.ones(2))
+    mask = TemporalMask([weights])
+    weights.grad = torch.ones(2)
+    setattr(mask, name, value)
+    with pytest.raises(ValueError, match=r"should .*Found"):
+        mask.mask_()
+    assert weights.grad.tolist() == [1, 1]

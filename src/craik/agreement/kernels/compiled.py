@@ -39,6 +39,7 @@ class Compiled:
         self.library.craik_sign_products.argtypes = [at, at, size, size, size, at, at]
         number = ctypes.c_float
         self.library.craik_add_sides.argtypes = [at, at, size, number, number, at, at, at]
+        self.library.craik_moments.argtypes = [at, size, size, size, at, at]
         self.library.craik_and_mask.argtypes, self.library.craik_and_mask.restype = [at, at, size, size, size], size
 
     @staticmethod
@@ -84,6 +85,14 @@ class Compiled:
         total, up, down = (t.data_ptr() for t in into)
         sizes = gradient.numel(), *limits
         self.library.craik_add_sides(gradient.data_ptr(), squares.data_ptr(), *sizes, total, up, down)
+
+    def moments(self, contributions: Float[Tensor, "e k *p"]) -> tuple[Float[Tensor, "e *p"], Float[Tensor, "e *p"]]:
+        """Return sum_k h_k and sum_k h_k^2 of every environment, which is read once."""
+        environments, clusters, *shape = contributions.shape
+        gradients, squares = (contributions.new_empty(environments, *shape) for _ in range(2))
+        sizes = environments, clusters, torch.Size(shape).numel()
+        self.library.craik_moments(contributions.data_ptr(), *sizes, gradients.data_ptr(), squares.data_ptr())
+        return gradients, squares
 
     def and_mask(self, gradient: Float[Tensor, "*p"], sign: Int8[Tensor, "*p"], environments: int, count: int) -> int | None:
         """Turn the sum of gradients into the masked mean and sums of signs into the mask, in place and in one pass.

@@ -16,7 +16,7 @@ from torch.distributed import ProcessGroup
 
 from craik.agreement.machines import collectives
 from craik.agreement.machines.summing import BYTE, Summation, all_reduce_statistics, of_one, pack_pairs, silent, unpack_pairs
-from craik.agreement.onepass.collected import OfEnvironments
+from craik.agreement.onepass.collected import OfEnvironments, Survivors
 from craik.agreement.rules import Rule, Statistics, check_rule, survival
 from craik.arguments import check_flag, check_one_of, check_whole
 from craik.environments import check_finite_sums
@@ -32,7 +32,7 @@ def combine_across_ranks(
     summation: Summation = "backend",
     refuse_nonfinite: bool = True,
     ids: Literal["global", "local"] = "global",
-) -> dict[str, float]:
+) -> Survivors:
     """Replace ``.grad`` by what a rule makes of all ranks' environments; every rank gets the same.
 
     Without ``statistics`` each rank's ``.grad`` is the gradient of its one environment, as ``loss.backward()`` on a mean loss
@@ -45,7 +45,8 @@ def combine_across_ranks(
         parameters: a model, or parameters by name; the same on every rank.
         rule: the same on every rank.
         statistics: for each parameter that this rank's environments reach, what their gradients add up to; {} for a rank
-            without data in this step.
+            without data in this step, or what an agreement collects then, nothing: of one that keeps masks the masks of all
+            ranks are returned.
         environments: how many environments all ranks together should have, checked; None does not ask, and warns of a single
             one.
         group: the process group; None for all processes.
@@ -57,7 +58,8 @@ def combine_across_ranks(
             "local" says that every rank numbers environments of its own, which are others than those of any other rank.
 
     Returns:
-        For each parameter that received a gradient, the share of its components that survived.
+        For each parameter that received a gradient, the share of its components that survived; with masks, for
+        `craik.agreement.decay_masked`, where the statistics' agreement keeps them.
 
     Raises:
         TypeError: no model or parameters by name, no rule, no statistics.
@@ -81,7 +83,8 @@ def combine_across_ranks(
     collectives.check_apart(known, named, group)
     reached = collectives.reached_anywhere(named, mine, group)
     gradients: dict[str, Tensor] = {}
-    shares: dict[str, float] = {}
+    shares = Survivors()
+    masks = shares.masks = {} if isinstance(statistics, OfEnvironments) and statistics.keep_masks else None
     for name, parameter in named.items():
         if name not in reached:
             continue
@@ -92,6 +95,8 @@ def combine_across_ranks(
         # A mask must not hide an overflow from the GradScaler that is to find it.
         gradients[name] = gradients[name].masked_fill(~torch.isfinite(summed.gradient), torch.nan)
         shares[name] = float(survival(survives))
+        if masks is not None:
+            masks[name] = survives != 0
     _leave(named, gradients, adds=statistics is not None)  # only now, when nothing can fail any more
     return shares
 

@@ -46,9 +46,22 @@ class OfEnvironments(dict[str, Statistics]):
 
     Attributes:
         ids: of the environments, in the order in which they were collected.
+        keep_masks: what is combined of them should say which components the rule let through.
     """
 
     ids: Ids = ()
+    keep_masks: bool = False
+
+
+class Survivors(dict[str, float]):
+    """The share of components that survived, by parameter name, where ranks' environments were combined.
+
+    Attributes:
+        masks: for each of these parameters, which components the rule let through, the same on every rank; None unless the
+            agreement keeps them.
+    """
+
+    masks: dict[str, Bool[Tensor, "*p"]] | None = None
 
 
 class Collected:

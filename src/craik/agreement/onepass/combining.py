@@ -15,7 +15,9 @@ from craik.agreement.rules import (
     AndMask,
     Consuming,
     GeometricMean,
+    Homogeneous,
     Mean,
+    Qualitative,
     Rule,
     SignalToNoiseMask,
     Statistics,
@@ -95,7 +97,7 @@ def combine_and_keep(
     return gradient, count_survivors(survives), survives != 0
 
 
-_BY_COMPONENT = (AndMask, GeometricMean, Mean, SignalToNoiseMask, XorMask)
+_BY_COMPONENT = (AndMask, GeometricMean, Homogeneous, Mean, Qualitative, SignalToNoiseMask, XorMask)
 
 
 def treats_components_alike(rule: Rule) -> bool:

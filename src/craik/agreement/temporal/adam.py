@@ -149,6 +149,7 @@ class TemporalAndMaskAdam(Optimizer):
             The closure's loss.
 
         Raises:
+            TypeError, ValueError: a setting of a group was changed to what it cannot be; nothing has moved.
             ValueError: a gradient is sparse or complex; nothing has moved.
             FloatingPointError: a gradient is NaN or infinite, and ``refuse_nonfinite``; nothing has moved.
             RuntimeError: ``compiled``, and no compiler; nothing has moved.
@@ -157,6 +158,8 @@ class TemporalAndMaskAdam(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        for group in self.param_groups:
+            self._look_at(group)
         parameters = [[p for p in group["params"] if p.grad is not None] for group in self.param_groups]
         for group, some in zip(self.param_groups, parameters, strict=True):
             _check_gradients(some, group)
@@ -176,6 +179,15 @@ class TemporalAndMaskAdam(Optimizer):
                     shares.append((state["sign_avg"].abs() >= least).double().mean().item())
         return shares
 
+    def _look_at(self, group: dict[str, Any]) -> None:
+        """Refuse settings that were changed to what they cannot be; those that are as they were cost next to nothing."""
+        settings = [group[name] for name in self.defaults]
+        looked: dict[int, list[Any]] = self.__dict__.setdefault("_looked", {})
+        known = looked.get(id(group))
+        if known is None or any(one is not other for one, other in zip(settings, known, strict=True)):
+            check_group(group)
+            looked[id(group)] = settings
+
     def _advance(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
         """Take one step of a group. Parameters that have taken different numbers of steps have different corrections."""
         corrected = group["bias_correction"] != "none"
@@ -186,9 +198,9 @@ class TemporalAndMaskAdam(Optimizer):
             row = (state["step"], parameter, parameter.grad, state["exp_avg"], state["exp_avg_sq"], state["sign_avg"])
             alike.setdefault((count, parameter.device, parameter.dtype), []).append(row)
         step = _STEPS[group["implementation"]]
-        for (count, _, _), rows in alike.items():
+        for (count, _, dtype), rows in alike.items():
             counts, *tensors = (list(column) for column in zip(*rows, strict=True))
-            step(Tensors(*tensors), scalars(group, count))
+            step(Tensors(*tensors), scalars(group, count, dtype))
             # A tensor, since a number would be made into one for every count.
             _torch._foreach_add_(counts, torch.ones(()), alpha=1)
 

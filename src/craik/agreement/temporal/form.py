@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from craik.agreement.rules.base import check_threshold
 from craik.agreement.temporal.steps import Scalars
 from craik.arguments import check_decay, check_flag, check_not_negative, check_one_of
@@ -92,8 +94,11 @@ _SLACK = 1e-6
 # With bias_correction="all" a component whose signs never changed has abs(a) equal to the correction up to rounding.
 
 
-def scalars(group: dict[str, Any], count: int) -> Scalars:
-    """Return the numbers of a group's step that is the parameters' ``count``-th."""
+def scalars(group: dict[str, Any], count: int, dtype: torch.dtype = torch.float32) -> Scalars:
+    """Return the numbers of a group's step that is the parameters' ``count``-th.
+
+    An eps of 0 is the type's smallest normal number: a component whose gradients were all 0 then stays, instead of 0 / 0.
+    """
     beta1, beta2, beta3 = group["betas"]
     kind = group["bias_correction"]
     moments = (1 - beta1**count, 1 - beta2**count) if kind != "none" else (1.0, 1.0)
@@ -103,7 +108,7 @@ def scalars(group: dict[str, Any], count: int) -> Scalars:
         lr=lr / moments[0],
         betas=(beta1, beta2, beta3),
         least=least,
-        eps=group["eps"],
+        eps=group["eps"] or torch.finfo(dtype).tiny,
         kept=1 - float(group["lr"]) * group["weight_decay"],
         correction=moments[1],
         inside=group["eps_inside_root"],

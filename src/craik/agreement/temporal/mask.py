@@ -64,9 +64,13 @@ class TemporalMask:
             The share of components that the mask let through, for each parameter that has a gradient.
 
         Raises:
+            TypeError, ValueError: beta or threshold was changed to what it cannot be.
             ValueError: a gradient is sparse or complex. No gradient is touched then.
             FloatingPointError: a gradient is NaN or infinite. No gradient is touched then.
         """
+        check_threshold(self.threshold)
+        check_decay("beta", self.beta)
+        check_reachable(self.threshold, self.beta, self.bias_correction)
         gradients = {index: p.grad for index, p in enumerate(self.params) if p.grad is not None}
         for gradient in gradients.values():
             _check(gradient)

@@ -8,6 +8,7 @@ from torch import Tensor
 from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.onepass.evidence.clusters import Clusters, by_example, by_halves
 from craik.agreement.onepass.evidence.memory import Memory, sizes_of
+from craik.agreement.onepass.evidence.room import Room
 from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.proof.rows import WHOLE, Read
 from craik.agreement.onepass.proof.saved import output_shape, saved
@@ -38,6 +39,7 @@ class Gathering:
         self._generator = torch.Generator().manual_seed(errors.seed)
         self._memories: dict[str, Memory] = {}
         self._ids: list[object] | None = None
+        self._room = Room()
 
     def clusters(self, groups: Environments) -> Clusters:
         """Return the partition that is proved and that parameters without a cheaper one use."""
@@ -67,7 +69,7 @@ class Gathering:
     def sums(self, name: str, like: Tensor, needs: frozenset[str], clusters: Clusters) -> EvidenceSums:
         """Return empty sums for a parameter, with what is remembered of it."""
         if not self.errors.memory:
-            return EvidenceSums(like, needs, clusters, compiled=self.compiled)
+            return EvidenceSums(like, needs, clusters, None, self.compiled, self._room)
         groups = clusters.environments
         if name not in self._memories:
             ids = [groups.named(position) for position in range(groups.count)]
@@ -75,7 +77,7 @@ class Gathering:
             self._memories[name] = Memory(like, groups.count, self.errors.memory, sizes)
         memory = self._memories[name]
         memory.begin()
-        return EvidenceSums(like, needs, clusters, memory, self.compiled)
+        return EvidenceSums(like, needs, clusters, memory, self.compiled, self._room)
 
     def _check_same(self, groups: Environments) -> None:
         ids = [groups.named(position) for position in range(groups.count)]

@@ -10,6 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.agreement.kernels.compiled import Compiled
+from craik.agreement.onepass.evidence.room import MOST, Room
+
 WEIGHTS = frozenset({"precision", "weighted", "weighted_square", "variance"})
 """Statistics that take the standard errors themselves, in float64."""
 
@@ -18,12 +21,15 @@ SIDES = frozenset({"positive", "negative"})
 
 
 def moments(
-    contributions: Float[Tensor, "e k *p"], weights: Sequence[float]
+    contributions: Float[Tensor, "e k *p"], weights: Sequence[float], room: Room, compiled: Compiled | None = None
 ) -> tuple[Float[Tensor, "e *p"], Float[Tensor, "e *p"]]:
-    """Return sum_k h_k and sum_k w_k h_k^2, some environments at a time: both sums read them while they are in cache."""
-    at_once = max(1, TILE // max(1, contributions[0].numel()))
-    scratch = torch.empty_like(contributions[:at_once])
+    """Return sum_k h_k and sum_k w_k h_k^2; squares of some environments at a time are in memory that is used again."""
     alike = min(weights) == max(weights)
+    if alike and compiled is not None and compiled.takes(contributions):
+        gradients, squares = compiled.moments(contributions)
+        return gradients, squares.mul_(weights[0])
+    at_once = max(1, MOST // max(1, contributions[0].numel()))
+    scratch = room.of("squares", contributions[:at_once].shape, contributions)
     gradients, squares = (contributions.new_empty(len(contributions), *contributions.shape[2:]) for _ in range(2))
     for first in range(0, len(contributions), at_once):
         some = contributions[first : first + at_once]
@@ -47,9 +53,6 @@ def _weighed(contributions: Float[Tensor, "e k *p"], weights: Sequence[float]) -
     row = contributions.new_tensor(weights).expand(count, 1, -1)
     return torch.bmm(row, contributions.flatten(2)).view(count, *contributions.shape[2:])
 
-
-TILE = 2**16
-"""Numbers that are looked at more than once at a time: as many as stay in cache."""
 
 FEW = 4
 """Fewer clusters than this are added one by one."""

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.onepass.evidence.moments import wallace
+from craik.agreement.onepass.evidence.room import Room
 
 
 class Sides:
@@ -20,23 +21,24 @@ class Sides:
     Args:
         total: where to add gradients.
         held: "positive" and "negative", where to add evidence; what is missing is not wanted.
+        room: for what is computed on the way.
         compiled: kernels to use for what they take, or None for torch's operators.
     """
 
-    def __init__(self, total: Tensor, held: Mapping[str, Tensor], compiled: Compiled | None = None) -> None:
+    def __init__(self, total: Tensor, held: Mapping[str, Tensor], room: Room, compiled: Compiled | None = None) -> None:
         self._total, self._held = total, [held.get("positive"), held.get("negative")]
         limits = torch.finfo(total.dtype)
         self._tiny, self._floor, self._top = limits.tiny, 8 * limits.eps, 1 - 8 * limits.eps
-        self._products = torch.ones_like(total), torch.ones_like(total)
-        self._scratch = torch.empty_like(total)
-        self._degrees, self._room, self._empty = 0, 0, True
+        self._products = tuple(room.of(side, total.shape, total).fill_(1) for side in ("up", "down"))
+        self._scratch = room.of("share", total.shape, total)
+        self._degrees, self._left, self._empty = 0, 0, True
         self._compiled = compiled if compiled is not None and compiled.takes(total, *self._products) else None
 
     def add(self, gradient: Tensor, squares: Tensor, degrees: int) -> None:
         """Add an environment's gradient and evidence; ``squares`` is overwritten."""
-        if degrees != self._degrees or self._room < 1:
+        if degrees != self._degrees or self._left < 1:
             self._make_room(degrees)
-        self._room -= 1
+        self._left -= 1
         self._empty = False
         if self._compiled is not None and self._compiled.takes(gradient, squares):
             into = (self._total, *self._products)
@@ -62,11 +64,11 @@ class Sides:
     def _make_room(self, degrees: int) -> None:
         """See to it that the products have room for another factor; logarithms are taken only where they must be."""
         if degrees == self._degrees and self._total.device.type == "cpu":
-            self._room = self._fitting(min(float(product.min()) for product in self._products))
-            if self._room > 0:
+            self._left = self._fitting(min(float(product.min()) for product in self._products))
+            if self._left > 0:
                 return
         self.finish()
-        self._degrees, self._room = degrees, self._fitting(1.0)
+        self._degrees, self._left = degrees, self._fitting(1.0)
 
     def _fitting(self, smallest: float) -> int:
         """Return how many factors of the least size leave a product in range; none where it is no number."""

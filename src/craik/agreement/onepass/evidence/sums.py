@@ -13,9 +13,13 @@ from torch import Tensor
 from craik.agreement.kernels.compiled import Compiled
 from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.memory import Memory
-from craik.agreement.onepass.evidence.moments import SIDES, TILE, WEIGHTS, add_evidence, moments, squared_error
+from craik.agreement.onepass.evidence.moments import SIDES, WEIGHTS, add_evidence, moments, squared_error
+from craik.agreement.onepass.evidence.room import Room
 from craik.agreement.onepass.evidence.sides import Sides
 from craik.agreement.onepass.sums import RunningSums
+
+TILE = 2**16
+"""Components whose evidence is taken at a time: what it takes several passes over stays in cache."""
 
 SHORT = 2**12
 """With fewer components than this, environments' gradients are formed many at a time: a call costs more than its work."""
@@ -33,6 +37,7 @@ class EvidenceSums(RunningSums):
         clusters: the partition that the gradients added are of.
         memory: of earlier steps, for this parameter; None has none.
         compiled: kernels to use for what they take, or None for torch's operators.
+        room: for what is computed on the way; None makes its own.
     """
 
     def __init__(
@@ -42,9 +47,10 @@ class EvidenceSums(RunningSums):
         clusters: Clusters,
         memory: Memory | None = None,
         compiled: Compiled | None = None,
+        room: Room | None = None,
     ) -> None:
         super().__init__(like, needs, compiled)
-        self.clusters, self.memory = clusters, memory
+        self.clusters, self.memory, self.room = clusters, memory, room or Room()
         self._next = 0
         self._environment = 0
         self._in_it = 0
@@ -67,14 +73,14 @@ class EvidenceSums(RunningSums):
             weights = [total / size for size in sizes[self._next : self._next + each]]
             self._advance(whole * each)
             alike = range(self._environment, self._environment + whole)
-            self.add_moments(*moments(some, weights), alike)
+            self.add_moments(*moments(some, weights, self.room, self.compiled), alike)
             self._environment += whole
             return whole * each
         left = counts[self._environment] - self._in_it
         some = gradients[:left]
         total = self.clusters.environments.sizes[self._environment]
         weights = [total / size for size in sizes[self._next : self._next + len(some)]]
-        gradient, squares = (found[0] for found in moments(some[None], weights))
+        gradient, squares = (found[0] for found in moments(some[None], weights, self.room, self.compiled))
         if self._pending is not None:
             gradient, squares = self._pending[0].add_(gradient), self._pending[1].add_(squares)
         self._pending = gradient, squares
@@ -149,7 +155,7 @@ class EvidenceSums(RunningSums):
 
     def _part_like(self, like: Tensor, view: Callable[[Tensor], Tensor]) -> "EvidenceSums":
         memory = None if self.memory is None else self.memory.part(view)
-        return EvidenceSums(like, self.needs, self.clusters, memory, self.compiled)
+        return EvidenceSums(like, self.needs, self.clusters, memory, self.compiled, self.room)
 
     def add_silent(self, environments: int) -> None:
         """Add so many clusters whose losses do not reach the parameter: all of them are environments without evidence."""
@@ -183,10 +189,12 @@ class EvidenceSums(RunningSums):
                 rows = slice(some[0] * n, (some[-1] + 1) * n)
                 a, b = (t[rows].unflatten(0, (len(some), n)) for t in (left, right))
                 gradients = torch.bmm(a.mT, b)
-                squares = torch.bmm(a.square().mul_(n).mT, b.square())
+                squared = torch.mul(b, b, out=self.room.of("squares", b.shape, b))
+                squares = torch.bmm(a.square().mul_(n).mT, squared)
                 self.add_moments(gradients, squares, some)
         elif turned and self.memory is None:
-            across = EvidenceSums(right.new_empty(self.shape[::-1]), self.needs, self.clusters, compiled=self.compiled)
+            like = right.new_empty(self.shape[::-1])
+            across = EvidenceSums(like, self.needs, self.clusters, None, self.compiled, self.room)
             across.add_products(right, left)
             every = {name: tensor.T.contiguous() for name, tensor in across.held.items()}
             self._add_all(groups.count, across.statistics().gradient.T.contiguous(), every)
@@ -201,9 +209,9 @@ class EvidenceSums(RunningSums):
         turned = [t.T for t in lefts]
         if whole:
             # One tile asks for an environment's squares once: they take the last one's memory, and stay in cache.
-            squared = (left.new_empty(max(sizes), left.shape[1]), right.new_empty(max(sizes), right.shape[1]))
+            squared = [self.room.of(name, (max(sizes), t.shape[1]), t) for name, t in (("left", left), ("right", right))]
         else:
-            squared = (left.square(), right.square())
+            squared = [left.square(), right.square()]
         ones, others = ([t[: sizes[e]] if whole else t[some] for e, some in enumerate(groups.slices())] for t in squared)
         ones_turned = [t.T for t in ones]
 
@@ -272,14 +280,14 @@ class EvidenceSums(RunningSums):
             fill: is given an environment's position, a tile's rows, and where its gradient and its squares are to go.
         """
         counts, columns, height = self.clusters.counts, right.shape[1], self._height(right)
-        tile, other = (right.new_empty(height, columns) for _ in range(2))
+        tile, other = (self.room.of(name, (height, columns), right) for name in ("gradient", "squares"))
         logarithmic = min(counts) > 3  # fewer degrees of freedom than three have a form of their own
         alone = logarithmic and self.memory is None and self.needs <= SIDES
         for some, part in self.in_parts(self.clusters.count, height):
             assert isinstance(part, EvidenceSums)  # _part_like makes them
             size = part.shape[0]
             gradient, squares = tile[:size], other[:size]
-            sides = _sides(part, gradient.shape) if alone else None
+            sides = part.sides(gradient.shape) if alone else None
             for e, count in enumerate(counts):
                 fill(e, some, gradient, squares)
                 if sides is not None:
@@ -289,16 +297,15 @@ class EvidenceSums(RunningSums):
             if sides is not None:
                 sides.finish()
 
+    def sides(self, shape: Sequence[int]) -> Sides:
+        """Return what adds to these sums, which are there, environments that come in a shape."""
+        assert self.gradient is not None  # in_parts has made it
+        held = {name: tensor.view(shape) for name, tensor in self.held.items()}
+        return Sides(self.gradient.view(shape), held, self.room, self.compiled)
+
     def _height(self, right: Tensor) -> int:
         """Return how many of the parameter's rows make a tile, whose columns a factor (_, i) has."""
         return min(self.shape[0], max(1, TILE // max(1, right.shape[1]))) if right.device.type == "cpu" else self.shape[0]
-
-
-def _sides(part: RunningSums, shape: Sequence[int]) -> Sides:
-    """Return the sides of a part whose sums are there, in the shape in which its environments come."""
-    assert part.gradient is not None  # in_parts has made it
-    held = {name: tensor.view(shape) for name, tensor in part.held.items()}
-    return Sides(part.gradient.view(shape), held, part.compiled)
 
 
 def settled(sums: RunningSums) -> RunningSums:

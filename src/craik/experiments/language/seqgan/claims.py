@@ -28,7 +28,7 @@ CLAIMS = (
         id="seqgan.oracle-nll",
         text="SeqGAN's samples are likelier under the true distribution than those of maximum likelihood.",
         source=_SOURCE,
-        printed="8.736 against 9.038 (as remembered, not checked in a text)",
+        printed="8.736 (as lists of results have it) against 9.038 (not checked in a text)",
         measure=less_likelihood("oracle"),
         condition=high_below(0.0, of="NLL_oracle a token, SeqGAN less maximum likelihood, mean over seeds,"),
     ),
