@@ -92,6 +92,17 @@ def helped(options: argparse.Namespace) -> bool:
     return options.help
 
 
+def nameless(options: argparse.Namespace, command: str, noun: str, known: str) -> int:
+    """What a command does that was given no name: it shows its help where that was asked for.
+
+    Raises:
+        UsageError: it was not.
+    """
+    if helped(options):
+        return 0
+    raise UsageError(f"craik {command} needs the name of {noun}, but found none; {known}")
+
+
 def refuse(rest: Sequence[str]) -> None:
     """Says of the first word that no option is.
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import claims_json, fields_help, print_json, shown
-from craik.cli.options import OUT, RESULTS, engine, engine_options, helped, named_path, package, package_option
-from craik.lab.errors import UsageError
+from craik.cli.options import OUT, RESULTS, engine, engine_options, helped, named_path, nameless, package, package_option
 from craik.lab.experiment import load
 from craik.lab.fields import parse_overrides, settings_of
 from craik.lab.values import finite_number, whole_number
@@ -49,9 +48,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Plans, executes and shows."""
     if options.name is None:
-        if helped(options):
-            return 0
-        raise UsageError("craik run needs the name of an experiment, but found none; craik list shows them")
+        return nameless(options, "run", "an experiment", "craik list shows them")
     package_ = package(options)
     experiment = load(options.name, package_)
     settings = settings_of(experiment.config)

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from craik.cli.answers import fields_help, print_json, shown
-from craik.cli.options import OUT, engine, engine_options, helped, named_path, package, package_option
-from craik.lab.errors import UsageError
+from craik.cli.options import OUT, engine, engine_options, helped, named_path, nameless, package, package_option
 from craik.lab.experiment import PACKAGE, load
 from craik.lab.fields import parse_overrides, settings_of
 from craik.lab.values import whole_number, written
@@ -55,9 +54,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Plans, searches and shows."""
     if options.name is None:
-        if helped(options):
-            return 0
-        raise UsageError("craik sweep needs the name of an experiment, but found none; craik list shows them")
+        return nameless(options, "sweep", "an experiment", "craik list shows them")
     where = package(options)
     experiment = load(options.name, where)
     if helped(options):
