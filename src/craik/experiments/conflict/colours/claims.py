@@ -7,8 +7,8 @@ from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
 _TRIED = (
-    "One level and one decay, those of the other pages, at six draws of learning rate and L2, no other. What the test masked, and "
-    "whether the two environments' difference was established at all, was not recorded."
+    "One level and one decay, those of the other pages, at six draws of learning rate and L2, no other. What the test masked, "
+    "and whether the two environments' difference was established at all, was not recorded."
 )
 _TRAINING, _ORACLE = "training-domain", "oracle"
 
