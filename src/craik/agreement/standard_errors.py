@@ -20,6 +20,7 @@ class StandardErrors:
             the new one with weight 1 - b. Holds two numbers a parameter and environment, and wants the same environments at
             every step. 0 has no memory.
         every: the masks are decided at every so many steps and kept in between, where a step costs an ordinary backward pass.
+            Environments that are collected, to be combined across ranks, decide theirs at every step.
         rows: N_e, how many examples each environment has in all, by id. With memory the error of the environment's own sample
             does not average away; None has them drawn without end.
         seed: of the draw of halves.

@@ -29,7 +29,7 @@ class Sides:
         self._total, self._held = total, [held.get("positive"), held.get("negative")]
         limits = torch.finfo(total.dtype)
         self._tiny, self._floor, self._top = limits.tiny, 8 * limits.eps, 1 - 8 * limits.eps
-        self._products = tuple(room.of(side, total.shape, total).fill_(1) for side in ("up", "down"))
+        self._products = room.of("up", total.shape, total).fill_(1), room.of("down", total.shape, total).fill_(1)
         self._scratch = room.of("share", total.shape, total)
         self._degrees, self._left, self._empty = 0, 0, True
         self._compiled = compiled if compiled is not None and compiled.takes(total, *self._products) else None
