@@ -19,6 +19,10 @@ def streams():
     return [[f"w{k}" for k in torch.randint(0, 9, (40,), generator=generator).tolist()] for _ in range(3)]
 
 
+def many():
+    return Vectors(tuple(map(str, range(10_001))), torch.ones(10_001, 2))
+
+
 def test_vectors_factorise_the_literal_matrix():
     found = word_vectors(streams(), size=8, window=2, minimum=1)
     matrix = oracle.ppmi(streams(), list(found.words), 2, 0.75)
@@ -43,6 +47,18 @@ def test_neighbours_are_scikit_learns():
     near = NearestNeighbors(radius=0.6, metric="cosine").fit(one.table.numpy())
     places = near.radius_neighbors(one.table[[3, 8]].numpy(), return_distance=False)
     assert found == {f"w{k}" for row in places for k in row}
+
+
+@pytest.mark.parametrize("method", ["neighbours", "centroid", "hull", "span"])
+def test_terminals_read_at_once_are_those_read_alone(method):
+    sources = [vectors(), vectors()]
+    asked = [Terminal(["w3", "w8"], 0.6), Terminal(["w1"], 0.2), Terminal(["w2", "w5", "w9"], 1.0)]
+    found = expand(sources, asked, method)
+    for words, one in zip(found, asked, strict=True):
+        distances = together(sources, one.exemplars, method)
+        near = {word: distance for word, distance in distances.items() if distance <= one.epsilon}
+        assert dict(words) == pytest.approx(near, abs=1e-12)
+        assert [word.distance for word in words] == sorted(word.distance for word in words)
 
 
 def test_more_epsilon_more_words():
@@ -114,6 +130,10 @@ def test_a_context_free_grammar_nests():
         (lambda: Vectors(("a",), torch.ones(2, 2)), "a vector a word"),
         (lambda: word_vectors(streams(), size=50), "Take more"),
         (lambda: vectors().distances([f"w{k}" for k in range(9)], "hull"), "at most 8"),
+        (
+            lambda: EmbeddingGrammar("{a: 7}", Vectors(tuple(map(str, range(10_001))), torch.ones(10_001, 2))),
+            "Lower the epsilon",
+        ),
     ],
 )
 def test_bad_input(make, sentence, as_installed):

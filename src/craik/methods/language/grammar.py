@@ -357,7 +357,7 @@ def _both(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
 def together(sources: Sequence[Vectors], exemplars: Sequence[str], method: Method = "neighbours") -> dict[str, float]:
     """Return the largest distance over sources of each word that all of them have: an AND over asked."""
     own = [dict(zip(source.words, source.distances(exemplars, method).tolist(), strict=True)) for source in sources]
-    return reduce(_both, own)
+    return reduce(_both, own) if own else {}
 
 
 def context_free(

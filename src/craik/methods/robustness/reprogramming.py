@@ -130,7 +130,7 @@ class LabelMap(nn.Module):
                 "them."
             )
         found = logits.log_softmax(1)[:, cast("Tensor", self.order)]
-        if len(found[0]) == len(self.rows):  # one host label each: nothing to sum, and ten operations less a step
+        if found.shape[1] == len(self.rows):  # one host label each: nothing to sum, and ten operations less a step
             return found
         parts = found.split([len(row) for row in self.rows], 1)
         return torch.stack([part.logsumexp(1) for part in parts], 1)
