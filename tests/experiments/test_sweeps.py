@@ -1,0 +1,81 @@
+"""The searches that experiments made themselves are sweeps: the same ranges, equal budgets, and their records stay readable."""
+
+from pathlib import Path
+
+import pytest
+
+from craik.experiments.agreement.coloured_digits import methods as coloured_digits
+from craik.experiments.agreement.coloured_digits.run import RANGES as COLOURED
+from craik.experiments.skips.accuracy.run import RANGES as ACCURACY
+from craik.experiments.skips.search import run as skips_search
+from craik.experiments.spirals.mechanism.run import RANGES as SPIRALS
+from craik.experiments.spirals.search import run as spirals_search
+from craik.lab import judge
+from craik.lab.experiment import load
+from craik.lab.running.runfiles import find_runs
+from craik.lab.sweeping.plan import sweep
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+SEARCHES = {
+    "spirals-search": ("spirals", "spirals/search"),
+    "skips-search": ("skips-accuracy", "skips/search"),
+    "spirals-baselines": ("spirals-baselines", "spirals/baselines"),
+    "coloured-digits": ("coloured-digits", "agreement/coloured_digits"),
+    "coinrun": ("coinrun", "agreement/coinrun"),
+}
+"""By the experiment that searched: the sweep in its place, and its records."""
+
+
+@pytest.mark.parametrize("size", ["quick", "paper"])
+def test_a_skips_search_s_ranges_are_the_sweep_s(size):
+    assert {name: tuple(one.grid()) for name, one in ACCURACY[size].of.items()} == skips_search.RANGES[size]
+
+
+def test_a_spirals_search_s_ranges_are_the_sweep_s():
+    table = SPIRALS["quick"].of
+    for name, values in {
+        "optimizer": spirals_search.OPTIMIZERS,
+        "learning_rate": spirals_search.LEARNING_RATES,
+        "batch": spirals_search.BATCHES,
+        "init": spirals_search.INITS,
+    }.items():
+        assert tuple(table[name].grid()) == values
+    penalties = [table["penalty"].fields("penalty", name) for name in table["penalty"].grid()]
+    assert {one["l1"] for one in penalties} == {0.0, *spirals_search.L1}
+    assert {one["l2"] for one in penalties} == {0.0, *spirals_search.L2}
+    assert not any(one["l1"] and one["l2"] for one in penalties)
+
+
+def test_coloured_digits_draws_lie_in_the_sweep_s_ranges_and_reach_their_ends():
+    drawn = [coloured_digits.draw(seed, trial) for seed in range(20) for trial in range(20)]
+    for name, one in COLOURED["quick"].of.items():
+        values, grid = {getattr(trial, name) for trial in drawn}, one.grid()
+        if isinstance(grid[0], bool) or len(values) <= len(grid):
+            assert values == set(grid)
+        else:
+            assert grid[0] <= min(values) < 1.2 * grid[0]
+            assert grid[-1] / 1.2 < max(values) <= grid[-1]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+def test_every_method_of_a_sweep_has_the_same_number_of_trials_and_validation_rows_alone(search, preset):
+    planned = sweep(load(SEARCHES[search][0]), preset, 7)
+    assert len(planned.methods) >= 2
+    assert planned.trials == 7
+    assert not any("test" in column for column in planned.ranges.objective.columns)
+    for method in planned.methods:
+        first = {name: one.grid()[0] for name, one in planned.ranges.drawn(method).items()}
+        assert planned.values(method, first)["seed"] == planned.config.seed < 100
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_recorded_rows_of_a_search_are_readable_and_their_claims_are_judged_as_ever(search):
+    experiment, runs = load(search), [run for run in find_runs(RESULTS / SEARCHES[search][1]) if not run.is_older]
+    assert runs
+    for run in runs:
+        rows, recorded = run.rows(), {claim.id: claim for claim in run.claims}
+        for claim in experiment.claims:
+            found = judge(claim, rows, run.recipe.preset)
+            assert (found.verdict, found.measured) == (recorded[claim.id].verdict, recorded[claim.id].measured)
