@@ -1,5 +1,6 @@
 """Standard errors in one pass against every example's gradient, and what rules make of them."""
 
+import copy
 from itertools import pairwise
 
 import pytest
@@ -13,6 +14,8 @@ import conflict_oracles as oracle
 from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Rule, StandardErrors
 from craik.agreement.machines.summing import of_one, silent
 from craik.agreement.onepass.evidence.clusters import by_example, by_halves
+from craik.agreement.onepass.evidence.room import MOST, Room
+from craik.agreement.onepass.evidence.sums import EvidenceSums
 from craik.agreement.onepass.reads import convolution
 from craik.agreement.rules import Combined, Statistics
 from craik.environments import partition
@@ -195,6 +198,33 @@ def test_large_weights_go_tile_by_tile():
     positive, negative = oracle.sides(oracle.moments(gradients, ids))
     torch.testing.assert_close(rule.statistics[0].positive, positive, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(rule.statistics[0].negative, negative, rtol=1e-9, atol=1e-9)
+
+
+def test_what_is_held_does_not_grow_with_the_number_of_environments():
+    held = []
+    for count in (3, 40):
+        torch.manual_seed(0)
+        ids = torch.arange(count).repeat_interleave(6)
+        clusters = by_example(partition(ids, len(ids), torch.device("cpu")))
+        sums = EvidenceSums(torch.empty(80, 80), frozenset({"positive", "negative"}), clusters)
+        sums.add_products(torch.randn(len(ids), 80), torch.randn(len(ids), 80))
+        scratch = sum(t.numel() for t in sums.room._held.values())
+        held.append((sums.environments == count, scratch, {name: t.shape for name, t in sums.held.items()}))
+    assert held[0] == held[1]
+    assert held[0][2] == {"positive": (80, 80), "negative": (80, 80)}
+
+
+def test_scratch_memory_is_used_again_and_large_pieces_are_not_kept():
+    room, like = Room(), torch.empty(1)
+    first = room.of("tile", (3, 4), like)
+    assert room.of("tile", (2, 6), like).data_ptr() == first.data_ptr()
+    assert room.of("other", (3, 4), like).data_ptr() != first.data_ptr()
+    assert room.of("tile", (3, 4), like.double()).dtype == torch.float64
+    assert room.of("tile", (5, 5), like).shape == (5, 5)  # more than there was
+    large = (2, MOST)
+    assert room.of("large", large, like).shape == large
+    assert ("large", like.dtype) not in room._held
+    assert not copy.deepcopy(room)._held
 
 
 def test_more_evidence_than_a_product_of_shares_has_room_for():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.conflict import basis, codes, needs, null, peers, rotated, spirals, units
+from craik.experiments.conflict import basis, codes, colours, needs, null, peers, rotated, spirals, units
 from craik.experiments.conflict.methods import rotation
 from craik.experiments.conflict.rotated.subspaces import differing
 from craik.experiments.conflict.tables import Sites, table
@@ -24,6 +24,7 @@ CONFIGS = {
     basis: {**SMALL, "environments": 4},
     null: {"environments": (2, 3), "rows": (4, 64), "levels": (0.05, 0.2), "steps": 2, "sites": 2},
     codes: {"sites": (3, 8), "rows": (16, 128)},
+    colours: {"trials": 1, "steps": 2, "hidden": 4},
     peers: {"steps": 2, "sites": 3, "rows": 16, "batch": 8, "hidden": 4},
     units: {"steps": 2, "examples": 20},
 }

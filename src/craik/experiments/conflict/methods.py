@@ -31,6 +31,7 @@ METHODS: dict[str, Method] = {
     "homogeneous": Method("Cochran 0.05", Homogeneous(0.05)),
     "homogeneous-decay": Method("Cochran 0.05, decay 5", Homogeneous(0.05), decay=5.0),
     "heterogeneous": Method("random effects", Heterogeneous()),
+    "heterogeneous-decay": Method("random effects, decay 5", Heterogeneous(), decay=5.0),
     "input-decay": Method("random effects by input, decay 5", Heterogeneous("input"), decay=5.0),
 }
 """By the name that rows have."""
