@@ -40,7 +40,7 @@ $(EXTRAS)/.installed: $(STAMP)
 	touch $@
 
 # The tests on every Python that the project promises and this machine has, each in an environment of its own. Not CI: an hour on
-# two cores. `make versions TESTS=tests/lab` tries a part, `PYTHONS=/path/to/python3.13` one that is not on the path.
+# two cores. `make versions TESTS=tests/craik/lab` tries a part, `PYTHONS=/path/to/python3.13` one that is not on the path.
 PYTHONS ?= python3.11 python3.12 python3.13
 TESTS   ?= tests
 versions:
@@ -89,7 +89,7 @@ CASES ?= 10000
 FIRST ?= 0
 soak: $(STAMP)
 	$(BIN)/python tests/soak/soak.py $(CASES) $(FIRST)
-	CRAIK_KILLS=1000 $(BIN)/pytest tests/lab/running/test_kills.py -k random -s
+	CRAIK_KILLS=1000 $(BIN)/pytest tests/craik/lab/running/test_kills.py -k random -s
 
 clean:
 	rm -rf $(VENV) $(EXTRAS) runs build site

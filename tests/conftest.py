@@ -35,7 +35,7 @@ def pytest_runtest_setup(item):
 
 
 def pytest_collection_modifyitems(items):
-    here = Path(__file__).parent
+    here = Path(__file__).parent / "craik"
     for item in items:
         if any(item.path.is_relative_to(here / place) for place in PROCESSES):
             item.add_marker(pytest.mark.xdist_group("processes"))

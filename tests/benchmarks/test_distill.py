@@ -17,7 +17,7 @@ from craik.distill import Adjoint
 from craik.nn.convolutions import trajectory_network
 
 COMPILED = {"craik", "craik_whole", "craik_bf16"}
-"""What a test has no time to compile; their graphs are tested in tests/distill."""
+"""What a test has no time to compile; their graphs are tested in tests/craik/distill."""
 
 PEERS = {"higher": "higher", "torchopt": "torchopt"}
 

@@ -110,7 +110,7 @@ class Steps:
         Raises:
             ValueError: a frame that does not lie ahead of the one the prediction was made at, or behind the trajectory's end.
         """
-        self._check(rows, times, chosen)
+        self.check(rows, times, chosen)
         self._rows += rows
         self._steps += steps
         self._frames += chosen.frames
@@ -156,7 +156,8 @@ class Steps:
         starts = [frame - skip for frame, skip in zip(self._frames, self._skips, strict=True)]
         return self._cumulants.over(self._rows, starts, self._frames)
 
-    def _check(self, rows: Sequence[int], times: Sequence[int], chosen: Chosen) -> None:
+    def check(self, rows: Sequence[int], times: Sequence[int], chosen: Chosen) -> None:
+        """Refuse a frame that does not lie ahead of the one the prediction was made at, or behind the trajectory's end."""
         for b, time, frame in zip(rows, times, chosen.frames, strict=True):
             if not time < frame < self._lengths[b]:
                 raise ValueError(

@@ -71,7 +71,7 @@ def follow(
         if price is not None:
             losses = price(predicted, chosen)
         else:
-            losses = None if together else predictor.losses(seen, rows, chosen.frames)
+            losses = None if together else _losses(predictor, predicted, chosen, found)
         found.add(rows, [u] * len(rows), times, chosen, losses, prediction)
         if losses is None:
             if seen.requires_grad:
@@ -87,6 +87,14 @@ def follow(
     if later:
         found.evaluated(partial(predictor.losses, torch.cat(later)))
     return found
+
+
+def _losses(predictor: Predictor, predicted: Predicted, chosen: Chosen, found: Steps) -> Tensor:
+    try:
+        return predictor.losses(predicted.seen, predicted.rows, chosen.frames)
+    except IndexError:  # a frame behind the end: the sentence should name the matching, not the trajectories
+        found.check(predicted.rows, predicted.times, chosen)
+        raise
 
 
 def _draws(predictor: Predictor, explores: bool) -> tuple[list[list[Draw]] | None, list[Generator] | None]:

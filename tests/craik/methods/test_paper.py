@@ -5,7 +5,7 @@ import pytest
 from craik import methods
 from craik.methods.paper import papers, table
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FOLDER = Path(methods.__file__).parent
 FIELDS = sorted(path.name for path in FOLDER.iterdir() if (path / "__init__.py").is_file())
 

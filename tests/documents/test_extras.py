@@ -74,7 +74,7 @@ sys.exit(main(words))
 
 def declared() -> dict[str, list[str]]:
     """Of each extra the distributions that it asks for."""
-    facts = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]["optional-dependencies"]
+    facts = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text())["project"]["optional-dependencies"]
     return {extra: [re.match(r"[\w.-]+", word).group() for word in words] for extra, words in facts.items()}
 
 
@@ -97,7 +97,7 @@ def wanted(tmp_path_factory) -> tuple[int, str, list[str]]:
         "CRAIK_WANTED": str(folder / "wanted"),
         "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, sys.path)]),
     }
-    source = Path(__file__).parents[1] / "src" / "craik"
+    source = Path(__file__).parents[2] / "src" / "craik"
     command = [sys.executable, "-c", EVERYTHING, str(source), str(folder / "runs")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     lines = (folder / "wanted").read_text().splitlines() if (folder / "wanted").exists() else []

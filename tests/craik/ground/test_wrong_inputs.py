@@ -1,6 +1,6 @@
 """Public doors given what they do not take: a sentence with the rule and what was found, and nothing is taken in silence.
 
-The agreement room's own list is in `tests/agreement/test_doors.py`.
+The agreement room's own list is in `tests/craik/agreement/test_doors.py`.
 """
 
 import json
