@@ -15,7 +15,7 @@ from craik.lab.experiment import load
 from craik.lab.running.runfiles import find_runs
 from craik.lab.sweeping.plan import sweep
 
-RESULTS = Path(__file__).parents[2] / "results"
+RESULTS = Path(__file__).parents[4] / "results"
 
 SEARCHES = {
     "spirals-search": ("spirals", "spirals/search"),
