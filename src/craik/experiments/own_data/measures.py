@@ -9,6 +9,10 @@ from craik.lab import COLOURS, Measurement, Row, Rows, Scalar, bootstrap, number
 
 SOURCE = "ours; issue 'Does it help anyone?'"
 TRIED = "One run of six seeds from 100 on. Settings were looked at on seeds 1000 to 1002; nothing was changed for these rows."
+TWENTY = (
+    "Six seeds from 100 on first, then twenty, which are these rows. Settings were looked at on seeds 1000 to 1002; nothing "
+    "was changed for either."
+)
 POOLED = "pooled network"
 Cell = Mapping[str, Scalar]
 Measure = Callable[[Rows], Measurement | None]

@@ -2,7 +2,7 @@
 
 from craik.experiments.own_data.calibration.run import CELLS
 from craik.experiments.own_data.comparing import TAUGHT
-from craik.experiments.own_data.measures import POOLED, SOURCE, TRIED, difference, least
+from craik.experiments.own_data.measures import POOLED, SOURCE, TWENTY, difference, least
 from craik.lab import Claim, low_at_least
 
 CELL = CELLS["8x40"]
@@ -15,7 +15,7 @@ CLAIMS = (
         measure=difference("AND-mask", CELL),
         condition=low_at_least(-2.0, of="points over pooled, mean over seeds,"),
         kind="ours",
-        tried=TRIED,
+        tried=TWENTY,
     ),
     Claim(
         id="own-data-calibration.never-worse",
@@ -24,7 +24,7 @@ CLAIMS = (
         measure=difference("conflict rule", CELL),
         condition=low_at_least(-1.0, of="points over pooled, mean over seeds,"),
         kind="ours",
-        tried=TRIED,
+        tried=TWENTY,
     ),
     Claim(
         id="own-data-calibration.nothing",
@@ -33,6 +33,6 @@ CLAIMS = (
         measure=least((POOLED,), TAUGHT, (CELL,)),
         condition=low_at_least(-1.0, of="points of pooled over the best way, mean over seeds,"),
         kind="ours",
-        tried=TRIED,
+        tried=TWENTY,
     ),
 )
