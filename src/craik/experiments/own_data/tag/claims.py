@@ -9,8 +9,8 @@ REVERSED, SHUFFLED, KEPT = (
 )
 
 CHANGED = (
-    f"{TWENTY} With six seeds `reversed` and `cochran` held, and `as-before`, `cost`, `gains` and `filter` did not; with twenty "
-    "it is `reversed` that does not."
+    f"{TWENTY} With six seeds `reversed` and `cochran` held, and `as-before`, `cost`, `gains` and `filter` did not; with "
+    "twenty it is `reversed` that does not."
 )
 
 CLAIMS = (
