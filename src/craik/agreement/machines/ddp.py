@@ -85,9 +85,7 @@ def combine_across_ranks(
     gradients: dict[str, Tensor] = {}
     shares = Survivors()
     masks = shares.masks = {} if isinstance(statistics, OfEnvironments) and statistics.keep_masks else None
-    for name, parameter in named.items():
-        if name not in reached:
-            continue
+    for name, parameter in [pair for pair in named.items() if pair[0] in reached]:
         summed = all_reduce_statistics(mine.get(name, silent(parameter, rule, mine)), total, group=group, summation=summation)
         if refuse_nonfinite:
             check_finite_sums(name, summed.gradient)
