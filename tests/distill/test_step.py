@@ -211,7 +211,10 @@ def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():
         ({"split": Split(torch.ones(40, dtype=torch.bool), torch.arange(30, 40))}, r"rows.*integers.*training.*torch\.bool"),
         ({"split": Split(torch.arange(30), torch.arange(30.0, 40.0))}, r"rows.*integers.*validation.*torch\.float32"),
         ({"split": Split(torch.arange(30).view(5, 6), torch.arange(30, 40))}, r"one dimension.*training.*shape \(5, 6\)"),
-        ({"split": split_rows(40, 0.3, models.generator(1))._replace(splitting="redraw")}, '`splitting` should be "fixed" or "redrawn"'),
+        (
+            {"split": split_rows(40, 0.3, models.generator(1))._replace(splitting="redraw")},
+            '`splitting` should be "fixed" or "redrawn"',
+        ),
         ({"clip": -1.0}, r"`clip` should be positive and finite\. Found -1\.0"),
         ({"inner": SGD(0.1, 0.5), "moments": "student"}, "warm start.*Found no 'momentum_buffer' in Adam"),
         ({"examples": examples()._replace(privileged=models.randn(1, 39, 4))}, "one row for each example.*39"),
