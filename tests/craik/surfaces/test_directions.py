@@ -86,7 +86,7 @@ def test_between_flat_and_orthogonal():
 @pytest.mark.usefixtures("as_installed")
 def test_refusals():
     theta = parameters_of(model())
-    with pytest.raises(TypeError, match="parameters by name"):
+    with pytest.raises(TypeError, match="dictionary of tensors by name"):
         random_direction(model(), generator())
     with pytest.raises(ValueError, match='"filter", "layer", "weight" or "none"'):
         random_direction(theta, generator(), "unit")
