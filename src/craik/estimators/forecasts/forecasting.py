@@ -115,12 +115,13 @@ def sentence(verdict: Verdict, ahead: int, judged: int) -> str:
     interval = f"(95 % interval {verdict.low:+.1f} to {verdict.high:+.1f})"
     over = f"on {judged} trajectories that it had not seen, {ahead} frames ahead"
     what = f"{verdict.gain:+.1f} per cent {interval} {over}"
+    least, most = -np.array([verdict.high, verdict.low], dtype=float)  # a higher error, said as one
     words = {
         "helps": f"Adaptive skips help: the error of {verdict.method} is lower than that of {verdict.against} by {what}.",
         "as good": f"As good: use {verdict.against}. {verdict.method} lowers its error by {what}.",
         "harms": (
             f"Adaptive skips harm: the error of {verdict.method} is higher than that of {verdict.against} by "
-            f"{-verdict.gain:+.1f} per cent (95 % interval {-verdict.high:+.1f} to {-verdict.low:+.1f}) {over}."
+            f"{-verdict.gain:+.1f} per cent (95 % interval {least:+.1f} to {most:+.1f}) {over}."
         ),
     }
     return words.get(verdict.word, f"One cannot tell: {verdict.method} lowers the error of {verdict.against} by {what}.")
