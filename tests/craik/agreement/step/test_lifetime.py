@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from craik.agreement import Agreement, AndMask
+from craik.agreement import Agreement, AndMask, Qualitative
 from definition_oracles import assert_definition
 from one_layer import SPREAD, B, linear, noise
 from small_models import batch, make, squared
@@ -99,3 +99,21 @@ def test_threads_share_an_agreement():
     assert not failures
     assert all(set(record.paths.values()) == {"layer"} for record in records)
     assert len(records) == 80
+
+
+def test_threads_with_a_rule_that_tests_find_what_one_alone_does():
+    model = nn.Sequential(nn.Linear(300, 300), nn.Tanh(), nn.Linear(300, 1))
+    agreement, ids = Agreement(model, Qualitative(0.2)), [e for e in range(8) for _ in range(16)]
+    inputs = [noise(128, 300, seed=seed).float() for seed in range(2)]
+
+    def survivors(k):
+        record = agreement.backward(model(inputs[k]).square()[:, 0], ids)
+        return {name: float(count) for name, count in record.survivors.items()}
+
+    expected, found = [survivors(k) for k in range(2)], [[], []]
+    threads = [threading.Thread(target=lambda k=k: found[k].extend(survivors(k) for _ in range(20))) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[one] * 20 for one in expected]

@@ -3,6 +3,7 @@
 What a step gives back to the system it has to ask for in the next one, page by page, which costs as much as passes over it.
 """
 
+import threading
 from collections.abc import Sequence
 
 import torch
@@ -12,8 +13,11 @@ MOST = 2**19
 """Numbers under one name that are held on to: 2 MiB of float32."""
 
 
-class Room:
-    """Scratch memory by name, on a CPU; whoever asks for a name again has what the last one had under it."""
+class Room(threading.local):
+    """Scratch memory by name, on a CPU; whoever asks for a name again has what the last one had under it.
+
+    Every thread has memory of its own: several may share an agreement, and torch's operators let them run side by side.
+    """
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, torch.dtype], Tensor] = {}
