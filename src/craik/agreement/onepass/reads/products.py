@@ -201,9 +201,11 @@ def add_tiles(sums: RunningSums, left: Sequence[Float[Tensor, "o _"]], right: Se
     scratch = right[0].new_empty(rows, columns)
     for some, part in sums.in_parts(len(left), rows):
         tile = scratch[: part.shape[0]]
-        for rows_of_e, columns_of_e in zip(left, right, strict=True):
-            torch.mm(rows_of_e[some], columns_of_e, out=tile)
-            part.add(tile.to(sums.dtype).view(1, *part.shape))
+        stack = tile.view(1, *part.shape)
+        of_each = left if rows == sums.shape[0] else [t[some] for t in left]
+        for rows_of_e, columns_of_e in zip(of_each, right, strict=True):
+            torch.mm(rows_of_e, columns_of_e, out=tile)
+            part.add(stack)
 
 
 def _add_products(sums: RunningSums, term: Products) -> None:
