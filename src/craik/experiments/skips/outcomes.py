@@ -20,26 +20,30 @@ from craik.tasks.frames.reading import NOTHING
 LABELS = {
     "asi": "ASI",
     "asi-no-exploration": "ASI without exploration",
+    "relative": "ASI relative to distance",
     "fixed-1": "fixed, Δt = 1",
     "fixed-2": "fixed, Δt = 2",
     "fixed-3": "fixed, Δt = 3",
     "fixed-4": "fixed, Δt = 4",
     "fixed-8": "fixed, Δt = 8",
     "fixed-16": "fixed, Δt = 16",
+    "direct": "the last frame at once",
 }
 """What figures call a method."""
 
 ROLES = {
     "asi": "ours",
     "asi-no-exploration": "third",
+    "relative": "fifth",
     "fixed-1": "baseline",
     "fixed-2": "fourth",
     "fixed-3": "fifth",
     "fixed-4": "sixth",
     "fixed-8": "baseline",
     "fixed-16": "fourth",
+    "direct": "third",
 }
-"""A method's colour, by its role in `craik.lab.drawing.COLOURS`; steps of 8 and 16 share those of 1 and 2."""
+"""A method's colour, by its role in `craik.lab.drawing.COLOURS`; what no preset compares with each other shares one."""
 
 STILL = 1e-3
 """A frame in which nothing differs by more than this from the one before has come to rest."""

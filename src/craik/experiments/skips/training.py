@@ -16,7 +16,7 @@ from craik.experiments.skips.networks import Architecture, frame_network
 from craik.lab import Positive, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.schedules import Linear, StepDecay
-from craik.skips import Dynamics, Fixed, Greedy, Matched, match
+from craik.skips import Dynamics, Fixed, Greedy, Matched, displacement, match
 from craik.tasks import caching
 from craik.tasks.frames import funnel_board, room_runner
 from craik.tasks.frames.episodes import Episodes
@@ -29,9 +29,12 @@ Task = Literal["funnel-board", "room-runner"]
 Size = Literal["small", "published"]
 View = Literal["moving", "pixels"]
 Split = Literal["train", "validation", "test"]
-Method = Literal["asi", "asi-no-exploration", "fixed-1", "fixed-2", "fixed-3", "fixed-4", "fixed-8", "fixed-16"]
+Method = Literal[
+    "asi", "asi-no-exploration", "relative", "fixed-1", "fixed-2", "fixed-3", "fixed-4", "fixed-8", "fixed-16", "direct"
+]
 Unit = Literal["evaluations", "episodes"]
 """What a training may spend: model evaluations, or episodes looked at."""
+Scale = Float[Tensor, " horizon"] | None
 
 
 @dataclass(frozen=True)
@@ -178,12 +181,23 @@ def make_model(settings: Settings, world: World) -> nn.Module:
     return network.to(settings.device)
 
 
-def matching_of(settings: Settings, method: Method, step: int) -> Greedy | Fixed:
-    """Return how a method matches predictions at a training step."""
+WHOLE = 2**20
+"""A step longer than any episode: it is matched with the last frame."""
+
+
+def matching_of(settings: Settings, method: Method, step: int, scale: Scale = None) -> Greedy | Fixed:
+    """Return how a method matches predictions at a training step; the scale is that of relative skips."""
+    if method == "direct":
+        return Fixed(WHOLE)
     if method.startswith("fixed"):
         return Fixed(int(method.removeprefix("fixed-")))
-    explores = method == "asi" and settings.exploration_steps > 0
-    return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0)
+    explores = method != "asi-no-exploration" and settings.exploration_steps > 0
+    return Greedy(settings.horizon, Linear(settings.exploration_steps)(step) if explores else 0.0, scale)
+
+
+def scale_of(settings: Settings, method: Method, world: World) -> Scale:
+    """Return how far frames lie apart by their distance in time, in the training episodes, for relative skips alone."""
+    return displacement(world.frames, settings.horizon) if method == "relative" else None
 
 
 def learning_rate_of(settings: Settings, step: int, spent: int) -> float:
@@ -218,6 +232,7 @@ def train(
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
     teacher_forcing = Linear(settings.sampling_steps)
     loss = BinaryCrossEntropyWithLogits()
+    scale = scale_of(settings, method, worlds(0))
     spent, seen, window = 0, 0, list[tuple[float, float]]()
     for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):
         world = worlds(spent if unit == "evaluations" else seen)
@@ -226,7 +241,7 @@ def train(
         matched = match(
             Dynamics(model, loss, world.context_of(rows)),
             world.frames[rows],
-            matching_of(settings, method, step),
+            matching_of(settings, method, step, scale),
             teacher_forcing=teacher_forcing(step),
             generator=generator,
         )

@@ -6,6 +6,7 @@ method gets the same number of model evaluations, the same batches, network and 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from craik.experiments.skips.outcomes import PAPER, QUICK, Comparison, make_worlds, train_and_read
 from craik.lab import Choice, Objective, Preset, Ranges, Row, number
@@ -26,6 +27,8 @@ PRESETS = {
         ),
         seeds=5,
     ),
+    # What the texts do not compare with, at `quick`'s settings; its seeds are no other preset's.
+    "far": Preset(replace(QUICK, seed=100, methods=("asi", "relative", "fixed-4", "fixed-8", "fixed-16", "direct")), seeds=6),
     "paper": Preset(PAPER, seeds=8),
 }
 
