@@ -14,8 +14,10 @@ from craik.experiments.conflict.basis.masks import (
     moments,
     of_components,
     of_directions,
+    of_eigenbasis,
+    of_units,
 )
-from craik.experiments.conflict.basis.run import PRESETS, Choosing
+from craik.experiments.conflict.basis.run import PRESETS, Choosing, run
 from craik.experiments.conflict.rotated.subspaces import differing
 
 E, N, INPUTS, OUTPUTS = 6, 9, 4, 3
@@ -57,6 +59,35 @@ def test_the_mask_of_directions_is_that_of_the_rotated_boards():
     found = of_directions(moments(a, d)).out
     assert found.shape == wanted.shape
     torch.testing.assert_close(found @ found.T, wanted @ wanted.T)
+
+
+def test_the_mask_of_units_is_that_of_the_rule():
+    a, d = drawn(4)
+    found = moments(a, d)
+    mean = found.gradients.mean(0)
+    between = (found.gradients - mean).square().sum(0) / (E - 1)
+    for o in range(OUTPUTS):
+        b, w = float(between[o].sum()), float(found.variances.mean(0)[o].sum())
+        s = max(float(mean[o].square().sum()) - b / E, 0.0)
+        out = b > (1 + 1.64 * (2 / (E - 1)) ** 0.5) * w and b - w > s
+        assert of_units(found).mask[o].tolist() == [not out] * INPUTS
+
+
+def test_the_eigenbasis_is_the_second_moments_and_its_mask_that_of_components_there():
+    a, d = drawn(5)
+    found = of_eigenbasis(a, d)
+    for axes, rows in ((found.inputs, a), (found.outputs, d)):
+        flat = rows.flatten(0, 1)
+        assert torch.allclose(axes.T @ axes, torch.eye(len(axes), dtype=axes.dtype))
+        turned = axes.T @ (flat.T @ flat) @ axes
+        assert torch.allclose(turned, torch.diag(turned.diagonal()), atol=1e-9)
+    assert torch.equal(found.mask, of_components(moments(a @ found.inputs, d @ found.outputs)).mask)
+    weights = torch.randn(OUTPUTS, INPUTS, dtype=a.dtype, generator=torch.Generator().manual_seed(0))
+    kept = found.keeps(weights)
+    torch.testing.assert_close(found.keeps(kept), kept)  # a projection
+    turned = found.outputs.T @ kept @ found.inputs
+    torch.testing.assert_close(turned[~found.mask], torch.zeros(int((~found.mask).sum()), dtype=a.dtype))
+    assert not found.mask.all()
 
 
 def test_what_is_left_is_literal_and_nothing_of_what_all_agree_on():
@@ -116,3 +147,8 @@ def test_a_layer_remembers_and_keeps_to_components_on_a_tie():
 def test_three_environments_cannot_be_halved():
     with pytest.raises(ValueError, match="environments should be at least 4"):
         replace(PRESETS["quick"].config, environments=3)
+
+
+def test_rivals_are_compared_on_every_board():
+    tiny = replace(PRESETS["rivals"].config, environments=4, examples=8, batch=8, hidden=4, steps=2, every=1)
+    assert [row["method"] for row in run(tiny)] == ["units", "eigenbasis"] * 3

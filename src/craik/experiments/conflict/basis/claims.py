@@ -69,4 +69,28 @@ CLAIMS = (
         condition=at_least(0.8, of="share of steps with directions in the first layer, median over seeds,"),
         kind="ours",
     ),
+    Claim(
+        id="conflict-basis.eigenbasis-rotated",
+        text="Masks in K-FAC's eigenbasis find the spirals among four rotated shortcuts.",
+        source=_SOURCE,
+        measure=_of("accuracy", "4 rotated", "eigenbasis"),
+        condition=at_least(0.95, of="test accuracy, median over seeds,").at("rivals"),
+        kind="ours",
+    ),
+    Claim(
+        id="conflict-basis.eigenbasis-coordinates",
+        text="They find them with sixteen shortcuts in coordinates of their own.",
+        source=_SOURCE,
+        measure=_of("accuracy", "16", "eigenbasis"),
+        condition=at_least(0.95, of="test accuracy, median over seeds,").at("rivals"),
+        kind="ours",
+    ),
+    Claim(
+        id="conflict-basis.units",
+        text="Decided by whole units, rotated shortcuts go.",
+        source=_SOURCE,
+        measure=_of("accuracy", "4 rotated", "units"),
+        condition=at_least(0.95, of="test accuracy, median over seeds,").at("rivals"),
+        kind="ours",
+    ),
 )

@@ -11,6 +11,7 @@ all mix the shortcuts none is clean, and a direction that few environments agree
 Index conventions: e an environment of E, i and j an input, o an output, k a direction.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -18,7 +19,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from craik.agreement.rules.critical import qualitative_critical
-from craik.experiments.conflict.directions import apart
+from craik.experiments.conflict.directions import SIGNIFICANCE, apart
 
 LEVEL = 0.2
 """Of Gail and Simon's test."""
@@ -71,7 +72,19 @@ class Directions(NamedTuple):
         return within.trace() - torch.einsum("ik,ij,jk->", self.out, within, self.out)
 
 
-Mask = Components | Directions
+class Eigenbasis(NamedTuple):
+    """A mask of components in an orthonormal basis of the outputs' gradients and one of the inputs."""
+
+    mask: Bool[Tensor, "o i"]
+    outputs: Float[Tensor, "o o"]
+    inputs: Float[Tensor, "i i"]
+
+    def keeps(self, weights: Float[Tensor, "o i"]) -> Tensor:
+        """Return what is let through of a gradient, a step or weights."""
+        return self.outputs @ (self.mask * (self.outputs.T @ weights @ self.inputs)) @ self.inputs.T
+
+
+Mask = Components | Directions | Eigenbasis
 
 
 def moments(inputs: Float[Tensor, "e n i"], deltas: Float[Tensor, "e n o"]) -> Moments:
@@ -97,7 +110,30 @@ def of_directions(found: Moments) -> Directions:
     return Directions(apart(found.gradients, found.within.mean(0)))
 
 
-def left(mask: Mask, found: Moments) -> float:
+def of_units(found: Moments) -> Components:
+    """Return a mask of whole units: out are those whose weights, summed, differ by more than they have in common.
+
+    `craik.agreement.Heterogeneous` by unit, here from moments.
+    """
+    count, mean = len(found.gradients), found.gradients.mean(0)
+    between, within = ((found.gradients - mean).square().sum(0) / (count - 1)).sum(1), found.variances.mean(0).sum(1)
+    common = (mean.square().sum(1) - between / count).clamp(min=0)
+    differs = (between > (1 + SIGNIFICANCE * math.sqrt(2 / (count - 1))) * within) & (between - within > common)
+    return Components((~differs)[:, None].expand_as(mean))
+
+
+def of_eigenbasis(inputs: Float[Tensor, "e n i"], deltas: Float[Tensor, "e n o"]) -> Eigenbasis:
+    """Return Gail and Simon's mask in K-FAC's eigenbasis (George et al. 2018, https://arxiv.org/abs/1806.03884, section 3).
+
+    Its axes are the eigenvectors of the inputs' and of the output gradients' second moments over all environments: the basis
+    in which a layer's gradients are least correlated, chosen without a look at what the environments disagree on.
+    """
+    a, d = inputs.flatten(0, 1), deltas.flatten(0, 1)
+    of_inputs, of_outputs = (torch.linalg.eigh(t.T @ t / len(t)).eigenvectors for t in (a, d))
+    return Eigenbasis(of_components(moments(inputs @ of_inputs, deltas @ of_outputs)).mask, of_outputs, of_inputs)
+
+
+def left(mask: Components | Directions, found: Moments) -> float:
     """Return T / (T + S) of what a mask lets through: 0 where the environments agree on it, 1 where nothing is in common."""
     kept, noise = mask.keeps(found.gradients), mask.noise(found)
     count, mean = len(kept), kept.mean(0)

@@ -11,11 +11,20 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, cast
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.experiments.conflict.basis.masks import Directions, Mask, disagreement, moments, of_components, of_directions
+from craik.experiments.conflict.basis.masks import (
+    Components,
+    Mask,
+    disagreement,
+    moments,
+    of_components,
+    of_directions,
+    of_eigenbasis,
+    of_units,
+)
 from craik.experiments.conflict.directions import backward, forward
 from craik.experiments.conflict.training import SOLVED, Board, Training, accuracy_of, batches, make_data, make_model
 from craik.lab import Preset, Row, Share
@@ -27,8 +36,9 @@ BOARDS = {
 }
 """By name: as many shortcuts as environments in coordinates of their own; four strong ones, rotated; none."""
 
-Basis = Literal["components", "directions", "chosen"]
-BASES: tuple[Basis, ...] = ("components", "directions", "chosen")
+Basis = Literal["components", "directions", "chosen", "units", "eigenbasis"]
+BASES: tuple[Basis, ...] = ("components", "directions", "chosen", "units", "eigenbasis")
+"""Single weights, directions of the inputs, what leaves less; and two that were proposed: whole units, K-FAC's eigenbasis."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +57,15 @@ class Config(Training):
     """Steps between two looks at environments held out."""
     memory: Share = 0.9
     """Weight of what was seen before in a layer's marks."""
+    bases: Annotated[tuple[Basis, ...], MinLen(1)] = ("components", "directions", "chosen")
+    """What is compared."""
 
 
-PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(hidden=256, steps=800), seeds=3)}
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    "rivals": Preset(Config(bases=("units", "eigenbasis")), seeds=6),
+    "paper": Preset(Config(hidden=256, steps=800), seeds=3),
+}
 
 
 class Choosing:
@@ -85,7 +101,12 @@ def masks_of(
         own = moments(inputs, deltas)
         if held_out is not None and layer.basis == "chosen":
             layer.look(disagreement(own, held_out))
-        found.append(of_directions(own) if layer.directions() else of_components(own))
+        if layer.basis == "units":
+            found.append(of_units(own))
+        elif layer.basis == "eigenbasis":
+            found.append(of_eigenbasis(inputs, deltas))
+        else:
+            found.append(of_directions(own) if layer.directions() else of_components(own))
     return found
 
 
@@ -112,7 +133,7 @@ def train(config: Config, board: Board, basis: Basis) -> Row:
         with torch.no_grad():
             for layer, mask, old in zip(linear, masks, before, strict=True):
                 new = layer.weight
-                if isinstance(mask, Directions):  # Adam turns a projected gradient back into all directions
+                if not isinstance(mask, Components):  # Adam turns a projected gradient back into all directions
                     new = old + mask.keeps(new - old)
                 layer.weight.copy_(new - shrink * (new - mask.keeps(new)))
         scheduler.step()
@@ -131,5 +152,5 @@ def train(config: Config, board: Board, basis: Basis) -> Row:
 def run(config: Config) -> Iterator[Row]:
     """Yield how each basis ends on each board; `directions_0` is the share of steps with directions in the first layer."""
     for name, board in BOARDS.items():
-        for basis in BASES:
+        for basis in config.bases:
             yield {"kind": "final", "board": name, "method": basis, **train(config, board, basis)}
