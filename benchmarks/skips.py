@@ -6,6 +6,9 @@ floats: copy the windows, evaluate the loss on each frame, take the least. Besid
 writes, the published code's style (trajectories stay in the batch until the last has ended, windows are put together frame by
 frame), and the network alone, which no way to match can save. `memory_ratio` is the peak of a process that holds a data set
 and takes a step. `exact`: the matched frames are those of the literal gather.
+
+"vectors" is a training step on states of four numbers, a ratio of times by evaluation of the model over a fixed step of 1;
+"roll-out" the time a frame of longer roll-outs over the shortest's.
 """
 
 import statistics
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from craik_benchmarks.entrants.following.states import Spent, rollouts, vectors
 from craik_benchmarks.entrants.following.ways import ALONE, BASE, BYTES, Way, matching, one_step, stepping
 from craik_benchmarks.entrants.following.worlds import SIZES, SMALL, Size, with_floats, world
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
@@ -32,6 +36,8 @@ class Config:
 
     sizes: tuple[str, ...] = tuple(SIZES)
     """Which frames: 36x40, 64x64 RGB, 126x75 RGB."""
+    states: bool = True
+    """Measure steps on vectors and roll-outs by length, too."""
     batch: int = 2
     """Trajectories of a batch; the thesis trains with 2."""
     horizon: int = 20
@@ -81,6 +87,42 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
                 yield from _rows(
                     f"{kind}, {name}", kind, name, prepare(size, config.batch, config.horizon, config.seed), config, announce
                 )
+        if config.states:
+            yield from _states(config, announce)
+
+
+def _states(config: Config, announce: Announce) -> Iterator[Row]:
+    """Measure steps by evaluation and roll-outs by frame; the first of each is the denominator."""
+    for workload, ways in (("vectors", vectors(config.seed)), ("roll-out", rollouts(config.seed, config.small))):
+        announce(workload)
+        rounds = dict.fromkeys(ways, config.repeats)
+        steps = {name: way.step for name, way in ways.items()}
+        times = interleaved(steps, dict.fromkeys(ways, _nothing), rounds, config.turn, Generator().manual_seed(config.seed))
+        yield from _each(workload, ways, times, config)
+
+
+def _each(workload: str, ways: dict[str, Spent], times: dict[str, list[float]], config: Config) -> Iterator[Row]:
+    each = {name: [seconds / ways[name].count for seconds in found] for name, found in times.items()}
+    base = next(iter(ways))
+    for name, way in ways.items():
+        found = ratio(each[name], each[base])
+        yield {
+            "workload": workload,
+            "method": name,
+            "ratio": found.median,
+            "low": found.low,
+            "high": found.high,
+            "memory_ratio": None,
+            "exact": None,
+            "times_cheaper": 1 / found.median,
+            "seconds": statistics.median(times[name]),
+            "rounds": found.rounds,
+            "steps": way.count,
+            "threads": config.threads,
+            "seed": config.seed,
+            "small": config.small,
+            "note": "the denominator" if name == base else "",
+        }
 
 
 def _rows(workload: str, kind: str, size: str, ways: dict[str, Way], config: Config, announce: Announce) -> Iterator[Row]:

@@ -17,8 +17,11 @@ def test_json_is_one_object_with_the_agreed_keys(craik):
     assert (status, found["bench"]) == (0, "skips")
     assert all(set(KEYS) <= set(row) for row in found["rows"])
     workloads = {row["workload"] for row in found["rows"]}
-    assert workloads == {"matching, 36x40", "training step, 36x40"}
-    for workload in workloads:
+    assert workloads == {"matching, 36x40", "training step, 36x40", "vectors", "roll-out"}
+    for workload in ("vectors", "roll-out"):
+        base, *others = (row for row in found["rows"] if row["workload"] == workload)
+        assert (base["ratio"], base["note"], len(others)) == (1.0, "the denominator", 2)
+    for workload in workloads - {"vectors", "roll-out"}:
         base, *others = (row for row in found["rows"] if row["workload"] == workload)
         assert (base["method"], base["ratio"], base["exact"]) == ("literal gather", 1.0, None)
         assert sum(row["method"].startswith("craik") for row in others) == 2
