@@ -21,7 +21,7 @@ import torch
 from annotated_types import Ge
 from torch import Generator
 
-from craik.experiments.agreement.coinrun.networks import divergence, evaluate, make_network
+from craik.experiments.agreement.clones import divergence, evaluate, make_network
 from craik.experiments.agreement.coinrun.optimisers import (
     Correction,
     Method,
