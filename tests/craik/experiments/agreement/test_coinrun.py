@@ -3,10 +3,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from craik.experiments.agreement.clones import make_network
 from craik.experiments.agreement.coinrun import EXPERIMENT, ranges
 from craik.experiments.agreement.coinrun import run as coinrun
 from craik.experiments.agreement.coinrun.claims import Reduction, within_range
-from craik.experiments.agreement.clones import make_network
 from craik.experiments.agreement.coinrun.optimisers import Settings, make_optimizer
 from craik.lab import Rows, judge
 from craik.tasks.pictures import cloning
