@@ -97,6 +97,8 @@ def _use(term: Term, read: Read) -> Use:
     if isinstance(term, Products | Spread):
         if len(chain) == 1 and chain[0].name() == "TBackward0":  # a linear layer's weight: no need to look any closer
             return Use(term.swapped(), WHOLE_PLACE)
+        if isinstance(term, Spread) and not chain and len(_parameter_shape(read)) == 2:  # the matrix itself, as it is
+            return Use(term, WHOLE_PLACE)
     elif not chain:
         return Use(term, WHOLE_PLACE)
     term = term.products() if isinstance(term, Spread) else term
