@@ -2,8 +2,8 @@
 
 oneDNN keeps all gates of a forward pass for its own backward pass, in memory whose layout it does not promise. Working them out
 again is a third of a plain step. So they are looked for where the releases that we know leave them, and what is found is taken
-only if it proves itself on the call's own numbers: from the gates alone every hidden state of every step must follow, and some
-units of each gate, at every step and in every example, must be what inputs and weights say. Else all are worked out again.
+only if it proves itself on the call's own numbers: some units' gates, at every step and in every example, must be what inputs
+and weights say (`kept`), and from the gates alone every hidden state must follow (`follow`). Else all are worked out again.
 
 Index conventions: t a step of T, b an example of B, h a hidden unit of H, i an input; gates in torch's order: input, forget,
 cell, output.
@@ -15,14 +15,19 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, chunk_length
+
 CLOSE = 1e-3
 """How far what was kept may be off, relative to the largest: rounding is 1e-6 of it, another number as large as itself."""
 
 LINE, ALIAS = 16, 256
 """Floats in a line of a cache, to which rows are padded; and one line more for rows of a multiple of these."""
 
-UNITS = 8
+UNITS = 4
 """So many hidden units' gates are compared."""
+
+CENTRES = (0.5, 0.5, 0.0, 0.5)
+"""What a gate is for weights of 0. Small weights leave it near there, and so would be a number from elsewhere."""
 
 
 class Past(NamedTuple):
@@ -43,44 +48,18 @@ class Past(NamedTuple):
     weights: list[Tensor]
 
     @property
-    def before(self) -> Float[Tensor, "t b h"]:
-        """The hidden states before each step."""
-        return torch.cat([self.hidden[None], self.states[:-1]])
+    def block(self) -> int:
+        """How many steps at a time stay in a cache with all their gates."""
+        return chunk_length(4 * self.hidden.numel(), CHUNK_ELEMENTS)
 
 
-class Gates(NamedTuple):
-    """What a layer computed at each step.
-
-    Attributes:
-        opened: (T, B, 4, H), gates after their nonlinearities; not to be written to.
-        cells: (T, B, H), cell states before each step.
-        squashed: (T, B, H), tanh of the cell states after each step.
-    """
-
-    opened: Float[Tensor, "t b 4 h"]
-    cells: Float[Tensor, "t b h"]
-    squashed: Float[Tensor, "t b h"]
-
-
-def find(past: Past, workspace: Tensor) -> Gates:
-    """Return a layer's gates.
+def kept(past: Past, workspace: Tensor) -> Float[Tensor, "t b 4 h"] | None:
+    """Return the gates that a layer's kernels left, not to be written to; None where there is no telling that they are that.
 
     Args:
         past: what went in and came out.
         workspace: what its kernels left for themselves.
     """
-    before = past.before
-    opened = _kept(past, workspace)
-    if opened is not None and _agrees(opened, _opened(past, before, _some(past)), _some(past)):
-        gates = _followed(opened, past)
-        reached = gates.squashed * opened[:, :, 3]
-        if _close(reached, past.states):
-            return gates
-    return _followed(_opened(past, before), past)
-
-
-def _kept(past: Past, workspace: Tensor) -> Float[Tensor, "t b 4 h"] | None:
-    """Return what lies where gates are thought to lie: rows of all four, padded, at the workspace's front."""
     steps, examples, size = past.states.shape
     row = -(-4 * size // LINE) * LINE
     row += LINE if row % ALIAS == 0 else 0
@@ -89,45 +68,40 @@ def _kept(past: Past, workspace: Tensor) -> Float[Tensor, "t b 4 h"] | None:
     if not alike or workspace.numel() < needed or workspace.storage_offset() % 4:
         return None
     rows = workspace.flatten()[:needed].view(torch.float32).view(steps, examples, row)
-    return rows[..., : 4 * size].unflatten(-1, (4, size))
+    gates = rows[..., : 4 * size].unflatten(-1, (4, size))
+    last = slice(max(0, size - UNITS), size)
+    pairs = zip(gates[..., last].unbind(2), opened(past, last).unbind(2), CENTRES, strict=True)
+    return gates if all(close(found - centre, expected - centre) for found, expected, centre in pairs) else None
 
 
-def _some(past: Past) -> slice:
-    """Return hidden units at equal distances."""
-    return slice(None, None, -(-past.states.shape[-1] // UNITS))
-
-
-def _opened(past: Past, before: Float[Tensor, "t b h"], units: slice = slice(None)) -> Float[Tensor, "t b 4 _"]:
+def opened(past: Past, units: slice = slice(None)) -> Float[Tensor, "t b 4 _"]:
     """Work out the gates of hidden units from inputs, hidden states and weights."""
-    size = past.states.shape[-1]
+    size, examples = past.states.shape[-1], len(past.hidden)
     of_input, of_hidden, *biases = (weight.unflatten(0, (4, size))[:, units].flatten(0, 1) for weight in past.weights)
     shift = biases[0] + biases[1] if biases else of_input.new_zeros(len(of_input))
-    flat = torch.addmm(shift, past.inputs.flatten(0, 1), of_input.T).addmm_(before.flatten(0, 1), of_hidden.T)
-    opened = flat.view(*before.shape[:2], 4, -1)
-    opened[:, :, :2].sigmoid_()
-    opened[:, :, 2].tanh_()
-    opened[:, :, 3].sigmoid_()
-    return opened
+    flat = torch.addmm(shift, past.inputs.flatten(0, 1), of_input.T)
+    flat[:examples].addmm_(past.hidden, of_hidden.T)
+    flat[examples:].addmm_(past.states[:-1].flatten(0, 1), of_hidden.T)
+    gates = flat.view(-1, examples, 4, flat.shape[-1] // 4)
+    for first in range(0, len(gates), past.block):
+        some = gates[first : first + past.block]
+        some[:, :, :2].sigmoid_()
+        some[:, :, 2].tanh_()
+        some[:, :, 3].sigmoid_()
+    return gates
 
 
-def _agrees(opened: Float[Tensor, "t b 4 h"], expected: Float[Tensor, "t b 4 _"], units: slice) -> bool:
-    """Tell whether the gates of some hidden units are what they must be, each gate by its own scale."""
-    found = opened[..., units]
-    middle = 0.5  # of a sigmoid: small weights leave its gates there, and a number from elsewhere would look like them
-    sigmoids = all(_close(found[:, :, gate] - middle, expected[:, :, gate] - middle) for gate in (0, 1, 3))
-    return sigmoids and _close(found[:, :, 2], expected[:, :, 2])
+def cells(past: Past, gates: Float[Tensor, "t b 4 h"]) -> Float[Tensor, "t1 b h"]:
+    """Return the cell states before the first step and after each, as they follow from gates."""
+    found = gates.new_empty(len(gates) + 1, *past.cell.shape)
+    found[0] = past.cell
+    for first in range(0, len(gates), past.block):
+        entry, forget, candidate, _ = gates[first : first + past.block].unbind(2)
+        for t, new in enumerate(entry * candidate, first):
+            torch.addcmul(new, forget[t - first], found[t], out=found[t + 1])
+    return found
 
 
-def _close(found: Tensor, expected: Tensor) -> bool:
+def close(found: Tensor, expected: Tensor) -> bool:
     """Tell whether no number is far off; of what is not finite it is not known."""
     return bool((found - expected).abs_().amax() <= CLOSE * expected.abs().amax())
-
-
-def _followed(opened: Float[Tensor, "t b 4 h"], past: Past) -> Gates:
-    """Return gates with the cell states that follow from them."""
-    entering = opened[:, :, 0] * opened[:, :, 2]
-    cells = torch.empty(len(entering) + 1, *past.cell.shape, dtype=entering.dtype, device=entering.device)
-    cells[0] = past.cell
-    for before, after, kept, new in zip(cells[:-1], cells[1:], opened[:, :, 1], entering, strict=True):
-        torch.addcmul(new, kept, before, out=after)
-    return Gates(opened, cells[:-1], cells[1:].tanh())
