@@ -48,14 +48,19 @@ class Outgoing(NamedTuple):
 
 def take(node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], layout: Layout) -> list[Term]:
     """Return the terms of a fused LSTM layer's weights and biases."""
-    backwards = bool(saved(node, "reverse"))
-    inputs, states = (_turned(saved(node, name), backwards) for name in ("input", "result0"))
-    weights = [saved(node, f"weight{n}") for n in range(4 if saved(node, "has_biases") else 2)]
-    shape = states.shape[1:]
-    past = Past(inputs, states, saved(node, "hx_").reshape(shape), saved(node, "cx_").reshape(shape), weights)
-    of_states, of_hidden, of_cell = delta
-    arriving = Incoming(None if of_states is None else _turned(of_states, backwards), of_hidden, of_cell)
-    return _terms(past, _through_time(past, arriving, saved(node, "result3")), slots, layout)
+    past = _past(node)
+    return _terms(past, _through_time(node, past, delta), slots, layout)
+
+
+def carry(
+    node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], layout: Layout
+) -> tuple[list[Term], Float[Tensor, "t b i"]]:
+    """Return the terms of a fused LSTM layer's weights and biases, and the gradient with respect to its input."""
+    past = _past(node)
+    deltas = _through_time(node, past, delta)
+    of_input = deltas.each.transpose(0, 1).flatten(0, 1) @ past.weights[0]
+    sent = of_input.unflatten(0, (-1, len(deltas.each))).transpose(0, 1)
+    return _terms(past, deltas, slots, layout), _turned(sent, bool(saved(node, "reverse")))
 
 
 def why_not(read: Read) -> str | None:
@@ -96,9 +101,20 @@ def _products(left: Float[Tensor, "t b o"], right: Float[Tensor, "t b i"], layou
     return Products(left, right, sizes)
 
 
-def _through_time(past: Past, arriving: Incoming, workspace: Tensor) -> Outgoing:
+def _past(node: Node) -> Past:
+    """Return what went into a layer and came out of it."""
+    inputs, states = (_turned(saved(node, name), bool(saved(node, "reverse"))) for name in ("input", "result0"))
+    weights = [saved(node, f"weight{n}") for n in range(4 if saved(node, "has_biases") else 2)]
+    shape = states.shape[1:]
+    return Past(inputs, states, saved(node, "hx_").reshape(shape), saved(node, "cx_").reshape(shape), weights)
+
+
+def _through_time(node: Node, past: Past, delta: tuple[Tensor | None, ...]) -> Outgoing:
     """Propagate what comes back through time, with the gates that were kept if they can be told to be that."""
-    left = gates.kept(past, workspace)
+    of_states, of_hidden, of_cell = delta
+    turned = None if of_states is None else _turned(of_states, bool(saved(node, "reverse")))
+    arriving = Incoming(turned, of_hidden, of_cell)
+    left = gates.kept(past, saved(node, "result3"))
     found = None if left is None else _propagated(past, arriving, left, doubted=True)
     if found is None:
         found = _propagated(past, arriving, gates.opened(past), doubted=False)
