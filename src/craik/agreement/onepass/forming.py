@@ -17,7 +17,7 @@ from craik.agreement.onepass.passing import LayerPass, silent
 from craik.agreement.onepass.planning import Asked, Partitions, Plan, ask, described, mean_losses, only_products, paths_of
 from craik.agreement.onepass.proof.refusals import check_batch_norm
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS
-from craik.agreement.onepass.streaming import dense, stream_environment_gradients
+from craik.agreement.onepass.streaming import dense, stream_environment_gradients, taken
 from craik.agreement.onepass.sums import RunningSums, SideBySide
 from craik.agreement.onepass.sums.beside import ROOM, SMALL
 from craik.agreement.onepass.sums.units import Lengths, UnitSums, of_model
@@ -279,11 +279,10 @@ def _plain(
     parameters, paths = asked.parameters, dict[str, Path]()
     leaves = [*parameters.values(), *asked.outside]
     gradients: list[Tensor | None] = list(torch.autograd.grad(asked.losses, leaves, asked.weights, allow_unused=True))
-    for name, gradient in zip(parameters, gradients, strict=False):
-        if gradient is not None:
+    for position, name in enumerate(parameters):
+        own = taken(gradients, position)  # the rule works in its statistics' memory
+        if own is not None:
             sums = blank(parameters[name])
-            # Autograd may hand out one tensor for two parameters, or an expanded one; the rule works in its statistics' memory.
-            own = dense(gradient).clone(memory_format=torch.contiguous_format)
             if asked.groups.count == 1:
                 sums.add(own[None])
             else:

@@ -1,8 +1,8 @@
-"""The fused LSTM of a CPU: one opaque node a layer and direction, whose gates are worked out again from what it saved.
+"""The fused LSTM of a CPU: one opaque node a layer and direction, whose gates are found again from what it saved.
 
-Its hidden states at every step are its output, so that all gates of all steps are one product of matrices; what comes back
-through the gates is propagated through time once for the whole batch. The weights' gradients are then products of what comes
-back and what went in, as for a linear layer with one position a step.
+Its hidden states at every step are its output, and its gates are in what it keeps for itself, or else one product of matrices.
+What comes back through the gates is propagated through time once for the whole batch. The weights' gradients are then products
+of what comes back and what went in, as for a linear layer with one position a step.
 
 Index conventions: t a step of T, b an example of B, h a hidden unit of H; gates in torch's order: input, forget, cell, output.
 """
@@ -17,6 +17,9 @@ from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.saved import saved
+from craik.agreement.onepass.reads import gates
+from craik.agreement.onepass.reads.gates import Past
+from craik.agreement.onepass.reads.gradual import Spread
 from craik.agreement.onepass.reads.layout import Layout
 from craik.agreement.onepass.reads.products import Products
 from craik.agreement.onepass.reads.terms import Stacked, Term
@@ -36,31 +39,28 @@ class Incoming(NamedTuple):
     cell: Tensor | None
 
 
+class Outgoing(NamedTuple):
+    """Gradients with respect to the gates before their nonlinearities: (T, B, 4 H), and their sum over steps (B, 4 H)."""
+
+    each: Float[Tensor, "t b g"]
+    total: Float[Tensor, "b g"]
+
+
 def take(node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], layout: Layout) -> list[Term]:
     """Return the terms of a fused LSTM layer's weights and biases."""
-    backwards = bool(saved(node, "reverse"))
-    inputs, states = (_turned(saved(node, name), backwards) for name in ("input", "result0"))
-    first = saved(node, "hx_").reshape(1, *states.shape[1:])
-    before = torch.cat([first, states[:-1]])
-    of_states, of_hidden, of_cell = delta
-    arriving = Incoming(None if of_states is None else _turned(of_states, backwards), of_hidden, of_cell)
-    gates = _deltas(node, inputs, before, arriving)
-    grouped = layout.grouped(gates, 1).flatten(0, 1)
-    sizes = [size * len(gates) for size in layout.sizes]
-    shifted = gates.sum(0)
-    terms: list[Term] = []
-    for slot in slots:
-        if slot in (INPUT_WEIGHT, HIDDEN_WEIGHT):
-            went_in = layout.grouped(inputs if slot == INPUT_WEIGHT else before, 1).flatten(0, 1)
-            terms.append(Products(grouped, went_in, sizes))
-        else:
-            terms.append(Stacked(layout.sums(shifted, 0)))
-    return terms
+    past = _past(node)
+    return _terms(past, _through_time(node, past, delta), slots, layout)
 
 
-def _turned(steps: Tensor, backwards: bool) -> Tensor:
-    """Return steps in the order in which the layer takes them."""
-    return steps.flip(0) if backwards else steps
+def carry(
+    node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], layout: Layout
+) -> tuple[list[Term], Float[Tensor, "t b i"]]:
+    """Return the terms of a fused LSTM layer's weights and biases, and the gradient with respect to its input."""
+    past = _past(node)
+    deltas = _through_time(node, past, delta)
+    of_input = deltas.each.transpose(0, 1).flatten(0, 1) @ past.weights[0]
+    sent = of_input.unflatten(0, (-1, len(deltas.each))).transpose(0, 1)
+    return _terms(past, deltas, slots, layout), _turned(sent, bool(saved(node, "reverse")))
 
 
 def why_not(read: Read) -> str | None:
@@ -71,41 +71,124 @@ def why_not(read: Read) -> str | None:
     return None if read.slot in range(1, 5) else "is the first state of a fused LSTM"
 
 
-def _deltas(
-    node: Node, inputs: Float[Tensor, "t b i"], before: Float[Tensor, "t b h"], delta: Incoming
-) -> Float[Tensor, "t b g"]:
-    """Return the gradients with respect to the gates before their nonlinearities."""
-    of_input, of_hidden, *biases = (saved(node, f"weight{n}") for n in range(4 if saved(node, "has_biases") else 2))
-    shift = biases[0] + biases[1] if biases else inputs.new_zeros(len(of_input))
-    flat = torch.addmm(shift, inputs.flatten(0, 1), of_input.T).addmm_(before.flatten(0, 1), of_hidden.T)
-    gates = flat.unflatten(0, inputs.shape[:2])
-    steps, size = len(inputs), before.shape[-1]
-    entry, forget, candidate, exit_ = gates.chunk(4, -1)
-    for gate in (entry, forget, exit_):
-        gate.sigmoid_()
-    candidate.tanh_()
-    cells = torch.empty(steps + 1, *before.shape[1:], dtype=gates.dtype, device=gates.device)
-    cells[0] = saved(node, "cx_").reshape(before.shape[1:])
-    for t in range(steps):
-        torch.mul(forget[t], cells[t], out=cells[t + 1]).addcmul_(entry[t], candidate[t])
-    squashed = cells[1:].tanh()
-    # What each gate's gradient takes from the cell's, and the last one's from the state's: formed for all steps at once.
-    through = torch.ops.aten.tanh_backward(exit_, squashed)
-    factors = torch.empty_like(gates)
-    parts = factors.chunk(4, -1)
+def _turned(steps: Tensor, backwards: bool) -> Tensor:
+    """Return steps in the order in which the layer takes them."""
+    return steps.flip(0) if backwards else steps
+
+
+def _terms(past: Past, deltas: Outgoing, slots: Sequence[int], layout: Layout) -> list[Term]:
+    terms: list[Term] = []
+    for slot in slots:
+        if slot == INPUT_WEIGHT:
+            terms.append(_products(deltas.each, past.inputs, layout))
+        elif slot == HIDDEN_WEIGHT:
+            silent = not past.hidden.any() and deltas.each[0].isfinite().all()  # the first step adds nothing, as usual
+            if silent and len(deltas.each) > 1:
+                terms.append(_products(deltas.each[1:], past.states[:-1], layout))
+            else:
+                terms.append(_products(deltas.each, torch.cat([past.hidden[None], past.states[:-1]]), layout))
+        else:
+            terms.append(Stacked(layout.sums(deltas.total, 0)))
+    return terms
+
+
+def _products(left: Float[Tensor, "t b o"], right: Float[Tensor, "t b i"], layout: Layout) -> Term:
+    """Return the products of what came back and what went in; step by step as they lie where environments are adjacent."""
+    if layout.groups.order is None and layout.equal and layout.rows[1:] == (1, 1, None):
+        return Spread(left, right, layout.count)
+    sizes = [size * len(left) for size in layout.sizes]
+    left, right = (layout.grouped(factor, 1).flatten(0, 1) for factor in (left, right))
+    return Products(left, right, sizes)
+
+
+def _past(node: Node) -> Past:
+    """Return what went into a layer and came out of it."""
+    inputs, states = (_turned(saved(node, name), bool(saved(node, "reverse"))) for name in ("input", "result0"))
+    weights = [saved(node, f"weight{n}") for n in range(4 if saved(node, "has_biases") else 2)]
+    shape = states.shape[1:]
+    return Past(inputs, states, saved(node, "hx_").reshape(shape), saved(node, "cx_").reshape(shape), weights)
+
+
+def _through_time(node: Node, past: Past, delta: tuple[Tensor | None, ...]) -> Outgoing:
+    """Propagate what comes back through time, with the gates that were kept if they can be told to be that."""
+    of_states, of_hidden, of_cell = delta
+    turned = None if of_states is None else _turned(of_states, bool(saved(node, "reverse")))
+    arriving = Incoming(turned, of_hidden, of_cell)
+    left = gates.kept(past, saved(node, "result3"))
+    found = None if left is None else _propagated(past, arriving, left, doubted=True)
+    if found is None:
+        found = _propagated(past, arriving, gates.opened(past), doubted=False)
+    assert found is not None  # nothing was doubted
+    return found
+
+
+def _propagated(past: Past, delta: Incoming, opened: Float[Tensor, "t b 4 h"], *, doubted: bool) -> Outgoing | None:
+    """Return the gradients with respect to the gates; None where a layer's states do not follow from gates in doubt."""
+    cells = gates.cells(past, opened)
+    steps, examples, size = past.states.shape
+    # Each example's steps adjacent, so that an environment's rows are: written once, while a block is in cache.
+    each = cells.new_empty(examples, steps, 4, size)
+    total = cells.new_zeros(examples, 4, size)
+    scratch = cells.new_empty(min(past.block, steps), examples, 4, size)
+    back = _start(delta, total[:, 0])
+    for first in reversed(range(0, steps, past.block)):
+        some = slice(first, min(first + past.block, steps))
+        squashed = cells[first + 1 : some.stop + 1].tanh()
+        if doubted and not gates.close(squashed * opened[some, :, 3], past.states[some]):
+            return None
+        factors = scratch[: len(squashed)]
+        through = _factors(opened[some], cells[some], squashed, factors)
+        arriving = None if delta.states is None else delta.states[some]
+        back = _step_back(back, arriving, factors, through, (opened[some, :, 1], past.weights[1]))
+        total += factors.sum(0)
+        each[:, some] = factors.transpose(0, 1)
+    return Outgoing(each.flatten(2).transpose(0, 1), total.flatten(1))
+
+
+def _start(delta: Incoming, like: Float[Tensor, "b h"]) -> tuple[Tensor, Tensor]:
+    """Return the gradients of the last hidden and cell state."""
+    hidden, cell = (torch.zeros_like(like) if found is None else found.reshape(like.shape) for found in delta[1:])
+    return hidden, cell
+
+
+def _step_back(
+    back: tuple[Tensor, Tensor],
+    arriving: Float[Tensor, "t b h"] | None,
+    factors: Float[Tensor, "t b 4 h"],
+    through: Float[Tensor, "t b h"],
+    on: tuple[Float[Tensor, "t b h"], Float[Tensor, "g h"]],
+) -> tuple[Tensor, Tensor]:
+    """Take a block's steps back: factors become gradients. Return those of the hidden and cell state before the block.
+
+    Args:
+        back: (B, H) each, of the hidden and cell state after the block.
+        arriving: what the block's hidden states receive from elsewhere.
+        factors: what each gate's gradient takes from the cell's, and the last one's from the state's.
+        through: what the cell's gradient takes from the state's.
+        on: forget gates and hidden weight, by which gradients go on.
+    """
+    hidden, cell = back
+    forget, of_hidden = on
+    for t in reversed(range(len(factors))):
+        state = hidden if arriving is None else hidden + arriving[t]
+        cell = torch.addcmul(cell, state, through[t])
+        factors[t, :, :3] *= cell[:, None]
+        factors[t, :, 3] *= state
+        hidden = factors[t].flatten(1) @ of_hidden
+        cell = cell * forget[t]
+    return hidden, cell
+
+
+def _factors(
+    opened: Float[Tensor, "t b 4 h"],
+    before: Float[Tensor, "t b h"],
+    squashed: Float[Tensor, "t b h"],
+    factors: Float[Tensor, "t b 4 h"],
+) -> Float[Tensor, "t b h"]:
+    """Write what each gate's gradient takes from the cell's, the last one's from the state's; return what the cell's does."""
+    (entry, forget, candidate, exit_), parts = opened.unbind(2), factors.unbind(2)
     torch.ops.aten.sigmoid_backward.grad_input(candidate, entry, grad_input=parts[0])
-    torch.ops.aten.sigmoid_backward.grad_input(cells[:-1], forget, grad_input=parts[1])
+    torch.ops.aten.sigmoid_backward.grad_input(before, forget, grad_input=parts[1])
     torch.ops.aten.tanh_backward.grad_input(entry, candidate, grad_input=parts[2])
     torch.ops.aten.sigmoid_backward.grad_input(squashed, exit_, grad_input=parts[3])
-    found = factors.unflatten(-1, (4, size))
-    zero = torch.zeros_like(cells[0])
-    hidden = zero if delta.hidden is None else delta.hidden.reshape(zero.shape)
-    cell = zero if delta.cell is None else delta.cell.reshape(zero.shape)
-    for t in reversed(range(steps)):
-        state = hidden if delta.states is None else hidden + delta.states[t]
-        cell = torch.addcmul(cell, state, through[t])
-        found[t, :, :3] *= cell[:, None]
-        found[t, :, 3] *= state
-        hidden = factors[t] @ of_hidden
-        cell = cell * forget[t]
-    return factors
+    return torch.ops.aten.tanh_backward(exit_, squashed)

@@ -1,0 +1,250 @@
+"""The fused LSTM: whole networks against one backward pass an environment, where its gates come from, and what is not run."""
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint
+
+from craik.agreement import Agreement, AndMask, Combined
+from craik.agreement.onepass.reads import gates, recurrent
+
+IDS = {"adjacent": [0, 0, 1, 1, 2, 2], "mixed": [2, 0, 1, 0, 2, 1], "unequal": [0, 0, 0, 1, 2, 2], "single": list(range(6))}
+
+
+class Squares:
+    """Brings the mean of squares to the light, which no sign hides."""
+
+    needs = frozenset({"square"})
+
+    def __call__(self, statistics):
+        return Combined(statistics.square / statistics.environments, torch.ones_like(statistics.square))
+
+
+class Network(nn.Module):
+    """A linear layer, a fused LSTM, and a readout of all its states."""
+
+    def __init__(self, **options):
+        super().__init__()
+        self.start = options.pop("start", False)
+        self.residual = options.pop("residual", False)
+        self.again = options.pop("again", False)
+        self.last = options.pop("last", True)
+        self.embed, self.lstm = nn.Linear(5, 8), nn.LSTM(8, 8, batch_first=True, **options)
+        width = 8 * (1 + self.lstm.bidirectional)
+        width = options.get("proj_size", width)
+        self.head = nn.Linear(width, 1)
+        states = self.lstm.num_layers * (1 + self.lstm.bidirectional)
+        self.first = nn.Parameter(torch.randn(2, states, 1, 8)) if self.start == "learned" else None
+
+    def forward(self, x):
+        h = self.embed(x)
+        start = None
+        if self.first is not None:
+            start = tuple(self.first.expand(2, -1, len(x), 8).contiguous())
+        elif self.start:
+            start = torch.linspace(-1, 1, 2 * self.lstm.num_layers * 8, dtype=x.dtype).view(2, -1, 1, 8)
+            start = tuple(start.repeat(1, 1, len(x), 1))
+        out = checkpoint(self.lstm, h, start, use_reentrant=False) if self.again == "checkpoint" else self.lstm(h, start)
+        out, (last, cell) = out
+        out = out + h if self.residual else out
+        if self.again == "twice":
+            out = self.lstm(out)[0]
+        found = self.head(out).mean((1, 2))
+        return found + last.sum((0, 2)) + cell.square().sum((0, 2)) if self.last else found
+
+
+def made(**options):
+    torch.manual_seed(0)
+    return Network(**options)
+
+
+OPTIONS = {
+    "one layer": {},
+    "three layers": {"num_layers": 3, "last": False},
+    "their last states": {"num_layers": 3},
+    "both directions": {"bidirectional": True, "num_layers": 2, "last": False},
+    "dropout": {"num_layers": 2, "dropout": 0.5},
+    "no bias": {"num_layers": 2, "bias": False},
+    "projected": {"proj_size": 4},
+    "first states": {"start": "given"},
+    "learned first states": {"start": "learned", "num_layers": 2},
+    "residual": {"residual": True, "num_layers": 2},
+    "twice": {"again": "twice", "last": False},
+    "checkpoint": {"again": "checkpoint", "num_layers": 2},
+}
+
+
+def definition(losses, ids, leaves):
+    """Return each leaf's stacked gradients of the environments' mean losses."""
+    rows = [torch.autograd.grad(losses[ids == e].mean(), leaves, retain_graph=True) for e in ids.unique()]
+    return [torch.stack(found) for found in zip(*rows, strict=True)]
+
+
+def assert_masked(gradient, stack, rounding):
+    """A component is clear where no environment's gradient is rounding noise."""
+    noise = float(rounding * stack.abs().max())
+    clear = (stack.abs() > noise).all(0)
+    mask = stack.sign().sum(0).abs() >= 0.6 * len(stack) - 1e-6
+    assert clear.float().mean() > 0.7
+    assert torch.equal((gradient != 0)[clear], mask[clear])
+    torch.testing.assert_close(gradient[clear], torch.where(mask, stack.mean(0), 0)[clear], rtol=1e-3, atol=noise)
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections", "ignore:.*take one backward pass for each environment")
+@pytest.mark.parametrize("ids", [IDS["adjacent"], IDS["mixed"]], ids=["adjacent", "mixed"])
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_networks(options, ids, dtype):
+    model, ids = made(**OPTIONS[options]).to(dtype), torch.tensor(ids)
+    x = torch.randn(6, 7, 5, dtype=dtype, requires_grad=True)
+
+    def losses():
+        torch.manual_seed(3)  # of the dropout
+        return model(x).square()
+
+    names = dict(model.named_parameters())
+    *stacks, of_input = definition(losses(), ids, [*names.values(), x])
+    rounding = 1e-10 if dtype == torch.float64 else 2e-5
+    record = Agreement(model, AndMask(0.6)).backward(losses(), ids)
+    if options != "learned first states" or dtype == torch.float64:
+        assert set(record.paths.values()) == {"layer"}
+    for parameter, stack in zip(names.values(), stacks, strict=True):
+        assert_masked(parameter.grad, stack, rounding)
+    found = x.grad * float((of_input.sum(0) * x.grad).sum() / x.grad.square().sum())  # whatever its scale
+    torch.testing.assert_close(found, of_input.sum(0), rtol=1e-3, atol=float(rounding * of_input.abs().max()))
+    model.zero_grad()
+    Agreement(model, Squares()).backward(losses(), ids)
+    for parameter, stack in zip(names.values(), stacks, strict=True):
+        expected = stack.square().mean(0)
+        torch.testing.assert_close(parameter.grad, expected, rtol=1e-3, atol=float(rounding * expected.max()))
+
+
+class Ran(TorchDispatchMode):
+    """Counts the fused layer's own backward passes."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += "mkldnn_rnn_layer_backward" in str(func)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [("three layers", 0), ("both directions", 0), ("twice", 0), ("their last states", 3), ("residual", 2), ("checkpoint", 2)],
+)
+def test_its_own_backward_is_not_run(options, expected):
+    """Where what is below is reached by another way too, autograd must do it; a checkpoint is left alone."""
+    model = made(**OPTIONS[options])
+    losses, agreement = model(torch.randn(6, 7, 5)).square(), Agreement(model, AndMask(0.6))
+    with Ran() as ran:
+        agreement.backward(losses, torch.tensor(IDS["adjacent"]))
+    assert ran.count == expected
+
+
+def layer(steps, examples, inputs, size, scale=1.0, reverse=False):
+    """Return a fused layer's node, and what went in and out of it."""
+    torch.manual_seed(0)
+    lstm = nn.LSTM(inputs, size, bidirectional=reverse)
+    with torch.no_grad():
+        for parameter in lstm.parameters():
+            parameter.mul_(scale)
+    node = lstm(torch.randn(steps, examples, inputs))[0].grad_fn
+    node = node.next_functions[1][0] if reverse else node
+    assert node.name() == "MkldnnRnnLayerBackward0"
+    return node, recurrent._past(node)
+
+
+SHAPES = [(5, 3, 4, 6), (1, 1, 1, 1), (7, 5, 16, 32), (3, 70, 4, 5), (40, 2, 30, 128), (9, 8, 24, 100)]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gates_are_found_where_this_release_leaves_them(shape, reverse):
+    """A release that leaves them elsewhere is served as well, and slower: then this is the test that says so."""
+    node, past = layer(*shape, reverse=reverse)
+    with torch.no_grad():
+        found, expected = gates.kept(past, node._saved_result3), gates.opened(past)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+        states = gates.cells(past, expected)[1:].tanh() * expected[:, :, 3]
+    torch.testing.assert_close(states, past.states, rtol=1e-4, atol=1e-6)
+
+
+def spoiled(gates_kept, how):
+    """Return a copy of what was kept, with something else in it."""
+    found = gates_kept.clone()
+    if how == "two gates change places":
+        found = found[:, :, [2, 1, 0, 3]]
+    elif how == "one step is another's":
+        found[3] = found[2].clone()
+    elif how == "two examples change places":
+        found[:, [0, 1]] = found[:, [1, 0]].clone()
+    elif how == "units are rolled":
+        found = found.roll(1, -1)
+    elif how == "not a number":
+        found[2, 1] = torch.nan
+    return found
+
+
+SPOILED = ["two gates change places", "one step is another's", "two examples change places", "units are rolled", "not a number"]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e-8])
+@pytest.mark.parametrize("how", SPOILED)
+def test_other_numbers_are_not_taken_for_gates(how, scale):
+    """Small weights leave every gate near its centre, where all look alike."""
+    node, past = layer(5, 3, 4, 16, scale)
+    with torch.no_grad():
+        workspace = node._saved_result3.clone()
+        rows = workspace[: 5 * 3 * 64 * 4].view(torch.float32).view(5, 3, 4, 16)
+        assert scale < 1 or gates.kept(past, workspace) is not None
+        rows.copy_(spoiled(rows, how))
+        assert gates.kept(past, workspace) is None
+
+
+def test_a_workspace_of_another_make_is_left_alone():
+    node, past = layer(5, 3, 4, 16)
+    workspace = node._saved_result3
+    with torch.no_grad():
+        assert gates.kept(past, workspace[:64]) is None
+        assert gates.kept(past, workspace[1:]) is None
+        assert gates.kept(past, workspace.to(torch.int16)) is None
+        assert gates.kept(past._replace(states=past.states.bfloat16()), workspace) is None
+
+
+@pytest.mark.parametrize("unit", [0, 7, 15])
+def test_states_that_do_not_follow_from_gates_are_noticed(unit):
+    """Units that are not compared one by one: the hidden states say it."""
+    node, past = layer(5, 3, 4, 16)
+    arriving = recurrent.Incoming(torch.ones(5, 3, 16), None, None)
+    with torch.no_grad():
+        found = gates.kept(past, node._saved_result3).clone()
+        assert recurrent._propagated(past, arriving, found, doubted=True) is not None
+        found[2, 1, 1, unit] *= 0.5
+        assert recurrent._propagated(past, arriving, found, doubted=True) is None
+
+
+@pytest.mark.parametrize("spoil", ["gates", "nothing to read"])
+def test_gates_that_are_not_found_are_worked_out(spoil, monkeypatch):
+    model, ids = made(num_layers=2), torch.tensor(IDS["mixed"])
+    x = torch.randn(6, 7, 5)
+    losses = model(x).square()
+    stacks = definition(losses, ids, list(model.parameters()))
+    true = gates.kept
+    monkeypatch.setattr(gates, "kept", lambda *args: None if spoil == "nothing to read" else true(*args) * 0.9)
+    Agreement(model, AndMask(0.6)).backward(losses, ids)
+    for parameter, stack in zip(model.parameters(), stacks, strict=True):
+        assert_masked(parameter.grad, stack, 2e-5)
+
+
+def test_many_blocks_of_steps(monkeypatch):
+    model, ids = made(num_layers=2), torch.tensor(IDS["unequal"])
+    losses = model(torch.randn(6, 11, 5)).square()
+    stacks = definition(losses, ids, list(model.parameters()))
+    monkeypatch.setattr(gates, "CHUNK_ELEMENTS", 6 * 32 * 3)
+    Agreement(model, AndMask(0.6)).backward(losses, ids)
+    for parameter, stack in zip(model.parameters(), stacks, strict=True):
+        assert_masked(parameter.grad, stack, 2e-5)
