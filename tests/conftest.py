@@ -1,5 +1,7 @@
 import importlib.util
 import os
+import signal
+import threading
 from pathlib import Path
 
 import jaxtyping
@@ -14,8 +16,19 @@ settings.load_profile("craik")
 # On tensors this small threads cost more than they bring, most of all where other work keeps the cores busy.
 torch.set_num_threads(1)
 
+# A shell has its background jobs ignore Ctrl-C, and nohup a closed terminal; what tests start would inherit it and never end.
+# We go on ignoring the terminal: a function that does nothing is not inherited.
+if threading.current_thread() is threading.main_thread():
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda number, frame: None)
+
 PROCESSES = ("lab/running", "lab/sweeping", "lab/showing", "cli", "agreement/machines")
 """Where tests start processes of their own: all on one worker of xdist, so that they do not starve each other."""
+
+LIMIT = 600
+"""Seconds after which a test has hung: it fails, and says where it waited. On an idle machine the longest takes fifteen."""
 
 
 EXTRAS = os.environ.get("CRAIK_EXTRAS", "").split(",")
@@ -32,6 +45,24 @@ def pytest_runtest_setup(item):
         if missing:
             sentence = f"needs the extra {mark.args[0]!r}: {', '.join(missing)} cannot be imported"
             pytest.fail(sentence) if mark.args[0] in EXTRAS else pytest.skip(sentence)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """End what waits for ever, such as a cluster that does not come up: nobody looks at a suite for hours."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        return (yield)
+
+    def late(number, frame):
+        pytest.fail(f"{item.nodeid} has run for {LIMIT} s, and a test must come to an end; see where it waits")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT, LIMIT)  # again, should its end hang too
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def pytest_collection_modifyitems(items):

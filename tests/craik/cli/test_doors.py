@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,9 +11,10 @@ import pytest
 from craik import cli
 from craik.lab.running.storage import LOCK
 from craik.lab.running.watching.status import STATUS
-from fake_copies import folder_of, package
+from fake_commands import asleep, command
+from fake_copies import package
 
-__all__ = ["package"]
+__all__ = ["asleep", "command", "package"]
 
 
 @pytest.fixture
@@ -30,24 +29,6 @@ def craik(package, tmp_path, monkeypatch, capsys):
     return _craik
 
 
-def start(package, tmp_path, *words: str, before: str = "") -> subprocess.Popen:
-    code = f"import sys\n{before}\nfrom craik.cli import main\nsys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "run", "counter-walk", "--package", package, "--out", str(tmp_path / "runs"), *words]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder_of(package).parent), *sys.path])}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def asleep(package, tmp_path, *words: str) -> tuple[subprocess.Popen, Path]:
-    """A command whose seed 0 is recorded and whose seed 1 sleeps after two rows."""
-    process = start(package, tmp_path, "--mode", "sleep", "--jobs", "1", *words)
-    end = time.monotonic() + 60
-    while not [p for p in tmp_path.glob("runs/*/*/seed-1.partial.jsonl") if len(p.read_text().splitlines()) == 2]:
-        assert time.monotonic() < end
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    return process, next(tmp_path.glob("runs/*/*"))
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 @pytest.mark.parametrize(
     ("signals", "status", "name"),
@@ -57,8 +38,8 @@ def asleep(package, tmp_path, *words: str) -> tuple[subprocess.Popen, Path]:
         ([signal.SIGINT, signal.SIGINT, signal.SIGTERM], 130, "Ctrl-C"),
     ],
 )
-def test_a_signal_ends_the_command_with_a_sentence(package, tmp_path, signals, status, name):
-    process, folder = asleep(package, tmp_path, "--json")
+def test_a_signal_ends_the_command_with_a_sentence(asleep, command, package, tmp_path, signals, status, name):
+    process, folder = asleep("--json")
     for number in signals:
         process.send_signal(number)
         time.sleep(0.01)
@@ -70,7 +51,8 @@ def test_a_signal_ends_the_command_with_a_sentence(package, tmp_path, signals, s
     assert said.splitlines()[-1] == f"craik: {found['error']}"
     assert "Traceback" not in said
     assert sorted(path.name for path in folder.iterdir()) == [LOCK, STATUS, "rows.jsonl.gz", "run.json"]
-    again = start(package, tmp_path, "--mode", "sleep", "--jobs", "1", "--seeds", "1")  # the lock is free
+    words = ("--package", package, "--out", tmp_path / "runs", "--mode", "sleep", "--jobs", "1", "--seeds", "1")
+    again = command("run", "counter-walk", *words)  # the lock is free
     assert (again.wait(60), again.communicate()[1].count("recorded before")) == (0, 1)
 
 
@@ -187,8 +169,9 @@ del signal.pthread_sigmask, signal.SIGHUP, os.sysconf, os.sched_getaffinity
 """What Windows lacks, taken away from this process: not Windows, but what craik can be asked about it here."""
 
 
-def test_a_run_needs_nothing_that_only_some_systems_have(package, tmp_path):
-    process = start(package, tmp_path, "--seeds", "1", "--json", before=ELSEWHERE)
+def test_a_run_needs_nothing_that_only_some_systems_have(command, package, tmp_path):
+    words = ("--package", package, "--out", tmp_path / "runs", "--seeds", "1", "--json")
+    process = command("run", "counter-walk", *words, before=ELSEWHERE)
     out, said = process.communicate(timeout=90)
     assert process.returncode == 0, said
     assert json.loads(out)["name"] == "counter-walk"

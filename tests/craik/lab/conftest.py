@@ -1,3 +1,4 @@
+from fake_commands import asleep, command
 from fake_copies import package, trainings
 
-__all__ = ["package", "trainings"]
+__all__ = ["asleep", "command", "package", "trainings"]

@@ -94,7 +94,8 @@ def _norms(losses: Tensor, params: Params) -> Float[Tensor, " p"]:
     found = torch.autograd.grad(
         losses.sum(), list(params.values()), retain_graph=True, allow_unused=True, materialize_grads=True
     )
-    return torch.stack([gradient.reshape(len(gradient), -1).square().sum(1) for gradient in found]).sum(0).sqrt()
+    squares = [gradient.detach().reshape(len(gradient), -1).square().sum(1) for gradient in found]  # zeros of torch 2.8 want one
+    return torch.stack(squares).sum(0).sqrt()
 
 
 def stacked_problem(

@@ -53,7 +53,7 @@ def coefficient(relative_to, alpha=0.7):
         ).norm()
         for loss in (label, teaching)
     ]
-    return alpha * float(norms[0] / norms[1])
+    return alpha * float((norms[0] / norms[1]).detach())
 
 
 @pytest.mark.parametrize("relative_to", ["loss", "gradient"])

@@ -2,13 +2,9 @@ import dataclasses
 import getpass
 import gzip
 import json
-import os
 import platform
 import re
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -22,7 +18,8 @@ from craik.lab.running.runfiles import read_run
 from craik.lab.running.storage import LOCK, locked
 from craik.lab.running.watching.status import STATUS
 from craik.lab.running.workers.worker import Event
-from fake_copies import edit, folder_of
+from fake_commands import wait_for
+from fake_copies import edit
 
 
 def planned(package, preset="quick", seeds=None, **overrides):
@@ -276,34 +273,6 @@ def test_after_a_failure_nothing_new_starts_and_what_runs_ends(package, tmp_path
     assert set(found["started"]) == {*found["failed"], *found["finished"]}
 
 
-def start(package, tmp_path, *words: str) -> subprocess.Popen:
-    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "run", "counter-walk", "--package", package, *words]
-    command += ["--out", str(tmp_path / "runs")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder_of(package).parent), *sys.path])}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def wait_for(condition, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
-
-
-def half_run(package, tmp_path) -> tuple[subprocess.Popen, Path]:
-    """A command whose seed 0 is recorded and whose seed 1 sleeps after two rows."""
-    process = start(package, tmp_path, "--mode", "sleep", "--jobs", "1")
-    folder = tmp_path / "runs" / "counter-walk"
-
-    def sleeps():
-        partials = list(folder.glob("*/seed-1.partial.jsonl"))
-        return partials and len(partials[0].read_text().splitlines()) == 2
-
-    wait_for(sleeps)
-    return process, next(folder.iterdir())
-
-
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -316,15 +285,16 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads processes from /proc, which is Linux's")
-def test_a_killed_run_goes_on_where_it_was_killed(package, tmp_path):
-    process, folder = half_run(package, tmp_path)
+def test_a_killed_run_goes_on_where_it_was_killed(asleep, command, package, tmp_path):
+    process, folder = asleep()
     workers = children(process.pid)
     process.kill()
     process.communicate()
     wait_for(lambda: not any(map(alive, workers)))  # nobody computes for a parent that is gone
     assert (folder / "seed-1.partial.jsonl").exists()
 
-    again = start(package, tmp_path, "--mode", "sleep", "--jobs", "1")
+    options = ("--package", package, "--out", tmp_path / "runs", "--mode", "sleep", "--jobs", "1")
+    again = command("run", "counter-walk", *options)
     wait_for(lambda: len(children(again.pid)) > 1)  # the resource tracker and seed 1
     again.send_signal(signal.SIGINT)
     _, said = again.communicate(timeout=60)
@@ -334,8 +304,8 @@ def test_a_killed_run_goes_on_where_it_was_killed(package, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads processes from /proc, which is Linux's")
-def test_ctrl_c_ends_the_workers_and_keeps_whole_seeds(package, tmp_path):
-    process, folder = half_run(package, tmp_path)
+def test_ctrl_c_ends_the_workers_and_keeps_whole_seeds(asleep):
+    process, folder = asleep()
     workers = children(process.pid)
     process.send_signal(signal.SIGINT)
     out, said = process.communicate(timeout=20)

@@ -9,7 +9,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,7 +17,6 @@ import pytest
 from craik.lab.experiment import load
 from craik.lab.running.rowfiles import complete_row
 from craik.lab.running.runfiles import read_run
-from fake_copies import folder_of
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="finds processes in /proc, which is Linux's")
 
@@ -40,19 +38,15 @@ AIMED = [
 """Every kind of file is hit once, before or after it counts; see `faults` for the words."""
 
 
-def command(package: str, out: Path, *words: str, fault: str = "") -> subprocess.Popen:
-    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
-    options = ["--package", package, "--checkpoint-seconds", "0", "--jobs", "1", "--out", str(out)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder_of(package).parent), *sys.path])}
-    environment["CRAIK_FAULT"] = fault
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "run", *words, *options],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+@pytest.fixture
+def run(command, trainings, tmp_path):
+    """Starts a run in `runs`, with a fault or without."""
+
+    def _run(*words: str, fault: str = "") -> subprocess.Popen:
+        options = ("--package", trainings, "--checkpoint-seconds", "0", "--jobs", "1", "--out", tmp_path / "runs")
+        return command("run", *words, *options, CRAIK_FAULT=fault)
+
+    return _run
 
 
 def recorded(out: Path) -> tuple[dict[int, list[dict]], tuple[int, ...]]:
@@ -100,12 +94,12 @@ def undisturbed(package: str, name: str, seeds: int = 2, **settings) -> tuple[di
     return rows, tuple(range(seeds))
 
 
-def test_every_kind_of_file_survives_a_kill_at_it(trainings, tmp_path):
+def test_every_kind_of_file_survives_a_kill_at_it(run, trainings, tmp_path):
     words = ("walker", "--steps", "3")
     wanted = undisturbed(trainings, "walker", steps=3)
     hit = 0
     for fault in AIMED:
-        process = command(trainings, tmp_path / "runs", *words, fault=fault)
+        process = run(*words, fault=fault)
         _, said = process.communicate(timeout=60)
         assert ended(process.pid), f"{fault} left an orphan"
         assert "no command should end like this" not in said
@@ -113,7 +107,7 @@ def test_every_kind_of_file_survives_a_kill_at_it(trainings, tmp_path):
         if process.returncode == 0:  # it came to its end before the fault: begin a new run
             assert recorded(tmp_path / "runs") == wanted, fault
             (tmp_path / "runs").rename(tmp_path / f"done-{hit}-{AIMED.index(fault)}")
-    process = command(trainings, tmp_path / "runs", *words)
+    process = run(*words)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert recorded(tmp_path / "runs") == wanted
@@ -121,13 +115,13 @@ def test_every_kind_of_file_survives_a_kill_at_it(trainings, tmp_path):
     assert hit >= 8
 
 
-def test_a_network_goes_on_bit_for_bit_after_a_kill(trainings, tmp_path):
+def test_a_network_goes_on_bit_for_bit_after_a_kill(run, trainings, tmp_path):
     words = ("learner", "--epochs", "3", "--seeds", "1")
     wanted = undisturbed(trainings, "learner", seeds=1, epochs=3)
-    process = command(trainings, tmp_path / "runs", *words, fault="worker before rename .checkpoint.safetensors 8")
+    process = run(*words, fault="worker before rename .checkpoint.safetensors 8")
     process.communicate(timeout=60)
     assert (process.returncode, ended(process.pid)) == (1, True)
-    process = command(trainings, tmp_path / "runs", *words)
+    process = run(*words)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert "goes on from its checkpoint" in said
@@ -135,14 +129,14 @@ def test_a_network_goes_on_bit_for_bit_after_a_kill(trainings, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["walker", "learner"] if SOAK else ["walker"])
-def test_random_kills_change_no_row(trainings, tmp_path, name):
+def test_random_kills_change_no_row(run, trainings, tmp_path, name):
     """Kills and stops at random instants, each after the run has gone on for a while."""
     words = (name, "--pause", "0.02")
     wanted = undisturbed(trainings, name)
     draw, kills, counts = random.Random(SOAK + 1), 0, {signal.SIGKILL: 0, signal.SIGTERM: 0}
     target, start = SOAK // 2 or 2, time.monotonic()
     while kills < target:
-        process = command(trainings, tmp_path / "runs", *words)
+        process = run(*words)
         try:
             process.communicate(timeout=draw.uniform(0.3, 8.0 if name == "learner" else 3.0))
         except subprocess.TimeoutExpired:
@@ -157,7 +151,7 @@ def test_random_kills_change_no_row(trainings, tmp_path, name):
         if process.returncode == 0:
             assert recorded(tmp_path / "runs") == wanted
             (tmp_path / "runs").rename(tmp_path / f"done-{kills}-{time.monotonic()}")
-    process = command(trainings, tmp_path / "runs", *words)
+    process = run(*words)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     assert recorded(tmp_path / "runs") == wanted
@@ -165,26 +159,26 @@ def test_random_kills_change_no_row(trainings, tmp_path, name):
     print(json.dumps({how.name: number for how, number in counts.items()}), f"{time.monotonic() - start:.0f} s")
 
 
-def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(trainings, tmp_path):
+def test_a_full_disk_stops_the_run_and_keeps_the_last_good_state(run, trainings, tmp_path):
     words = ("walker", "--steps", "3")
     wanted = undisturbed(trainings, "walker", steps=3)
     for fault in ("worker full sync .tmp 4", "parent full sync .prepared 2"):
-        process = command(trainings, tmp_path / "runs", *words, fault=fault)
+        process = run(*words, fault=fault)
         out, said = process.communicate(timeout=60)
         assert (process.returncode, out) == (1, ""), fault
         assert "No space left on device" in said.splitlines()[-1]
         assert said.splitlines()[-1].startswith("craik: ")
         assert "Traceback" not in said
-    process = command(trainings, tmp_path / "runs", *words)
+    process = run(*words)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     assert recorded(tmp_path / "runs") == wanted
 
 
-def test_a_seed_that_does_not_yield_its_earlier_rows_again_is_refused(trainings, tmp_path):
+def test_a_seed_that_does_not_yield_its_earlier_rows_again_is_refused(run, trainings, tmp_path):
     words = ("walker", "--forget", "true", "--seeds", "1")
-    command(trainings, tmp_path, *words, fault="worker before rename seed-0- 8").communicate(timeout=60)
-    process = command(trainings, tmp_path, *words)
+    run(*words, fault="worker before rename seed-0- 8").communicate(timeout=60)
+    process = run(*words)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "a seed that goes on must yield its earlier rows again, but row 0 has step" in said.splitlines()[-1]

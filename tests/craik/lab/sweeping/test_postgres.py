@@ -2,11 +2,8 @@
 
 import gc
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import warnings
 from dataclasses import replace
@@ -86,28 +83,15 @@ def test_a_server_that_does_not_answer_is_a_sentence(tmp_path):
 
 
 @pytest.fixture
-def start():
-    """Starts a command in a process of its own, which does not outlive the test."""
-    started = []
+def start(command):
+    """Starts a sweep in a process of its own."""
 
     def _start(out, url, *words):
-        started.append(command(out, url, *words))
-        return started[-1]
+        fixed = ("--package", "fake_sweeps", "--preset", "slow", "--trials", "2", "--seeds", "1", "--sampler", "random")
+        ours = ("--pruner", "none", "--jobs", "1", "--json", "--storage", url, "--out", out)
+        return command("sweep", "climb", *fixed, *ours, *words)
 
-    yield _start
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def command(out, url, *words):
-    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
-    words = ("sweep", "climb", "--package", "fake_sweeps", "--preset", "slow", "--trials", "2", "--seeds", "1", *words)
-    words = (*words, "--sampler", "random", "--pruner", "none", "--jobs", "1", "--json", "--storage", url, "--out", str(out))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return _start
 
 
 def test_commands_share_one_budget_and_one_that_is_killed_loses_nothing(start, hill, here, tmp_path, url):

@@ -1,9 +1,6 @@
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -124,28 +121,16 @@ def test_others_trials_are_waited_for_by_nobody(hill, here, tmp_path):
     assert (done.waiting, len(done.fresh)) == ((), 4)
 
 
-COMMAND = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:])) if __name__ == '__main__' else None"
-
-
-def start(out, *words):
-    """The command in a process of its own, in a group that can be killed whole."""
-    script = out.parent / "command.py"
-    script.write_text(COMMAND)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, str(script), "sweep", "climb", "--package", "fake_sweeps", "--out", str(out), *words]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def test_killed_by_a_signal_no_trial_is_lost_or_doubled(tmp_path, hill, here):
-    words = ("--preset", "slow", "--trials", "2", "--sampler", "random", "--pruner", "none", "--jobs", "2", "--json")
-    first = start(tmp_path / "out", *words)
+def test_killed_by_a_signal_no_trial_is_lost_or_doubled(command, tmp_path, hill, here):
+    words = ("sweep", "climb", "--package", "fake_sweeps", "--out", tmp_path / "out", "--preset", "slow")
+    words = (*words, "--trials", "2", "--sampler", "random", "--pruner", "none", "--jobs", "2", "--json")
+    first = command(*words)
     for line in first.stderr:  # two have ended, two are under way
         if "trial 0" in line:
             break
     first.send_signal(signal.SIGKILL)
-    first.wait()
-    first.stderr.close(), first.stdout.close()
-    out, said = start(tmp_path / "out", *words).communicate()
+    first.communicate()
+    out, said = command(*words).communicate(timeout=600)
     assert "recorded before" in said
     answer = json.loads(out)
     expected = search(hill(2, "slow"), tmp_path / "here", Means(1))

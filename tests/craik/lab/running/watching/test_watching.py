@@ -1,8 +1,5 @@
 import json
-import os
-import subprocess
 import sys
-import time
 
 import pytest
 
@@ -16,7 +13,8 @@ from craik.lab.running.storage import locked
 from craik.lab.running.watching.leftovers import clean
 from craik.lab.running.watching.status import STATUS, Going, Seed, status
 from craik.lab.running.watching.tracking import json_lines, tracked
-from fake_copies import edit, folder_of
+from fake_commands import wait_for
+from fake_copies import edit
 
 
 def made(package, out, *, seeds=2, name="counter-walk", on_event=lambda event: None, **overrides):
@@ -45,15 +43,10 @@ def test_what_is_done_what_failed_and_what_was_confirmed_is_told(package, tmp_pa
     assert cli.main(["status", "nowhere"]) == 2
 
 
-def test_what_runs_and_what_was_killed_differ_by_the_lock(package, tmp_path):
-    code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
-    words = ["run", "counter-walk", "--package", package, "--out", str(tmp_path / "runs"), "--mode", "sleep", "--jobs", "1"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder_of(package).parent), *sys.path])}
-    process = subprocess.Popen([sys.executable, "-c", code, *words], env=environment, stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 60
-    while not any(one.done == 1 for one in (status(tmp_path / "runs") if (tmp_path / "runs").is_dir() else [])):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+def test_what_runs_and_what_was_killed_differ_by_the_lock(command, package, tmp_path):
+    words = ("--package", package, "--out", tmp_path / "runs", "--mode", "sleep", "--jobs", "1")
+    process = command("run", "counter-walk", *words)
+    wait_for(lambda: (tmp_path / "runs").is_dir() and any(one.done == 1 for one in status(tmp_path / "runs")))
     (going,) = status(tmp_path / "runs")
     assert (going.state, going.done, going.wanted) == ("running", 1, 2)
     (kept,) = clean(tmp_path / "runs", older=False, half=True, dry_run=True)[:1]

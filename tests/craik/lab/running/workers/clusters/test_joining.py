@@ -1,16 +1,18 @@
 """Runs and sweeps on a real cluster of two nodes, with workers killed while they train."""
 
 import dataclasses
+import functools
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 
 import pytest
 
+import fake_commands
 import ray_nodes
 from craik.lab.experiment import load
 from craik.lab.running.rowfiles import complete_row
@@ -24,6 +26,8 @@ pytestmark = [
 PATIENCE = 200.0
 """Seconds until something that should come never comes; on a machine with other work, workers start slowly."""
 
+wait_for = functools.partial(fake_commands.wait_for, seconds=PATIENCE)
+
 ENVIRONMENT = {
     **{key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"},
     "PYTHONPATH": os.pathsep.join([str(Path(ray_nodes.__file__).parent), *filter(None, sys.path)]),
@@ -35,39 +39,30 @@ ENVIRONMENT = {
 @pytest.fixture(scope="module")
 def address():
     """The cluster's; it is started once."""
-    command = [sys.executable, ray_nodes.__file__]
-    cluster = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    words = [sys.executable, ray_nodes.__file__]
+    cluster = subprocess.Popen(words, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    late = threading.Timer(PATIENCE, cluster.kill)  # else what reads its first line would wait for ever
+    late.start()
     line = next((line for line in cluster.stdout if line.startswith("address ")), "")
-    assert line, "the cluster did not start"
-    yield line.split()[1]
-    cluster.stdin.close()
-    cluster.wait(timeout=PATIENCE)
-    cluster.stdout.close()
+    late.cancel()
+    try:
+        assert line, f"the cluster did not start within {PATIENCE:g} s, or ended: see what it wrote to stderr"
+        yield line.split()[1]
+    finally:
+        cluster.stdin.close()
+        try:
+            cluster.wait(timeout=PATIENCE)
+        finally:
+            cluster.kill()
+            cluster.wait()
+            cluster.stdout.close()
 
 
 @pytest.fixture
-def craik():
+def craik(command, monkeypatch):
     """Starts a command in a process of its own, which does not outlive the test."""
-    started = []
-
-    def _craik(*words):
-        code = "import sys; from craik.cli import main; sys.exit(main(sys.argv[1:]))"
-        command = [sys.executable, "-c", code, *map(str, words)]
-        started.append(subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        return started[-1]
-
-    yield _craik
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def wait_for(condition, seconds=PATIENCE):
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.05)
-    return found
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    return lambda *words: command(*words, **ENVIRONMENT)
 
 
 def events(log: Path) -> list[dict]:
