@@ -80,7 +80,7 @@ class Config:
     """N, ordinary steps after each meta-step; the texts do not say."""
     adam_lr: Range = (1e-1, 3e-1)
     """Range of the teacher's learning rate where it has Adam."""
-    inner_lr: Range = (1e-3, 1e-2)
+    inner_lr: Range = (3e-5, 3e-4)
     """Range of the inner steps' learning rate where they are SGD's; their momentum is 0.9."""
     selection: Count = 1000
     """Boards on which trials and the time to stop are selected."""
