@@ -6,7 +6,7 @@ from craik.lab import Claim, EachSeed, Paired, Rows, high_below, low_above, numb
 
 _SOURCE = "thesis section 2.5: options with skips learnt jointly; no numbers"
 _ACTIONS = "thesis sections 2.1.1 and 2.5: actions; no numbers"
-_TRIED = "Budget and horizon were looked at on seed 1000 alone; see the experiment's README."
+_TRIED = "The length of training was chosen on seed 1000 alone; see the experiment's README."
 
 
 def ahead(method: str, over: str) -> Paired:

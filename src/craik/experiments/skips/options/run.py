@@ -51,7 +51,7 @@ class Config:
     """Share of the cells that are blocked."""
     slides: Annotated[int, Ge(1)] = 4
     """Pushes of a walk."""
-    steps: Annotated[int, Ge(1)] = 300
+    steps: Annotated[int, Ge(1)] = 150
     """Gradient steps of about `evaluations` each."""
     evaluations: Annotated[int, Ge(1)] = 128
     """Model evaluations of a gradient step, on average; what a method may spend is this times the steps."""
