@@ -64,6 +64,8 @@ def test_accuracy_is_measured_in_eval_mode_and_leaves_train_mode():
 
 def test_claims_and_figures(rows):
     judged = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
+    regularised = ("l2", "l2-felt", "dropout", "dropout-felt")
+    assert {judged.pop(f"memorisation.{name}") for name in regularised} == {"not measurable here"}
     assert judged.pop("memorisation.closing") == "not measurable here"  # so short a training learns nothing under the mask
     assert "not measurable here" not in judged.values()
     assert set(EXPERIMENT.figures(rows)) == {"thresholds", "learning-curves"}
@@ -113,3 +115,49 @@ def test_the_gap_is_followed_to_the_largest_threshold_that_still_learns():
 def test_a_batch_larger_than_all_the_digits_is_refused():
     with pytest.raises(ValueError, match=r"batch should be between 2 and 1000.*Found 1200"):
         memorisation.Config(examples=0, batch=1200)
+
+
+@pytest.fixture(scope="module")
+def regularised():
+    config = replace(
+        EXPERIMENT.presets["regularised"].config, examples=16, batch=8, epochs=2, reports=2, width=4, labels=("true", "random")
+    )
+    return Rows({"seed": seed, **row} for seed in (0, 1) for row in memorisation.run(replace(config, seed=seed)))
+
+
+def test_regularisers_are_arms_beside_each_threshold(regularised):
+    finals = regularised.where(kind="final", seed=0)
+    arms = [(labels, name) for labels in ("true", "random") for name in ("none", "l2", "dropout")]
+    assert [(row["labels"], row["regulariser"]) for row in finals] == arms
+    assert {row["threshold"] for row in finals} == {0.0}
+
+
+def test_without_a_regulariser_rows_are_those_of_the_other_presets(regularised):
+    plain = memorisation.run(replace(TINY, thresholds=(0.0,)))
+    alone = regularised.where(regulariser="none", seed=0)
+    assert [dict(row) for row in plain] == [{k: v for k, v in row.items() if k not in ("seed", "regulariser")} for row in alone]
+
+
+def test_claims_of_regularisers_are_of_their_preset(regularised):
+    found = {claim.id.partition(".")[2]: judge(claim, regularised, "regularised") for claim in EXPERIMENT.claims}
+    assert {found[name].verdict for name in ("l2", "dropout")} == {
+        "does not hold so far"
+    }  # so short a training memorises nothing
+    made_up = [
+        {"kind": "curve", "seed": seed, "labels": "random", "regulariser": name, "train_accuracy": value}
+        for seed in range(6)
+        for name, values in {"none": (0.8, 1.0), "l2": (0.7, 0.9), "dropout": (0.5, 1.1)}.items()
+        for value in values
+    ]
+    claims = {claim.id.partition(".")[2]: claim for claim in EXPERIMENT.claims}
+    assert judge(claims["l2-felt"], Rows(made_up), "regularised").measured == pytest.approx(0.1)
+    assert judge(claims["dropout-felt"], Rows(made_up), "regularised").measured == pytest.approx(0.1)
+
+
+def test_dropout_and_l2_change_what_is_trained(regularised):
+    ends = [
+        regularised.where(kind="final", seed=0, labels="true", regulariser=name)[0]["test_accuracy"]
+        for name in ("none", "dropout")
+    ]
+    assert ends[0] != ends[1]
+    assert TINY.training("l2").weight_decay == TINY.l2 != TINY.training().weight_decay

@@ -102,7 +102,9 @@ def test_verdicts_are_computed(rows):
     finals = [{**row, "selected": errors[row["variant"]]} for row in rows if row["kind"] == "final"]
     judged = {claim.id.split(".")[1]: judge(claim, finals, "quick").verdict for claim in EXPERIMENT.claims}
     others = ("noise-4", "noise-8", "swimmer", "hopper", "halfcheetah", "gate", "gates", "weight-norm", "batch-norm", "clip")
-    assert {judged.pop(name) for name in others} == {"not measurable here"}
+    bodies_claims = [name for name in judged if name.startswith(("swimmer-", "hopper-", "halfcheetah-"))]
+    assert len(bodies_claims) == 12
+    assert {judged.pop(name) for name in (*others, *bodies_claims)} == {"not measurable here"}
     assert judged == {**dict.fromkeys(judged, "holds so far"), "redrawn": "does not hold so far"}
 
 
@@ -118,6 +120,9 @@ def test_another_body_is_asked_for_every_order(rows, redrawn, verdict):
     assert judged["hopper"].verdict == verdict
     assert judged["hopper"].measured == pytest.approx(redrawn / 0.024)
     assert judged["swimmer"].verdict == "not measurable here"
+    assert judged["hopper-redrawn"].measured == pytest.approx(redrawn / 0.024)
+    assert judged["hopper-untrained"].measured == pytest.approx(0.08 / 0.024)
+    assert judged["untrained"].verdict == "not measurable here"  # of Walker2d
 
 
 def test_figures_and_progress(rows):
@@ -174,3 +179,20 @@ def test_claims_of_parts_are_judged():
 def test_bad_settings_are_refused(changes):
     with pytest.raises((ValueError, TypeError), match=r"Found|size"):
         replace(TINY, **changes)
+
+
+def test_several_bodies_are_run_one_after_the_other():
+    config = replace(TINY, environments=("Swimmer", "Hopper"), variants=("untrained", "no-teacher"))
+    rows = list(distill_ablations.run(config))
+    finals = [(row["environment"], row["variant"], row["place"]) for row in rows if row["kind"] == "final"]
+    assert finals == [
+        ("Swimmer", "untrained", 0),
+        ("Swimmer", "no-teacher", 1),
+        ("Hopper", "untrained", 2),
+        ("Hopper", "no-teacher", 3),
+    ]
+    shares = [distill_ablations.progress(config, row)[0] for row in rows]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1)
+    with pytest.raises(ValueError, match="different ones"):
+        replace(config, environments=("Hopper", "Hopper"))

@@ -111,6 +111,7 @@ def test_verdicts_are_computed(rows):
         for row in rows
     ]
     judged = {claim.id.split(".")[1]: judge(claim, changed, "paper") for claim in EXPERIMENT.claims}
+    assert {judged.pop(name).verdict for name in ("three-layers", "sgd-outside", "adam-inside")} == {"not measurable here"}
     assert {claim.verdict for claim in judged.values()} == {"holds so far"}
     assert judged["meta-above-random"].measured == pytest.approx(0.1)
     assert judged["no-teacher"].measured == pytest.approx(0.01 / 0.26)  # the oracle's student gains 0.26
@@ -121,6 +122,30 @@ def test_nothing_is_said_of_no_teacher_where_the_oracle_s_student_learns_nothing
     same = [{**row, "selected": 0.69, "majority": 0.69} for row in rows]
     (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "distill-life.no-teacher")
     assert judge(claim, same, "paper").verdict == "not measurable here"
+
+
+def test_other_choices_differ_from_ldt_or_the_oracle_in_one_thing():
+    preset = EXPERIMENT.presets["choices"].config
+    tiny = {name: getattr(TINY, name) for name in ("examples", "side", "steps", "filters", "inner_steps", "student_steps")}
+    config = replace(preset, selection=20, test=20, **tiny)
+    found = [{**row, "seed": 100} for row in distill_life.run(config)]
+    by = {row["method"]: row for row in found}
+    assert list(by) == ["meta", "meta-adam", "meta-inner-sgd", "oracle", "oracle-two"]
+    assert [name for name, row in by.items() if "inner_lr" in row] == ["meta-inner-sgd"]
+    assert config.adam_lr[0] <= by["meta-adam"]["meta_lr"] <= config.adam_lr[1]
+    judged = {claim.id.split(".")[1]: judge(claim, Rows(found), "choices") for claim in EXPERIMENT.claims}
+    assert all(judged[name].measured is not None for name in ("three-layers", "sgd-outside", "adam-inside"))
+    teacher = torch.nn.Linear(1, 1)
+    kinds = {name: type(distill_life.meta_optimizer(name, SETTING, teacher)).__name__ for name in ("meta", "meta-adam")}
+    assert kinds == {"meta": "SGD", "meta-adam": "Adam"}
+
+
+def test_two_layers_a_generation_are_six_and_the_oracle_has_the_last_of_each():
+    student = _life_networks.Student(SETTING, torch.Generator().manual_seed(0), _life_networks.layers_of("oracle-two"))
+    assert sum(isinstance(module, torch.nn.Conv2d) for module in student.body) == 6
+    data = life(0, 4, side=5, selection=1, test=1)
+    teacher = _life_networks.make_teacher("oracle-two", SETTING, data, torch.Generator(), "third")
+    assert list(teacher.filters) == ["body.2", "body.6", "body.10"]
 
 
 def test_figures_and_progress(rows):

@@ -62,6 +62,7 @@ def test_a_claim_is_refuted_by_one_bad_cell(rows):
     better = {"ldt-fixed": 0.9, "ldt-redrawn": 0.9, "no-teacher": 0.6}
     good = [{**row, "selected": better[row["method"]], "as_printed": better[row["method"]]} for row in rows]
     verdicts = {claim.id.split(".")[1]: judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims}
+    assert {verdicts.pop(name) for name in ("strategies", "truncated", "implicit")} == {"not measurable here"}
     assert verdicts == {
         "ldt-above-no-teacher": "holds so far",
         "ldt-above-no-teacher-as-printed": "holds so far",
@@ -96,3 +97,27 @@ def test_the_paper_preset_has_the_texts_grid():
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="Found"):
         replace(TINY, **changes)
+
+
+def test_strategies_differ_in_the_meta_gradient_alone():
+    preset = EXPERIMENT.presets["strategies"].config
+    tiny = {name: getattr(TINY, name) for name in ("rounds", "inner_steps", "student_steps", "batch", "every")}
+    config = replace(preset, inputs=(4,), examples=(32,), student_widths=(5, 7), teacher_widths=(8,), **tiny)
+    rows = list(distill_xor.run(config))
+    assert [row["method"] for row in rows] == ["no-teacher", "ldt-fixed", "ldt-truncated", "ldt-implicit"]
+    kinds = {name: type(strategy).__name__ for name, strategy in distill_xor.STRATEGIES.items()}
+    assert kinds == {"ldt-truncated": "Truncated", "ldt-implicit": "Implicit"}
+    by = {row["method"]: {**row, "method": ""} for row in rows}
+    assert by["ldt-truncated"] == by["ldt-fixed"]  # 2 inner steps, of which the last 8 are all
+
+    def judged(**accuracy):
+        known = [
+            {"seed": seed, "inputs": 4, "examples": 32, "method": name, "selected": accuracy.get(name.replace("-", "_"), 0.9)}
+            for seed in range(6)
+            for name in config.methods
+        ]
+        found = {claim.id.split(".")[1]: judge(claim, Rows(known), "strategies") for claim in EXPERIMENT.claims}
+        return [found[name].verdict for name in ("strategies", "truncated", "implicit")]
+
+    assert judged(no_teacher=0.6) == ["holds"] * 3
+    assert judged(ldt_implicit=0.6) == ["does not hold", "holds", "does not hold"]

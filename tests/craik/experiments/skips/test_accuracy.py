@@ -5,6 +5,7 @@ import torch
 
 from craik.experiments.skips.accuracy import EXPERIMENT, claims
 from craik.experiments.skips.accuracy import run as skips_accuracy
+from craik.experiments.skips.accuracy.printed import PRINTED, with_printed
 from craik.lab import Rows, judge
 
 
@@ -183,3 +184,46 @@ def test_figures_and_progress(tiny, rows):
 def test_bad_settings_are_refused(tiny, changes):
     with pytest.raises(ValueError, match="should"):
         replace(tiny, **changes)
+
+
+def test_the_paper_preset_has_the_printed_tables():
+    """Tables A.1 and A.2, column by column; a fixed step of 3 has the settings of 2."""
+    paper = EXPERIMENT.presets["paper"].config
+    assert (paper.settings, paper.epochs, paper.checks, paper.gain) == ("printed", 150, 600, 0.0)
+    tables = {
+        "room-runner": {
+            "asi": (5e-4, 15_000, 21, 7_500, "strided", 48),
+            "asi-no-exploration": (5e-4, 15_000, 18, 15_000, "simple", 48),
+            "fixed-1": (5e-4, 15_000, 21, 15_000, "simple", 48),
+            "fixed-2": (5e-4, 15_000, 21, 15_000, "simple", 48),
+        },
+        "funnel-board": {
+            "asi": (5e-4, 15_000, 21, 15_000, "dilated", 48),
+            "asi-no-exploration": (7.5e-4, 10_000, 18, 15_000, "strided", 32),
+            "fixed-1": (7.5e-4, 15_000, 21, 15_000, "dilated", 32),
+            "fixed-2": (7.5e-4, 15_000, 21, 15_000, "strided", 32),
+        },
+    }
+    names = ("learning_rate", "decay_steps", "horizon", "exploration_steps", "architecture", "kernels")
+    for task, columns in tables.items():
+        for method, column in columns.items():
+            found = with_printed(replace(paper, task=task), method)
+            assert tuple(getattr(found, name) for name in names) == column
+        assert PRINTED[task]["fixed-3"] == PRINTED[task]["fixed-2"]
+
+
+def test_with_printed_settings_each_method_trains_with_its_own(tiny, monkeypatch):
+    seen = {}
+
+    def record(config, method, *_):
+        seen[method] = (config.architecture, config.learning_rate)
+        return iter(())
+
+    monkeypatch.setattr(skips_accuracy, "train_and_read", record)
+    list(skips_accuracy.run(replace(tiny, settings="printed")))
+    assert seen == {"asi": ("dilated", 5e-4), "fixed-2": ("strided", 7.5e-4)}
+
+
+def test_a_method_without_a_column_is_refused_under_printed_settings(tiny):
+    with pytest.raises(ValueError, match="Found 'fixed-8'"):
+        replace(tiny, methods=("asi", "fixed-8"), settings="printed")

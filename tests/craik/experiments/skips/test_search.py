@@ -88,3 +88,26 @@ def test_architectures_are_compared_by_their_best_trials():
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
         replace(QUICK, **changes)
+
+
+def test_a_trial_trains_each_architecture_asked_for_on_the_same_draw(tmp_path):
+    preset = EXPERIMENT.presets["architectures"].config
+    tiny = replace(preset, seed=3, kernels=2, evaluations=40, episodes=4, validation_episodes=2, test_episodes=2)
+    rows = list(skips_search.run(replace(tiny, cache=str(tmp_path))))
+    assert [row["architecture"] for row in rows] == ["simple", "strided", "dilated"]
+    assert len({tuple(row[name] for name in skips_search.RANGES["quick"]) for row in rows}) == 1
+    assert [skips_search.progress(tiny, row)[0] for row in rows] == pytest.approx([1 / 3, 2 / 3, 1])
+    settings = skips_search.draw(tiny)
+    assert [one.kernels for one in skips_search.networks(tiny, settings)] == [2, 2, 2]
+    assert skips_search.networks(QUICK, settings) == [settings]
+
+
+def test_networks_that_learn_nothing_are_not_said_to_be_alike():
+    def rows(*accuracies):
+        return Rows(
+            {"kind": "trial", "seed": 0, "method": "asi", "architecture": name, "validation_accuracy": value}
+            for name, value in zip(("simple", "strided", "dilated"), accuracies, strict=True)
+        )
+
+    assert claims.architectures(rows(0.0, 0.01, 0.0)) is None
+    assert claims.architectures(rows(0.5, 0.45, 0.52)).value == pytest.approx(0.07)

@@ -6,10 +6,12 @@ a mask that asks even a little agreement should stop that, and leave true labels
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from itertools import product
+from typing import Annotated, Literal, NamedTuple
 
 import torch
-from annotated_types import Ge, MinLen
+from annotated_types import Ge, Interval, MinLen
+from torch import Tensor, nn
 
 from craik.agreement import AndMask, Mean, Rule
 from craik.experiments.agreement.per_example import (
@@ -25,10 +27,12 @@ from craik.experiments.agreement.per_example import (
 )
 from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
 from craik.nn.convolutions import Norm
+from craik.nn.perceptrons import Dropout
 from craik.tasks.pictures.digits import CLASSES
-from craik.tasks.pictures.images import with_random_labels
+from craik.tasks.pictures.images import ImageData, with_random_labels
 
 Labels = Literal["true", "random"]
+Regulariser = Literal["none", "l2", "dropout"]
 
 
 @dataclass(frozen=True)
@@ -65,20 +69,37 @@ class Config:
     """Passes over the training images."""
     reports: Annotated[int, Ge(1)] = 10
     """Points of each learning curve."""
+    regularisers: Annotated[tuple[Regulariser, ...], MinLen(1)] = ("none",)
+    """What training is regularised by beside the mask: nothing, more L2, or dropout before the last layer."""
+    l2: Annotated[float, Ge(0)] = 5e-4
+    """Weight decay of the arm l2, in the place of `weight_decay`."""
+    dropout: Annotated[float, Interval(gt=0, lt=1)] = 0.5
+    """Probability of dropping a feature of the arm dropout."""
 
     def __post_init__(self) -> None:
         check_limits(self)
         check_images(self.data, self.folder, self.examples, self.batch)
 
-    def training(self) -> Training:
-        """Return the settings of each trial's training: all but labels and threshold."""
-        return Training(
-            self.seed, self.width, self.learning_rate, self.drops, self.epochs, self.norm, self.batch, self.weight_decay
-        )
+    def training(self, regulariser: Regulariser = "none") -> Training:
+        """Return the settings of each trial's training: all but labels, threshold and dropout."""
+        decay = self.l2 if regulariser == "l2" else self.weight_decay
+        return Training(self.seed, self.width, self.learning_rate, self.drops, self.epochs, self.norm, self.batch, decay)
 
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
+    # The premise of section 3.3.2 (Zhang et al., 2017), without a mask. Dropout takes longer, and more features to drop.
+    "regularised": Preset(
+        Config(
+            seed=100,
+            labels=("random",),
+            thresholds=(0.0,),
+            width=WIDTHS["paper"],
+            epochs=300,
+            regularisers=("none", "l2", "dropout"),
+        ),
+        seeds=6,
+    ),
     # Thresholds, batch and epochs of thesis appendix B.2.5, on the digits unless told otherwise.
     "paper": Preset(
         Config(examples=1000, thresholds=(0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8), width=WIDTHS["paper"], learning_rate=2e-3),
@@ -87,42 +108,72 @@ PRESETS = {
 }
 
 
+class Trial(NamedTuple):
+    """What one network is trained on, and how."""
+
+    labels: Labels
+    regulariser: Regulariser
+    threshold: float
+
+    @property
+    def name(self) -> str:
+        """Return what it is called."""
+        beside = "" if self.regulariser == "none" else f", {self.regulariser}"
+        return f"{self.labels} labels, threshold {self.threshold}{beside}"
+
+
+def trials(config: Config) -> list[Trial]:
+    """Return all training runs of a config, in their order."""
+    return [Trial(*each) for each in product(config.labels, config.regularisers, config.thresholds)]
+
+
 def run(config: Config) -> Iterator[Row]:
-    """Train one network for each kind of labels and threshold; yield learning curves, the last point marked final."""
-    data, training = load(config.data, config.folder, config.seed, config.examples), config.training()
+    """Train one network for each kind of labels, regulariser and threshold; yield learning curves, the last point final."""
+    data = load(config.data, config.folder, config.seed, config.examples)
     generator = torch.Generator().manual_seed(config.seed + 2**33)
     random, _ = with_random_labels(data.train.y, 1.0, CLASSES, generator)
     targets = {"true": data.train.y, "random": random}
-    for kind in config.labels:
-        for threshold in config.thresholds:
-            saved = checkpoint(f"{kind} labels, threshold {threshold}")
-            yield from saved.values
-            if saved.finished:
-                continue
-            model = make_model(training, data.train.x.shape[1])
-            rule: Rule = AndMask(threshold, config.rescale) if threshold > 0 else Mean()
-            for step in fit(model, rule, data.train, targets[kind], training, saved):
-                epoch = saved.done + 1
-                if epoch % max(1, config.epochs // config.reports) and epoch != config.epochs:
-                    saved.keep(epoch)
-                    continue
-                row: Row = {
-                    "kind": "final" if epoch == config.epochs else "curve",
-                    "data": data.name,
-                    "labels": kind,
-                    "threshold": threshold,
-                    "epoch": epoch,
-                    "step": step,
-                    "train_accuracy": accuracy(model, data.train, targets[kind]),
-                    "test_accuracy": accuracy(model, data.test, data.test.y),
-                }
-                yield saved.keep(epoch, row)
-            saved.finish()
+    for trial in trials(config):
+        yield from _trained(config, trial, data, targets[trial.labels])
+
+
+def _trained(config: Config, trial: Trial, data: ImageData, labels: Tensor) -> Iterator[Row]:
+    """Train one network; yield its learning curve."""
+    saved, training = checkpoint(trial.name), config.training(trial.regulariser)
+    yield from saved.values
+    if saved.finished:
+        return
+    model = make_model(training, data.train.x.shape[1])
+    if trial.regulariser == "dropout":
+        # before the linear layer and the constant behind it
+        dropped = Dropout(config.dropout, torch.Generator().manual_seed(config.seed + 2**34))
+        model = nn.Sequential(*list(model)[:-2], dropped, *list(model)[-2:])
+    rule: Rule = AndMask(trial.threshold, config.rescale) if trial.threshold > 0 else Mean()
+    for step in fit(model, rule, data.train, labels, training, saved):
+        epoch = saved.done + 1
+        if epoch % max(1, config.epochs // config.reports) and epoch != config.epochs:
+            saved.keep(epoch)
+            continue
+        row: Row = {
+            "kind": "final" if epoch == config.epochs else "curve",
+            "data": data.name,
+            "labels": trial.labels,
+            "threshold": trial.threshold,
+            "epoch": epoch,
+            "step": step,
+            "train_accuracy": accuracy(model, data.train, labels),
+            "test_accuracy": accuracy(model, data.test, data.test.y),
+        }
+        if config.regularisers != ("none",):
+            row["regulariser"] = trial.regulariser
+        yield saved.keep(epoch, row)
+    saved.finish()
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
-    labels, threshold = str(row["labels"]), number(row, "threshold")
-    trial = [str(kind) for kind in config.labels].index(labels) * len(config.thresholds) + config.thresholds.index(threshold)
-    done = (trial + number(row, "epoch") / config.epochs) / (len(config.labels) * len(config.thresholds))
-    return done, f"{labels} labels, threshold {threshold:g}: training accuracy {number(row, 'train_accuracy'):.2f}"
+    trial = (row["labels"], row.get("regulariser", "none"), number(row, "threshold"))
+    every: list[tuple[object, ...]] = [tuple(each) for each in trials(config)]
+    done = (every.index(trial) + number(row, "epoch") / config.epochs) / len(every)
+    words = f"{row['labels']} labels, threshold {trial[2]:g}: training accuracy {number(row, 'train_accuracy'):.2f}"
+    return done, words

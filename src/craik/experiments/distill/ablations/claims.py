@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from craik.experiments.distill.measured import best_of_seeds, ratio
-from craik.lab import Claim, Measurement, Rows, above, at_least, below, between, high_below, low_above
+from craik.lab import Claim, Condition, Measurement, Rows, above, at_least, below, between, high_below, low_above
 
 
 def best_finals(rows: Rows, variant: str) -> Rows:
@@ -13,14 +13,16 @@ def best_finals(rows: Rows, variant: str) -> Rows:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A measure for `Claim`: one variant's test error divided by another's, both selected; the median over seeds."""
+    """A measure for `Claim`: a test error over another variant's on one body, both selected; the median over seeds."""
 
     variant: str
     over: str
+    environment: str = "Walker2d"
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the ratio, or None where a variant was not trained."""
-        return ratio(best_finals(rows, self.variant), best_finals(rows, self.over), "selected")
+        own = rows.where(lambda row: row.get("environment", self.environment) == self.environment)
+        return ratio(best_finals(own, self.variant), best_finals(own, self.over), "selected")
 
 
 ORDER = (
@@ -41,8 +43,7 @@ class LeastOfOrder:
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the ratio, or None where another body was run or a variant is missing."""
-        some = rows.where(environment=self.environment)
-        found = [Ratio(worse, better)(some) for worse, better in ORDER]
+        found = [Ratio(worse, better, self.environment)(rows) for worse, better in ORDER]
         if not all(found):
             return None
         return min((one for one in found if one), key=lambda one: one.value)
@@ -52,6 +53,8 @@ _FIGURE = "thesis section 4.4.4, figure 4.9; paper section 4.4, figure 7"
 
 _APPENDIX = "thesis appendix C.2.2.2"
 _OF = "LDT's error over the variant's"
+_WITH_PARTS = ("quick", "parts", "paper")
+_WITH_BODIES = ("quick", "bodies", "paper")
 
 _PARTS = (
     Claim(
@@ -59,7 +62,7 @@ _PARTS = (
         text="Scaling and shifting the gate before its sigmoid is helpful.",
         source=_APPENDIX,
         measure=Ratio("ldt", "plain-gate"),
-        condition=high_below(1, of=_OF),
+        condition=high_below(1, of=_OF).at(*_WITH_PARTS),
     ),
     Claim(
         id="distill-ablations.gates",
@@ -67,7 +70,7 @@ _PARTS = (
         text="Gates are helpful: without them the teacher cannot leave a unit alone.",
         source=_APPENDIX,
         measure=Ratio("ldt", "no-gate"),
-        condition=high_below(1, of=_OF),
+        condition=high_below(1, of=_OF).at(*_WITH_PARTS),
     ),
     Claim(
         id="distill-ablations.weight-norm",
@@ -75,7 +78,7 @@ _PARTS = (
         text="Weight norm in the student is helpful.",
         source=f"{_APPENDIX} (used, following Such et al.)",
         measure=Ratio("ldt", "no-weight-norm"),
-        condition=high_below(1, of=_OF),
+        condition=high_below(1, of=_OF).at(*_WITH_PARTS),
     ),
     Claim(
         id="distill-ablations.batch-norm",
@@ -83,7 +86,7 @@ _PARTS = (
         text="BatchNorm in the teacher is helpful.",
         source=f"{_APPENDIX} (used, following Such et al.)",
         measure=Ratio("ldt", "no-batch-norm"),
-        condition=high_below(1, of=_OF),
+        condition=high_below(1, of=_OF).at(*_WITH_PARTS),
     ),
     Claim(
         id="distill-ablations.clip",
@@ -91,9 +94,53 @@ _PARTS = (
         text="Clipping the meta-gradient is not necessary.",
         source=f'{_APPENDIX} ("did not investigate whether this was necessary")',
         measure=Ratio("no-clip", "ldt"),
-        condition=between(0.95, 1.05, of="error without clipping as a multiple of LDT's, median over seeds,"),
+        condition=between(0.95, 1.05, of="error without clipping as a multiple of LDT's, median over seeds,").at(*_WITH_PARTS),
     ),
 )
+
+OTHER_BODIES = ("Swimmer", "Hopper", "HalfCheetah")
+
+
+def _body_claims(body: str) -> list[Claim]:
+    """Return Walker2d's four sentences of another body, with Walker2d's conditions."""
+    sentences: tuple[tuple[str, str, Ratio, Condition], ...] = (
+        (
+            "untrained",
+            "with a teacher that keeps its initial weights (FT) the student essentially fails to learn",
+            Ratio("untrained", "no-teacher", body),
+            low_above(1.5, of="error as a multiple of no teacher's"),
+        ),
+        (
+            "permuted",
+            "permuting each trajectory in time (PT) degrades LDT only slightly",
+            Ratio("permuted", "ldt", body),
+            below(1.2, of="error as a multiple of LDT's, median over seeds,"),
+        ),
+        (
+            "noise",
+            "with noise instead of trajectories (RT-16) LDT is comparable to no teacher, or slightly worse",
+            Ratio("noise-16", "no-teacher", body),
+            between(0.95, 1.25, of="error as a multiple of no teacher's, median over seeds,"),
+        ),
+        (
+            "redrawn",
+            "with a split that is redrawn at every meta-step (AR) LDT is slightly worse than no teacher",
+            Ratio("redrawn", "no-teacher", body),
+            at_least(1, of="error as a multiple of no teacher's, median over seeds,"),
+        ),
+    )
+    return [
+        Claim(
+            id=f"distill-ablations.{body.lower()}-{name}",
+            text=f"{body}: {text}.",
+            source="paper section 4.4, appendix B.2.4 and figure 8",
+            measure=measure,
+            condition=condition.at(*_WITH_BODIES),
+            tried="Measured by the preset bodies.",
+        )
+        for name, text, measure, condition in sentences
+    ]
+
 
 CLAIMS = (
     Claim(
@@ -150,11 +197,12 @@ CLAIMS = (
             condition=above(
                 0.95,
                 of="least of the ratios of errors no teacher over LDT, no teacher over PT, and FT, RT-16, AR over no teacher,",
-            ),
-            tried=f"Measured by --environment {body}, which has not been run.",
+            ).at(*_WITH_BODIES),
+            tried="Measured by the preset bodies.",
         )
-        for body in ("Swimmer", "Hopper", "HalfCheetah")
+        for body in OTHER_BODIES
     ),
+    *(claim for body in OTHER_BODIES for claim in _body_claims(body)),
     Claim(
         id="distill-ablations.generalised",
         kind="ours",

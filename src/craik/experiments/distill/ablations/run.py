@@ -27,7 +27,7 @@ from craik.experiments.distill.ablations.variants import (
 from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training, noise_frames, with_other_trajectories
 from craik.experiments.distill.training import Count, ordinary_steps, rounds_of
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
-from craik.tasks.bodies.rollouts import Environment
+from craik.tasks.bodies.rollouts import ENVIRONMENTS, Environment
 from craik.tasks.privileged import Part, PrivilegedData
 
 
@@ -38,7 +38,9 @@ class Config:
     seed: int = 0
     """First seed: of the initial weights, the split, the batches and the noise. All seeds share the examples."""
     environment: Environment = "Walker2d"
-    """Which body; figure 4.9 shows Walker2d."""
+    """Which body, where one is run; figure 4.9 shows Walker2d."""
+    environments: tuple[Environment, ...] = ()
+    """Bodies, one after the other, as in figure 8 of the paper; none: the one above."""
     variants: Annotated[tuple[str, ...], MinLen(1)] = ("ldt", "untrained", "permuted", "noise-16", "redrawn", *OTHERS)
     """What to train: names of `ABLATED`, `PARTS` and `OTHERS`, noise-n with any n from 1 to 16."""
     size: Scale = "quick"
@@ -54,15 +56,35 @@ class Config:
 
     def __post_init__(self) -> None:
         check_limits(self)
+        if len(set(self.environments)) < len(self.environments):
+            raise ValueError(f"environments should be different ones. Found {self.environments}.")
         for variant in self.variants:
             if variant not in LABELS and not noise_frames(variant):
                 raise ValueError(f"variants should be of {', '.join(LABELS)}, or noise-n. Found {variant!r}.")
 
+    @property
+    def bodies(self) -> tuple[Environment, ...]:
+        """Which bodies are run."""
+        return self.environments or (self.environment,)
+
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
+    # Appendix C.2.2.2's choices, one at a time, on Walker2d.
+    "parts": Preset(Config(seed=100, variants=("ldt", *PARTS), rounds=100), seeds=6),
+    # Figure 8 of the paper: the other bodies.
+    "bodies": Preset(
+        Config(
+            seed=100,
+            environments=("Swimmer", "Hopper", "HalfCheetah"),
+            variants=("ldt", "untrained", "permuted", "noise-16", "redrawn", "no-teacher"),
+            rounds=100,
+        ),
+        seeds=6,
+    ),
     "paper": Preset(
         Config(
+            environments=ENVIRONMENTS,
             variants=(*ABLATED, *OTHERS),
             size="paper",
             rounds=1000,
@@ -96,11 +118,12 @@ def training_of(config: Config) -> Training:
 
 def run(config: Config) -> Iterator[Row]:
     """Yield every training run's curve and summary."""
-    training = training_of(config)
-    data = bodies.make_data(training, config.environment)
-    for place, trial in enumerate(trials(config)):
-        row: Row = {"environment": config.environment, "place": place, **trial._asdict()}
-        yield from bodies.rows_of(measure(training, data, PRINTED[config.environment], trial), row)
+    training, every = training_of(config), trials(config)
+    for body, environment in enumerate(config.bodies):
+        data = bodies.make_data(training, environment)
+        for place, trial in enumerate(every, start=body * len(every)):
+            row: Row = {"environment": environment, "place": place, **trial._asdict()}
+            yield from bodies.rows_of(measure(training, data, PRINTED[environment], trial), row)
 
 
 def measure(training: Training, data: PrivilegedData, printed: bodies.Printed, trial: Trial) -> Iterator[bodies.Look]:
@@ -141,6 +164,7 @@ def train_other(training: Training, student: nn.Sequential, data: Part, trial: T
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is; a run with meta-steps counts as eight without."""
     costs = [1.0 if trial.variant in (*OTHERS, "untrained") else 8.0 for trial in trials(config)]
+    costs *= len(config.bodies)
     place = int(number(row, "place"))
     steps = config.rounds * TRAININGS[config.size].student_steps
     part = number(row, "step") / steps if row["kind"] == "curve" else 1.0

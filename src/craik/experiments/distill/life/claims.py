@@ -52,6 +52,8 @@ _TRIED = (
     "The changes were not tried one by one."
 )
 
+_CHOICES = "Rates of the new optimisers were looked for on seed 1000, see the experiment's README."
+
 _FIGURE = "thesis figure 4.6; paper figure 4"
 
 CLAIMS = (
@@ -91,5 +93,32 @@ CLAIMS = (
         source="thesis appendix C.3",
         measure=Advantage("oracle", "none"),
         condition=low_above(0, of="difference of test accuracies"),
+    ),
+    *(
+        Claim(
+            id=f"distill-life.{name}",
+            text=text,
+            source="thesis section 4.4.2",
+            measure=Advantage(*methods),
+            condition=low_above(0, of="difference of test accuracies").at("choices"),
+            tried=_CHOICES,
+        )
+        for name, text, methods in (
+            (
+                "three-layers",
+                "Three layers a generation facilitate training compared to two, where an oracle teaches.",
+                ("oracle", "oracle-two"),
+            ),
+            (
+                "sgd-outside",
+                "SGD with momentum for the teacher performs better than Adam.",
+                ("meta", "meta-adam"),
+            ),
+            (
+                "adam-inside",
+                "Adam for the inner steps performs better than SGD with momentum.",
+                ("meta", "meta-inner-sgd"),
+            ),
+        )
     ),
 )

@@ -6,8 +6,24 @@ from matplotlib.figure import Figure
 from craik.experiments.distill.life.claims import best_trials
 from craik.lab import COLOURS, Rows, band, number, panels
 
-LABELS = {"meta": "LDT", "random": "fixed random teacher", "oracle": "fixed oracle teacher", "none": "no teacher"}
-ROLES = {"meta": "ours", "random": "fourth", "oracle": "third", "none": "baseline"}
+LABELS = {
+    "meta": "LDT",
+    "random": "fixed random teacher",
+    "oracle": "fixed oracle teacher",
+    "none": "no teacher",
+    "meta-adam": "LDT, Adam outside",
+    "meta-inner-sgd": "LDT, SGD inside",
+    "oracle-two": "oracle, two layers a generation",
+}
+ROLES = {
+    "meta": "ours",
+    "random": "fourth",
+    "oracle": "third",
+    "none": "baseline",
+    "meta-adam": "fifth",
+    "meta-inner-sgd": "sixth",
+    "oracle-two": "reference",
+}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

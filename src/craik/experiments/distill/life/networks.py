@@ -12,11 +12,21 @@ from craik.experiments.distill.life.convolutions import scaled_convolutions
 from craik.tasks.pictures.life import STEPS, LifeData, oracle_logits
 from craik.tasks.privileged import Part
 
-Method = Literal["meta", "random", "oracle", "none"]
+Method = Literal["meta", "random", "oracle", "none", "meta-adam", "meta-inner-sgd", "oracle-two"]
 Layers = Literal["all", "third"]
 
-LAYERS = 3 * STEPS
-"""Hidden layers of the student: three for each generation."""
+PER_GENERATION = 3
+"""Hidden layers of the student for each generation."""
+
+
+def layers_of(method: str) -> int:
+    """Return a student's hidden layers for each generation: three, or two where the method says so."""
+    return 2 if method.endswith("-two") else PER_GENERATION
+
+
+def learns(method: str) -> bool:
+    """Say whether a method's teacher is trained."""
+    return method.startswith("meta")
 
 
 class Setting(NamedTuple):
@@ -34,14 +44,16 @@ class Setting(NamedTuple):
     meta_lr: float = 0.0
     meta_momentum: float = 0.0
     validation: float = 0.0
+    inner_lr: float = 0.0
 
 
 class Student(nn.Module):
-    """Nine convolutions with ReLU that keep the board's size, and a linear read-out of the middle cell's features."""
+    """Convolutions with ReLU, some for each generation, that keep the board's size; a linear read-out of the middle cell."""
 
-    def __init__(self, setting: Setting, generator: torch.Generator) -> None:
+    def __init__(self, setting: Setting, generator: torch.Generator, per_generation: int = PER_GENERATION) -> None:
         super().__init__()
-        self.body = scaled_convolutions((1, *[setting.filters] * LAYERS), setting.multiplier, generator)
+        channels = (1, *[setting.filters] * (per_generation * STEPS))
+        self.body = scaled_convolutions(channels, setting.multiplier, generator)
         self.read = scaled_convolutions((setting.filters, 1), setting.multiplier, generator, width=1)[0]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -54,14 +66,15 @@ class Student(nn.Module):
 def make_teacher(
     method: Method, setting: Setting, data: LifeData, generator: torch.Generator, supervised: Layers
 ) -> TimeMixture:
-    """Return the mixture over time for the supervised layers: all nine, or the third of every generation.
+    """Return the mixture over time for the supervised layers: all of the student's, or the last of every generation.
 
     The oracle has the latter in any case: no frame stands between two generations.
     """
-    layers = range(LAYERS) if supervised == "all" and method != "oracle" else range(2, LAYERS, 3)
+    own, oracle = layers_of(method), method.startswith("oracle")
+    layers = range(own * STEPS) if supervised == "all" and not oracle else range(own - 1, own * STEPS, own)
     names = {f"body.{2 * layer}": setting.filters for layer in layers}
     teacher = TimeMixture(STEPS, names, scale=setting.scale, generator=generator)
-    if method == "oracle":
+    if oracle:
         with torch.no_grad():
             teacher.phi.copy_(oracle_logits(data.frame_of_step, setting.filters))
     return teacher

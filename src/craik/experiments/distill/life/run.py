@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import torch
 from annotated_types import Ge, Interval, MinLen
 
-from craik.distill import Distillation, Examples, Lesson, Split, Unrolling, split_rows
+from craik.distill import SGD, Distillation, Examples, Inner, Lesson, Split, Unrolling, split_rows
 from craik.distill.examples.streams import Stream
 from craik.experiments.distill.life import networks
 from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
@@ -28,7 +28,10 @@ Boards = Annotated[int, Ge(2), "one is trained on and one held out"]
 Range = tuple[Positive, ...]
 Shares = tuple[Annotated[float, Interval(gt=0, le=0.99), "the rest trains the student"], ...]
 
-RANGES = ("lr", "batch", "multiplier", "alpha", "filters", "inner_steps", "meta_lr", "meta_momentum", "validation")
+RANGES = (
+    *("lr", "batch", "multiplier", "alpha", "filters", "inner_steps"),
+    *("meta_lr", "meta_momentum", "validation", "adam_lr", "inner_lr"),
+)
 """Fields that are ranges of the search."""
 
 
@@ -39,7 +42,8 @@ class Config:
     seed: int = 0
     """First seed: of the boards, the search, the initial weights, the split and the batches."""
     methods: Annotated[tuple[Method, ...], MinLen(1)] = ("none", "random", "meta", "oracle")
-    """No teacher, a fixed random one, a learnt one (LDT), a fixed oracle."""
+    """No teacher, a fixed random one, a learnt one (LDT), a fixed oracle; LDT whose teacher has Adam or whose inner steps are
+    SGD's, an oracle whose student has two layers a generation."""
     examples: Annotated[tuple[Boards, ...], MinLen(1)] = (2048,)
     """Numbers of training boards; the texts have 128, 256, ..., 8192."""
     side: Count = 7
@@ -74,6 +78,10 @@ class Config:
     """Range of the share of boards that trains the learnt teacher and not its student; the texts search 0.01 to 1."""
     student_steps: Count = 32
     """N, ordinary steps after each meta-step; the texts do not say."""
+    adam_lr: Range = (1e-1, 3e-1)
+    """Range of the teacher's learning rate where it has Adam."""
+    inner_lr: Range = (3e-5, 3e-4)
+    """Range of the inner steps' learning rate where they are SGD's; their momentum is 0.9."""
     selection: Count = 1000
     """Boards on which trials and the time to stop are selected."""
     test: Count = 2000
@@ -91,6 +99,10 @@ class Config:
 PRESETS = {
     # Smaller boards, and two trials: a search at random. Its ranges were narrowed on seeds from 100 on.
     "quick": Preset(Config(), seeds=3),
+    # Section 4.4.2's other choices, one at a time: optimisers outside and inside, layers a generation.
+    "choices": Preset(
+        Config(seed=100, methods=("meta", "meta-adam", "meta-inner-sgd", "oracle", "oracle-two"), trials=1), seeds=6
+    ),
     "paper": Preset(
         Config(
             examples=(128, 256, 512, 1024, 2048, 4096, 8192),
@@ -129,13 +141,16 @@ def suggest(config: Config, method: Method, count: int, trial: "Trial") -> Setti
         setting = setting._replace(alpha=trial.suggest_float("alpha", *config.alpha, log=True))
     if method == "random":
         setting = setting._replace(scale=trial.suggest_float("scale", 1e-2, 1.0, log=True))
-    if method == "meta":
+    if networks.learns(method):
+        rates = config.adam_lr if method == "meta-adam" else config.meta_lr
         setting = setting._replace(
             inner_steps=trial.suggest_int("inner_steps", *config.inner_steps),
-            meta_lr=trial.suggest_float("meta_lr", *config.meta_lr, log=True),
+            meta_lr=trial.suggest_float("meta_lr", *rates, log=True),
             meta_momentum=trial.suggest_float("meta_momentum", *config.meta_momentum, log=True),
             validation=max(trial.suggest_float("validation", *config.validation, log=True), 1 / count),
         )
+    if method == "meta-inner-sgd":
+        setting = setting._replace(inner_lr=trial.suggest_float("inner_lr", *config.inner_lr, log=True))
     return setting
 
 
@@ -156,27 +171,36 @@ def train(config: Config, method: Method, setting: Setting, student: Student, da
         return
     teacher = networks.make_teacher(method, setting, data, torch.Generator().manual_seed(config.seed + 2**33), config.layers)
     everything = Split(torch.arange(len(examples.y)), torch.arange(0))  # a teacher that is never trained needs no validation
-    split = split_rows(len(examples.y), setting.validation, generator) if method == "meta" else everything
+    split = split_rows(len(examples.y), setting.validation, generator) if networks.learns(method) else everything
+    inner: Inner | Literal["student"] = SGD(setting.inner_lr, momentum=0.9) if method == "meta-inner-sgd" else "student"
+    moments = config.moments if inner == "student" else "fresh"
     distillation = Distillation(
         Lesson(student, teacher, list(teacher.filters), networks.label_loss, setting.alpha),
         Examples(*examples),
         split,
-        Unrolling("student", max(1, setting.inner_steps), min(setting.batch, len(split.training)), config.moments),
+        Unrolling(inner, max(1, setting.inner_steps), min(setting.batch, len(split.training)), moments),
         optimizer,
-        torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum),
+        meta_optimizer(method, setting, teacher),
         generator,
     )
     for step in range(1, length(config, setting, len(examples.y)) + 1):
-        if method == "meta" and (step - 1) % config.student_steps == 0:
+        if networks.learns(method) and (step - 1) % config.student_steps == 0:
             distillation.meta_step()
         distillation.student_steps(1)
         if step % every == 0:
             yield step
 
 
+def meta_optimizer(method: Method, setting: Setting, teacher: torch.nn.Module) -> torch.optim.Optimizer:
+    """Return the teacher's optimiser: SGD with momentum, or Adam where the method says so."""
+    if method == "meta-adam":
+        return torch.optim.Adam(teacher.parameters(), setting.meta_lr, betas=(setting.meta_momentum, 0.999))
+    return torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum)
+
+
 def measure(config: Config, method: Method, setting: Setting, data: LifeData) -> Iterator[Measured]:
     """Train one student and look at it eight times."""
-    student = Student(setting, torch.Generator().manual_seed(config.seed + 2**34))
+    student = Student(setting, torch.Generator().manual_seed(config.seed + 2**34), networks.layers_of(method))
     every = max(1, length(config, setting, len(data.data.train.y)) // 8)
     for step in train(config, method, setting, student, data, every):
         yield Measured(step, *(networks.accuracy(student, part) for part in (data.data.selection, data.data.test)))
@@ -214,7 +238,8 @@ def search(config: Config, method: Method, count: int, data: LifeData, row: Row)
             diverged = str(error)
         found = summary(points or [Measured(0, 0.0, 0.0)], max)
         study.tell(trial, number(found, "selection"))
-        yield {**row, "trial": number_, **setting._asdict(), **found, "diverged": diverged}
+        used = {name: value for name, value in setting._asdict().items() if name != "inner_lr" or value > 0}
+        yield {**row, "trial": number_, **used, **found, "diverged": diverged}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -68,6 +68,10 @@ PRESETS = {
     "model-based": Preset(
         Config(**asdict(bodies.TRAININGS["quick"]), methods=("no-teacher", "ldt", "ssm", "stacked", "pairs")), seeds=6
     ),
+    # Table C.4, all 54, in a sixth of quick's rounds.
+    "ldt-grid": Preset(
+        Config(**asdict(bodies.TRAININGS["quick"]) | {"seed": 100, "rounds": 30}, methods=("no-teacher", "ldt-grid")), seeds=6
+    ),
     "paper": Preset(
         Config(
             **asdict(bodies.TRAININGS["paper"]),

@@ -5,7 +5,13 @@ from matplotlib.figure import Figure
 
 from craik.lab import Rows, number, panels
 
-LABELS = {"no-teacher": "no teacher", "ldt-fixed": "LDT, fixed split", "ldt-redrawn": "LDT, redrawn split"}
+LABELS = {
+    "no-teacher": "no teacher",
+    "ldt-fixed": "LDT, fixed split",
+    "ldt-redrawn": "LDT, redrawn split",
+    "ldt-truncated": "LDT, last 8 steps",
+    "ldt-implicit": "LDT, implicit",
+}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -13,7 +13,18 @@ from annotated_types import Ge, MinLen
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
+from craik.distill import (
+    Distillation,
+    Examples,
+    Implicit,
+    Lesson,
+    Strategy,
+    Target,
+    Truncated,
+    Unroll,
+    Unrolling,
+    split_rows,
+)
 from craik.distill.examples.streams import Stream
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
@@ -22,7 +33,13 @@ from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
 
-Method = Literal["no-teacher", "ldt-fixed", "ldt-redrawn"]
+Method = Literal["no-teacher", "ldt-fixed", "ldt-redrawn", "ldt-truncated", "ldt-implicit"]
+
+STRATEGIES: dict[str, Strategy] = {
+    "ldt-truncated": Truncated(8),
+    "ldt-implicit": Implicit("cg", terms=8, damping=1e-2),
+}
+"""How a method differentiates, where that is not through the whole unroll."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +49,8 @@ class Config:
     seed: int = 0
     """First seed: of the data, the initial weights, the split and the batches."""
     methods: Annotated[tuple[Method, ...], MinLen(1)] = ("no-teacher", "ldt-fixed", "ldt-redrawn")
-    """Without a teacher on all examples; LDT with one split for good (the text), or a new one before every meta-step."""
+    """Without a teacher on all examples; LDT with one split for good (the text), or a new one before every meta-step; with one
+    split and a meta-gradient through the last 8 inner steps alone, or by the implicit function theorem."""
     inputs: Counts = (64, 128, 256)
     """D, the dimensions of x."""
     examples: Counts = (256, 512, 1024)
@@ -72,6 +90,16 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
+    # Cheaper meta-gradients, on the middle cell.
+    "strategies": Preset(
+        Config(
+            seed=100,
+            methods=("no-teacher", "ldt-fixed", "ldt-truncated", "ldt-implicit"),
+            inputs=(128,),
+            examples=(512,),
+        ),
+        seeds=6,
+    ),
     # The texts' grid: 16 exponentially spaced n from 128 to 1024. They name neither n, N, alpha nor the number of rounds.
     "paper": Preset(
         Config(
@@ -127,7 +155,7 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
         Lesson(student, teacher, ["0"], label_loss, config.alpha),
         Examples(*examples),
         split_rows(len(examples.y), config.validation, generator, splitting),
-        Unrolling("student", config.inner_steps, config.batch, config.moments),
+        Unrolling("student", config.inner_steps, config.batch, config.moments, strategy=STRATEGIES.get(method, Unroll())),
         optimizer,
         torch.optim.Adam(teacher.parameters(), config.meta_lr),
         generator,

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
+from craik.experiments.skips.networks import Architecture
 from craik.experiments.skips.outcomes import PAPER, QUICK, Budget, Comparison, make_worlds, train_and_read
 from craik.experiments.skips.training import Method, Task
 from craik.lab import Preset, Row, check_limits, number
@@ -61,6 +62,10 @@ class Config:
     """Seed of episodes, weights and batches, the same for all trials and apart from those that `skips-accuracy` reports on."""
     cache: str = ""
     """Folder that keeps the episodes; craik's folder in the user's cache if empty."""
+    architectures: tuple[Architecture, ...] = ()
+    """Networks that each trial trains in turn; none: the one that is drawn, or skips-accuracy's."""
+    kernels: Annotated[int, Ge(1)] | None = None
+    """Channels of the convolutions in between; None: those that are drawn, or skips-accuracy's."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -68,6 +73,10 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=5),
+    # Appendix A.0.1 on small boards: the thesis's three networks, with fewer channels.
+    "architectures": Preset(
+        Config(methods=("asi",), architectures=("simple", "strided", "dilated"), kernels=16, data_seed=901), seeds=6
+    ),
     "paper": Preset(
         Config(size="paper", evaluations=9_000_000, episodes=500, validation_episodes=500, test_episodes=500), seeds=9
     ),
@@ -92,13 +101,25 @@ def run(config: Config) -> Iterator[Row]:
     """Train one trial with each method; yield its settings and its accuracy on validation and on test episodes."""
     settings = draw(config)
     worlds = make_worlds(settings, settings.test_episodes)
-    chosen: Row = {name: getattr(settings, name) for name in RANGES[config.size]}
-    for method in config.methods:
-        *_, final = train_and_read(settings, method, worlds, Budget(settings.evaluations), settings.checks)
-        yield {**final, "kind": "trial", **chosen}
+    for own in networks(config, settings):
+        chosen: Row = {name: getattr(own, name) for name in RANGES[config.size]}
+        if config.architectures:
+            chosen["architecture"] = own.architecture
+        for method in config.methods:
+            *_, final = train_and_read(own, method, worlds, Budget(own.evaluations), own.checks)
+            yield {**final, "kind": "trial", **chosen}
+
+
+def networks(config: Config, settings: Comparison) -> list[Comparison]:
+    """Return a trial's settings, once for each architecture where some are asked for."""
+    settings = settings if config.kernels is None else replace(settings, kernels=config.kernels)
+    return [replace(settings, architecture=one) for one in config.architectures] or [settings]
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a trial is, and its accuracy on validation episodes."""
     done = [str(method) for method in config.methods].index(str(row["method"])) + 1
-    return done / len(config.methods), f"{row['method']}  accuracy {number(row, 'validation_accuracy'):.2f}"
+    if config.architectures:
+        done += len(config.methods) * [str(one) for one in config.architectures].index(str(row["architecture"]))
+    share = done / (len(config.methods) * max(1, len(config.architectures)))
+    return share, f"{row['method']}  accuracy {number(row, 'validation_accuracy'):.2f}"

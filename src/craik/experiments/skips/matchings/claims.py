@@ -1,0 +1,157 @@
+"""What is claimed of ASI's choices; written before any judged run. Differences are within a seed: same boards, same start."""
+
+import numpy as np
+
+from craik.lab import (
+    Claim,
+    Condition,
+    EachSeed,
+    Measurement,
+    OverSeeds,
+    Paired,
+    Rows,
+    at_least,
+    bootstrap,
+    high_at_most,
+    low_above,
+    number,
+)
+
+ALIGNED = ("aligned-frames", "aligned-predictions")
+
+_ALIGNMENT = "thesis sections 2.2 and 2.5: instead of a greedy matching, a global alignment; no numbers"
+_TRIED = "Temperature, number of latents and budget were looked at on seed 1000 alone; see the experiment's README."
+_DIFFERENCE = "label accuracy, median over seeds,"
+
+
+def ahead(method: str, over: str) -> Paired:
+    """Return the measure of how much more often one method is right than another."""
+    return Paired("accuracy", {"method": method}, {"method": over})
+
+
+def best_alignment(rows: Rows) -> Measurement | None:
+    """Return the accuracy of the alignment that is better in the median, less ASI's."""
+    found = {method: rows.where(method=method)["accuracy"] for method in ALIGNED}
+    if not all(found.values()):
+        return None
+    return ahead(max(found, key=lambda method: float(np.median(found[method]))), "asi")(rows)
+
+
+def above_frequent(method: str) -> EachSeed:
+    """Return the measure of a method's accuracy less that of the most frequent outcome."""
+
+    def above(rows: Rows) -> float | None:
+        some = rows.where(method=method)
+        return number(some[0], "accuracy") - number(some[0], "frequent") if some else None
+
+    return EachSeed(above, np.median)
+
+
+def reader_difference(rows: Rows) -> Measurement | None:
+    """Return how far ASI's accuracies by the learnt and by the hand-written reader lie apart, seed by seed."""
+    some = rows.where(method="asi")
+    apart = [abs(number(row, "learnt") - number(row, "accuracy")) for row in some if row["learnt"] is not None]
+    return bootstrap(apart) if apart else None
+
+
+def _hypothesis(name: str, text: str, source: str, measure: Paired | EachSeed, condition: Condition) -> Claim:
+    return Claim(
+        id=f"skips-matchings.{name}",
+        kind="hypothesis",
+        text=text,
+        source=source,
+        measure=measure,
+        condition=condition,
+        tried=_TRIED,
+    )
+
+
+CLAIMS = (
+    *(
+        _hypothesis(
+            method,
+            f"Aligning all predictions of a trajectory at once, {words}, shows the right outcome more often than ASI's greedy "
+            "matching.",
+            _ALIGNMENT,
+            ahead(method, "asi"),
+            low_above(0, of=f"that of {method} less ASI's {_DIFFERENCE}"),
+        )
+        for method, words in (
+            ("aligned-frames", "each made from a true frame"),
+            ("aligned-predictions", "each made from the one before"),
+        )
+    ),
+    Claim(
+        id="skips-matchings.greedy-suffices",
+        kind="ours",
+        text="The greedy matching is not behind the better of the two alignments.",
+        source="ours: the same question, the other way round",
+        measure=best_alignment,
+        condition=high_at_most(0.05, of=f"that of the better alignment less ASI's {_DIFFERENCE}"),
+        tried=_TRIED,
+    ),
+    *(
+        Claim(
+            id=f"skips-matchings.{soft}",
+            kind="ours",
+            text=f"A soft minimum in the place of the least loss is right more often: {soft} beside {hard}.",
+            source="ours, after Cuturi and Blondel, 2017",
+            measure=ahead(soft, hard),
+            condition=low_above(0, of=f"that of {soft} less that of {hard}, {_DIFFERENCE}"),
+            tried=_TRIED,
+        )
+        for soft, hard in (("soft-greedy", "asi"), ("soft-aligned", "aligned-frames"))
+    ),
+    _hypothesis(
+        "horizon",
+        "A horizon is worth having: ASI is right more often than predictions matched with whichever later frame is the "
+        "easiest, however far.",
+        "thesis section 2.4 (time-agnostic prediction)",
+        ahead("asi", "time-agnostic"),
+        low_above(0, of=f"that of ASI less that without a horizon, {_DIFFERENCE}"),
+    ),
+    *(
+        _hypothesis(
+            method,
+            f"ASI works {words}, too: roll-outs say more than the most frequent outcome does.",
+            "thesis sections 2.1.1 and 2.5 (stochastic models, latent spaces)",
+            above_frequent(method),
+            low_above(0.2, of="accuracy less that of the most frequent outcome, median over seeds,"),
+        )
+        for method, words in (("gaussian", "under a Gaussian likelihood"), ("latent", "in a latent space"))
+    ),
+    _hypothesis(
+        "memory",
+        "Where frames have no trace of where the ball was, a memory from match to match that is shown two first frames makes "
+        "roll-outs right more often.",
+        "thesis sections 2.1.1 (x_0 to x_k), 2.1.2 and 2.3.1 (the trace)",
+        ahead("untraced-memory", "untraced"),
+        low_above(0, of=f"that with a memory less that without, {_DIFFERENCE}"),
+    ),
+    Claim(
+        id="skips-matchings.reader",
+        text="The classifier can be trained on true frames: it reads ASI's roll-outs as the hand-written one does.",
+        source="thesis section 2.2",
+        measure=reader_difference,
+        condition=high_at_most(0.05, of="difference of the two label accuracies, median over seeds,"),
+        tried=_TRIED,
+    ),
+    Claim(
+        id="skips-matchings.reader-true",
+        kind="control",
+        text="The trained classifier is right on true last frames.",
+        source="thesis section 2.2",
+        measure=OverSeeds("psi", {"method": "asi"}),
+        condition=at_least(0.98, of="share of true last frames, median over seeds,"),
+        tried=_TRIED,
+    ),
+    Claim(
+        id="skips-matchings.learnt",
+        kind="control",
+        text="On this budget ASI says more than the most frequent outcome does.",
+        source="ours; a control",
+        measure=above_frequent("asi"),
+        condition=low_above(0.2, of="accuracy less that of the most frequent outcome, median over seeds,"),
+        tried=_TRIED,
+    ),
+)

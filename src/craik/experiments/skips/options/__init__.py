@@ -1,0 +1,15 @@
+"""One model of several options, whose skips end where options do, beside a model each (thesis section 2.5)."""
+
+from craik.experiments.skips.options import claims, figures, run
+from craik.lab import Experiment
+
+EXPERIMENT = Experiment(
+    name="skips-options",
+    title="A runner that is pushed about on ice: one model of all pushes or one each, and what is known of the coming pushes.",
+    reproduces="thesis sections 2.1.1 and 2.5: options, policies and actions; no experiment there",
+    presets=run.PRESETS,
+    run=run.run,
+    claims=claims.CLAIMS,
+    figures=figures.figures,
+    progress=run.progress,
+)

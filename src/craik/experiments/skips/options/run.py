@@ -1,0 +1,267 @@
+"""Walks on ice, learnt by one model of all pushes, by one model each, or with actions in place of options.
+
+A push is an option: it ends where the runner stands still. How long that takes is drawn, so frames on the way are hard to
+predict and the end is not. All methods may evaluate their networks equally often; roll-outs start from true first frames and
+are told the plan: the options in their order, or the true episode's push at every frame.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import torch
+from annotated_types import Ge, Interval, MinLen
+from torch import Generator, Tensor, nn
+
+from craik.experiments.skips.budgets import descend, falling, rate_at
+from craik.experiments.skips.options.models import Pushed
+from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.losses import BinaryCrossEntropyWithLogits
+from craik.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
+from craik.tasks.frames.ice import PUSHES, Walks, cells, draw_building, draw_walks
+from craik.trajectories import Trajectories
+
+Method = Literal[
+    "joint", "within", "ends", "every-frame", "separate", "actions", "actions-blind", "actions-fixed-1", "actions-fixed-4"
+]
+METHODS: tuple[Method, ...] = (
+    *("joint", "within", "ends", "every-frame", "separate"),
+    *("actions", "actions-blind", "actions-fixed-1", "actions-fixed-4"),
+)
+LONGEST = 1000
+"""A fixed step that no option outlasts: windows are cut where an option ends, so that only its end is matched."""
+
+PATIENCE = 40
+"""Evaluations after which a roll-out goes on to the next option, whether or not the one that runs is said to have ended."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of the building, the walks, the initial weights, the batches and the matching."""
+    methods: Annotated[tuple[Method, ...], MinLen(1)] = METHODS
+    """What to compare."""
+    side: Annotated[int, Ge(3)] = 6
+    """Cells of a side of the building."""
+    blocked: Annotated[float, Interval(ge=0, lt=1)] = 0.2
+    """Share of the cells that are blocked."""
+    slides: Annotated[int, Ge(1)] = 4
+    """Pushes of a walk."""
+    steps: Annotated[int, Ge(1)] = 150
+    """Gradient steps of about `evaluations` each."""
+    evaluations: Annotated[int, Ge(1)] = 128
+    """Model evaluations of a gradient step, on average; what a method may spend is this times the steps."""
+    horizon: Annotated[int, Ge(1)] = 10
+    """H of ASI, and how many coming pushes a model may see."""
+    exploration: Share = 0.4
+    """Share of the evaluations in which ASI's exploration falls from 1 to 0."""
+    sampling: Share = 0.7
+    """Share of them in which the probability of true frames as inputs falls from 1 to 0."""
+    weight: Annotated[float, Ge(0)] = 0.1
+    """Weight of the squared error of an option's end; a hundredth of it is that of skipped frames, in frames squared."""
+    hidden: Annotated[int, Ge(1)] = 128
+    """Units in each of the two hidden layers; of each model where there are several."""
+    gain: Annotated[float, Ge(0)] = 6.0
+    """What of the input is added to the logits, gain * (x - 1/2)."""
+    learning_rate: Positive = 3e-3
+    """Adam's, falling linearly to a fiftieth over the last three tenths of the evaluations."""
+    walks: Annotated[int, Ge(1)] = 500
+    """Walks to train on."""
+    test_walks: Annotated[int, Ge(1)] = 300
+    """Walks that roll-outs are scored on, in the same building."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+    @property
+    def budget(self) -> int:
+        """What a method may spend."""
+        return self.steps * self.evaluations
+
+
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(side=10, walks=2000, steps=3000), seeds=8)}
+
+
+class Lessons(NamedTuple):
+    """What a model is trained on: frames, what is given beside them, and what is counted over a skip."""
+
+    frames: Trajectories
+    given: Options | Actions | None
+    counted: Cumulants
+
+
+class Rolled(NamedTuple):
+    """Where roll-outs end, slide by slide where they have slides, and what they cost."""
+
+    frames: list[Tensor]
+    evaluations: int
+
+
+def run(config: Config) -> Iterator[Row]:
+    """Train every method and yield where its roll-outs end."""
+    generator = np.random.default_rng([config.seed, 11])
+    building = draw_building(config.side, config.blocked, generator)
+    train, test = (draw_walks(building, count, config.slides, generator) for count in (config.walks, config.test_walks))
+    _, counts = np.unique(train.ends[:, -1].numpy(), axis=0, return_counts=True)
+    for method in config.methods:
+        models, report = trained(config, method, train)
+        yield {
+            "method": method,
+            "frequent": float(counts.max() / counts.sum()),
+            **report,
+            **scores(config, method, models, test),
+        }
+
+
+def lessons(config: Config, method: Method, walks: Walks) -> list[Lessons]:
+    """Return what each of a method's models is trained on."""
+    frames, pushes = walks.frames, walks.pushes
+    if method == "separate":
+        return [_slides_of(config, walks, push) for push in range(len(PUSHES))]
+    if method.startswith("actions"):
+        acts = torch.nn.functional.one_hot(pushes, len(PUSHES)).float()
+        window = 1 if method == "actions-blind" else config.horizon
+        given = Actions(acts, window, frames.lengths - 1)
+        return [Lessons(frames, given, Cumulants.clock(frames, config.weight / 100))]
+    return [Lessons(frames, Options(pushes, len(PUSHES)), _endings(config, walks))]
+
+
+def _endings(config: Config, walks: Walks) -> Cumulants:
+    """Return 1 for each transition with which an option ends."""
+    last = walks.frames.lengths - 2
+    ended = torch.zeros(walks.pushes.shape)
+    ended[:, :-1] = (walks.pushes[:, 1:] != walks.pushes[:, :-1]).float()
+    ended[torch.arange(len(last)), last] = 1.0
+    return Cumulants(Trajectories(ended, walks.frames.lengths - 1), weight=config.weight)
+
+
+def _slides_of(config: Config, walks: Walks, push: int) -> Lessons:
+    """Return the slides of one push as trajectories of their own; each ends with its last frame."""
+    found: list[Tensor] = []
+    for frames, ids in zip(walks.frames, walks.pushes, strict=True):
+        own = ids[: len(frames) - 1].tolist()
+        cuts = [0, *(t for t in range(1, len(own)) if own[t] != own[t - 1]), len(own)]
+        found += [frames[a : b + 1] for a, b in pairwise(cuts) if own[a] == push]
+    slides = Trajectories.from_list(found)
+    ended = torch.zeros(len(slides), slides.time - 1)
+    ended[torch.arange(len(slides)), slides.lengths - 2] = 1.0
+    return Lessons(slides, None, Cumulants(Trajectories(ended, slides.lengths - 1), weight=config.weight))
+
+
+def matching_of(config: Config, method: Method, share: float) -> Matching:
+    """Return how a method matches after a share of its budget."""
+    greedy = Greedy(config.horizon, falling(share, config.exploration))
+    others: dict[str, Matching] = {
+        "joint": OrEnd(greedy),
+        "separate": OrEnd(greedy),
+        "ends": Fixed(LONGEST),
+        "every-frame": Fixed(1),
+        "actions-fixed-1": Fixed(1),
+        "actions-fixed-4": Fixed(4),
+    }
+    return others.get(method, greedy)
+
+
+def trained(config: Config, method: Method, walks: Walks) -> tuple[list[nn.Module], Row]:
+    """Train a method's models until the budget is spent, each on its share of it."""
+    of = lessons(config, method, walks)
+    pushes = {"separate": 0, "actions-blind": 1}.get(method, config.horizon if method.startswith("actions") else 1)
+    beside = "clock" if method.startswith("actions") else "ended"
+    models: list[nn.Module] = []
+    spent, steps = 0, 0
+    for place, lesson in enumerate(of):
+        weights = Generator().manual_seed(config.seed + place * 2**34)
+        model = Pushed(lesson.frames.frame_shape[0], pushes, beside, weights, config.hidden, config.gain)
+        own = _train(config, method, model, lesson, config.budget // len(of))
+        spent, steps = spent + own[0], steps + own[1]
+        models.append(model)
+    return models, {"spent": spent, "steps": steps}
+
+
+def _train(config: Config, method: Method, model: nn.Module, lesson: Lessons, budget: int) -> tuple[int, int]:
+    """Train one model in place; return what was spent, and the gradient steps."""
+    generator = Generator().manual_seed(config.seed + 2**32)
+    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
+    spent, seen, steps = 0, 0, 0
+    while spent < budget:
+        each = spent / seen if seen else float(lesson.frames.lengths.float().mean())
+        count = max(1, min(round(config.evaluations / each), len(lesson.frames)))
+        rows, share = torch.randperm(len(lesson.frames), generator=generator)[:count], spent / budget
+        given = None if lesson.given is None else lesson.given[rows]
+        matched = match(
+            Dynamics(model, BinaryCrossEntropyWithLogits(), given, cumulants=lesson.counted[rows]),
+            lesson.frames[rows],
+            matching_of(config, method, share),
+            teacher_forcing=falling(share, config.sampling),
+            generator=generator,
+            average="steps",
+        )
+        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
+        descend(model, optimizer, matched.loss)
+        spent, seen, steps = spent + matched.evaluations, seen + count, steps + 1
+    return spent, steps
+
+
+def scores(config: Config, method: Method, models: list[nn.Module], test: Walks) -> Row:
+    """Return how often roll-outs end in the right cell, and what they cost."""
+    found = _roll_actions(config, method, models[0], test) if method.startswith("actions") else _roll_options(models, test)
+    right = (cells(found.frames[-1], config.side) == test.ends[:, -1]).all(1)
+    return {"accuracy": float(right.double().mean()), "rollout": found.evaluations / len(right)}
+
+
+def _stepped(model: nn.Module, frames: Tensor, given: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Apply a model once; return the next frames and the number beside them."""
+    dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), given, cumulants=Cumulants(None))
+    rolled = rollout(dynamics, frames, max_steps=1)
+    assert rolled.gained is not None  # the dynamics have cumulants
+    return rolled.trajectories.last(), rolled.gained.sums[:, -1]
+
+
+def _roll_options(models: list[nn.Module], test: Walks) -> Rolled:
+    """Roll out each option of a plan until it is predicted to have ended, then go on with the next."""
+    frames, evaluations, stands = test.frames.first().clone(), 0, list[Tensor]()
+    for plan in test.plans.T:
+        going = torch.arange(len(frames))
+        for _ in range(PATIENCE):
+            ended = torch.zeros(len(going), dtype=torch.bool)
+            for place, model in enumerate(models):
+                mine = torch.arange(len(going)) if len(models) == 1 else (plan[going] == place).nonzero()[:, 0]
+                if len(mine):
+                    rows = going[mine]
+                    given = plan[rows] if len(models) == 1 else None
+                    frames[rows], number = _stepped(model, frames[rows], given)
+                    ended[mine] = number > 0.5
+            evaluations += len(going)
+            going = going[~ended]
+            if not len(going):
+                break
+        stands.append(frames.clone())
+    return Rolled(stands, evaluations)
+
+
+def _roll_actions(config: Config, method: Method, model: nn.Module, test: Walks) -> Rolled:
+    """Roll out with the true episode's pushes, which a model meets where its own clock says it is, until they are used up."""
+    (lesson,) = lessons(config, method, test)
+    assert isinstance(lesson.given, Actions)  # the method has actions
+    frames, evaluations = test.frames.first().clone(), 0
+    times, last = torch.zeros(len(frames)), test.frames.lengths - 1
+    step = {"actions-fixed-1": 1.0, "actions-fixed-4": 4.0}.get(method)
+    for _ in range(test.frames.time):
+        now = times.round().long()
+        going = (now < last).nonzero()[:, 0]
+        if not len(going):
+            break
+        frames[going], clock = _stepped(model, frames[going], lesson.given.at(going, now[going]))
+        times[going] += clock.float().clamp(min=1.0) if step is None else step
+        evaluations += len(going)
+    return Rolled([frames], evaluations)
+
+
+def progress(config: Config, row: Row) -> tuple[float, str]:
+    """Tell how far a seed is."""
+    done = [str(method) for method in config.methods].index(str(row["method"])) + 1
+    return done / len(config.methods), f"{row['method']}  accuracy {row['accuracy']:.2f}"

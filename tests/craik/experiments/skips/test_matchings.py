@@ -1,0 +1,132 @@
+"""ASI's choices made otherwise, at a size that trains next to nothing."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from craik.experiments.skips.matchings import EXPERIMENT, claims
+from craik.experiments.skips.matchings import run as matchings
+from craik.experiments.skips.matchings.networks import Latents, Remembering, Shifting, learnt_reader
+from craik.lab import Rows, judge
+from craik.skips import Aligned, Greedy, SoftAligned, SoftGreedy, TimeAgnostic
+from craik.tasks.frames.funnel_board import PRESETS
+from craik.tasks.frames.funnel_board.places import Places, Reader
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    tiny = {
+        "steps": 1,
+        "evaluations": 40,
+        "episodes": 4,
+        "test_episodes": 3,
+        "horizon": 4,
+        "hidden": 8,
+        "memory": 4,
+        "latents": 5,
+    }
+    cache = str(tmp_path_factory.mktemp("boards"))
+    return replace(EXPERIMENT.presets["quick"].config, **tiny, reader_steps=2, cache=cache)
+
+
+@pytest.fixture(scope="module")
+def rows(config):
+    return Rows([{**row, "seed": 100} for row in matchings.run(config)])
+
+
+def test_every_method_is_trained_on_the_same_budget(rows, config):
+    assert [row["method"] for row in rows] == list(matchings.METHODS)
+    assert all(40 <= row["spent"] < 40 + 4 * 100 for row in rows)
+    assert {row["method"] for row in rows if row["learnt"] is None} == {"untraced", "untraced-memory"}
+    assert matchings.progress(config, rows[-1])[0] == 1
+
+
+def test_claims_are_measured_and_the_figure_is_drawn(rows):
+    missing = [claim.id for claim in EXPERIMENT.claims if judge(claim, rows, "quick").measured is None]
+    assert missing == []
+    assert list(EXPERIMENT.figures(rows)) == ["matchings"]
+
+
+def test_some_methods_alone_give_the_same_rows(rows, config):
+    some = replace(config, methods=("latent", "untraced-memory"))
+    again = [{**row, "seed": 100} for row in matchings.run(some)]
+    assert again == [row for row in rows if row["method"] in some.methods]
+
+
+def test_each_method_matches_as_it_says(config):
+    kinds = {
+        "asi": Greedy(4, 0.5),
+        "gaussian": Greedy(4, 0.5),
+        "aligned-frames": Aligned(4, "frames"),
+        "aligned-predictions": Aligned(4, "predictions"),
+        "soft-greedy": SoftGreedy(4, config.temperature, 0.5),
+        "soft-aligned": SoftAligned(4, config.temperature, "frames"),
+        "time-agnostic": TimeAgnostic(onward=True),
+    }
+    for method, matching in kinds.items():
+        assert matchings.matching_of(config, method, 0.2) == matching
+
+
+def test_latents_are_principal_components_and_decode_what_lies_in_their_span():
+    draw = torch.Generator().manual_seed(0)
+    flat = torch.randn(50, 3, generator=draw) @ torch.randn(3, 8, generator=draw) + 1
+    space = Latents.of(flat, 3)
+    torch.testing.assert_close(space.decode(space.encode(flat)), flat, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(space.axes.T @ space.axes, torch.eye(3), atol=1e-5, rtol=0)
+
+
+def test_networks_give_what_their_losses_want():
+    draw = torch.Generator().manual_seed(0)
+    frames, beside = torch.rand(5, 6, generator=draw), torch.rand(5, 2, generator=draw)
+    assert Shifting(6, 2, draw, 4)(frames, beside).shape == (5, 6)
+    both = Shifting(6, 2, draw, 4, variances=True)(frames, beside)
+    assert both.shape == (5, 2, 6)
+    assert float(both[:, 1].detach().abs().max()) <= 6
+    logits, state = Remembering(6, 2, draw, 4, 6.0, 3)(frames, beside, torch.zeros(5, 3))
+    assert (logits.shape, state.shape) == ((5, 6), (5, 3))
+
+
+def test_a_reader_learns_what_the_rules_say():
+    board = PRESETS["small"]
+    places = Places.of(board)
+    floor = float(places.rows[0]) + 1.0
+    rules = Reader(places, floor, board.geometry.platforms)
+    draw = torch.Generator().manual_seed(0)
+    half = board.geometry.half_width
+    at = (torch.rand(400, 2, generator=draw) - 0.5) * torch.tensor([1.8 * half, 2 * float(places.rows[-1])])
+    at[::2, 1] = float(places.rows[0]) + 0.3  # every other one lies on the floor
+    frames = torch.cat([places.frames(one[None].numpy()) for one in at])
+    outcomes = rules.platform(frames)
+    learnt = learnt_reader(frames, outcomes, rules, 300, draw)
+    assert float((learnt.landed(frames) == rules.landed(frames)).double().mean()) > 0.95
+    on_floor = rules.landed(frames)
+    assert float((learnt.platform(frames) == outcomes)[on_floor].double().mean()) > 0.9
+
+
+def made_up(values):
+    return Rows(
+        {"seed": seed, "method": method, "accuracy": value, "learnt": value, "frequent": 0.3, "psi": 1.0}
+        for seed in range(6)
+        for method, value in values.items()
+    )
+
+
+def test_claims_can_hold_and_fail():
+    base = dict.fromkeys(matchings.METHODS, 0.6)
+    alike = {claim.id.partition(".")[2]: judge(claim, made_up(base), "quick").verdict for claim in EXPERIMENT.claims}
+    fails = ("aligned-frames", "aligned-predictions", "soft-greedy", "soft-aligned", "horizon", "memory")
+    assert {alike.pop(name) for name in fails} == {"does not hold"}
+    assert set(alike.values()) == {"holds"}
+    nothing = {
+        claim.id.partition(".")[2]: judge(claim, made_up(dict.fromkeys(base, 0.0)), "quick") for claim in EXPERIMENT.claims
+    }
+    assert {nothing[name].verdict for name in ("learnt", "gaussian", "latent")} == {"does not hold"}
+    better = made_up({**base, "aligned-predictions": 0.8})
+    assert claims.best_alignment(better).value == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("changes", [{"methods": ()}, {"temperature": 0.0}, {"latents": 0}, {"sampling": 2.0}])
+def test_bad_settings_are_refused(changes, config):
+    with pytest.raises(ValueError, match="should"):
+        replace(config, **changes)

@@ -1,0 +1,131 @@
+"""Options and actions on ice, at a size that trains next to nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from craik.experiments.skips.options import EXPERIMENT
+from craik.experiments.skips.options import run as options
+from craik.experiments.skips.options.models import Pushed
+from craik.lab import Rows, judge
+from craik.skips import Fixed, Greedy, OrEnd
+from craik.tasks.frames.ice import codes, draw_building, draw_walks, slid
+
+TINY = replace(
+    EXPERIMENT.presets["quick"].config, steps=1, evaluations=20, walks=5, test_walks=2, side=3, slides=2, horizon=3, hidden=8
+)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(options, "PATIENCE", 3)
+        return Rows([{**row, "seed": 100} for row in options.run(TINY)])
+
+
+@pytest.fixture(scope="module")
+def walks():
+    return draw_walks(draw_building(4, 0.2, np.random.default_rng(0)), 8, 3, np.random.default_rng(1))
+
+
+def test_every_method_spends_the_budget_and_is_scored(rows):
+    assert [row["method"] for row in rows] == list(options.METHODS)
+    assert all(20 <= row["spent"] < 20 + 4 * 80 for row in rows)
+    assert options.progress(TINY, rows[-1])[0] == 1
+
+
+def test_claims_are_measured_and_the_figure_is_drawn(rows):
+    missing = [claim.id for claim in EXPERIMENT.claims if judge(claim, rows, "quick").measured is None]
+    assert missing == []
+    assert list(EXPERIMENT.figures(rows)) == ["ends"]
+
+
+def test_the_same_seed_gives_the_same_rows(rows, monkeypatch):
+    monkeypatch.setattr(options, "PATIENCE", 3)
+    some = replace(TINY, methods=("separate", "actions"))
+    again = [{**row, "seed": 100} for row in options.run(some)]
+    assert again == [row for row in rows if row["method"] in some.methods]
+
+
+def test_separate_models_see_every_slide_of_their_push_once(walks):
+    lessons = options.lessons(TINY, "separate", walks)
+    assert sum(len(lesson.frames) for lesson in lessons) == walks.plans.numel()
+    for push, lesson in enumerate(lessons):
+        assert len(lesson.frames) == int((walks.plans == push).sum())
+        for ended in lesson.counted.values:  # each slide ends once, with its last transition
+            assert float(ended.sum()) == float(ended[-1]) == 1
+
+
+def test_what_is_counted_are_ends_of_options_or_frames(walks):
+    (joint,) = options.lessons(TINY, "joint", walks)
+    assert [float(own.sum()) for own in joint.counted.values] == [3.0] * 8
+    (actions,) = options.lessons(TINY, "actions", walks)
+    assert [float(own.sum()) for own in actions.counted.values] == (walks.frames.lengths - 1).tolist()
+    assert actions.given.at(torch.tensor([0]), torch.tensor([0])).shape == (1, 3, 4)
+
+
+def test_each_method_matches_as_it_says():
+    greedy = Greedy(3, 0.5)
+    kinds = {
+        "joint": OrEnd(greedy),
+        "separate": OrEnd(greedy),
+        "within": greedy,
+        "actions": greedy,
+        "ends": Fixed(options.LONGEST),
+        "every-frame": Fixed(1),
+        "actions-fixed-4": Fixed(4),
+    }
+    for method, matching in kinds.items():
+        assert options.matching_of(TINY, method, 0.2) == matching
+
+
+class Perfect(torch.nn.Module):
+    """Knows the building: jumps to where a push ends, and says so."""
+
+    def __init__(self, building):
+        super().__init__()
+        self.building = building
+
+    def forward(self, frames, ids):
+        stands = options.cells(frames, len(self.building)).tolist()
+        ends = [slid(self.building, tuple(cell), int(push)) for cell, push in zip(stands, ids, strict=True)]
+        return 60 * (codes(np.array(ends, dtype=float), len(self.building)) - 0.5), torch.ones(len(ids))
+
+
+def test_a_model_that_knows_the_building_is_always_right():
+    building = draw_building(5, 0.2, np.random.default_rng(0))
+    walks = draw_walks(building, 20, 4, np.random.default_rng(1))
+    found = options.scores(replace(TINY, side=5), "joint", [Perfect(building)], walks)
+    assert found == {"accuracy": 1.0, "rollout": 4.0}
+
+
+def test_models_take_ids_windows_or_nothing():
+    draw = torch.Generator().manual_seed(0)
+    frames = torch.rand(3, 10, generator=draw)
+    for pushes, given in ((0, None), (1, torch.tensor([0, 3, 1])), (2, torch.rand(3, 2, 4, generator=draw))):
+        logits, number = Pushed(10, pushes, "ended", draw, 8, 6.0)(frames, given)
+        assert (logits.shape, number.shape) == ((3, 10), (3,))
+        assert float(number.detach().max()) <= 1
+    assert float(Pushed(10, 0, "clock", draw, 8, 6.0)(frames)[1].detach().min()) >= 1
+
+
+def test_claims_can_hold_and_fail():
+    def judged(values, rollout):
+        rows = [
+            {"seed": seed, "method": method, "accuracy": value, "rollout": rollout.get(method, 8.0), "frequent": 0.2}
+            for seed in range(6)
+            for method, value in values.items()
+        ]
+        return {judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
+
+    good = dict.fromkeys(options.METHODS, 0.4) | {"joint": 0.8, "actions": 0.8}
+    assert judged(good, {"joint": 4.0}) == {"holds"}
+    assert judged(dict.fromkeys(options.METHODS, 0.2), {}) == {"does not hold"}  # a constant
+
+
+@pytest.mark.parametrize("changes", [{"methods": ()}, {"side": 2}, {"blocked": 1.0}, {"slides": 0}])
+def test_bad_settings_are_refused(changes):
+    with pytest.raises(ValueError, match="should"):
+        replace(TINY, **changes)
