@@ -103,7 +103,9 @@ class LayerPass:
         for node in stage.ends:
             carried = self._receive(node, tuple(next(deltas) for _ in range(self._outputs(node))), node in stage.carriers)
             if carried is not None:
-                sent.append((GradientEdge(*self._graph.slots[node][0]), carried))
+                child, number = self._graph.slots[node][0]
+                assert child is not None  # else it would carry nothing
+                sent.append((GradientEdge(child, number), carried))
         return list(deltas), (tuple(edge for edge, _ in sent), tuple(gradient for _, gradient in sent))
 
     def _hook(self, node: Node) -> Callable[[tuple[Tensor | None, ...]], None]:

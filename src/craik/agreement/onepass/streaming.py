@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -54,8 +54,8 @@ def taken(gradients: list[Tensor | None], position: int) -> Tensor | None:
 
 def _holders(gradients: Sequence[Tensor | None], position: int) -> tuple[int, ...] | None:
     """Count who holds a gradient: in Python, in C++, its memory, and what it is a view of; None where that cannot be known."""
-    gradient = gradients[position]
-    if _MEMORY is None or not hasattr(gradient, "_use_count") or gradient is None:
+    gradient: Any = gradients[position]
+    if _MEMORY is None or not hasattr(gradient, "_use_count"):
         return None
     memory, base = gradient.untyped_storage(), gradient._base
     if memory.nbytes() != gradient.nbytes:
@@ -64,7 +64,7 @@ def _holders(gradients: Sequence[Tensor | None], position: int) -> tuple[int, ..
     return sys.getrefcount(gradient), gradient._use_count(), _MEMORY(memory._cdata), of_base
 
 
-_MEMORY: Callable[[int], int] | None = getattr(torch._C, "_storage_Use_Count", None)
+_MEMORY: Callable[[int], int] | None = getattr(getattr(torch, "_C"), "_storage_Use_Count", None)  # noqa: B009  # a private module
 """Not a public name of torch: where a release lacks it, gradients are copied."""
 
 
