@@ -64,7 +64,7 @@ def test_accuracy_is_measured_in_eval_mode_and_leaves_train_mode():
 
 def test_claims_and_figures(rows):
     judged = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
-    regularised = ("l2", "l2-felt", "dropout", "dropout-felt")
+    regularised = ("l2", "l2-felt", "dropout", "dropout-felt", "closing-noisy", "gap")
     assert {judged.pop(f"memorisation.{name}") for name in regularised} == {"not measurable here"}
     assert judged.pop("memorisation.closing") == "not measurable here"  # so short a training learns nothing under the mask
     assert "not measurable here" not in judged.values()
@@ -161,3 +161,28 @@ def test_dropout_and_l2_change_what_is_trained(regularised):
     ]
     assert ends[0] != ends[1]
     assert TINY.training("l2").weight_decay == TINY.l2 != TINY.training().weight_decay
+
+
+def test_noise_is_the_same_for_all_trials_and_none_leaves_images_alone():
+    data = per_example.load("digits", "", 0, 16)
+    assert memorisation.noisy(data, 0.0, 0) is data
+    twice = [memorisation.noisy(data, 0.5, 3) for _ in range(2)]
+    assert torch.equal(twice[0].train.x, twice[1].train.x)
+    assert not torch.equal(twice[0].train.x, memorisation.noisy(data, 0.5, 4).train.x)
+    assert torch.equal(twice[0].test.y, data.test.y)
+    assert float((twice[0].test.x - data.test.x).std()) == pytest.approx(0.5, abs=0.02)
+    assert "noise of 0.5" in twice[0].name
+
+
+def test_a_gap_that_closes_is_told_from_one_that_does_not():
+    def judged(ends):
+        rows = Rows(
+            {"kind": "final", "labels": "true", "seed": seed, "threshold": at, "train_accuracy": train, "test_accuracy": test}
+            for seed in range(6)
+            for at, (train, test) in ends.items()
+        )
+        found = {claim.id.partition(".")[2]: judge(claim, rows, "gap").verdict for claim in EXPERIMENT.claims}
+        return found["closing-noisy"], found["gap"]
+
+    assert judged({0.0: (1.0, 0.6), 0.2: (0.7, 0.6)}) == ("holds", "holds")
+    assert judged({0.0: (1.0, 0.95), 0.2: (0.9, 0.8)}) == ("does not hold", "does not hold")
