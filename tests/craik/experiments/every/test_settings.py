@@ -37,6 +37,8 @@ MEANS = {
     ("taught", ()): "() leaves them out",
     ("depths", (0,)): "0 asks Q alone",
     ("hidden", 0): "0 for a linear one",
+    ("environments", ()): "none: the one above",
+    ("architectures", ()): "none: the one that is drawn",
     ("floor", -1.0): "log scales' floor",
 }
 """What is below the others' range and taken, with the words of the field's sentence that say what it means."""

@@ -163,7 +163,8 @@ def _trained(config: Config, trial: Trial, data: ImageData, labels: Tensor) -> I
     if trial.regulariser == "dropout":
         # before the linear layer and the constant behind it
         dropped = Dropout(config.dropout, torch.Generator().manual_seed(config.seed + 2**34))
-        model = nn.Sequential(*list(model)[:-2], dropped, *list(model)[-2:])
+        layers = list(model.children())
+        model = nn.Sequential(*layers[:-2], dropped, *layers[-2:])
     rule: Rule = AndMask(trial.threshold, config.rescale) if trial.threshold > 0 else Mean()
     for step in fit(model, rule, data.train, labels, training, saved):
         epoch = saved.done + 1

@@ -70,7 +70,7 @@ PRESETS = {
     ),
     # Table C.4, all 54, in a sixth of quick's rounds.
     "ldt-grid": Preset(
-        Config(**asdict(bodies.TRAININGS["quick"]) | {"seed": 100, "rounds": 30}, methods=("no-teacher", "ldt-grid")), seeds=6
+        replace(Config(**asdict(bodies.TRAININGS["quick"]), methods=("no-teacher", "ldt-grid")), seed=100, rounds=30), seeds=6
     ),
     "paper": Preset(
         Config(

@@ -6,7 +6,7 @@ method gets the same number of model evaluations, the same batches, network and 
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from craik.experiments.skips.accuracy.printed import column, with_printed
@@ -52,7 +52,7 @@ PRESETS = {
     ),
     # Tables A.1 and A.2 by method and world, 150 epochs each, validated four times an epoch, and f as the texts start it.
     "paper": Preset(
-        Config(**asdict(PUBLISHED) | {"gain": 0.0}, test_episodes=500, epochs=150, checks=600, settings="printed"), seeds=8
+        replace(Config(**asdict(PUBLISHED), test_episodes=500, epochs=150, checks=600, settings="printed"), gain=0.0), seeds=8
     ),
 }
 
@@ -61,7 +61,8 @@ def _ranges(preset: Comparison, **of: Choice) -> Ranges:
     """Ranges of every method; the horizon and exploration are drawn for those alone that have them."""
     exploration, horizon = {"exploration_steps": preset.exploration_steps}, {"horizon": preset.horizon}
     unused = {"asi": {}, "asi-no-exploration": exploration}
-    methods = {one: {"methods": (one,), **unused.get(one, exploration | horizon)} for one in preset.methods}
+    own = {"settings": "shared"}  # printed ones would take the place of what is drawn
+    methods = {one: {"methods": (one,), **own, **unused.get(one, exploration | horizon)} for one in preset.methods}
     return Ranges(of, Objective(("validation_accuracy",)), methods)
 
 

@@ -166,7 +166,8 @@ def make_arm(config: Config, method: Method, data: Data, fitted_on: Data | None 
     codes = data.frames.frame_shape[0]
     if method == "latent":
         source = (data if fitted_on is None else fitted_on).frames
-        space = Latents.of(source.at(*source.mask.nonzero().unbind(1)), config.latents)
+        rows, times = source.mask.nonzero().unbind(1)
+        space = Latents.of(source.at(rows, times), config.latents)
         latents = Data(encoded(data.frames, space.encode, detach=True), data.layouts)
         return Arm(latents, Shifting(space.axes.shape[1], beside, weights, config.hidden), SquaredError(), None, space.decode)
     if method == "gaussian":
