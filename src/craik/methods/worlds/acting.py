@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
 from craik.arguments import check_one_of, check_shape, check_whole
@@ -163,15 +163,19 @@ class FrameWorld(Protocol):
 
 
 class Seen(NamedTuple):
-    """A world of frames with what V and M make of it: its own state, latents (p, e, l), M's state (p, e, hidden)."""
+    """A world of frames as V and M see it: its own state, latents (p, e, l), M's state (p, e, hidden), what is over."""
 
     world: Any
     z: Float[Tensor, "p e l"]
     memory: Recurrent
+    over: Bool[Tensor, "p e"]
 
 
 class Watched:
     """A world of frames as a controller sees it through V and M: features [z / scale, h], or z alone.
+
+    V no longer looks at an episode that has ended, whose latent stays: it is what a step costs most, and a population's last
+    episode goes on long after most are over.
 
     Args:
         world: that shows frames.
@@ -192,7 +196,9 @@ class Watched:
         state = self.world.start(population, episodes, generator)
         rest = torch.zeros(population, episodes, 0)
         memory = Recurrent(rest, rest) if self.memory is None else self.memory.at_rest(population, episodes)
-        return Seen(state, self._look(state), memory)
+        over = torch.zeros(population, episodes, dtype=torch.bool)
+        unseen = torch.zeros(population, episodes, self.vision.latent)
+        return Seen(state, self._look(state, unseen, over), memory, over)
 
     def features(self, state: Seen) -> Float[Tensor, "p e i"]:
         """Return [z / scale, h]."""
@@ -203,9 +209,16 @@ class Watched:
         """Let M remember frame and action, and the world go on."""
         memory = state.memory if self.memory is None else self.memory.remember(state.z, actions, state.memory)
         stepped = self.world.step(state.world, actions, generator)
-        return Stepped(Seen(stepped.state, self._look(stepped.state), memory), stepped.rewards, stepped.ended)
+        over = state.over | stepped.ended
+        z = self._look(stepped.state, state.z, over)
+        return Stepped(Seen(stepped.state, z, memory, over), stepped.rewards, stepped.ended)
 
     @torch.no_grad()
-    def _look(self, state: State) -> Tensor:
-        frames = self.world.frames(state)
-        return self.vision.encode(frames.flatten(0, 1)).mean.unflatten(0, frames.shape[:2])
+    def _look(self, state: State, last: Tensor, over: Tensor) -> Tensor:
+        going = ~over
+        if not going.any():
+            return last
+        mean = self.vision.encode(self.world.frames(state)[going]).mean
+        z = last.to(mean.dtype, copy=True)
+        z[going] = mean
+        return z

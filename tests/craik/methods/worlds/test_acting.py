@@ -32,6 +32,18 @@ def test_a_population_is_evaluated_as_one_by_one(make):
     assert together.std() > 0
 
 
+def test_what_has_ended_is_no_longer_looked_at():
+    world, draws = watched(), generator(5)
+    state, over = world.start(2, 6, draws), torch.zeros(2, 6, dtype=torch.bool)
+    for _ in range(40):
+        last, (state, _, ended) = state, world.step(state, torch.zeros(2, 6, 1), draws)
+        over |= ended
+        seen = world.vision.encode(world.world.frames(state.world).flatten(0, 1)).mean.unflatten(0, (2, 6))
+        torch.testing.assert_close(state.z[~over], seen[~over], rtol=0, atol=1e-6)
+        assert torch.equal(state.z[over], last.z[over])
+    assert over.all()
+
+
 def test_actions_are_the_formula():
     candidates, features = torch.randn(2, 12, generator=generator()), torch.randn(2, 4, 3, generator=generator(1))
     found = LinearController(3, 3).act(candidates, features)

@@ -97,7 +97,7 @@ def make(config: Config, task: Task, network: str) -> nn.Module:
 
 def fit(config: Config, data: Squares, task: Task, division: Division, network: str) -> Iterator[Row]:
     """Train one network on one task; yield its errors eight times on the way, then its end with a map of what it gets right."""
-    model = make(config, task, network)
+    model = make(config, task, network).to(memory_format=torch.channels_last)  # the faster layout on a processor
     plain = network == "plain"
     rate, steps = (config.plain_rate, config.plain_steps) if plain else (config.learning_rate, config.steps)
     steps = config.find_steps if task == "find" and not plain else steps
@@ -114,7 +114,7 @@ def fit(config: Config, data: Squares, task: Task, division: Division, network: 
         optimizer.step()
         scheduler.step()
         if step % max(1, steps // 8) == 0:
-            score = scores(task, model, data)[data.held_out]
+            score = scores(task, model, data, data.held_out)
             yield {"kind": "curve", **row, "step": step, "score": float(score.mean())}
     score = scores(task, model, data)
     ends: Row = {"train": float(score[~data.held_out].mean()), "test": float(score[data.held_out].mean())}
@@ -134,12 +134,16 @@ def loss_of(task: Task, model: nn.Module, data: Squares, some: Tensor) -> Tensor
     return cross_entropy(out.flatten(1), data.places[some, 0] * side + data.places[some, 1])
 
 
-def scores(task: Task, model: nn.Module, data: Squares) -> Tensor:
-    """Return each place's score: 1 if its pixel is hit ("point"), overlap over union ("paint"), pixels of 64 off ("find")."""
+def scores(task: Task, model: nn.Module, data: Squares, which: Tensor | None = None) -> Tensor:
+    """Return each place's score: 1 if its pixel is hit ("point"), overlap over union ("paint"), pixels of 64 off ("find").
+
+    Of the places that `which` (p,) marks, or of all.
+    """
     model.eval()
     found: list[Tensor] = []
+    places = torch.arange(len(data.places)) if which is None else which.nonzero()[:, 0]
     with torch.no_grad():
-        for some in torch.arange(len(data.places)).split(256):
+        for some in places.split(32):  # activations of 32 pictures stay in a processor's cache
             found.append(score(task, model, data, some))
     model.train()
     return torch.cat(found)
