@@ -94,7 +94,9 @@ def _norms(losses: Tensor, params: Params) -> Float[Tensor, " p"]:
     found = torch.autograd.grad(
         losses.sum(), list(params.values()), retain_graph=True, allow_unused=True, materialize_grads=True
     )
-    squares = [gradient.detach().reshape(len(gradient), -1).square().sum(1) for gradient in found]  # zeros of torch 2.8 want one
+    squares = [
+        gradient.detach().reshape(len(gradient), -1).square().sum(1) for gradient in found
+    ]  # zeros of torch 2.8 want one
     return torch.stack(squares).sum(0).sqrt()
 
 
