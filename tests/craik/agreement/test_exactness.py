@@ -249,6 +249,7 @@ class TestGraphsOfAllKinds:
         losses = model[1](h).square().sum(1)
         assert paths(assert_definition(Agreement(model, AndMask(0.6)), losses, SPREAD)) == {"layer"}
 
+    @pytest.mark.xfail(torch.__version__.startswith("2.9."), reason="torch 2.9 lets what is checkpointed be read once only")
     def test_checkpoints(self):
         model = nn.Sequential(linear(), nn.Tanh(), linear())
         x = noise(B, 6)

@@ -94,7 +94,8 @@ def _norms(losses: Tensor, params: Params) -> Float[Tensor, " p"]:
     found = torch.autograd.grad(
         losses.sum(), list(params.values()), retain_graph=True, allow_unused=True, materialize_grads=True
     )
-    squares = [gradient.detach().reshape(len(gradient), -1).square().sum(1) for gradient in found]  # 2.8: zeros need it
+    # Zeros that torch fills in may require a gradient of their own (2.9 and before): nothing here is differentiated.
+    squares = [gradient.detach().reshape(len(gradient), -1).square().sum(1) for gradient in found]
     return torch.stack(squares).sum(0).sqrt()
 
 

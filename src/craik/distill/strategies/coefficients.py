@@ -46,7 +46,7 @@ def coefficient(lesson: Lesson, label_loss: Tensor, teaching_loss: Tensor, param
 
 def _norm(loss: Tensor, params: Sequence[Tensor]) -> Tensor:
     found = torch.autograd.grad(loss, params, retain_graph=True, allow_unused=True, materialize_grads=True)
-    return torch.stack([gradient.detach().square().sum() for gradient in found]).sum().sqrt()  # torch 2.8 needs detach
+    return torch.stack([gradient.detach().square().sum() for gradient in found]).sum().sqrt()
 
 
 def measured(problem: InnerProblem) -> InnerProblem:

@@ -21,7 +21,7 @@ CONFIGS = {
     spirals: SMALL,
     rotated: SMALL,
     needs: SMALL,
-    basis: {**SMALL, "environments": 4},
+    basis: {**SMALL, "environments": 4, "bases": basis.run.BASES},
     null: {"environments": (2, 3), "rows": (4, 64), "levels": (0.05, 0.2), "steps": 2, "sites": 2},
     codes: {"sites": (3, 8), "rows": (16, 128)},
     colours: {"trials": 1, "steps": 2, "hidden": 4},
@@ -37,7 +37,7 @@ def test_a_tiny_run_can_be_judged_and_drawn(module, monkeypatch):
     config = replace(experiment.presets["quick"].config, **CONFIGS[module])
     rows = [{**row, "seed": 100} for row in experiment.run(config)]
     for claim in experiment.claims:
-        assert judge(claim, rows, "quick").measured is not None
+        assert judge(claim, rows, claim.condition.presets[0]).measured is not None
     assert experiment.figures(Rows(rows))
 
 
