@@ -16,13 +16,14 @@ def figures(rows: Rows) -> dict[str, Figure]:
         "held-out levels; dots: seeds, bar: median. Dotted: equal probabilities for all actions.",
         height=2.4,
     )
-    for place, method in enumerate(METHODS):
+    methods = [method for method in METHODS if rows.where(kind="look", method=method)]
+    for place, method in enumerate(methods):
         found = list(selected(rows, (method,)).values())
         colour = COLOURS["ours" if method in TESTING else "third" if method == "AND-mask" else "baseline"]
         axes.barh(place, float(np.median(found)), color=colour, alpha=0.35)
         axes.plot(found, [place] * len(found), ".", color=colour)
     axes.axvline(float(np.median(rows.where(kind="constant")["test"])), color=COLOURS["reference"], linestyle=":")
-    axes.set_yticks(range(len(METHODS)), list(METHODS))
+    axes.set_yticks(range(len(methods)), methods)
     axes.set(xlabel="KL from the expert, nats", xlim=(0, None))
     axes.grid(visible=False)
     return {"divergence": figure}

@@ -7,14 +7,14 @@ they mask. All methods train at the same drawn learning rates and decays, are st
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Rule, decay_masked
+from craik.agreement import Agreement, AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Record, Rule, decay_masked
 from craik.experiments.agreement.clones import divergence, evaluate, make_network
 from craik.lab import Preset, Row, check_limits
 from craik.tasks.pictures import cloning
@@ -23,10 +23,11 @@ from craik.tasks.pictures.textured_grid.recording import record
 
 
 class Method(NamedTuple):
-    """A rule, and how fast what it masks decays, times the learning rate."""
+    """A rule, and how fast what it masks decays, times the learning rate; as a placebo it masks as much, drawn at random."""
 
     rule: Rule
     decay: float = 0.0
+    placebo: bool = False
 
 
 METHODS = {
@@ -35,7 +36,9 @@ METHODS = {
     "Gail-Simon": Method(Qualitative(0.2), 5.0),
     "Cochran": Method(Homogeneous(0.05), 5.0),
     "random effects": Method(Heterogeneous(), 5.0),
+    "placebo": Method(Qualitative(0.2), 5.0, placebo=True),
 }
+Name = Literal["averaging", "AND-mask", "Gail-Simon", "Cochran", "random effects", "placebo"]
 TESTING = ("Gail-Simon", "Cochran", "random effects")
 """Those that test for conflict."""
 
@@ -62,6 +65,8 @@ class Config:
     """Optimiser steps; the last quarter has a tenth of the learning rate."""
     trials: Annotated[int, Ge(1)] = 3
     """Settings drawn for each method: the budget, equal for all."""
+    methods: Annotated[tuple[Name, ...], MinLen(1)] = ("averaging", "AND-mask", "Gail-Simon", "Cochran", "random effects")
+    """What is compared; the placebo masks as much as Gail-Simon's rule does, drawn at random, and lets it decay alike."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -73,6 +78,8 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    # Other seeds than those on which the rule was seen to gain.
+    "placebo": Preset(Config(seed=200, methods=("averaging", "Gail-Simon", "placebo")), seeds=6),
     "paper": Preset(Config(states=256, steps=4000, trials=20, batch=16), seeds=6),
 }
 
@@ -107,10 +114,12 @@ def train(config: Config, data: Recording, method: Method, trial: Trial) -> Iter
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
     agreement = Agreement(network, method.rule, keep="masks" if method.decay else ())
     sizes = {name: parameter.numel() for name, parameter in network.named_parameters()}
+    drawn = Generator().manual_seed(config.seed + 2**33)
     shares = 0.0
     for step, (places, levels) in enumerate(batches(config, data), start=1):
         optimizer.zero_grad()
-        kept = agreement.backward(divergence(network, data.train, places), levels)
+        losses = divergence(network, data.train, places)
+        kept = backward(agreement, network, losses, levels, drawn if method.placebo else None)
         shares += sum(share * sizes[name] for name, share in kept.survivors.items()) / sum(sizes.values())
         optimizer.step()
         if method.decay:
@@ -120,13 +129,31 @@ def train(config: Config, data: Recording, method: Method, trial: Trial) -> Iter
             yield step, network, shares / step
 
 
+def backward(agreement: Agreement, network: nn.Module, losses: Tensor, levels: Tensor, placebo: Generator | None) -> Record:
+    """Fill gradients by a rule; or with the mean's, masked in as many components as the rule masks, drawn at random."""
+    if placebo is None:
+        return agreement.backward(losses, levels)
+    gradients = torch.autograd.grad(losses.mean(), list(network.parameters()), retain_graph=True)
+    record = agreement.backward(losses, levels)
+    masks = {name: shuffled(mask, placebo) for name, mask in (record.masks or {}).items()}
+    for (name, parameter), gradient in zip(network.named_parameters(), gradients, strict=True):
+        parameter.grad = gradient * masks[name]
+    return record._replace(masks=masks)
+
+
+def shuffled(mask: Tensor, generator: Generator) -> Tensor:
+    """Return a mask of as many components, drawn at random."""
+    return mask.flatten()[torch.randperm(mask.numel(), generator=generator)].view_as(mask)
+
+
 def run(config: Config) -> Iterator[Row]:
     """Yield a row for every look at a network: divergences on held-out and test levels, in nats."""
     data = record(config.seed, None, config.levels, config.states, config.held_out, config.test)
     uniform = torch.full_like(data.test.policy, 1 / data.test.policy.shape[1])
     constant = (torch.xlogy(data.test.policy, data.test.policy) - data.test.policy * uniform.log()).sum(1).mean()
     yield {"kind": "constant", "test": float(constant)}
-    for name, method in METHODS.items():
+    for name in config.methods:
+        method = METHODS[name]
         for index in range(config.trials):
             trial = draw(config.seed, index)
             for step, network, kept in train(config, data, method, trial):
