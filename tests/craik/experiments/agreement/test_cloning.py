@@ -62,6 +62,6 @@ def test_a_placebo_masks_as_much_as_the_rule_and_elsewhere():
     assert not torch.equal(found, mask)
     config = replace(TINY, methods=("Gail-Simon", "placebo"), seed=1000)
     data = record(1000, None, config.levels, config.states, config.held_out, config.test)
-    ends = [list(train(config, data, METHODS[name], draw(1000, 0)))[0] for name in config.methods]
+    ends = [next(iter(train(config, data, METHODS[name], draw(1000, 0)))) for name in config.methods]
     assert ends[0][2] == ends[1][2] < 1  # after one step as much is kept
     assert [row["method"] for row in run(replace(config, methods=("placebo",))) if row["kind"] == "look"] == ["placebo"] * 8
