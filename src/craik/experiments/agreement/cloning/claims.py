@@ -53,6 +53,7 @@ CLAIMS = (
         measure=saved(("AND-mask",)),
         condition=low_above(0, of=_SAVED),
         kind="ours",
+        tried="One threshold, one network, three drawn settings; nothing was searched beside these.",
     ),
     Claim(
         id="cloning-conflict.qualitative",
