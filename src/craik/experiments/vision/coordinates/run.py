@@ -97,7 +97,8 @@ def make(config: Config, task: Task, network: str) -> nn.Module:
 
 def fit(config: Config, data: Squares, task: Task, division: Division, network: str) -> Iterator[Row]:
     """Train one network on one task; yield its errors eight times on the way, then its end with a map of what it gets right."""
-    model = make(config, task, network).to(memory_format=torch.channels_last)  # the faster layout on a processor
+    model = make(config, task, network)
+    model.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]  # the faster layout; not in the stubs
     plain = network == "plain"
     rate, steps = (config.plain_rate, config.plain_steps) if plain else (config.learning_rate, config.steps)
     steps = config.find_steps if task == "find" and not plain else steps
