@@ -10,22 +10,19 @@ from torch.utils.hooks import RemovableHandle
 
 from craik.agreement.onepass import reads as formulas
 from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.stages import Stage, stages_of
 from craik.agreement.onepass.proof.walk import Survey
 from craik.agreement.onepass.recomputed import Recomputed, checkpoint_of, recompute
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import Environments
 
 Taken = dict[str, list[formulas.Use]]
-Roots = tuple[Sequence[Tensor | GradientEdge], Sequence[Tensor]]
-"""Where autograd starts, and with which gradients."""
 
 
 class LayerPass:
     """One backward pass of the sum of the environments' mean losses, which fills the sums of the covered parameters.
 
     Autograd is asked for the incoming gradients of the reads that lie deepest, and never for a weight's: what lies above is
-    executed, and hooks on its nodes see what comes in. Nor is a node executed whose formula gives all that it sends on.
+    executed, and hooks on its nodes see what comes in.
 
     Args:
         graph: of the losses.
@@ -68,45 +65,49 @@ class LayerPass:
         Returns:
             The gradients of ``others``, None for those that are not reached.
         """
-        kinds = self._graph.kinds
-        carriers = [node for node in self._at if kinds[node].joining and formulas.carries(node) and checkpoint_of(node) is None]
-        found: list[Tensor | None] = [None] * len(others)
-        roots: Roots = ((losses,), (weights,))
-        for stage in stages_of(self._graph, self._at, others, carriers):
-            if not roots[0]:
-                break
-            reached, roots = self._run(stage, roots, [others[position] for position in stage.others], retain_graph)
-            for position, gradient in zip(stage.others, reached, strict=True):
-                found[position] = gradient
-        self._finish()
-        return found
-
-    def _run(
-        self, stage: Stage, roots: Roots, leaves: Sequence[Tensor], retain_graph: bool
-    ) -> tuple[Sequence[Tensor | None], Roots]:
-        """Run a stage; return the gradients of leaves, and what the next one starts from."""
-        edges = [GradientEdge(node, number) for node in stage.ends for number in range(self._outputs(node))]
-        inputs = (*edges, *leaves)
+        executed = self._executed(others)
+        deepest = [node for node in self._at if node not in executed]
+        edges = [GradientEdge(node, number) for node in deepest for number in range(self._outputs(node))]
+        inputs = (*edges, *others)
         if not inputs:
-            return (), ((), ())
+            return []
         handles: list[RemovableHandle] = []
         try:
-            for node in stage.hooked:
-                handles.append(node.register_prehook(self._hook(node)))
+            for node in self._at:
+                if node in executed:
+                    handles.append(node.register_prehook(self._hook(node)))
             # What torch.autograd.grad calls once it has checked what we know: a small step's checks cost as much as its work.
-            found = _engine_run_backward(*roots, retain_graph, False, inputs, True, accumulate_grad=False)
+            found = _engine_run_backward((losses,), (weights,), retain_graph, False, inputs, True, accumulate_grad=False)
         finally:
             for handle in handles:
                 handle.remove()
         deltas = iter(found)
-        sent: list[tuple[GradientEdge, Tensor]] = []
-        for node in stage.ends:
-            carried = self._receive(node, tuple(next(deltas) for _ in range(self._outputs(node))), node in stage.carriers)
-            if carried is not None:
-                child, number = self._graph.slots[node][0]
-                assert child is not None  # else it would carry nothing
-                sent.append((GradientEdge(child, number), carried))
-        return list(deltas), (tuple(edge for edge, _ in sent), tuple(gradient for _, gradient in sent))
+        for node in deepest:
+            self._receive(node, tuple(next(deltas) for _ in range(self._outputs(node))))
+        self._finish()
+        return list(deltas)
+
+    def _executed(self, others: Sequence[Tensor]) -> set[Node]:
+        """Return the nodes above a read or above another leaf that is asked for: those that the engine executes."""
+        wanted = {id(leaf) for leaf in others}
+        needed: set[Node] = set()
+        executed: set[Node] = set()
+        slots = self._graph.slots
+        for node in reversed(self._graph.order):
+            below = slots[node]
+            if not below:
+                if wanted and id(getattr(node, "variable", None)) in wanted:
+                    needed.add(node)
+                continue
+            for child, _ in below:
+                if child in needed:
+                    needed.add(node)
+                    executed.add(node)
+                    break
+            else:
+                if node in self._at:
+                    needed.add(node)
+        return executed
 
     def _hook(self, node: Node) -> Callable[[tuple[Tensor | None, ...]], None]:
         def hook(deltas: tuple[Tensor | None, ...]) -> None:
@@ -114,30 +115,20 @@ class LayerPass:
 
         return hook
 
-    def _receive(self, node: Node, deltas: tuple[Tensor | None, ...], carries: bool = False) -> Tensor | None:
-        """Take what the reads of one node add; a parameter whose reads are all taken is added up.
-
-        Returns:
-            What a node that ``carries`` sends to its first slot.
-        """
+    def _receive(self, node: Node, deltas: tuple[Tensor | None, ...]) -> None:
+        """Take what the reads of one node add; a parameter whose reads are all taken is added up."""
         reads = self._at[node]
-        carried: Tensor | None = None
         self._done.add(node)
         if any(delta is not None for delta in deltas):
             delta: Any = deltas if self._graph.kinds[node].joining else deltas[0]
             node_seen = self._seen(node)
             for alike, groups in self._of_one_partition(reads):
-                if carries and carried is None:
-                    uses, carried = formulas.carry(alike, node_seen, delta, groups)
-                else:
-                    uses = formulas.take(alike, node_seen, delta, groups)
-                for read, use in zip(alike, uses, strict=True):
+                for read, use in zip(alike, formulas.take(alike, node_seen, delta, groups), strict=True):
                     self._taken[read.name].append(use)
         for read in reads:
             self._missing[read.name] -= 1
             if not self._missing[read.name]:
                 self._add(read.name)
-        return carried
 
     def _seen(self, node: Node) -> Node | Recomputed:
         """Return a node whose saved tensors may be read: itself, unless it lies in a checkpoint."""

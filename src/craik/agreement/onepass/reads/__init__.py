@@ -63,32 +63,10 @@ def take(reads: Sequence[Read], node: Node, delta: Tensor | tuple[Tensor | None,
         delta: the node's incoming gradient; for a node with several outputs a tuple, None where there is none.
         groups: the partition of the batch.
     """
+    slots = list({read.slot: None for read in reads})
     formula = FORMULAS[node.name()]
     seen = delta[0] if isinstance(delta, tuple) and not formula.of_all else delta
-    slots = _slots(reads)
-    return _uses(reads, slots, formula.take(node, slots, seen, Layout(reads[0].rows, groups)))
-
-
-def carries(node: Node) -> bool:
-    """Tell whether a node's formula gives what the node sends to its first slot as well."""
-    return FORMULAS[node.name()].carry is not None
-
-
-def carry(
-    reads: Sequence[Read], node: Node, delta: tuple[Tensor | None, ...], groups: Environments
-) -> tuple[list[Use], Tensor]:
-    """Return what the reads of one node add, as `take`, and what the node sends to its first slot, so that it need not run."""
-    formula, slots = FORMULAS[node.name()].carry, _slots(reads)
-    assert formula is not None  # it carries
-    terms, sent = formula(node, slots, delta, Layout(reads[0].rows, groups))
-    return _uses(reads, slots, terms), sent
-
-
-def _slots(reads: Sequence[Read]) -> list[int]:
-    return list({read.slot: None for read in reads})
-
-
-def _uses(reads: Sequence[Read], slots: Sequence[int], terms: Sequence[Term]) -> list[Use]:
+    terms = formula.take(node, slots, seen, Layout(reads[0].rows, groups))
     if len(slots) == len(reads):
         return [_use(term, read) for term, read in zip(terms, reads, strict=True)]
     found = dict(zip(slots, terms, strict=True))
@@ -162,4 +140,4 @@ def _add(terms: Sequence[Term], places: Sequence[Place], sums: RunningSums) -> N
         sums.add(total)
 
 
-__all__ = ["Stacked", "Sum", "Use", "add", "carries", "carry", "covers", "take"]
+__all__ = ["Stacked", "Sum", "Use", "add", "covers", "take"]

@@ -3,7 +3,7 @@
 oneDNN keeps all gates of a forward pass for its own backward pass, in memory whose layout it does not promise. Working them out
 again is a third of a plain step. So they are looked for where the releases that we know leave them, and what is found is taken
 only if it proves itself on the call's own numbers: some units' gates, at every step and in every example, must be what inputs
-and weights say (`kept`), and from the gates alone every hidden state must follow (`follow`). Else all are worked out again.
+and weights say (`kept`), and from the gates alone every hidden state must follow. Else all are worked out again.
 
 Index conventions: t a step of T, b an example of B, h a hidden unit of H, i an input; gates in torch's order: input, forget,
 cell, output.

@@ -52,17 +52,6 @@ def take(node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], lay
     return _terms(past, _through_time(node, past, delta), slots, layout)
 
 
-def carry(
-    node: Node, slots: Sequence[int], delta: tuple[Tensor | None, ...], layout: Layout
-) -> tuple[list[Term], Float[Tensor, "t b i"]]:
-    """Return the terms of a fused LSTM layer's weights and biases, and the gradient with respect to its input."""
-    past = _past(node)
-    deltas = _through_time(node, past, delta)
-    of_input = deltas.each.transpose(0, 1).flatten(0, 1) @ past.weights[0]
-    sent = of_input.unflatten(0, (-1, len(deltas.each))).transpose(0, 1)
-    return _terms(past, deltas, slots, layout), _turned(sent, bool(saved(node, "reverse")))
-
-
 def why_not(read: Read) -> str | None:
     """Say why a fused recurrent layer has no formula."""
     node = read.node

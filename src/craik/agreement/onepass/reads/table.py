@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from torch import Tensor
 from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.rows import Read
@@ -21,13 +20,11 @@ class Formula(NamedTuple):
             term for each slot.
         why_not: from a read to the reason why it has no formula after all, or None.
         of_all: whether ``take`` is given the gradients of all outputs, None where there is none, not the first one's alone.
-        carry: the same as ``take``, and what the node sends to its first slot; None where autograd is to work that out.
     """
 
     take: Callable[[Node, Sequence[int], Any, Layout], list[Term]]
     why_not: Callable[[Read], str | None]
     of_all: bool = False
-    carry: Callable[[Node, Sequence[int], Any, Layout], tuple[list[Term], Tensor]] | None = None
 
 
 def _broadcast(factor: scaling.Factor | None) -> Formula:
@@ -66,6 +63,6 @@ FORMULAS: dict[str, Formula] = {
     "NativeGroupNormBackward0": Formula(normalisation.group, normalisation.why_not),
     "NativeBatchNormBackward0": _BATCH_NORM,
     "ConvolutionBackward0": _CONVOLUTION,
-    "MkldnnRnnLayerBackward0": Formula(recurrent.take, recurrent.why_not, of_all=True, carry=recurrent.carry),
+    "MkldnnRnnLayerBackward0": Formula(recurrent.take, recurrent.why_not, of_all=True),
 }
 """By the name of the node in autograd's graph."""
