@@ -64,8 +64,6 @@ class RunningSums:
         self._widen(gradients.shape[0])
         if self.compiled is not None and self._add_compiled(gradients):
             return
-        if self._add_alone(gradients):
-            return
         more: dict[str, Tensor] = {}
         if "log_magnitude" in self.needs:
             more["log_magnitude"] = gradients.abs().log_().sum(0)
@@ -84,18 +82,6 @@ class RunningSums:
             self.held["sign"] = _plus_each(self.held.get("sign"), gradients.sign_().to(dtype))
         self._add_held(more)
         self.environments += len(gradients)
-
-    def _add_alone(self, gradients: Float[Tensor, "c *p"]) -> bool:
-        """Add one gradient where only signs are read and sums are there: what large weights do, environment by environment."""
-        if len(gradients) > 1 or self.gradient is None or self.needs != _SIGN_ALONE:
-            return False
-        sign, one = self.held["sign"], gradients[0]
-        if sign.dtype != one.dtype:
-            return False
-        self.gradient.add_(one)
-        sign.add_(one.sign_())
-        self.environments += 1
-        return True
 
     def _add_compiled(self, gradients: Float[Tensor, "c *p"]) -> bool:
         """Add in one pass where the kernels can: float32 on the CPU, signs and nothing else."""
