@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from craik.experiments.skips.outcomes import LABELS
-from craik.experiments.skips.training import Task
+from craik.experiments.skips.comparing.outcomes import LABELS
+from craik.experiments.skips.comparing.training import Task
 from craik.lab import Claim, Measurement, OverSeeds, Rows, Scalar, at_least, bootstrap, high_below, low_above, number
 
 Measure = Callable[[Rows], Measurement | None]

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from craik.experiments.skips.networks import Architecture
-from craik.experiments.skips.outcomes import Comparison
-from craik.experiments.skips.training import Method, Task
+from craik.experiments.skips.comparing.networks import Architecture
+from craik.experiments.skips.comparing.outcomes import Comparison
+from craik.experiments.skips.comparing.training import Method, Task
 
 
 class Printed(NamedTuple):

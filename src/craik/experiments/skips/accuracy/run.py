@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from craik.experiments.skips.accuracy.printed import column, with_printed
-from craik.experiments.skips.outcomes import PAPER, QUICK, Comparison, make_worlds, train_and_read
-from craik.experiments.skips.training import PUBLISHED
+from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Comparison, make_worlds, train_and_read
+from craik.experiments.skips.comparing.training import PUBLISHED
 from craik.lab import Choice, Objective, Preset, Ranges, Row, number
 
 

@@ -9,7 +9,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
-from craik.experiments.skips.budgets import descend, matching_at, rate_at
+from craik.experiments.skips.comparing.budgets import descend, matching_at, rate_at
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron

@@ -13,9 +13,9 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips import training as pictures
-from craik.experiments.skips.budgets import descend, matching_at, rate_at
-from craik.experiments.skips.outcomes import label_accuracy
+from craik.experiments.skips.comparing import training as pictures
+from craik.experiments.skips.comparing.budgets import descend, matching_at, rate_at
+from craik.experiments.skips.comparing.outcomes import label_accuracy
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron

@@ -16,8 +16,8 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.experiments.skips.comparing.training import Size
 from craik.experiments.skips.curve.ball_motion import STATES, Step, inputs, padded_obstacles, transitions
-from craik.experiments.skips.training import Size
 from craik.lab import Positive, Preset, Row, check_limits, number
 from craik.nn.perceptrons import mlp
 from craik.tasks import caching

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.experiments.skips.budgets import descend
+from craik.experiments.skips.comparing.budgets import descend
 from craik.nn.perceptrons import linear, mlp
 from craik.tasks.frames.funnel_board.places import Reader
 

@@ -14,7 +14,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.budgets import descend, falling, matching_at, rate_at
+from craik.experiments.skips.comparing.budgets import descend, falling, matching_at, rate_at
 from craik.experiments.skips.matchings.networks import Latents, LearntReader, Remembering, Shifting, learnt_reader
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, Loss, SquaredError

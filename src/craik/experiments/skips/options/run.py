@@ -15,7 +15,7 @@ import torch
 from annotated_types import Ge, Interval, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.budgets import descend, falling, rate_at
+from craik.experiments.skips.comparing.budgets import descend, falling, rate_at
 from craik.experiments.skips.options.models import Pushed
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits

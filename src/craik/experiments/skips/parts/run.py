@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.budgets import descend, falling, matching_at
+from craik.experiments.skips.comparing.budgets import descend, falling, matching_at
 from craik.experiments.skips.parts.two_balls import Falls, World, draw
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.experiments.skips.outcomes import LABELS, ROLES, methods_of
+from craik.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
 from craik.experiments.skips.perturbation.claims import of_schedule
 from craik.lab import COLOURS, Rows, band, number, panels
 

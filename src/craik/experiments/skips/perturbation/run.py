@@ -11,9 +11,9 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Interval, MinLen
 
-from craik.experiments.skips import training as skips
-from craik.experiments.skips.outcomes import Budget, label_accuracy
-from craik.experiments.skips.training import Method, Report, Settings, World
+from craik.experiments.skips.comparing import training as skips
+from craik.experiments.skips.comparing.outcomes import Budget, label_accuracy
+from craik.experiments.skips.comparing.training import Method, Report, Settings, World
 from craik.lab import Preset, Row, number
 
 Schedule = Literal["switch", "standard"]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.experiments.skips.training import Task
+from craik.experiments.skips.comparing.training import Task
 from craik.lab import Claim, Measurement, Rows, at_most, low_above, number, within
 
 LEARNT = 0.2

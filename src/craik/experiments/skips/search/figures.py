@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.experiments.skips.outcomes import LABELS, ROLES, methods_of
+from craik.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
 from craik.lab import COLOURS, Rows, number, panels
 
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Ge, MinLen
 
-from craik.experiments.skips.networks import Architecture
-from craik.experiments.skips.outcomes import PAPER, QUICK, Budget, Comparison, make_worlds, train_and_read
-from craik.experiments.skips.training import Method, Task
+from craik.experiments.skips.comparing.networks import Architecture
+from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Budget, Comparison, make_worlds, train_and_read
+from craik.experiments.skips.comparing.training import Method, Task
 from craik.lab import Preset, Row, check_limits, number
 
 RANGES: dict[str, dict[str, tuple[Any, ...]]] = {

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float, UInt8
 from torch import Tensor, nn
 
+from craik.experiments.skips.comparing.training import Settings, World
 from craik.experiments.skips.timeline import pictures
-from craik.experiments.skips.training import Settings, World
 from craik.lab import Row
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Dynamics, Greedy, Matched, candidate_losses, match

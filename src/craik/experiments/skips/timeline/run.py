@@ -10,10 +10,10 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from craik.experiments.skips import training as skips
-from craik.experiments.skips.outcomes import label_accuracy
+from craik.experiments.skips.comparing import training as skips
+from craik.experiments.skips.comparing.outcomes import label_accuracy
+from craik.experiments.skips.comparing.training import Settings
 from craik.experiments.skips.timeline.matched_frames import count_matches, predict, timeline
-from craik.experiments.skips.training import Settings
 from craik.lab import Preset, Row, number
 
 

@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.budgets import descend, matching_at, rate_at
+from craik.experiments.skips.comparing.budgets import descend, matching_at, rate_at
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp

@@ -1,6 +1,6 @@
 import pytest
 
-from craik.experiments.skips.budgets import falling, matching_at, rate_at
+from craik.experiments.skips.comparing.budgets import falling, matching_at, rate_at
 from craik.skips import Fixed, Greedy
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from craik.experiments.skips import training
-from craik.experiments.skips.networks import frame_network
-from craik.experiments.skips.training import Settings
+from craik.experiments.skips.comparing import training
+from craik.experiments.skips.comparing.networks import frame_network
+from craik.experiments.skips.comparing.training import Settings
 from craik.skips import Fixed, Greedy
 
 

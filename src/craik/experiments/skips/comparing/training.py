@@ -12,7 +12,7 @@ from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.networks import Architecture, frame_network
+from craik.experiments.skips.comparing.networks import Architecture, frame_network
 from craik.lab import Positive, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.schedules import Linear, StepDecay

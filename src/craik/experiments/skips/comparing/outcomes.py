@@ -10,7 +10,7 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Int
 from torch import Tensor
 
-from craik.experiments.skips.training import PUBLISHED, Method, Settings, Unit, World, make_model, make_world, train
+from craik.experiments.skips.comparing.training import PUBLISHED, Method, Settings, Unit, World, make_model, make_world, train
 from craik.lab import Row, Rows
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Dynamics, rollout

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips import outcomes, training
-from craik.experiments.skips.training import Settings
+from craik.experiments.skips.comparing import outcomes, training
+from craik.experiments.skips.comparing.training import Settings
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""What comparisons of ways to skip share: networks, a training loop, budgets, and outcomes read off roll-outs."""
