@@ -10,6 +10,19 @@ def _of(key: str, board: str, method: str) -> OverSeeds:
     return OverSeeds(key, {"kind": "final", "board": board, "method": method})
 
 
+def _rival(name: str, text: str, board: str) -> Claim:
+    """Return the claim that a rival, named by its first word, finds the spirals on a board."""
+    return Claim(
+        id=f"conflict-basis.{name}",
+        text=text,
+        source=_SOURCE,
+        measure=_of("accuracy", board, name.partition("-")[0]),
+        condition=at_least(0.95, of="test accuracy, median over seeds,").at("rivals"),
+        kind="ours",
+        tried="One run; level, decay and length are those of the other bases, and nothing was searched.",
+    )
+
+
 CLAIMS = (
     Claim(
         id="conflict-basis.coordinates",
@@ -69,30 +82,7 @@ CLAIMS = (
         condition=at_least(0.8, of="share of steps with directions in the first layer, median over seeds,"),
         kind="ours",
     ),
-    Claim(
-        id="conflict-basis.eigenbasis-rotated",
-        text="Masks in K-FAC's eigenbasis find the spirals among four rotated shortcuts.",
-        source=_SOURCE,
-        measure=_of("accuracy", "4 rotated", "eigenbasis"),
-        condition=at_least(0.95, of="test accuracy, median over seeds,").at("rivals"),
-        kind="ours",
-    ),
-    Claim(
-        id="conflict-basis.eigenbasis-coordinates",
-        text="They find them with sixteen shortcuts in coordinates of their own.",
-        source=_SOURCE,
-        measure=_of("accuracy", "16", "eigenbasis"),
-        condition=at_least(0.95, of="test accuracy, median over seeds,").at("rivals"),
-        kind="ours",
-        tried="One run; level, decay and length are those of the other bases, and nothing was searched.",
-    ),
-    Claim(
-        id="conflict-basis.units",
-        text="Decided by whole units, rotated shortcuts go.",
-        source=_SOURCE,
-        measure=_of("accuracy", "4 rotated", "units"),
-        condition=at_least(0.95, of="test accuracy, median over seeds,").at("rivals"),
-        kind="ours",
-        tried="One run; level, decay and length are those of the other bases, and nothing was searched.",
-    ),
+    _rival("eigenbasis-rotated", "Masks in K-FAC's eigenbasis find the spirals among four rotated shortcuts.", "4 rotated"),
+    _rival("eigenbasis-coordinates", "They find them with sixteen shortcuts in coordinates of their own.", "16"),
+    _rival("units", "Decided by whole units, rotated shortcuts go.", "4 rotated"),
 )

@@ -11,15 +11,15 @@ all mix the shortcuts none is clean, and a direction that few environments agree
 Index conventions: e an environment of E, i and j an input, o an output, k a direction.
 """
 
-import math
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from craik.agreement import Heterogeneous, Statistics
 from craik.agreement.rules.critical import qualitative_critical
-from craik.experiments.conflict.directions import SIGNIFICANCE, apart
+from craik.experiments.conflict.directions import apart
 
 LEVEL = 0.2
 """Of Gail and Simon's test."""
@@ -111,15 +111,10 @@ def of_directions(found: Moments) -> Directions:
 
 
 def of_units(found: Moments) -> Components:
-    """Return a mask of whole units: out are those whose weights, summed, differ by more than they have in common.
-
-    `craik.agreement.Heterogeneous` by unit, here from moments.
-    """
-    count, mean = len(found.gradients), found.gradients.mean(0)
-    between, within = ((found.gradients - mean).square().sum(0) / (count - 1)).sum(1), found.variances.mean(0).sum(1)
-    common = (mean.square().sum(1) - between / count).clamp(min=0)
-    differs = (between > (1 + SIGNIFICANCE * math.sqrt(2 / (count - 1))) * within) & (between - within > common)
-    return Components((~differs)[:, None].expand_as(mean))
+    """Return `craik.agreement.Heterogeneous`'s mask by unit: out are those whose weights differ by more than they share."""
+    gradients, variances = (moment.double() for moment in (found.gradients, found.variances))
+    statistics = Statistics(len(gradients), gradients.sum(0), square=gradients.square().sum(0), variance=variances.sum(0))
+    return Components(Heterogeneous("unit").consume(statistics).survives.bool())
 
 
 def of_eigenbasis(inputs: Float[Tensor, "e n i"], deltas: Float[Tensor, "e n o"]) -> Eigenbasis:

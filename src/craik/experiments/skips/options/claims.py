@@ -24,35 +24,39 @@ def above_frequent(method: str) -> EachSeed:
     return EachSeed(above, np.median)
 
 
+def _hypothesis(name: str, text: str, methods: tuple[str, str], of: str, source: str = _SOURCE) -> Claim:
+    """Return the claim that the first of two methods ends right more often; ``of`` says than what."""
+    return Claim(
+        id=f"skips-options.{name}",
+        kind="ours" if source.startswith("ours") else "hypothesis",
+        text=text,
+        source=source,
+        measure=ahead(*methods),
+        condition=low_above(0, of=f"share of right ends less that {of}, median over seeds,"),
+        tried=_TRIED,
+    )
+
+
 CLAIMS = (
-    Claim(
-        id="skips-options.joint",
-        kind="hypothesis",
-        text="One model of all options, its skips learnt with their ends, ends right more often than a model each on as many "
+    _hypothesis(
+        "joint",
+        "One model of all options, its skips learnt with their ends, ends right more often than a model each on as many "
         "evaluations together.",
-        source=_SOURCE,
-        measure=ahead("joint", "separate"),
-        condition=low_above(0, of="share of right ends less that of separate models, median over seeds,"),
-        tried=_TRIED,
+        ("joint", "separate"),
+        "of separate models",
     ),
-    Claim(
-        id="skips-options.skips",
-        kind="hypothesis",
-        text="It ends right more often than a model of all options that predicts every frame.",
-        source=_SOURCE,
-        measure=ahead("joint", "every-frame"),
-        condition=low_above(0, of="share of right ends less that of steps of 1, median over seeds,"),
-        tried=_TRIED,
+    _hypothesis(
+        "skips",
+        "It ends right more often than a model of all options that predicts every frame.",
+        ("joint", "every-frame"),
+        "of steps of 1",
     ),
-    Claim(
-        id="skips-options.switches",
-        kind="hypothesis",
-        text="Skips that may stop on the way end right more often than those that only options' ends stop, as in value "
+    _hypothesis(
+        "switches",
+        "Skips that may stop on the way end right more often than those that only options' ends stop, as in value "
         "prediction networks.",
-        source=_SOURCE,
-        measure=ahead("joint", "ends"),
-        condition=low_above(0, of="share of right ends less that of skips to options' ends alone, median over seeds,"),
-        tried=_TRIED,
+        ("joint", "ends"),
+        "of skips to options' ends alone",
     ),
     Claim(
         id="skips-options.reach",
@@ -63,32 +67,26 @@ CLAIMS = (
         condition=high_below(0.9, of="evaluations of a roll-out over those within the horizon, median over seeds,"),
         tried=_TRIED,
     ),
-    Claim(
-        id="skips-options.actions",
-        kind="hypothesis",
-        text="With the coming actions known, ASI ends right more often than steps of 4 frames.",
-        source=_ACTIONS,
-        measure=ahead("actions", "actions-fixed-4"),
-        condition=low_above(0, of="share of right ends less that of steps of 4, median over seeds,"),
-        tried=_TRIED,
+    _hypothesis(
+        "actions",
+        "With the coming actions known, ASI ends right more often than steps of 4 frames.",
+        ("actions", "actions-fixed-4"),
+        "of steps of 4",
+        _ACTIONS,
     ),
-    Claim(
-        id="skips-options.actions-every-frame",
-        kind="hypothesis",
-        text="With the coming actions known, ASI ends right more often than a model of every frame.",
-        source=_ACTIONS,
-        measure=ahead("actions", "actions-fixed-1"),
-        condition=low_above(0, of="share of right ends less that of steps of 1, median over seeds,"),
-        tried=_TRIED,
+    _hypothesis(
+        "actions-every-frame",
+        "With the coming actions known, ASI ends right more often than a model of every frame.",
+        ("actions", "actions-fixed-1"),
+        "of steps of 1",
+        _ACTIONS,
     ),
-    Claim(
-        id="skips-options.window",
-        kind="ours",
-        text="A model that skips should see the actions that it may skip over: the one that acts is not enough.",
-        source="ours; `Actions` gives a window",
-        measure=ahead("actions", "actions-blind"),
-        condition=low_above(0, of="share of right ends less that with the acting push alone, median over seeds,"),
-        tried=_TRIED,
+    _hypothesis(
+        "window",
+        "A model that skips should see the actions that it may skip over: the one that acts is not enough.",
+        ("actions", "actions-blind"),
+        "with the acting push alone",
+        "ours; `Actions` gives a window",
     ),
     Claim(
         id="skips-options.learnt",
