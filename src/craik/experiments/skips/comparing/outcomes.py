@@ -20,14 +20,14 @@ from craik.tasks.frames.reading import NOTHING
 LABELS = {
     "asi": "ASI",
     "asi-no-exploration": "ASI without exploration",
-    "relative": "ASI relative to distance",
+    "relative": "relative ASI",
     "fixed-1": "fixed, Δt = 1",
     "fixed-2": "fixed, Δt = 2",
     "fixed-3": "fixed, Δt = 3",
     "fixed-4": "fixed, Δt = 4",
     "fixed-8": "fixed, Δt = 8",
     "fixed-16": "fixed, Δt = 16",
-    "direct": "the last frame at once",
+    "direct": "last frame",
 }
 """What figures call a method."""
 
