@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from craik.agreement.inputs import READS
 from craik.agreement.kernels.compiled import Compiled, load
 from craik.agreement.onepass.collected import Collected, Path
+from craik.agreement.onepass.delivery import taken
 from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
@@ -17,7 +18,7 @@ from craik.agreement.onepass.passing import LayerPass, silent
 from craik.agreement.onepass.planning import Asked, Partitions, Plan, ask, described, mean_losses, only_products, paths_of
 from craik.agreement.onepass.proof.refusals import check_batch_norm
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS
-from craik.agreement.onepass.streaming import dense, stream_environment_gradients, taken
+from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums, SideBySide
 from craik.agreement.onepass.sums.beside import ROOM, SMALL
 from craik.agreement.onepass.sums.units import Lengths, UnitSums, of_model

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from craik.agreement import Agreement, Mean
-from craik.agreement.onepass.streaming import taken
+from craik.agreement.onepass.delivery import taken
 
 
 def memory(tensor):
