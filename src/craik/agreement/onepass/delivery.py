@@ -1,5 +1,6 @@
-"""How a gradient changes hands: taken from autograd without a copy where nobody else can see it; and brought to ``.grad`` as
-``loss.backward()`` would bring it, in place and past the user's hooks.
+"""How gradients change hands: taken from autograd, and brought to ``.grad`` as ``loss.backward()`` would bring them.
+
+They are taken without a copy where nobody else can see them, and delivered in place and past the user's hooks.
 """
 
 import sys
