@@ -28,8 +28,8 @@ PROCESSES = ("lab/running", "lab/sweeping", "lab/showing", "cli", "agreement/mac
 """Where tests start processes of their own: all on one worker of xdist, so that they do not starve each other."""
 
 LIMIT = max(600, 30 * int(os.environ.get("CRAIK_KILLS", "0")))
-"""Seconds after which a test has hung: it fails, and says where it waited. On an idle machine the longest takes fifteen, but for
-the one of `make soak` that kills as many processes as the variable says."""
+"""Seconds after which a test has hung: it fails, and says where it waited. On an idle machine the longest takes fifteen, but in
+`make soak`, which kills as many processes as the variable says."""
 
 
 EXTRAS = os.environ.get("CRAIK_EXTRAS", "").split(",")
