@@ -3,9 +3,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from craik.distill import Ragged
 from craik.experiments.distill.xor import EXPERIMENT
 from craik.experiments.distill.xor import run as distill_xor
+from craik.experiments.distill.xor.looks import LOOKS, NOISE, Looking, looked_at
 from craik.lab import Rows, judge
+from craik.trajectories import Trajectories
 
 TINY = replace(
     EXPERIMENT.presets["quick"].config,
@@ -62,7 +65,8 @@ def test_a_claim_is_refuted_by_one_bad_cell(rows):
     better = {"ldt-fixed": 0.9, "ldt-redrawn": 0.9, "no-teacher": 0.6}
     good = [{**row, "selected": better[row["method"]], "as_printed": better[row["method"]]} for row in rows]
     verdicts = {claim.id.split(".")[1]: judge(claim, good, "quick").verdict for claim in EXPERIMENT.claims}
-    assert {verdicts.pop(name) for name in ("strategies", "truncated", "implicit")} == {"not measurable here"}
+    elsewhere = ("strategies", "truncated", "implicit", "ragged", "lengths", "ragged-placebo")
+    assert {verdicts.pop(name) for name in elsewhere} == {"not measurable here"}
     assert verdicts == {
         "ldt-above-no-teacher": "holds so far",
         "ldt-above-no-teacher-as-printed": "holds so far",
@@ -121,3 +125,62 @@ def test_strategies_differ_in_the_meta_gradient_alone():
 
     assert judged(no_teacher=0.6) == ["holds"] * 3
     assert judged(ldt_implicit=0.6) == ["does not hold", "holds", "does not hold"]
+
+
+def test_looks_of_different_numbers():
+    x_star = torch.randn(2000, 4, generator=torch.Generator().manual_seed(3))
+
+    def given(method):
+        return looked_at(method, x_star, torch.Generator().manual_seed(7))
+
+    ragged, padded, placebo = (given(method) for method in distill_xor.LOOKING)
+    looks, lengths = ragged["looks"], ragged["looks"].lengths
+    assert (int(lengths.min()), int(lengths.max())) == (1, LOOKS)
+    assert torch.equal(ragged["signs"], x_star[:, :2])
+    assert torch.equal(looks.values(), padded["looks"])  # zeros lie behind a trajectory's end
+    for b in range(20):
+        errors = looks[b] - x_star[b, 2:]
+        assert len(looks[b]) == lengths[b]
+        assert errors.abs().max() < 5 * NOISE
+        assert not padded["looks"][b, lengths[b] :].any()
+    noise = (torch.cat(looks.to_list()) - x_star[:, 2:].repeat_interleave(lengths, 0)).std()
+    assert float(noise) == pytest.approx(NOISE, rel=0.05)
+    # The placebo is the same x* in another order.
+    assert sorted(placebo["looks"].lengths.tolist()) == sorted(lengths.tolist())
+    assert placebo["signs"].sum() == pytest.approx(float(x_star[:, :2].sum()), abs=1e-3)
+    assert not torch.equal(placebo["signs"], x_star[:, :2])
+
+
+def test_a_teacher_looks_at_what_is_an_examples_own():
+    torch.manual_seed(0)
+    inner, signs = torch.nn.Linear(4, 3), torch.randn(3, 2)
+    teacher, looks = Looking(inner), [torch.randn(count, 2) for count in (1, 4, 2)]
+    ragged = Trajectories.from_list(looks)
+    found = teacher({"signs": signs, "looks": Ragged.of(ragged)})
+    literal = [inner(torch.cat([sign, sum(own) / len(own)])) for sign, own in zip(signs, looks, strict=True)]
+    torch.testing.assert_close(found, torch.stack(literal))
+    padded = teacher({"signs": signs, "looks": ragged.values()})
+    torch.testing.assert_close(padded[1], found[1])  # the longest one has no padding
+    assert not torch.allclose(padded[0], found[0])
+
+
+def test_the_preset_of_different_lengths():
+    preset = EXPERIMENT.presets["ragged"].config
+    tiny = {name: getattr(TINY, name) for name in ("rounds", "inner_steps", "student_steps", "batch", "every")}
+    config = replace(preset, inputs=(4,), examples=(32,), student_widths=(5, 7), teacher_widths=(8,), **tiny)
+    rows = list(distill_xor.run(config))
+    assert [row["method"] for row in rows] == ["no-teacher", "ldt-ragged", "ldt-padded", "ldt-placebo"]
+    assert set(EXPERIMENT.figures(Rows(rows))) == {"heat-maps", "heat-maps-selected"}
+
+    def judged(**accuracy):
+        known = [
+            {"seed": seed, "inputs": 4, "examples": 32, "method": name, "selected": accuracy.get(name.replace("-", "_"), 0.6)}
+            for seed in range(6)
+            for name in config.methods
+        ]
+        found = {claim.id.split(".")[1]: judge(claim, Rows(known), "ragged") for claim in EXPERIMENT.claims}
+        return [found[name].verdict for name in ("ragged", "lengths", "ragged-placebo")]
+
+    assert judged(ldt_ragged=0.9) == ["holds"] * 3
+    assert judged(ldt_ragged=0.9, ldt_padded=0.9) == ["holds", "does not hold", "holds"]
+    assert judged() == ["does not hold"] * 3

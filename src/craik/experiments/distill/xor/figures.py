@@ -11,6 +11,9 @@ LABELS = {
     "ldt-redrawn": "LDT, redrawn split",
     "ldt-truncated": "LDT, last 8 steps",
     "ldt-implicit": "LDT, implicit",
+    "ldt-ragged": "LDT, own looks",
+    "ldt-padded": "LDT, padded looks",
+    "ldt-placebo": "LDT, others' looks",
 }
 
 

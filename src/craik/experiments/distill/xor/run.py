@@ -25,21 +25,28 @@ from craik.distill import (
     Unrolling,
     split_rows,
 )
+from craik.distill.examples.inputs import Inputs
 from craik.distill.examples.streams import Stream
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
+from craik.experiments.distill.xor.looks import Looking, looked_at
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
 
-Method = Literal["no-teacher", "ldt-fixed", "ldt-redrawn", "ldt-truncated", "ldt-implicit"]
+Method = Literal[
+    "no-teacher", "ldt-fixed", "ldt-redrawn", "ldt-truncated", "ldt-implicit", "ldt-ragged", "ldt-padded", "ldt-placebo"
+]
 
 STRATEGIES: dict[str, Strategy] = {
     "ldt-truncated": Truncated(8),
     "ldt-implicit": Implicit("cg", terms=8, damping=1e-2),
 }
 """How a method differentiates, where that is not through the whole unroll."""
+
+LOOKING: tuple[Method, ...] = ("ldt-ragged", "ldt-padded", "ldt-placebo")
+"""Methods whose teacher reads looks of different numbers."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,8 @@ class Config:
     """First seed: of the data, the initial weights, the split and the batches."""
     methods: Annotated[tuple[Method, ...], MinLen(1)] = ("no-teacher", "ldt-fixed", "ldt-redrawn")
     """Without a teacher on all examples; LDT with one split for good (the text), or a new one before every meta-step; with one
-    split and a meta-gradient through the last 8 inner steps alone, or by the implicit function theorem."""
+    split and a meta-gradient through the last 8 inner steps alone, or by the implicit function theorem; with one split and
+    x* as trajectories of noisy looks: with their lengths, padded without them, or another example's."""
     inputs: Counts = (64, 128, 256)
     """D, the dimensions of x."""
     examples: Counts = (256, 512, 1024)
@@ -98,6 +106,11 @@ PRESETS = {
             inputs=(128,),
             examples=(512,),
         ),
+        seeds=6,
+    ),
+    # x* as a mapping, with trajectories of different lengths in it, on the same cell.
+    "ragged": Preset(
+        Config(seed=100, methods=("no-teacher", *LOOKING), inputs=(128,), examples=(512,)),
         seeds=6,
     ),
     # The texts' grid: 16 exponentially spaced n from 128 to 1024. They name neither n, N, alpha nor the number of rounds.
@@ -149,11 +162,15 @@ def train(config: Config, method: Method, student: nn.Module, examples: Part) ->
         steps = config.rounds * config.student_steps
         yield from ordinary_steps(losses, batches, optimizer, steps, config.student_steps)
         return
-    teacher = Teacher(config, torch.Generator().manual_seed(config.seed + 2**33))
+    teacher: nn.Module = Teacher(config, torch.Generator().manual_seed(config.seed + 2**33))
+    given: Inputs = examples.privileged
+    if method in LOOKING:
+        teacher = Looking(teacher)
+        given = looked_at(method, examples.privileged, torch.Generator().manual_seed(config.seed + 2**35))
     splitting = "redrawn" if method == "ldt-redrawn" else "fixed"
     distillation = Distillation(
         Lesson(student, teacher, ["0"], label_loss, config.alpha),
-        Examples(*examples),
+        Examples(examples.x, given, examples.y),
         split_rows(len(examples.y), config.validation, generator, splitting),
         Unrolling("student", config.inner_steps, config.batch, config.moments, strategy=STRATEGIES.get(method, Unroll())),
         optimizer,
