@@ -152,14 +152,14 @@ def test_looks_of_different_numbers():
 
 
 def test_a_teacher_looks_at_what_is_an_examples_own():
-    torch.manual_seed(0)
-    inner, signs = torch.nn.Linear(4, 3), torch.randn(3, 2)
-    teacher, looks = Looking(inner), [torch.randn(count, 2) for count in (1, 4, 2)]
+    generator = torch.Generator().manual_seed(0)
+    inner, signs = distill_xor.Teacher(TINY, generator), torch.randn(3, 2, generator=generator)
+    teacher, looks = Looking(inner), [torch.randn(count, 2, generator=generator) for count in (1, 4, 2)]
     ragged = Trajectories.from_list(looks)
-    found = teacher({"signs": signs, "looks": Ragged.of(ragged)})
-    literal = [inner(torch.cat([sign, sum(own) / len(own)])) for sign, own in zip(signs, looks, strict=True)]
+    found = teacher({"signs": signs, "looks": Ragged.of(ragged)}).value
+    literal = [inner(torch.cat([sign, sum(own) / len(own)])).value for sign, own in zip(signs, looks, strict=True)]
     torch.testing.assert_close(found, torch.stack(literal))
-    padded = teacher({"signs": signs, "looks": ragged.values()})
+    padded = teacher({"signs": signs, "looks": ragged.values()}).value
     torch.testing.assert_close(padded[1], found[1])  # the longest one has no padding
     assert not torch.allclose(padded[0], found[0])
 
