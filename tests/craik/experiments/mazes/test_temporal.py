@@ -19,7 +19,8 @@ def rows():
 
 
 def test_the_rows_can_be_judged_and_drawn(rows):
-    assert all(judge(claim, rows, "quick").measured is not None for claim in EXPERIMENT.claims)
+    asked = [claim for claim in EXPERIMENT.claims if claim.id.split(".")[1] not in ("gradient-mask", "momentum")]
+    assert all(judge(claim, rows, "quick").measured is not None for claim in asked)
     assert list(EXPERIMENT.figures(rows)) == ["levels"]
     assert rows.by("seed")[1000].where(last=True).values("arm") == list(ARMS)
     assert EXPERIMENT.progress(SMALL, rows[-1])[0] == 1
@@ -67,3 +68,26 @@ def test_a_random_mask_takes_steps_back():
     moved = torch.cat([(new - old).detach().flatten() for new, old in zip(network.parameters(), before, strict=True)])
     assert sorted(set(moved.round().tolist())) == [0, 1]
     assert float(moved.mean()) == pytest.approx(0.3, abs=0.02)
+
+
+def test_masked_gradients_are_adam_with_what_the_mask_leaves():
+    config = replace(SMALL, arms=EXPERIMENT.presets["gradients"].config.arms, steps=40)
+    found = Rows({"seed": 1000, **row} for row in run(config))
+    assert found.where(last=True).values("arm") == ["adam", "temporal-mask", "gradient-mask"]
+    assert EXPERIMENT.progress(config, found[-1])[0] == 1
+    assert list(EXPERIMENT.figures(found)) == ["levels"]
+    for name in ("gradient-mask", "momentum"):
+        claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith(name))
+        assert judge(claim, found, "gradients").measured is not None
+        assert judge(claim, found, "quick").verdict == "not measurable here"
+    whole, gradients = (found.where(arm=arm, last=True)[0] for arm in ("temporal-mask", "gradient-mask"))
+    assert 0 < gradients["moved"] < 1
+    assert whole["seen"] != gradients["seen"]
+    # Without a threshold either is Adam.
+    open_ = Rows(run(replace(config, threshold=0.0))).where(last=True)["unseen"]
+    assert open_[0] == open_[1] == open_[2]
+
+
+def test_a_placebo_follows_its_mask():
+    with pytest.raises(ValueError, match='before "random-mask"'):
+        replace(SMALL, arms=("random-mask", "temporal-mask"))

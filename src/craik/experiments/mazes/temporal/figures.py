@@ -2,11 +2,11 @@
 
 from matplotlib.figure import Figure
 
-from craik.experiments.mazes.temporal.run import ARMS
 from craik.lab import COLOURS, Rows, band, panels
 
 _SHADES = {
-    "adam": "baseline", "temporal-mask": "ours", "random-mask": "fourth", "decay": "third", "no-textures": "reference",
+    "adam": "baseline", "temporal-mask": "ours", "gradient-mask": "fifth", "random-mask": "fourth", "decay": "third",
+    "no-textures": "reference",
 }  # fmt: skip
 
 
@@ -17,7 +17,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         "levels that were never seen; median and range over seeds.",
     )  # fmt: skip
     for axis, key in zip(axes, ("seen", "unseen"), strict=True):
-        for arm in ARMS:
+        for arm in [name for name in _SHADES if rows.where(arm=name)]:
             band(axis, *rows.where(arm=arm).curves("step", key), arm.replace("-", " "), COLOURS[_SHADES[arm]])
         axis.set(title=f"{key} levels", xlabel="steps")
     axes[0].set_ylabel("share of the best value")

@@ -1,4 +1,4 @@
-"""Exact policy gradients, one level after the other: Adam, Adam with the temporal AND-mask, and placebos of it.
+"""Exact policy gradients, one level after the other: Adam, Adam with the temporal AND-mask in two places, and placebos of it.
 
 A level is a small grid whose floor has textures of its own. A policy reads what means the same everywhere (where the goal lies,
 what stands beside a cell) and the textures, by which the way in a level can be learned by heart. Each step ascends the exact
@@ -8,21 +8,22 @@ in levels that were never seen. Nothing is sampled but levels and weights.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import torch
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.agreement import AdamForm, TemporalAndMaskAdam
+from craik.agreement import AdamForm, TemporalAndMaskAdam, TemporalMask
 from craik.lab import Positive, Preset, Row, Share, check_limits, number
 from craik.methods.control.counterfactual import Scenarios
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.finite.scenarios import Levels, levels
 from craik.trajectories.finite import FiniteMDP
 
-ARMS = ("adam", "temporal-mask", "random-mask", "decay", "no-textures")
+Arm = Literal["adam", "temporal-mask", "gradient-mask", "random-mask", "decay", "no-textures"]
+ARMS: tuple[Arm, ...] = ("adam", "temporal-mask", "random-mask", "decay", "no-textures")
 """Adam; with the mask; with a random mask that lets as much through at each step; Adam that decays its weights as much more as
 the preset says; Adam that is shown no textures: a bound."""
 SIZE, DISCOUNT, KINDS = 6, 0.95, 4
@@ -55,13 +56,22 @@ class Config:
     """Decay of the signs' moving average."""
     decay: Positive = 0.1
     """Weight decay of the arm that has it."""
+    arms: Annotated[tuple[Arm, ...], MinLen(1)] = ARMS
+    """What is compared; "gradient-mask" masks gradients alone, before plain Adam; "random-mask" follows "temporal-mask"."""
 
     def __post_init__(self) -> None:
         check_limits(self)
+        if "random-mask" in self.arms and "temporal-mask" not in self.arms[: self.arms.index("random-mask")]:
+            raise ValueError(
+                'arms should have "temporal-mask" before "random-mask", which lets as much through. Found '
+                f"{', '.join(self.arms)}. Put it there."
+            )
 
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    # Where the mask acts: on Adam's momentum, too, or on gradients alone.
+    "gradients": Preset(Config(arms=("adam", "temporal-mask", "gradient-mask")), seeds=6),
     "paper": Preset(Config(levels=64, unseen=1000, steps=20_000, hidden=256), seeds=10),
 }
 
@@ -119,18 +129,20 @@ def train(arm: str, seen: Worlds, unseen: Worlds, config: Config, shares: list[f
         threshold=config.threshold if arm == "temporal-mask" else 0.0, weight_decay=config.decay if arm == "decay" else 0.0,
         form=AdamForm(bias_correction="moments", eps_inside_root=False),
     )  # fmt: skip
+    mask = TemporalMask(network.parameters(), config.memory, config.threshold) if arm == "gradient-mask" else None
     single = [one(seen, number) for number in range(config.levels)]
     generator, moved = Generator().manual_seed(config.seed + 2**32), 0.0
     for step in range(config.steps):
         before = [parameter.detach().clone() for parameter in network.parameters()] if arm == "random-mask" else []
         optimizer.zero_grad()
         (-value(network, *single[step % config.levels])).backward()
+        through = 1.0 if mask is None else share_of(mask.mask_(), network)
         optimizer.step()
         if arm == "temporal-mask":
-            shares.append(share_moved(optimizer, network))
+            shares.append(share_of(optimizer.survivors(), network))
         if arm == "random-mask":
             keep(network, before, shares[step], generator)
-        moved += shares[step] if arm.endswith("-mask") else 1.0
+        moved += shares[step] if arm in ("temporal-mask", "random-mask") else through
         if (step + 1) % max(1, config.steps // REPORTS) == 0 or step + 1 == config.steps:
             with torch.no_grad():
                 found = [float((value(network, *part[:2]) / part.best).mean()) for part in (seen, unseen)]
@@ -140,10 +152,10 @@ def train(arm: str, seen: Worlds, unseen: Worlds, config: Config, shares: list[f
             }  # fmt: skip
 
 
-def share_moved(optimizer: TemporalAndMaskAdam, network: nn.Module) -> float:
-    """Return the share of all components that the mask let through."""
+def share_of(survivors: Sequence[float], network: nn.Module) -> float:
+    """Return the share of all components that a mask let through, from the shares of each parameter's."""
     sizes = [parameter.numel() for parameter in network.parameters()]
-    return sum(size * share for size, share in zip(sizes, optimizer.survivors(), strict=True)) / sum(sizes)
+    return sum(size * share for size, share in zip(sizes, survivors, strict=True)) / sum(sizes)
 
 
 @torch.no_grad()
@@ -158,10 +170,11 @@ def run(config: Config) -> Iterator[Row]:
     """Yield every arm's rows."""
     generator, shares = Generator().manual_seed(config.seed), list[float]()
     seen, unseen = (make(count, config, generator) for count in (config.levels, config.unseen))
-    for arm in ARMS:
+    for arm in config.arms:
         yield from train(arm, seen, unseen, config, shares)
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
-    return (ARMS.index(str(row["arm"])) + number(row, "step") / config.steps) / len(ARMS), str(row["arm"])
+    arms = [str(arm) for arm in config.arms]
+    return (arms.index(str(row["arm"])) + number(row, "step") / config.steps) / len(arms), str(row["arm"])
