@@ -14,12 +14,15 @@ from annotated_types import Ge
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
+from torch.nn.functional import normalize
 
 from craik.agreement import AndMask, Mean, Rule, Statistics, XorMask
 from craik.agreement.onepass.streaming import stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums
 from craik.environments import partition
 from craik.lab import Positive, Preset, Row, check_limits, number
+from craik.methods.environments.gradients import environment_gradients
+from craik.methods.environments.pcgrad import pcgrad
 from craik.nn.perceptrons import Init, mlp
 from craik.tasks.boards.spirals import Mechanism, Shortcuts, Split, spirals
 
@@ -48,13 +51,19 @@ class Config:
     """Initial weights: PyTorch's default, or the published code's for training (kaiming)."""
     steps: Annotated[int, Ge(1)] = 8
     """Thresholds are 0, 1 / steps, ..., 1."""
+    cosines: bool = False
+    """Whether PCGrad, which asks the cosines of whole gradients, is measured, too."""
 
     def __post_init__(self) -> None:
         check_limits(self)
 
 
 # Seeds 0 to 9 chose the reading of the texts, so others judge it.
-PRESETS = {"quick": Preset(Config(seed=100), seeds=10), "paper": Preset(Config(seed=100, steps=16), seeds=10)}
+PRESETS = {
+    "quick": Preset(Config(seed=100), seeds=10),
+    "cosines": Preset(Config(seed=100, cosines=True), seeds=6),
+    "paper": Preset(Config(seed=100, steps=16), seeds=10),
+}
 
 
 def shuffled(data: Split, part: str, generator: Generator) -> Split:
@@ -110,15 +119,33 @@ def run(config: Config) -> Iterator[Row]:
         threshold = index / config.steps
         rules: dict[str, Rule] = {"and-mask": AndMask(threshold), "xor-mask": XorMask(threshold)}
         for method, rule in rules.items():
-            combined = flat(rule, found)
-            signals: Row = {signal: correlation(combined, gradient) for signal, gradient in alone.items()}
-            for signal, gradient in alone.items():
-                signals[f"first_{signal}"] = correlation(combined[:first], gradient[:first])
-            counts = {"left": int((combined != 0).sum()), "first_left": int((combined[:first] != 0).sum())}
-            shares: Row = {**counts, "survivors": counts["left"] / len(combined)}
-            yield {"method": method, "threshold": threshold, "index": index, **signals, **shares}
+            yield {"method": method, "threshold": threshold, "index": index, **described(flat(rule, found), alone, first)}
+    if config.cosines:
+        yield {"index": config.steps, **by_cosines(config, model, data, alone, first)}
+
+
+def described(combined: Tensor, alone: dict[str, Tensor], first: int) -> Row:
+    """Return a combined gradient's correlations with either signal, over all and in the first layer, and what is left of it."""
+    row: Row = {signal: correlation(combined, gradient) for signal, gradient in alone.items()}
+    for signal, gradient in alone.items():
+        row[f"first_{signal}"] = correlation(combined[:first], gradient[:first])
+    counts = {"left": int((combined != 0).sum()), "first_left": int((combined[:first] != 0).sum())}
+    return {**row, **counts, "survivors": counts["left"] / len(combined)}
+
+
+def by_cosines(config: Config, model: nn.Module, data: Split, alone: dict[str, Tensor], first: int) -> Row:
+    """Return PCGrad's row, with the least cosine of two environments' gradients and the share of pairs that conflict."""
+    losses = cross_entropy(model(data.x)[:, 0], data.y, reduction="none")
+    groups = partition(data.environments, len(losses), losses.device)
+    each = environment_gradients(losses, groups, list(model.parameters()), create_graph=False)
+    combined = pcgrad(each, torch.Generator().manual_seed(config.seed + 2**33)) / len(each)
+    cosines = normalize(each.double(), dim=1) @ normalize(each.double(), dim=1).T
+    pairs = cosines[tuple(torch.triu_indices(len(each), len(each), offset=1))]
+    found: Row = {"least_cosine": float(pairs.min()), "conflicting": float((pairs < 0).double().mean())}
+    return {"method": "pcgrad", "threshold": None, **described(combined, alone, first), **found}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
-    return (number(row, "index") + 1) / (config.steps + 1), f"threshold {row['threshold']}"
+    what = "PCGrad" if row["threshold"] is None else f"threshold {row['threshold']}"
+    return (number(row, "index") + 1) / (config.steps + 1), what
