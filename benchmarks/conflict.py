@@ -6,6 +6,9 @@ are the first one's range. Two rows use the compiled kernels, of which the secon
 they are left out. Environments have many examples here, since a standard error takes two: 16 of 128 rows on the
 perceptron, 8 of 16 images on ResNet-20, 8 of 8 sequences on a small language model with RMSNorm and embeddings. Memory is not
 measured: the rules hold one more sum of a parameter's size than the AND-mask, and 2 E more with memory.
+
+PCGrad asks the same question of whole gradients, pair by pair: a cost that is quadratic in what is compared (thesis section
+3.4). It is timed beside the AND-mask alone, on a perceptron with 4, 16, 64 and 256 environments of one batch of 1,024 rows.
 """
 
 import statistics
@@ -24,6 +27,7 @@ from craik.agreement import Agreement, AndMask, Homogeneous, Qualitative, Rule, 
 from craik.agreement.kernels.compiled import load
 from craik.agreement.kernels.library import BuildError
 from craik.lab import Row
+from craik.methods.environments import pcgrad_gradients
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import HeldOut, spirals
 
@@ -41,6 +45,10 @@ RULES: dict[str, Rule] = {
     "craik conflict" + COMPILED: Qualitative(0.2),
 }
 """By the name that rows have; those that end so use the compiled kernels."""
+
+PCGRAD = "PCGrad"
+PAIRS = "pairs-"
+"""What workloads are called on which cosines of pairs are timed; the number of environments follows."""
 
 
 class LanguageModel(nn.Module):
@@ -77,6 +85,18 @@ def perceptron(small: bool, seed: int) -> Problem:
     return Problem(model, lambda o, y: F.binary_cross_entropy_with_logits(o[:, 0], y, reduction="none"), *data, 1.0)
 
 
+def pairs(environments: int) -> Callable[[bool, int], Problem]:
+    """Return what makes the perceptron's problem with so many environments of one batch."""
+
+    def problem(small: bool, seed: int) -> Problem:
+        rows, hidden = (2 * environments, 8) if small else (1024, 64)
+        data = spirals(seed, environments, rows // environments, held_out=HeldOut(1, test_examples=1)).train
+        model = mlp(34, 1, Generator().manual_seed(seed), hidden, 3)
+        return Problem(model, lambda o, y: F.binary_cross_entropy_with_logits(o[:, 0], y, reduction="none"), *data, 1.0)
+
+    return problem
+
+
 def images(small: bool, seed: int) -> Problem:
     """Return ResNet-20 with GroupNorm, 8 environments of 16 images."""
     generator = Generator().manual_seed(seed)
@@ -98,7 +118,12 @@ def language(small: bool, seed: int) -> Problem:
     return Problem(LanguageModel(words, width), lambda o, y: F.cross_entropy(o.mT, y, reduction="none").mean(1), x, y, ids, 1.0)
 
 
-WORKLOADS = {"mlp-34": perceptron, "resnet20": images, "language": language}
+WORKLOADS: dict[str, Callable[[bool, int], Problem]] = {
+    "mlp-34": perceptron,
+    "resnet20": images,
+    "language": language,
+    **{f"{PAIRS}{count}": pairs(count) for count in (4, 16, 64, 256)},
+}
 
 
 @dataclass(frozen=True)
@@ -106,7 +131,7 @@ class Config:
     """Settings of the benchmark."""
 
     workloads: tuple[str, ...] = tuple(WORKLOADS)
-    """Which workloads to run: mlp-34, resnet20, language."""
+    """Which workloads to run: mlp-34, resnet20, language, pairs-4, pairs-16, pairs-64, pairs-256."""
     repeats: int = 7
     """How many interleaved rounds."""
     turn: float = 0.25
@@ -129,7 +154,7 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
     rules = [name for name in RULES if not name.endswith(COMPILED) or _compiles(announce)]
     with threads(config.threads):
         for name in config.workloads:
-            yield from _workload(name, rules, config, announce)
+            yield from _workload(name, [AND_MASK, PCGRAD] if name.startswith(PAIRS) else rules, config, announce)
 
 
 def _compiles(announce: Announce) -> bool:
@@ -179,9 +204,17 @@ def _workload(name: str, rules: Sequence[str], config: Config, announce: Announc
 
 
 def _thrice(problem: Problem, name: str) -> Step:
+    if name == PCGRAD:
+        return _repeated(problem, lambda: _pcgrad(problem))
     kernel = "compiled" if name.endswith(COMPILED) else "torch"
     agreement = Agreement(problem.model, RULES[name], kernel=kernel)
     return _repeated(problem, lambda: agreement.backward(problem.losses(), problem.environments))
+
+
+def _pcgrad(problem: Problem) -> None:
+    found = pcgrad_gradients(problem.losses(), problem.environments, problem.parameters, Generator().manual_seed(0))
+    for parameter, gradient in zip(problem.parameters, found, strict=True):
+        parameter.grad = gradient / problem.count
 
 
 def _repeated(problem: Problem, step: Step) -> Step:

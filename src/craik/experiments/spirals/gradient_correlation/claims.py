@@ -137,8 +137,9 @@ CLAIMS = (
     ),
     Claim(
         id="gradient-correlation.global",
+        kind="ours",
         text="The cosine is a global property: PCGrad, which asks it of whole gradients, leaves the shortcuts' part in.",
-        source="thesis section 3.4 (i): cosine similarity 'would not allow us to extract precise information'",
+        source="ours, after thesis section 3.4 (i): cosine similarity is a 'global' property of the gradients",
         measure=unmoved,
         condition=low_above(-0.05, of="change of the correlation with the shortcuts from averaging to PCGrad,").at("cosines"),
         tried="Written down before any run.",
