@@ -41,7 +41,7 @@ def funnel() -> Figure:
         inside = np.abs(y) < one.height / 2
         panel.plot(x, y, color=BLUE, lw=1)
         panel.plot(np.where(inside, x, np.nan), np.where(inside, y, np.nan), color=RED, lw=1)
-        panel.set(title=f"{speed:+.1f}", xlim=(-2.2, 2.2), ylim=(-3.2, 3), aspect="equal", xticks=[], yticks=[])
+        panel.set(title=f"speed {speed:+.1f}", xlim=(-2.2, 2.2), ylim=(-3.2, 3), aspect="equal", xticks=[], yticks=[])
         panel.spines[:].set_visible(False)
     return figure
 
@@ -105,17 +105,19 @@ def directions() -> Figure:
 def environments() -> Figure:
     """Thesis figure 3.5: two spiral inputs and two shortcut inputs, in two environments."""
     data = spirals(5, environments=2, examples=160, shortcuts=Shortcuts(2, 0.5), mechanism=Mechanism(revolutions=1)).train
-    figure, panels = plt.subplots(2, 2, figsize=(6, 6), layout="constrained")
+    figure, panels = plt.subplots(2, 2, figsize=(6, 5.5), layout="constrained", sharex="row", sharey="row")
     for column in range(2):
         own = data.environments == column
         x, y = data.x[own].numpy(), data.y[own].numpy().astype(bool)
         for row, inputs in enumerate((slice(0, 2), slice(2, 4))):
             spread = 0.06 * np.random.default_rng(column).normal(size=(len(x), 2)) if row else 0  # else all dots are one
             for label, colour in ((False, BLUE), (True, RED)):
-                panels[row, column].plot(*(x[:, inputs] + spread)[y == label].T, ".", color=colour, ms=4)
+                dots = (x[:, inputs] + spread)[y == label]
+                panels[row, column].plot(*dots.T, ".", color=colour, ms=4, label=f"y = {int(label)}")
             panels[row, column].set(xticks=[], yticks=[], aspect="equal")
         panels[0, column].set_title(f"environment {'AB'[column]}")
-        panels[1, column].set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6))
+        panels[1, column].set(xlim=(-1, 1), ylim=(-1, 1))
+    panels[1, 1].legend(loc="lower right", fontsize="small")
     panels[0, 0].set_ylabel("mechanism: inputs 1 and 2")
     panels[1, 0].set_ylabel("shortcuts: inputs 3 and 4")
     return figure
@@ -136,30 +138,39 @@ def lives() -> Figure:
     return figure
 
 
-def components() -> Figure:
-    """The paper's figure 7: components of a combined gradient against those of the shortcuts' and the mechanism's."""
-    data = spirals(100, 16, 1024, Shortcuts(32, 0.1)).train
-    generator = torch.Generator().manual_seed(100 + 2**32)
+def combined_and_alone(seed: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return an untrained network's combined gradients by rule, and the gradients of either signal alone, as vectors."""
+    data = spirals(seed, 16, 1024, Shortcuts(32, 0.1)).train
+    generator = torch.Generator().manual_seed(seed + 2**32)
     model = mlp(34, 1, generator, 256, 3, "default")
     alone = {
         "shortcuts": flat(Mean(), statistics(model, shuffled(data, "mechanism", generator), Mean.needs)),
         "mechanism": flat(Mean(), statistics(model, shuffled(data, "shortcuts", generator), Mean.needs)),
     }
     found = statistics(model, data, AndMask.needs)
+    combined = {"averaged": flat(Mean(), found), "AND-mask, threshold 1": flat(AndMask(1.0), found)}
+    vectors = [{name: gradient.double().numpy() for name, gradient in some.items()} for some in (combined, alone)]
+    return vectors[0], vectors[1]
+
+
+def components() -> Figure:
+    """The paper's figure 7: a combined gradient against the shortcuts' and the mechanism's, dots of a seed, lines of ten."""
     figure, panels = plt.subplots(2, 2, figsize=(6.4, 6), layout="constrained")
-    for row, (name, rule) in enumerate({"averaged": Mean(), "AND-mask, threshold 1": AndMask(1.0)}.items()):
-        combined = flat(rule, found)
-        kept = combined.nonzero()[:, 0]
-        shown = kept[torch.randperm(len(kept), generator=generator)[:3000]]
-        for column, (signal, gradient) in enumerate(alone.items()):
-            a, b = (values[shown].double().numpy() for values in (gradient, combined))
-            slope, offset = np.polyfit(gradient[kept].double().numpy(), combined[kept].double().numpy(), 1)
-            ends = np.array([a.min(), a.max()])
-            panels[row, column].plot(a, b, ".", color=BLUE, ms=2, alpha=0.4)
-            panels[row, column].plot(ends, slope * ends + offset, color=RED)
-            panels[row, column].set(xticks=[0], yticks=[0])
-            panels[row, column].set_xlabel(f"gradient of the {signal} alone")
-        panels[row, 0].set_ylabel(f"{name}: {len(kept)} components")
+    for seed in range(100, 110):
+        combined, alone = combined_and_alone(seed)
+        for row, (name, values) in enumerate(combined.items()):
+            kept = values.nonzero()[0]
+            for column, (signal, gradient) in enumerate(alone.items()):
+                panel = panels[row, column]
+                if seed == 100:
+                    shown = np.random.default_rng(seed).permutation(kept)[:3000]
+                    panel.plot(gradient[shown], values[shown], ".", color=BLUE, ms=2, alpha=0.4)
+                    panel.set(xticks=[0], yticks=[0], xlim=panel.get_xlim(), ylim=panel.get_ylim())
+                    panel.set_xlabel(f"gradient of the {signal} alone")
+                    panels[row, 0].set_ylabel(f"{name}: {len(kept)} components")
+                slope, offset = np.polyfit(gradient[kept], values[kept], 1)
+                ends = np.array(panel.get_xlim())
+                panel.plot(ends, slope * ends + offset, color=RED, lw=2 if seed == 100 else 0.6)
     return figure
 
 
