@@ -2,9 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+from craik.agreement import GeometricMean
 from craik.experiments.agreement.label_noise import EXPERIMENT
 from craik.experiments.agreement.label_noise import run as label_noise
-from craik.experiments.agreement.label_noise.claims import decline, over_early_stopping, selected
+from craik.experiments.agreement.label_noise.claims import chosen, decline, over_early_stopping, selected
 from craik.lab import Rows, UsageError, judge
 from craik.lab.fields import parse_value, settings_of
 
@@ -71,7 +72,8 @@ def test_averaging_stops_where_validation_images_say_so():
 
 
 def test_claims_and_figure(rows):
-    assert all(judge(claim, rows, "quick").verdict != "not measurable here" for claim in EXPERIMENT.claims)
+    elsewhere = {claim.id.split(".")[1] for claim in EXPERIMENT.claims if judge(claim, rows, "quick").measured is None}
+    assert elsewhere == {"geometric", "geometric-ignores", "geometric-learns"}
     assert list(EXPERIMENT.figures(rows)) == ["label-noise"]
     assert EXPERIMENT.progress(TINY, rows[-1])[0] == 1
 
@@ -87,3 +89,26 @@ def test_a_word_that_is_no_choice_is_refused(name, word):
     setting = next(setting for setting in settings_of(EXPERIMENT.config) if setting.name == name)
     with pytest.raises(UsageError, match=rf"must be one of .*{word}"):
         parse_value(setting, word)
+
+
+def test_the_geometric_mean_beside_the_mask():
+    preset = EXPERIMENT.presets["geometric"].config
+    config = replace(preset, examples=80, epochs=1)
+    rows = Rows({"seed": 1, **row} for row in label_noise.run(config))
+    assert [(row["method"], row["threshold"]) for row in rows] == [("mean", 0.0), ("and-mask", 0.3), ("geometric", 0.3)]
+    assert label_noise.rule_of("geometric", 0.3) == GeometricMean(0.3)
+    assert list(EXPERIMENT.figures(rows)) == ["label-noise"]
+    assert chosen("and-mask", "threshold", rows) is None  # there was no choice
+
+    def judged(geometric, wrong):
+        made_up = Rows(
+            {**row, "seed": seed, "test_accuracy": accuracy, "fitted_wrong": wrong, "validation_accuracy": accuracy}
+            for seed in range(6)
+            for row, accuracy in zip(rows, (0.8, 0.96, geometric), strict=True)
+        )
+        claims = {claim.id.split(".")[1]: claim for claim in EXPERIMENT.claims}
+        names = ("geometric", "geometric-ignores", "geometric-learns")
+        return [judge(claims[name], made_up, "geometric").verdict for name in names]
+
+    assert judged(0.95, 0.04) == ["holds"] * 3
+    assert judged(0.5, 0.9) == judged(0.2, 0.2) == ["does not hold"] * 3

@@ -6,6 +6,8 @@ from craik.experiments.agreement.label_noise.claims import selected
 from craik.lab import COLOURS, Rows, band, panels
 from craik.tasks.pictures.digits import CLASSES
 
+_METHODS = (("mean", "averaging", "baseline"), ("and-mask", "AND-mask", "ours"), ("geometric", "geometric mean", "third"))
+
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw accuracy on the wrong labels and on the test set while training (figure 3.9)."""
@@ -15,11 +17,11 @@ def figures(rows: Rows) -> dict[str, Figure]:
         f"Right: accuracy on test images with their own labels. Median over seeds with their range. Data: {rows[0]['data']}.",
         height=2.9,
     )
-    for method, name, role in (("mean", "averaging", "baseline"), ("and-mask", "AND-mask", "ours")):
+    for method, name, role in _METHODS:
         some = selected(rows, method)
         if not some:
             continue
-        mask = f" {some[0]['threshold']:g}" if method == "and-mask" else ""
+        mask = "" if method == "mean" else f" {some[0]['threshold']:g}"
         label = f"{name}{mask}, lr {some[0]['learning_rate']:g}"
         for axes, key in ((left, "fitted_wrong"), (right, "test_accuracy")):
             band(axes, *some.curves("epoch", key), label, COLOURS[role])
