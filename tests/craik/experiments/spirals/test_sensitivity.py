@@ -2,6 +2,7 @@ from dataclasses import fields
 
 import pytest
 
+from craik.agreement import SignalToNoiseMask
 from craik.experiments.spirals.sensitivity import EXPERIMENT
 from craik.experiments.spirals.sensitivity import run as sensitivity
 from craik.experiments.spirals.training import Training
@@ -31,6 +32,20 @@ def test_the_root_is_a_rule_of_its_own():
     rules = [sensitivity.rule_of_variant(name, sensitivity.BASE) for name in ("as in quick", sensitivity.ROOT)]
     assert [rule.rescale for rule in rules] == [True, "root"]
     assert EXPERIMENT.presets["rescaling"].config.variants[-1] == sensitivity.ROOT
+
+
+def test_a_mask_by_another_measure(monkeypatch):
+    config = EXPERIMENT.presets["signal-to-noise"].config
+    assert sensitivity.rule_of_variant(config.variants[-1], sensitivity.BASE) == SignalToNoiseMask(1.0, rescale=True)
+    tiny = Training(environments=3, examples=32, hidden=8, layers=1, epochs=20, batch=16)
+    monkeypatch.setattr(sensitivity, "VARIANTS", {"as in quick": tiny})
+    monkeypatch.setattr(sensitivity, "BASE", tiny)
+    rows = Rows({"seed": 700, **row} for row in sensitivity.run(config))
+    axes = EXPERIMENT.figures(rows)["variants"].axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(config.variants)
+    claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith("signal-to-noise"))
+    assert judge(claim, rows, "signal-to-noise").n == 1
+    assert judge(claim, rows, "quick").verdict == "not measurable here"
 
 
 def test_unknown_variant():

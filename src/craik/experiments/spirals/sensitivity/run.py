@@ -1,4 +1,4 @@
-"""The AND-mask on the small board of `spirals`, under variants of its settings.
+"""The AND-mask on the small board of `spirals`, under variants of its settings, and one mask by another measure.
 
 Each variant changes one choice that the texts and the published code make differently or leave open: the shortcuts' scale,
 rescaling, regularisation, batch, initial weights, length of training.
@@ -10,7 +10,7 @@ from typing import Annotated
 
 from annotated_types import MinLen
 
-from craik.agreement import AndMask, Rule
+from craik.agreement import AndMask, Rule, SignalToNoiseMask
 from craik.experiments.spirals import training
 from craik.experiments.spirals.methods import rule_of
 from craik.lab import Preset, Row, check_limits, number
@@ -35,10 +35,14 @@ VARIANTS: dict[str, training.Training] = {
 
 ROOT = "rescaling by the root"
 """As in quick, but what survives is multiplied by the root of parameters / survivors: gentler on large layers."""
+NOISE = "signal to noise of 1"
+"""As in quick, but a component survives where its mean is as large as its spread over the environments."""
 
 
 def rule_of_variant(name: str, settings: training.Training) -> Rule:
     """Return a variant's rule."""
+    if name == NOISE:
+        return SignalToNoiseMask(1.0, rescale=settings.rescale)
     return AndMask(settings.threshold, "root") if name == ROOT else rule_of("and-mask", settings)
 
 
@@ -54,14 +58,15 @@ class Config:
     def __post_init__(self) -> None:
         check_limits(self)
         for name in self.variants:
-            if name not in (*VARIANTS, ROOT):
-                known = ", ".join(repr(variant) for variant in (*VARIANTS, ROOT))
+            if name not in (*VARIANTS, ROOT, NOISE):
+                known = ", ".join(repr(variant) for variant in (*VARIANTS, ROOT, NOISE))
                 raise ValueError(f"variants should be among {known}. Found {name!r}.")
 
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
     "rescaling": Preset(Config(seed=600, variants=("as in quick", "no rescaling", ROOT)), seeds=6),
+    "signal-to-noise": Preset(Config(seed=700, variants=("as in quick", NOISE)), seeds=6),
     "paper": Preset(Config(variants=tuple(VARIANTS)), seeds=5),
 }
 
