@@ -68,6 +68,7 @@ docs: $(STAMP)
 pages: $(STAMP)
 	$(BIN)/craik report results --judge --pages --out runs/results.html
 	$(BIN)/python docs/tables/papers.py
+	$(BIN)/python docs/tables/sections.py
 
 # A wheel installed in an empty environment, where no file of the checkout is at hand, runs the main experiment.
 wheel: $(STAMP)
