@@ -112,7 +112,7 @@ def _trained(config: Config, method: str, train: Trajectories) -> tuple[nn.Modul
     generator = Generator().manual_seed(config.seed)
     model = Residual(train.frame_shape[0], config.hidden, generator)
     dynamics, optimizer = _dynamics(model), torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    spending = Spending(config.steps * config.evaluations, config.evaluations, guess=FRAMES - 1)
+    spending = Spending(config.steps * config.evaluations, config.evaluations, guess=float(FRAMES - 1))
     budget = spending.budget
     forcing, exploring = Linear(round(0.7 * budget)), Linear(round(0.4 * budget))
     while spending.goes_on:
