@@ -27,6 +27,7 @@ from craik.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, 
 from craik.trajectories import Trajectories
 
 Method = Literal["asi", "fixed-3", "fixed-6", "regression"]
+Count = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
@@ -41,23 +42,23 @@ class Config:
     """Gamma, for each frame."""
     weight: Annotated[float, Ge(0)] = 1.0
     """Of the squared error of sums and discounts beside the cross-entropy of frames."""
-    steps: Annotated[int, Ge(1)] = 500
+    steps: Count = 500
     """Gradient steps of about `evaluations` each."""
-    evaluations: Annotated[int, Ge(1)] = 128
+    evaluations: Count = 128
     """Model evaluations of a gradient step, on average; what a method may spend is this times the steps."""
-    horizon: Annotated[int, Ge(1)] = 20
+    horizon: Count = 20
     """H of ASI."""
     exploration: Share = 0.4
     """Share of the evaluations in which ASI's exploration falls from 1 to 0."""
     sampling: Share = 0.7
     """Share of them in which the probability of true frames as inputs falls from 1 to 0."""
-    hidden: Annotated[int, Ge(1)] = 128
+    hidden: Count = 128
     """Units in each of the two hidden layers of every network."""
     learning_rate: Positive = 3e-3
     """Adam's, falling linearly to a fiftieth over the last three tenths of the evaluations."""
-    episodes: Annotated[int, Ge(1)] = 1000
+    episodes: Count = 1000
     """Boards to train on."""
-    test_episodes: Annotated[int, Ge(1)] = 300
+    test_episodes: Count = 300
     """Boards whose starts are valued."""
     cache: str = ""
     """Folder that keeps the boards; craik's folder in the user's cache if empty."""
