@@ -21,6 +21,7 @@ from craik_benchmarks.entrants.masks.targets import judged
 from craik_benchmarks.entrants.masks.workloads import WORKLOADS
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
 from craik_benchmarks.measuring.peers import NotRunError
+from craik_benchmarks.measuring.settings import check_known, check_least
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, seconds, threads, turn
 from torch import Generator
 
@@ -63,15 +64,12 @@ class Config:
         """Refuse names and numbers that cannot be."""
         if not self.workloads:
             raise ValueError(f"workloads must name at least one, but found none; {suggestion('', WORKLOADS)}")
-        for kind, given, known in (("workload", self.workloads, WORKLOADS), ("method", self.methods, methods())):
-            for name in given:
-                if name not in known:
-                    raise ValueError(f"a {kind} must be one there is, but found {name!r}; {suggestion(name, known)}")
+        check_known("workload", self.workloads, WORKLOADS)
+        check_known("method", self.methods, methods())
         if self.clock == "cpu" and self.threads != 1:
             raise ValueError(f"clock cpu adds up all threads, but found threads {self.threads}; use 1, or the clock wall")
-        for name, least in (("repeats", 1), ("threads", 1), ("budget", 0), ("turn", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, but found {getattr(self, name)}; use {least} or more")
+        check_least(self, 1, "repeats", "threads")
+        check_least(self, 0, "budget", "turn")
 
 
 PRESETS = {"full": Config(), "quick": Config(repeats=2, budget=5.0, turn=0.01, small=True)}

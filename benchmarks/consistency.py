@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
+from craik_benchmarks.measuring.settings import check_least
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
@@ -67,9 +68,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot be."""
-        for name in ("hidden", "inputs", "examples", "iterations", "repeats", "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, but found {getattr(self, name)}; use 1 or more")
+        check_least(self, 1, "hidden", "inputs", "examples", "iterations", "repeats", "threads")
 
 
 PRESETS = {"full": Config(), "quick": Config(hidden=8, inputs=6, examples=8, loss=1.0, iterations=3, repeats=2, turn=0.01)}

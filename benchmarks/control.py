@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from craik_benchmarks.entrants import finite
 from craik_benchmarks.measuring.peers import NotRunError, installed, versioned
+from craik_benchmarks.measuring.settings import check_least
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads
 from torch import Generator, Tensor
 from torch.func import functional_call, grad
@@ -59,9 +60,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot be."""
-        for name in ("repeats", "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, but found {getattr(self, name)}; use 1 or more")
+        check_least(self, 1, "repeats", "threads")
 
 
 PRESETS = {"full": Config(), "quick": Config(sizes=("8x4",), tasks=(3,), repeats=2, turn=0.005, small=True)}

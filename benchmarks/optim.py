@@ -14,6 +14,7 @@ import torch
 from craik_benchmarks.entrants.optimisers.methods import FUSED, Method, methods
 from craik_benchmarks.entrants.optimisers.workloads import WORKLOADS, parameters
 from craik_benchmarks.measuring.peers import NotRunError
+from craik_benchmarks.measuring.settings import check_known, check_least
 from craik_benchmarks.measuring.timing import Step, interleaved, ratio, threads, turn
 from torch import Generator, Tensor
 
@@ -46,13 +47,10 @@ class Config:
         """Refuse names and numbers that cannot be."""
         if not self.workloads:
             raise ValueError(f"workloads must name at least one, but found none; {suggestion('', WORKLOADS)}")
-        for kind, given, known in (("workload", self.workloads, WORKLOADS), ("method", self.methods, methods())):
-            for name in given:
-                if name not in known:
-                    raise ValueError(f"a {kind} must be one there is, but found {name!r}; {suggestion(name, known)}")
-        for name, least in (("repeats", 1), ("threads", 1), ("turn", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, but found {getattr(self, name)}; use {least} or more")
+        check_known("workload", self.workloads, WORKLOADS)
+        check_known("method", self.methods, methods())
+        check_least(self, 1, "repeats", "threads")
+        check_least(self, 0, "turn")
 
 
 PRESETS = {"full": Config(), "quick": Config(repeats=2, turn=0.01, small=True)}

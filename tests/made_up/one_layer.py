@@ -17,3 +17,15 @@ def linear(d=6, out=6):
 
 def noise(*shape, seed=0):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+class Doubled(torch.autograd.Function):
+    """An operation that is not known: its backward pass is the user's."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * gradient

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from one_layer import Doubled
+
 Block = Callable[["Scene", Tensor], Tensor]
 
 
@@ -53,18 +55,6 @@ class Raw(nn.Module):
         super().__init__()
         for name, shape in shapes.items():
             self.register_parameter(name, nn.Parameter(torch.randn(shape) * 0.5))
-
-
-class Opaque(torch.autograd.Function):
-    """An operation whose backward pass is the user's."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return 2 * gradient
 
 
 def made(rng: random.Random, name: str, d: int, t: int) -> nn.Module:
@@ -223,7 +213,7 @@ MOVES: dict[str, Callable[[Scene, Tensor, nn.Module], Tensor]] = {
     "pooled": _pool,
     "centred": _centred,
     "set": _setitem,
-    "opaque": lambda s, x, m: Opaque.apply(x),
+    "opaque": lambda s, x, m: Doubled.apply(x),
     "any twins": lambda s, x, m: x + 0.5 * x[s.permutation(len(x))],
     "batch mean": lambda s, x, m: x - 0.1 * x.mean(0),
     "batch attention": lambda s, x, m: x + (x.flatten(1) @ x.flatten(1).T).softmax(1)[:, :1, None],

@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from craik.agreement import Agreement, AndMask, Mean
 from definition_oracles import assert_definition, stacks_of
-from one_layer import PAIRED, SPREAD, TWINS, B, linear, noise
+from one_layer import PAIRED, SPREAD, TWINS, B, Doubled, linear, noise
 
 RULE = AndMask(0.6)
 MEANT = "ignore:.*one backward pass for each environment"
@@ -124,18 +124,6 @@ class TestNoToleranceHidesCoupling:
         loud = torch.where(torch.tensor(PAIRED) == 0, 1000.0, 1.0).double()
         losses = (h.square().sum(1) + (h * h[partner]).sum(1)) * loud
         assert paths(assert_definition(Agreement(model, AndMask(0.6)), losses, PAIRED)) == {"per-environment"}
-
-
-class Doubled(torch.autograd.Function):
-    """An operation that is not known."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return 2 * gradient
 
 
 class TestWhatIsNotProved:

@@ -61,56 +61,36 @@ def algorithm_1(
     targets: Tensor | None = None,
 ) -> Followed:
     """Lines 1 to 15; f is given one input frame and the time that it stands at."""
-    targets = x if targets is None else targets
-    last = len(x) - 1
-    t, u = 0, 0
-    given = x[0]
-    losses, skips, explored, predictions = [], [], [], []
-    while t < last:
-        z = f(given, t)
-        upper = min(t + horizon, last)
-        explores = mu > 0 and uniforms[u][0] < mu
-        if explores:
-            after = t + 1 + int(uniforms[u][1] * (upper - t))
-        else:
-            values = [float(loss(z, targets[k]).detach()) for k in range(t + 1, upper + 1)]
-            after = t + 1 + values.index(min(values))
-        losses.append(loss(z, targets[after]))
-        skips.append(after - t)
-        explored.append(explores)
-        predictions.append(z)
-        feeds_truth = epsilon == 1 or (epsilon > 0 and uniforms[u][2] < epsilon)
-        given = x[after] if feeds_truth else feed(z)
-        t, u = after, u + 1
-    mean = sum(losses) / len(losses)
-    return Followed(mean, [float(one.detach()) for one in losses], skips, explored, predictions, u)
+    return greedy(f, x, loss, feed, (horizon, 1, None, False), (mu, epsilon), uniforms, targets)
 
 
 def greedy(
-    f: Callable[[Tensor], Tensor],
+    f: Callable[[Tensor, int], Tensor],
     x: Tensor,
     loss: Compare,
     feed: Callable[[Tensor], Tensor],
     window: tuple[int, int, list[float] | None, bool],
     probabilities: tuple[float, float],
     uniforms: list[list[float]] | None,
+    targets: Tensor | None = None,
 ) -> Followed:
     """Algorithm 1 with (horizon, nearest, what the loss k frames ahead is divided by, whether the last of equals wins)."""
+    targets = x if targets is None else targets
     horizon, nearest, scale, last_wins = window
     mu, epsilon = probabilities
     last, t, u, given = len(x) - 1, 0, 0, x[0]
     losses, skips, explored, predictions = [], [], [], []
     while t < last:
-        z = f(given)
+        z = f(given, t)
         candidates = [k for k in range(t + nearest, t + horizon + 1) if k <= last] or [last]
         explores = mu > 0 and uniforms[u][0] < mu
         if explores:
             after = candidates[int(uniforms[u][1] * len(candidates))]
         else:
-            values = [float(loss(z, x[k]).detach()) / (1 if scale is None else scale[k - t - 1]) for k in candidates]
+            values = [float(loss(z, targets[k]).detach()) / (1 if scale is None else scale[k - t - 1]) for k in candidates]
             best = [k for k, value in zip(candidates, values, strict=True) if value == min(values)]
             after = best[-1] if last_wins else best[0]
-        losses.append(loss(z, x[after]))
+        losses.append(loss(z, targets[after]))
         skips.append(after - t)
         explored.append(explores)
         predictions.append(z)

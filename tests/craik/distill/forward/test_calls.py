@@ -7,24 +7,7 @@ from torch import nn
 import distill_calls_oracles as literal
 import distill_models as models
 import distill_oracles as oracles
-from craik.distill import (
-    SGD,
-    Adjoint,
-    Checkpoint,
-    Distillation,
-    Examples,
-    HiddenSquaredError,
-    Hoisting,
-    Implicit,
-    Population,
-    PopulationDistillation,
-    Truncated,
-    Unroll,
-    Unrolling,
-    calls,
-    meta_gradient,
-    split_rows,
-)
+from craik import distill
 from craik.distill.forward.students import student_function
 from craik.params import parameters_of
 
@@ -58,8 +41,8 @@ class Stacked(nn.Module):
 
 
 KINDS = {
-    "recurrent": (Recurrent, literal.recurrent, dict.fromkeys(calls("cell", 3), (5,))),
-    "stacked": (Stacked, literal.stacked, {"block.0@1": (5,), **dict.fromkeys(calls("block", 3), (6,))}),
+    "recurrent": (Recurrent, literal.recurrent, dict.fromkeys(distill.calls("cell", 3), (5,))),
+    "stacked": (Stacked, literal.stacked, {"block.0@1": (5,), **dict.fromkeys(distill.calls("block", 3), (6,))}),
     "some calls": (Stacked, literal.stacked, {"block@2": (6,), "block.0@0": (5,)}),
 }
 ALPHA = 0.3
@@ -68,7 +51,7 @@ ALPHA = 0.3
 def set_up(kind):
     make, forward, units = KINDS[kind]
     student, teacher = models.filled(make(), 0), models.teacher(units, norm=False)
-    lesson = models.lesson(student, teacher, list(units), ALPHA, teaching_loss=HiddenSquaredError("sum"))
+    lesson = models.lesson(student, teacher, list(units), ALPHA, teaching_loss=distill.HiddenSquaredError("sum"))
     batches, validation = models.data()
     copies = oracles.Copies(teacher.network, units, gated=False)
     args = (forward, list(units), parameters_of(student), copies, list(zip(*batches, strict=True)), validation)
@@ -84,24 +67,26 @@ def error(found, expected):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_strategy_is_the_literal_loop(kind):
     lesson, batches, validation, args = set_up(kind)
-    rule = SGD(0.05, 0.5)
+    rule = distill.SGD(0.05, 0.5)
     expected, loss = literal.unrolled(*args, 0.05, 0.5, ALPHA)
-    for strategy in (Unroll(), Checkpoint(), Checkpoint(3), Adjoint(), Truncated(100)):
+    for strategy in (distill.Unroll(), distill.Checkpoint(), distill.Checkpoint(3), distill.Adjoint(), distill.Truncated(100)):
         for chunk in (None, 2):
-            given = replace(lesson, hoisting=Hoisting(chunk=chunk))
-            found = meta_gradient(given, batches, validation, rule, strategy)
+            given = replace(lesson, hoisting=distill.Hoisting(chunk=chunk))
+            found = distill.meta_gradient(given, batches, validation, rule, strategy)
             assert error(found.gradients, expected) < 1e-11
             torch.testing.assert_close(found.validation_loss, loss, rtol=1e-12, atol=0)
-    found = meta_gradient(lesson, batches, validation, rule, Truncated(2))
+    found = distill.meta_gradient(lesson, batches, validation, rule, distill.Truncated(2))
     assert error(found.gradients, literal.unrolled(*args, 0.05, 0.5, ALPHA, last=2)[0]) < 1e-11
-    found = meta_gradient(lesson, batches, validation, SGD(0.05), Implicit("cg", terms=60, damping=5.0))
+    found = distill.meta_gradient(lesson, batches, validation, distill.SGD(0.05), distill.Implicit("cg", terms=60, damping=5.0))
     assert error(found.gradients, literal.implicit(*args, 0.05, 5.0, ALPHA)) < 1e-8
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # torch.compile imports what torch itself deprecates
 def test_a_compiled_adjoint_takes_them_too():
     lesson, batches, validation, args = set_up("stacked")
-    found = meta_gradient(lesson, batches, validation, SGD(0.05, 0.5), Adjoint(compile=True, backend="eager"))
+    found = distill.meta_gradient(
+        lesson, batches, validation, distill.SGD(0.05, 0.5), distill.Adjoint(compile=True, backend="eager")
+    )
     assert error(found.gradients, literal.unrolled(*args, 0.05, 0.5, ALPHA)[0]) < 1e-11
 
 
@@ -121,20 +106,20 @@ def test_one_call_is_the_layer_to_the_bit():
     results = []
     for name in ("0", "0@0"):
         lesson = models.lesson(models.student("mlp"), models.teacher({name: (5,)}), [name])
-        results.append(meta_gradient(lesson, *models.data(), SGD(0.1)).gradients)
+        results.append(distill.meta_gradient(lesson, *models.data(), distill.SGD(0.1)).gradients)
     assert all(torch.equal(results[0][name], results[1][name]) for name in results[0])
 
 
 def rounds(lesson, population=None):
     batches, _ = models.data(n=4, b=10)
-    examples = Examples(*(part.flatten(0, 1) for part in batches))
+    examples = distill.Examples(*(part.flatten(0, 1) for part in batches))
     generator = models.generator(3)
-    given = (examples, split_rows(40, 0.4, generator), Unrolling(SGD(0.05), 3, 5))
+    given = (examples, distill.split_rows(40, 0.4, generator), distill.Unrolling(distill.SGD(0.05), 3, 5))
     meta = torch.optim.SGD(lesson.teacher.parameters(), 0.1)
     if population is None:
-        loop = Distillation(lesson, *given, torch.optim.Adam(lesson.student.parameters(), 1e-2), meta, generator)
+        loop = distill.Distillation(lesson, *given, torch.optim.Adam(lesson.student.parameters(), 1e-2), meta, generator)
     else:
-        loop = PopulationDistillation(lesson, population, *given, lambda p: torch.optim.Adam(p, 1e-2), meta, generator)
+        loop = distill.PopulationDistillation(lesson, population, *given, lambda p: torch.optim.Adam(p, 1e-2), meta, generator)
     return [loop.step(2) for _ in range(2)]
 
 
@@ -145,14 +130,17 @@ def test_rounds_of_a_recurrent_student_and_of_several():
     for stacked in (True, False):
         lesson = set_up("recurrent")[0]
         students = [lesson.student, models.filled(Recurrent(), 8)]
-        found.append([round_.meta.validation_loss for round_ in rounds(lesson, Population(students, stacked=stacked))])
+        found.append([round_.meta.validation_loss for round_ in rounds(lesson, distill.Population(students, stacked=stacked))])
     assert found[0] == pytest.approx(found[1], rel=1e-10)
 
 
 @pytest.mark.parametrize(
     ("layers", "sentence"),
     [
-        (["cell"], r"Found a second call of 'cell'\. Name its calls, 'cell@0', 'cell@1' and so on: .*calls\('cell', count\)"),
+        (
+            ["cell"],
+            r"Found a second call of 'cell'\. Name its calls, 'cell@0', 'cell@1' and so on: .*calls\('cell', count\)",
+        ),
         (["cell@3"], r"Found 'cell@3', and 3 calls of 'cell'\. Calls are counted from 0"),
         (["cells@0"], r"Found 'cells@0', which is none; did you mean 'cell'"),
         (["cell@-1"], r"Found 'cell@-1', which is none"),
@@ -175,6 +163,6 @@ def test_a_module_of_such_a_name_keeps_it():
 
 
 def test_numbers_of_calls_are_checked():
-    assert calls("cell", 2) == ["cell@0", "cell@1"]
+    assert distill.calls("cell", 2) == ["cell@0", "cell@1"]
     with pytest.raises(ValueError, match=r"`count` should be at least 1\. Found 0"):
-        calls("cell", 0)
+        distill.calls("cell", 0)

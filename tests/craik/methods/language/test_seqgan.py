@@ -5,16 +5,8 @@ import itertools
 import pytest
 import torch
 
+from craik.methods.language import seqgan
 from craik.methods.language.sampling import choose, sample
-from craik.methods.language.seqgan import (
-    Filters,
-    TextCNN,
-    action_values,
-    discriminator_loss,
-    follow,
-    policy_gradient_loss,
-    rollouts,
-)
 from craik.methods.language.step_model import RecurrentModel, log_probabilities
 
 V, T = 3, 4
@@ -51,7 +43,7 @@ def test_values_are_the_enumerated_ones_within_their_errors(model):
     tokens = torch.tensor([[0, 1, 2, 1], [2, 2, 0, 0]])
     expected = enumerated(model, tokens)
     samples = 20_000
-    found = action_values(judge, tokens, rollouts(model, tokens, samples, seeded()))
+    found = seqgan.action_values(judge, tokens, seqgan.rollouts(model, tokens, samples, seeded()))
     assert ((found - expected).abs() < 4 * 0.5 / samples**0.5).all()
     torch.testing.assert_close(found[:, -1], judge(tokens))
 
@@ -64,13 +56,13 @@ def test_values_of_all_completions_weighted_are_exact(model):
         fits = (EVERYTHING[:, : t + 1] == tokens[0, : t + 1]).all(1)
         completions = tokens[None, None].repeat(T - 1, int(fits.sum()), 1, 1)
         completions[t, :, 0] = EVERYTHING[fits]
-        judged = torch.stack([action_values(judge, tokens, completions[:, [n]])[0, t] for n in range(int(fits.sum()))])
+        judged = torch.stack([seqgan.action_values(judge, tokens, completions[:, [n]])[0, t] for n in range(int(fits.sum()))])
         found = (judged * log_probs[fits, t + 1 :].sum(1).exp()).sum()
         torch.testing.assert_close(found, expected[0, t], rtol=1e-10, atol=1e-10)
 
 
 def gradient(model, tokens, values, weights, baseline="none"):
-    losses = policy_gradient_loss(log_probabilities(model, tokens), values, baseline, "sum")
+    losses = seqgan.policy_gradient_loss(log_probabilities(model, tokens), values, baseline, "sum")
     return torch.cat([g.flatten() for g in torch.autograd.grad((losses * weights).sum(), list(model.parameters()))])
 
 
@@ -119,46 +111,46 @@ def test_one_pass_equals_a_pass_for_each_prefix_bit_for_bit(model):
         return table[t][tuple(index.T)]
 
     expected = literal(model, tokens, 2, noise)
-    assert torch.equal(rollouts(model, tokens, 2, seeded(), noise=noise), expected)
+    assert torch.equal(seqgan.rollouts(model, tokens, 2, seeded(), noise=noise), expected)
 
 
 def test_the_discriminator_and_the_policy_that_follows():
-    net = TextCNN(V, 4, Filters((1, 3), (5, 6)), seeded(), dropout=0.5)
+    net = seqgan.TextCNN(V, 4, seqgan.Filters((1, 3), (5, 6)), seeded(), dropout=0.5)
     assert not torch.equal(net(EVERYTHING[:3]), net(EVERYTHING[:3]))
     assert torch.equal(net.eval()(EVERYTHING[:3]), net(EVERYTHING[:3]))
-    losses = discriminator_loss(net(EVERYTHING[:4]), torch.tensor([1.0, 1.0, 0.0, 0.0]))
+    losses = seqgan.discriminator_loss(net(EVERYTHING[:4]), torch.tensor([1.0, 1.0, 0.0, 0.0]))
     losses.mean().backward()
     assert losses.shape == (4,)
     assert all(p.grad is not None for p in net.parameters())
     one, other = RecurrentModel(V, 2, 2, seeded(0)), RecurrentModel(V, 2, 2, seeded(1))
     expected = 0.8 * one.out.weight.detach() + 0.2 * other.out.weight.detach()
-    follow(one, other)
+    seqgan.follow(one, other)
     torch.testing.assert_close(one.out.weight.detach(), expected)
     assert torch.equal(one.embedding.weight, other.embedding.weight)
 
 
 def test_bad_input(model):
     with pytest.raises(ValueError, match="two positions"):
-        rollouts(model, EVERYTHING[:2, :1], 2, seeded())
+        seqgan.rollouts(model, EVERYTHING[:2, :1], 2, seeded())
     with pytest.raises(ValueError, match="samples"):
-        rollouts(model, EVERYTHING[:2], 0, seeded())
+        seqgan.rollouts(model, EVERYTHING[:2], 0, seeded())
 
     class Shared(RecurrentModel):
         def start(self, batch):
             return tuple(part.transpose(0, 1) for part in super().start(batch))
 
     with pytest.raises(ValueError, match="Move the batch first"):
-        rollouts(Shared(V, 2, 2, seeded()), EVERYTHING[:2], 1, seeded())
-    done = rollouts(model, EVERYTHING[:2], 1, seeded())
+        seqgan.rollouts(Shared(V, 2, 2, seeded()), EVERYTHING[:2], 1, seeded())
+    done = seqgan.rollouts(model, EVERYTHING[:2], 1, seeded())
     with pytest.raises(ValueError, match="sigmoid"):
-        action_values(lambda ids: ids.double().sum(1), EVERYTHING[:2], done)
+        seqgan.action_values(lambda ids: ids.double().sum(1), EVERYTHING[:2], done)
     with pytest.raises(ValueError, match="shape"):
-        action_values(judge, EVERYTHING[:2], done[:1])
+        seqgan.action_values(judge, EVERYTHING[:2], done[:1])
     with pytest.raises(ValueError, match="baseline"):
-        policy_gradient_loss(torch.zeros(2, 3), torch.zeros(2, 3), "best")
+        seqgan.policy_gradient_loss(torch.zeros(2, 3), torch.zeros(2, 3), "best")
     with pytest.raises(ValueError, match="two sequences"):
-        policy_gradient_loss(torch.zeros(1, 3), torch.zeros(1, 3), "leave-one-out")
+        seqgan.policy_gradient_loss(torch.zeros(1, 3), torch.zeros(1, 3), "leave-one-out")
     with pytest.raises(ValueError, match="count for each width"):
-        TextCNN(V, 4, Filters((1,), (2, 3)), seeded())
+        seqgan.TextCNN(V, 4, seqgan.Filters((1,), (2, 3)), seeded())
     with pytest.raises(ValueError, match="widest"):
-        TextCNN(V, 4, Filters((5,), (2,)), seeded())(EVERYTHING)
+        seqgan.TextCNN(V, 4, seqgan.Filters((5,), (2,)), seeded())(EVERYTHING)

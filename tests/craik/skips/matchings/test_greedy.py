@@ -57,7 +57,7 @@ def test_every_choice_equals_the_literal_loop(lengths, horizon, nearest, ties, s
     literal_g = torch.Generator().manual_seed(seed)
     expected = [
         oracles.greedy(
-            lambda frame: f(frame[None])[0],
+            lambda frame, _: f(frame[None])[0],
             own,
             literal,
             feed,

@@ -10,13 +10,11 @@ import simulators_oracles as oracles
 import skips_oracles
 from craik.losses import GaussianNLL, SquaredError
 from craik.skips import (
-    Actions,
     Aligned,
     Cumulants,
     Dynamics,
     Fixed,
     Greedy,
-    Memory,
     Part,
     Parts,
     Sampled,
@@ -26,6 +24,8 @@ from craik.skips import (
     rollout,
     rollout_parts,
 )
+from craik.skips.contexts import Actions
+from craik.skips.simulators.memory import Memory
 from craik.trajectories import Trajectories
 
 ELEMENTS = {"a": (2, 0), "b": (1,), "c": (4, 3)}

@@ -3,7 +3,8 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.conflict.basis.run import BASES, BOARDS
-from craik.lab import COLOURS, Rows, panels
+from craik.experiments.conflict.training import draw_accuracies
+from craik.lab import Rows, panels
 
 TITLES = {"16": "16 shortcuts", "4 rotated": "4 rotated", "none": "no shortcuts"}
 
@@ -14,15 +15,11 @@ def figures(rows: Rows) -> dict[str, Figure]:
         len(BOARDS), 1, caption="Test accuracy on the spirals with every layer's mask in one basis, or in the one that leaves "
         "less disagreement in environments held out; a point a seed.", height=2.4,
     )  # fmt: skip
-    bases = [basis for basis in BASES if rows.where(kind="final", method=basis)]
+    roles = {basis: "ours" if basis == "chosen" else "third" for basis in BASES if rows.where(kind="final", method=basis)}
     for axis, board in zip(axes, BOARDS, strict=True):
-        for place, basis in enumerate(bases):
-            found = rows.where(kind="final", board=board, method=basis)["accuracy"]
-            role = "ours" if basis == "chosen" else "third"
-            axis.plot(found, [place] * len(found), "o", color=COLOURS[role], alpha=0.7)
-        axis.set_yticks(range(len(bases)), bases if axis is axes[0] else [""] * len(bases))
-        axis.axvline(0.5, color=COLOURS["reference"], linewidth=0.8)
-        axis.set_xlim(0.4, 1.02)
-        axis.set_ylim(-0.5, len(bases) - 0.5)
+        draw_accuracies(axis, rows.where(kind="final", board=board), roles)
+        if axis is not axes[0]:
+            axis.set_yticklabels([""] * len(roles))
+        axis.set_ylim(-0.5, len(roles) - 0.5)
         axis.set_title(TITLES[board])
     return {"basis": figure}

@@ -26,7 +26,7 @@ from craik.experiments.conflict.basis.masks import (
     of_units,
 )
 from craik.experiments.conflict.directions import backward, forward
-from craik.experiments.conflict.training import SOLVED, Board, Training, accuracy_of, batches, make_data, make_model
+from craik.experiments.conflict.training import Board, Training, batches, look, make_data, make_model
 from craik.lab import Preset, Row, Share
 
 BOARDS = {
@@ -138,9 +138,7 @@ def train(config: Config, board: Board, basis: Basis) -> Row:
                 layer.weight.copy_(new - shrink * (new - mask.keeps(new)))
         scheduler.step()
         loss = float(losses.detach())
-        if step % config.every == 0 or step == config.steps:
-            accuracy = accuracy_of(model, data.test)
-            solved_at = step if solved_at is None and accuracy >= SOLVED else solved_at
+        accuracy, solved_at = look(config, step, model, data.test, (accuracy, solved_at))
     return {
         "accuracy": accuracy,
         "solved_at": solved_at,

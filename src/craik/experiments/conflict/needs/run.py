@@ -15,7 +15,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from craik.agreement import Agreement, AndMask, Mean, Rule, decay_masked
 from craik.experiments.conflict.methods import kept, rotation
-from craik.experiments.conflict.training import SOLVED, Board, Training, accuracy_of, batches, make_data, make_model
+from craik.experiments.conflict.training import Board, Training, batches, look, make_data, make_model
 from craik.lab import Preset, Row
 
 AND = AndMask(1.0, rescale=True)
@@ -100,9 +100,7 @@ def train(config: Config, variant: Variant) -> Row:
             decay_masked(model, record, float(scheduler.get_last_lr()[0]), variant.masked)
         scheduler.step()
         loss = float(record.losses.mean())
-        if step % config.every == 0 or step == config.steps:
-            accuracy = accuracy_of(model, data.test)
-            solved_at = step if solved_at is None and accuracy >= SOLVED else solved_at
+        accuracy, solved_at = look(config, step, model, data.test, (accuracy, solved_at))
     return {
         "accuracy": accuracy,
         "solved_at": solved_at,

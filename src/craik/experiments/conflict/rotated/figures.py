@@ -3,7 +3,8 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.conflict.rotated.run import BOARDS, COMPARED
-from craik.lab import COLOURS, Rows, panels
+from craik.experiments.conflict.training import draw_accuracies, roles_of
+from craik.lab import Rows, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -12,14 +13,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
         len(BOARDS), 1, caption="Test accuracy with rotated inputs, a point a seed. Left: as many shortcuts as environments, "
         "which nobody can win. Right: four.", height=3.2,
     )  # fmt: skip
-    methods = (*COMPARED, "subspace, first", "subspace, all")
     for axis, board in zip(axes, BOARDS, strict=True):
-        for place, method in enumerate(methods):
-            found = rows.where(kind="final", board=board, method=method)["accuracy"]
-            role = "baseline" if method == "mean" else "third" if method.startswith("and") else "ours"
-            axis.plot(found, [place] * len(found), "o", color=COLOURS[role], alpha=0.7)
-        axis.set_yticks(range(len(methods)), methods)
-        axis.axvline(0.5, color=COLOURS["reference"], linewidth=0.8)
-        axis.set_xlim(0.4, 1.02)
+        roles = roles_of((*COMPARED, "subspace, first", "subspace, all"))
+        draw_accuracies(axis, rows.where(kind="final", board=board), roles)
         axis.set_title(board)
     return {"accuracy": figure}

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.experiments.conflict.directions import SIGNIFICANCE, apart, backward, forward
-from craik.experiments.conflict.training import SOLVED, Board, Outcome, Training, accuracy_of, batches, make_data, make_model
+from craik.experiments.conflict.training import Board, Outcome, Training, batches, look, make_data, make_model
 
 
 def differing(
@@ -59,7 +59,5 @@ def train_subspace(config: Training, board: Board, decay: float, layers: str) ->
         scheduler.step()
         shares += 1 - sum(b.shape[1] for b in directions) / sum(b.shape[0] for b in directions)
         loss = float(losses.detach())
-        if step % config.every == 0 or step == config.steps:
-            accuracy = accuracy_of(model, data.test)
-            solved_at = step if solved_at is None and accuracy >= SOLVED else solved_at
+        accuracy, solved_at = look(config, step, model, data.test, (accuracy, solved_at))
     return Outcome(accuracy, solved_at, shares / config.steps, loss)

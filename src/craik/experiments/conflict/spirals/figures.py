@@ -3,7 +3,8 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.conflict.spirals.run import BARE, PLANTED
-from craik.lab import COLOURS, Rows, panels
+from craik.experiments.conflict.training import draw_accuracies, roles_of
+from craik.lab import Rows, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -16,13 +17,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         height=3.4,
     )
     for axis, board, methods in zip(axes, ("shortcuts", "none"), (PLANTED, BARE), strict=True):
-        for place, method in enumerate(methods):
-            found = rows.where(kind="final", board=board, method=method)["accuracy"]
-            role = "baseline" if method == "mean" else "third" if method.startswith("and") else "ours"
-            axis.plot(found, [place] * len(found), "o", color=COLOURS[role], alpha=0.7)
-        axis.set_yticks(range(len(methods)), methods)
-        axis.axvline(0.5, color=COLOURS["reference"], linewidth=0.8)
-        axis.set_xlim(0.4, 1.02)
+        draw_accuracies(axis, rows.where(kind="final", board=board), roles_of(methods))
         axis.set_xlabel("test accuracy")
         axis.set_title("shortcuts" if board == "shortcuts" else "no shortcuts")
     return {"accuracy": figure}

@@ -53,15 +53,10 @@ class Config:
         check_limits(self)
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=6),
-    "paper": Preset(
-        Config(
-            hidden=256, levels=60, epochs=60, learning_rate=1e-3, code_steps=20_000, modules=200, words=5000, window=128,
-        ),
-        seeds=5,
-    ),
-}  # fmt: skip
+PAPER = Config(
+    hidden=256, levels=60, epochs=60, learning_rate=1e-3, code_steps=20_000, modules=200, words=5000, window=128
+)  # fmt: skip
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(PAPER, seeds=5)}
 
 
 class Untied(nn.Module):

@@ -3,11 +3,53 @@
 Counted in evaluations, as steps differ: what skips spends fewer of them on an episode, and sees more episodes.
 """
 
+from dataclasses import dataclass
+
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from craik.skips import Fixed, Greedy, Matching
 from craik.skips.matchings.greedy import Ties
+
+
+@dataclass
+class Spending:
+    """What a training has spent of its budget of evaluations, in batches of as many episodes as a step may cost.
+
+    Attributes:
+        budget: evaluations that the training may take; its last step may go beyond.
+        evaluations: of a gradient step, on average.
+        guess: evaluations that an episode takes, until one was seen.
+        spent: evaluations so far.
+        seen: episodes that they went into.
+        steps: so far.
+    """
+
+    budget: int
+    evaluations: int
+    guess: float
+    spent: int = 0
+    seen: int = 0
+    steps: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether any is left."""
+        return self.spent < self.budget
+
+    @property
+    def share(self) -> float:
+        """Of the budget, spent so far."""
+        return self.spent / self.budget
+
+    def draw(self, episodes: int, generator: Generator) -> Tensor:
+        """Return random rows of so many episodes: a batch that costs a step's evaluations, if they cost what others did."""
+        each = self.spent / self.seen if self.seen else self.guess
+        return torch.randperm(episodes, generator=generator)[: max(1, min(round(self.evaluations / each), episodes))]
+
+    def add(self, evaluations: int, rows: Tensor) -> None:
+        """Count a step and what it took."""
+        self.spent, self.seen, self.steps = self.spent + evaluations, self.seen + len(rows), self.steps + 1
 
 
 def matching_at(method: str, share: float, horizon: int, exploration: float, ties: Ties = "first") -> Matching:

@@ -1,6 +1,6 @@
-"""The picture of a comparison: how often roll-outs end right, and what they cost, a line a method."""
+"""Pictures of a comparison: how often roll-outs end right, and what they cost, a line a method; medians with their range."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,13 @@ class Look(NamedTuple):
 
     label: str
     role: str
+
+
+def draw_range(axes: Axes, x: float, values: Sequence[float], role: str, mark: str = "o", label: str | None = None) -> None:
+    """Draw the median of some seeds as a mark and their range as a line; nothing where there are none."""
+    if values:
+        axes.plot([x, x], [min(values), max(values)], color=COLOURS[role], linewidth=1)
+        axes.plot(x, float(np.median(values)), mark, color=COLOURS[role], label=label)
 
 
 def ends_and_costs(rows: Rows, looks: Mapping[str, Look], title: str, caption: str) -> tuple[Figure, Axes]:

@@ -1,9 +1,9 @@
 """Accuracy against the share of missing frames, against that of noise, and at paces of a half to two."""
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from craik.experiments.skips.comparing.ends import draw_range
 from craik.experiments.skips.corrupted.claims import accuracies
 from craik.lab import COLOURS, Rows, band, panels
 
@@ -43,9 +43,6 @@ def _draw_speed(axes: Axes, table: dict[tuple[str, str], dict[float, float]], me
     for k, method in enumerate(methods):
         for x, name in enumerate(("clean", "speed")):
             values = list(table.get((name, method), {}).values())
-            if values:
-                at = x + (k - (len(methods) - 1) / 2) * 0.12
-                axes.plot([at, at], [min(values), max(values)], color=COLOURS[_ROLES[method]], linewidth=1)
-                axes.plot(at, float(np.median(values)), "o", color=COLOURS[_ROLES[method]])
+            draw_range(axes, x + (k - (len(methods) - 1) / 2) * 0.12, values, _ROLES[method])
     axes.set(title="paces", ylim=(-0.02, 1.02), xlim=(-0.5, 1.5))
     axes.set_xticks((0, 1), ("one", "½ to 2"))

@@ -14,7 +14,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing import training as pictures
-from craik.experiments.skips.comparing.budgets import descend, matching_at, rate_at
+from craik.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
 from craik.experiments.skips.comparing.outcomes import label_accuracy
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
@@ -69,11 +69,6 @@ class Config:
         if self.view == "pictures" and "fixed-6" in self.methods:
             raise ValueError(f"methods should be of asi, fixed-1, fixed-2 and fixed-3 with pictures. Found {self.methods}.")
 
-    @property
-    def budget(self) -> int:
-        """What a method may spend."""
-        return self.steps * self.evaluations
-
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
@@ -113,24 +108,21 @@ def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row
     generator = Generator().manual_seed(config.seed)
     model = CodePerceptron(data.frames.frame_shape[0], data.layouts.shape[1], generator, config.hidden, config.gain)
     optimizer, loss = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits()
-    forcing = Linear(max(1, round(config.sampling * config.budget)))
-    spent, seen, steps = 0, 0, 0
+    spending = Spending(config.steps * config.evaluations, config.evaluations, guess=float(data.frames.lengths.float().mean()))
+    forcing = Linear(max(1, round(config.sampling * spending.budget)))
     matched: Matched | None = None
-    while spent < config.budget:
-        each = spent / seen if seen else float(data.frames.lengths.float().mean())
-        count = max(1, min(round(config.evaluations / each), len(data.frames)))
-        rows = torch.randperm(len(data.frames), generator=generator)[:count]
-        share = spent / config.budget
+    while spending.goes_on:
+        rows, share = spending.draw(len(data.frames), generator), spending.share
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
         dynamics = Dynamics(model, loss, data.layouts[rows])
         matching = matching_at(method, share, config.horizon, config.exploration)
         matched = match(
-            dynamics, data.frames[rows], matching, teacher_forcing=forcing(spent), generator=generator, average="steps"
+            dynamics, data.frames[rows], matching, teacher_forcing=forcing(spending.spent), generator=generator, average="steps"
         )
         descend(model, optimizer, matched.loss)
-        spent, seen, steps = spent + matched.evaluations, seen + count, steps + 1
+        spending.add(matched.evaluations, rows)
     assert matched is not None  # the budget is above 0
-    return model, {"spent": spent, "steps": steps, "skip": matched.mean_skip}
+    return model, {"spent": spending.spent, "steps": spending.steps, "skip": matched.mean_skip}
 
 
 def _scores(model: nn.Module, test: Data, reads: Reader, labels: np.ndarray) -> Row:
@@ -155,7 +147,7 @@ def _run_pictures(config: Config) -> Iterator[Row]:
         for method in config.methods:
             assert method != "fixed-6"  # refused by Config
             model = pictures.make_model(settings, world)
-            trained = pictures.train(settings, method, model, lambda _, world=world: world, config.budget)
+            trained = pictures.train(settings, method, model, lambda _, world=world: world, config.steps * config.evaluations)
             report = next(trained)
             scores = label_accuracy(model, test, settings.max_steps)
             yield {

@@ -14,7 +14,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing.budgets import descend, falling, matching_at, rate_at
+from craik.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at, rate_at
 from craik.experiments.skips.matchings.networks import Latents, LearntReader, Remembering, Shifting, learnt_reader
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, Loss, SquaredError
@@ -101,11 +101,6 @@ class Config:
 
     def __post_init__(self) -> None:
         check_limits(self)
-
-    @property
-    def budget(self) -> int:
-        """What a method may spend."""
-        return self.steps * self.evaluations
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(steps=5000), seeds=8)}
@@ -203,11 +198,10 @@ def trained(config: Config, method: Method, arm: Arm) -> Row:
     generator = Generator().manual_seed(config.seed + 2**32)
     optimizer = torch.optim.Adam(arm.model.parameters(), lr=config.learning_rate)
     frames, layouts = arm.data
-    spent, seen, steps, skip = 0, 0, 0, 0.0
-    while spent < config.budget:
-        each = spent / seen if seen else float(frames.lengths.float().mean())
-        rows = torch.randperm(len(frames), generator=generator)[: max(1, min(round(config.evaluations / each), len(frames)))]
-        share = spent / config.budget
+    guess = float(frames.lengths.float().mean())
+    spending, skip = Spending(config.steps * config.evaluations, config.evaluations, guess), 0.0
+    while spending.goes_on:
+        rows, share = spending.draw(len(frames), generator), spending.share
         matched = match(
             Dynamics(arm.model, arm.loss, layouts[rows], state=arm.state),
             frames[rows],
@@ -218,8 +212,9 @@ def trained(config: Config, method: Method, arm: Arm) -> Row:
         )
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
         descend(arm.model, optimizer, matched.loss)
-        spent, seen, steps, skip = spent + matched.evaluations, seen + len(rows), steps + 1, matched.mean_skip
-    return {"spent": spent, "steps": steps, "episodes": seen, "skip": skip}
+        spending.add(matched.evaluations, rows)
+        skip = matched.mean_skip
+    return {"spent": spending.spent, "steps": spending.steps, "episodes": spending.seen, "skip": skip}
 
 
 def scores(arm: Arm, test: Data, readers: Readers, labels: Tensor) -> Row:

@@ -15,7 +15,7 @@ import torch
 from annotated_types import Ge, Interval, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing.budgets import descend, falling, rate_at
+from craik.experiments.skips.comparing.budgets import Spending, descend, falling, rate_at
 from craik.experiments.skips.options.models import Pushed
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
@@ -76,11 +76,6 @@ class Config:
 
     def __post_init__(self) -> None:
         check_limits(self)
-
-    @property
-    def budget(self) -> int:
-        """What a method may spend."""
-        return self.steps * self.evaluations
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(side=10, walks=2000, steps=3000), seeds=8)}
@@ -176,7 +171,7 @@ def trained(config: Config, method: Method, walks: Walks) -> tuple[list[nn.Modul
     for place, lesson in enumerate(of):
         weights = Generator().manual_seed(config.seed + place * 2**34)
         model = Pushed(lesson.frames.frame_shape[0], pushes, beside, weights, config.hidden, config.gain)
-        own = _train(config, method, model, lesson, config.budget // len(of))
+        own = _train(config, method, model, lesson, config.steps * config.evaluations // len(of))
         spent, steps = spent + own[0], steps + own[1]
         models.append(model)
     return models, {"spent": spent, "steps": steps}
@@ -186,11 +181,9 @@ def _train(config: Config, method: Method, model: nn.Module, lesson: Lessons, bu
     """Train one model in place; return what was spent, and the gradient steps."""
     generator = Generator().manual_seed(config.seed + 2**32)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    spent, seen, steps = 0, 0, 0
-    while spent < budget:
-        each = spent / seen if seen else float(lesson.frames.lengths.float().mean())
-        count = max(1, min(round(config.evaluations / each), len(lesson.frames)))
-        rows, share = torch.randperm(len(lesson.frames), generator=generator)[:count], spent / budget
+    spending = Spending(budget, config.evaluations, guess=float(lesson.frames.lengths.float().mean()))
+    while spending.goes_on:
+        rows, share = spending.draw(len(lesson.frames), generator), spending.share
         given = None if lesson.given is None else lesson.given[rows]
         matched = match(
             Dynamics(model, BinaryCrossEntropyWithLogits(), given, cumulants=lesson.counted[rows]),
@@ -202,8 +195,8 @@ def _train(config: Config, method: Method, model: nn.Module, lesson: Lessons, bu
         )
         optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
         descend(model, optimizer, matched.loss)
-        spent, seen, steps = spent + matched.evaluations, seen + count, steps + 1
-    return spent, steps
+        spending.add(matched.evaluations, rows)
+    return spending.spent, spending.steps
 
 
 def scores(config: Config, method: Method, models: list[nn.Module], test: Walks) -> Row:

@@ -2,15 +2,16 @@
 
 from typing import get_args
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from craik.experiments.skips.comparing.ends import draw_range
 from craik.experiments.skips.parts.two_balls import World
-from craik.lab import COLOURS, Rows, panels
+from craik.lab import Rows, panels
 
 _LABELS = {"parts": "parts", "whole": "whole frames", "fixed-6": "fixed, Δt = 6"}
 _MARKS = {"two": "o", "twins": "s"}
+_WORLDS = {"two": "two balls", "twins": "twins"}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -34,10 +35,6 @@ def _draw(axes: Axes, rows: Rows, column: str) -> None:
     for world, shift in zip(get_args(World), (-0.12, 0.12), strict=True):
         for x, method in enumerate(_LABELS):
             values = rows.where(world=world, method=method)[column]
-            if not values:
-                continue
-            colour = COLOURS["ours" if method == "parts" else "baseline"]
-            axes.plot([x + shift] * 2, [min(values), max(values)], color=colour, linewidth=1)
-            label = {"two": "two balls", "twins": "twins"}[world] if method == "parts" else None
-            axes.plot(x + shift, float(np.median(values)), _MARKS[world], color=colour, label=label)
+            role, label = ("ours", _WORLDS[world]) if method == "parts" else ("baseline", None)
+            draw_range(axes, x + shift, values, role, _MARKS[world], label)
     axes.set_xticks(range(len(_LABELS)), list(_LABELS.values()), rotation=30, ha="right")

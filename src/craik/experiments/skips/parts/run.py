@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing.budgets import descend, falling, matching_at
+from craik.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at
 from craik.experiments.skips.parts.two_balls import Falls, World, draw
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
@@ -61,11 +61,6 @@ class Config:
 
     def __post_init__(self) -> None:
         check_limits(self)
-
-    @property
-    def budget(self) -> int:
-        """What a method may spend."""
-        return self.steps * self.evaluations
 
 
 PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(steps=5000), seeds=8)}
@@ -135,18 +130,18 @@ def _trained(config: Config, method: Method, train: Falls) -> tuple[Network, Row
     generator = Generator().manual_seed(config.seed)
     network = Network(train.frames.frame_shape[0] // 2, train.layouts.shape[1], config, generator)
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
-    rate = Linear(round(0.3 * config.budget), start=1.0, end=0.02)
-    spent, seen, steps, skip = 0, 0, 0, 0.0
-    while spent < config.budget:
-        each = spent / seen if seen else 2 * float(train.frames.lengths.float().mean())
-        count = max(1, min(round(config.evaluations / each), len(train.layouts)))
-        rows = torch.randperm(len(train.layouts), generator=generator)[:count]
+    guess = 2 * float(train.frames.lengths.float().mean())
+    spending, skip = Spending(config.steps * config.evaluations, config.evaluations, guess), 0.0
+    rate = Linear(round(0.3 * spending.budget), start=1.0, end=0.02)
+    while spending.goes_on:
+        rows = spending.draw(len(train.layouts), generator)
         batch = Falls(train.frames[rows], train.layouts[rows], train.labels[rows], train.floor)
-        matched = _matched(config, method, network, batch, spent / config.budget, generator)
-        optimizer.param_groups[0]["lr"] = config.learning_rate * rate(max(0, spent - round(0.7 * config.budget)))
+        matched = _matched(config, method, network, batch, spending.share, generator)
+        optimizer.param_groups[0]["lr"] = config.learning_rate * rate(max(0, spending.spent - round(0.7 * spending.budget)))
         descend(network, optimizer, matched.loss)
-        spent, seen, steps, skip = spent + matched.evaluations, seen + count, steps + 1, matched.skip
-    return network, {"spent": spent, "steps": steps, "skip": skip}
+        spending.add(matched.evaluations, rows)
+        skip = matched.skip
+    return network, {"spent": spending.spent, "steps": spending.steps, "skip": skip}
 
 
 def _scores(config: Config, method: Method, network: Network, test: Falls, reads: Reader) -> Row:

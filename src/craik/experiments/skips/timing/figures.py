@@ -2,13 +2,13 @@
 
 from typing import get_args
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from craik.experiments.skips.comparing.ends import draw_range
 from craik.experiments.skips.timing.folds import Timing
 from craik.experiments.skips.timing.run import METHODS
-from craik.lab import COLOURS, Rows, panels
+from craik.lab import Rows, panels
 
 _MARKS = {"random": "o", "regular": "s"}
 
@@ -33,10 +33,6 @@ def _draw(axes: Axes, rows: Rows, column: str) -> None:
     for timing, shift in zip(get_args(Timing), (-0.12, 0.12), strict=True):
         for x, method in enumerate(METHODS):
             values = rows.where(timing=timing, method=method)[column]
-            if not values:
-                continue
-            colour = COLOURS["ours" if method == "relative" else "baseline"]
-            axes.plot([x + shift] * 2, [min(values), max(values)], color=colour, linewidth=1)
-            label = timing if method == "relative" else None
-            axes.plot(x + shift, float(np.median(values)), _MARKS[timing], color=colour, label=label)
+            role, label = ("ours", timing) if method == "relative" else ("baseline", None)
+            draw_range(axes, x + shift, values, role, _MARKS[timing], label)
     axes.set_xticks(range(len(METHODS)), METHODS, rotation=60, ha="right")

@@ -13,6 +13,7 @@ import torch
 from annotated_types import Ge
 from torch import Generator, nn
 
+from craik.experiments.skips.comparing.budgets import Spending, rate_at
 from craik.experiments.skips.timing.folds import FRAMES, Timing, generate, quarter
 from craik.lab import Positive, Preset, Row, check_limits
 from craik.losses import SquaredError
@@ -111,22 +112,20 @@ def _trained(config: Config, method: str, train: Trajectories) -> tuple[nn.Modul
     generator = Generator().manual_seed(config.seed)
     model = Residual(train.frame_shape[0], config.hidden, generator)
     dynamics, optimizer = _dynamics(model), torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    budget = config.steps * config.evaluations
+    spending = Spending(config.steps * config.evaluations, config.evaluations, guess=float(FRAMES - 1))
+    budget = spending.budget
     forcing, exploring = Linear(round(0.7 * budget)), Linear(round(0.4 * budget))
-    spent, seen = 0, 0
-    while spent < budget:
-        each = spent / seen if seen else float(FRAMES - 1)
-        count = max(1, min(round(config.evaluations / each), len(train)))
-        batch = train[torch.randperm(len(train), generator=generator)[:count]]
+    while spending.goes_on:
+        rows, spent = spending.draw(len(train), generator), spending.spent
         matching = _matching(config, method, train, exploring(spent) if method != "relative" else 0.0)
-        matched = match(dynamics, batch, matching, teacher_forcing=forcing(spent), generator=generator, average="steps")
+        matched = match(dynamics, train[rows], matching, teacher_forcing=forcing(spent), generator=generator, average="steps")
         for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * max(0.02, min(1.0, (1 - spent / budget) / 0.3))
+            group["lr"] = rate_at(config.learning_rate, spending.share)
         optimizer.zero_grad()
         matched.loss.backward()
         optimizer.step()
-        spent, seen = spent + matched.evaluations, seen + count
-    return model, spent
+        spending.add(matched.evaluations, rows)
+    return model, spending.spent
 
 
 @torch.no_grad()

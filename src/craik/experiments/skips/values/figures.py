@@ -1,8 +1,8 @@
 """The error of each method's values."""
 
-import numpy as np
 from matplotlib.figure import Figure
 
+from craik.experiments.skips.comparing.ends import draw_range
 from craik.lab import COLOURS, Rows, panels
 
 _LABELS = {"asi": "ASI", "fixed-3": "fixed, Δt = 3", "fixed-6": "fixed, Δt = 6", "regression": "regression"}
@@ -16,11 +16,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
         height=3.0,
     )
     for x, method in enumerate(_LABELS):
-        values = rows.where(method=method)["error"]
-        if values:
-            colour = COLOURS["ours" if method == "asi" else "baseline"]
-            axes.plot([x, x], [min(values), max(values)], color=colour, linewidth=1)
-            axes.plot(x, float(np.median(values)), "o", color=colour)
+        draw_range(axes, x, rows.where(method=method)["error"], "ours" if method == "asi" else "baseline")
     axes.axhline(1.0, color=COLOURS["reference"], linestyle=":")
     axes.set(ylabel="error over variance", ylim=(0, None), xlim=(-0.5, len(_LABELS) - 0.5))
     axes.set_xticks(range(len(_LABELS)), list(_LABELS.values()))

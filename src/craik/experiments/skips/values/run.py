@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.experiments.skips.comparing.budgets import descend, matching_at, rate_at
+from craik.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
 from craik.lab import Positive, Preset, Row, Share, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
@@ -27,6 +27,7 @@ from craik.tasks.frames.funnel_board.places import Boards, Reader, draw_boards, 
 from craik.trajectories import Trajectories
 
 Method = Literal["asi", "fixed-3", "fixed-6", "regression"]
+Count = Annotated[int, Ge(1)]
 
 
 @dataclass(frozen=True)
@@ -41,34 +42,29 @@ class Config:
     """Gamma, for each frame."""
     weight: Annotated[float, Ge(0)] = 1.0
     """Of the squared error of sums and discounts beside the cross-entropy of frames."""
-    steps: Annotated[int, Ge(1)] = 500
+    steps: Count = 500
     """Gradient steps of about `evaluations` each."""
-    evaluations: Annotated[int, Ge(1)] = 128
+    evaluations: Count = 128
     """Model evaluations of a gradient step, on average; what a method may spend is this times the steps."""
-    horizon: Annotated[int, Ge(1)] = 20
+    horizon: Count = 20
     """H of ASI."""
     exploration: Share = 0.4
     """Share of the evaluations in which ASI's exploration falls from 1 to 0."""
     sampling: Share = 0.7
     """Share of them in which the probability of true frames as inputs falls from 1 to 0."""
-    hidden: Annotated[int, Ge(1)] = 128
+    hidden: Count = 128
     """Units in each of the two hidden layers of every network."""
     learning_rate: Positive = 3e-3
     """Adam's, falling linearly to a fiftieth over the last three tenths of the evaluations."""
-    episodes: Annotated[int, Ge(1)] = 1000
+    episodes: Count = 1000
     """Boards to train on."""
-    test_episodes: Annotated[int, Ge(1)] = 300
+    test_episodes: Count = 300
     """Boards whose starts are valued."""
     cache: str = ""
     """Folder that keeps the boards; craik's folder in the user's cache if empty."""
 
     def __post_init__(self) -> None:
         check_limits(self)
-
-    @property
-    def budget(self) -> int:
-        """What a method may spend."""
-        return self.steps * self.evaluations
 
 
 PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(steps=5000), seeds=8)}
@@ -139,30 +135,31 @@ def _rolled(config: Config, method: Method, train: Data, test: Data, reads: Read
     generator = Generator().manual_seed(config.seed)
     model = Simulator(train.frames.frame_shape[0], train.layouts.shape[1], config, generator)
     optimizer, loss = torch.optim.Adam(model.parameters(), lr=config.learning_rate), BinaryCrossEntropyWithLogits()
-    forcing = Linear(max(1, round(config.sampling * config.budget)))
-    spent, seen, steps, skip = 0, 0, 0, 0.0
-    while spent < config.budget:
-        each = spent / seen if seen else float(train.frames.lengths.float().mean())
-        count = max(1, min(round(config.evaluations / each), len(train.layouts)))
-        batch = train.some(torch.randperm(len(train.layouts), generator=generator)[:count])
+    guess = float(train.frames.lengths.float().mean())
+    spending, skip = Spending(config.steps * config.evaluations, config.evaluations, guess), 0.0
+    forcing = Linear(max(1, round(config.sampling * spending.budget)))
+    while spending.goes_on:
+        rows, share = spending.draw(len(train.layouts), generator), spending.share
+        batch = train.some(rows)
         cumulants = Cumulants(batch.rewards, config.discount, weight=config.weight)
         matched = match(
             Dynamics(model, loss, batch.layouts, cumulants=cumulants),
             batch.frames,
-            matching_at(method, spent / config.budget, config.horizon, config.exploration),
-            teacher_forcing=forcing(spent),
+            matching_at(method, share, config.horizon, config.exploration),
+            teacher_forcing=forcing(spending.spent),
             generator=generator,
             average="steps",
         )
-        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, spent / config.budget)
+        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, share)
         descend(model, optimizer, matched.loss)
-        spent, seen, steps, skip = spent + matched.evaluations, seen + count, steps + 1, matched.mean_skip
+        spending.add(matched.evaluations, rows)
+        skip = matched.mean_skip
     dynamics = Dynamics(model, loss, test.layouts, cumulants=Cumulants(None, config.discount))
     found = rollout(dynamics, test.frames.first(), max_steps=test.frames.time, stop=reads.landed)
     assert found.gained is not None  # the dynamics have cumulants
     return found.gained.sums[:, -1], {
-        "spent": spent,
-        "steps": steps,
+        "spent": spending.spent,
+        "steps": spending.steps,
         "skip": skip,
         "landed": float(found.stopped.double().mean()),
     }
@@ -179,11 +176,11 @@ def _regressed(config: Config, train: Data, test: Data) -> tuple[Tensor, Row]:
         b, t = rows[some], times[some]
         values = net(torch.cat([train.frames.at(b, t), train.layouts[b]], dim=1))[:, 0]
         error = (values - train.returns.at(b, t)).square().mean()
-        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, step * config.evaluations / config.budget)
+        optimizer.param_groups[0]["lr"] = rate_at(config.learning_rate, step / config.steps)
         descend(net, optimizer, error)
     with torch.no_grad():
         values = net(torch.cat([test.frames.first(), test.layouts], dim=1))[:, 0]
-    return values, {"spent": config.budget, "steps": config.steps, "skip": 0.0, "landed": 1.0}
+    return values, {"spent": config.steps * config.evaluations, "steps": config.steps, "skip": 0.0, "landed": 1.0}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -67,21 +67,16 @@ class Config:
         check_limits(self)
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=6),
-    "paper": Preset(
-        Config(
-            environments=32,
-            examples=1280,
-            shortcut_dims=32,
-            epochs=3000 // 32,
-            drops=(0.5, 0.75),
-            units=(256, 512),
-            layers=(3, 5),
-        ),
-        seeds=40,
-    ),
-}
+PAPER = Config(
+    environments=32,
+    examples=1280,
+    shortcut_dims=32,
+    epochs=3000 // 32,
+    drops=(0.5, 0.75),
+    units=(256, 512),
+    layers=(3, 5),
+)
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(PAPER, seeds=40)}
 
 
 @dataclass(frozen=True)

@@ -53,12 +53,7 @@ class Config:
             raise ValueError(f"size should be odd. Found {self.size}.")
 
 
-PRESETS = {
-    "quick": Preset(Config(), seeds=6),
-    "paper": Preset(
-        Config(
-            size=21, loops=4, reach=1, mazes=20_000, walked=300, layers=24, channels=64, steps=40_000, problems=500, budget=500
-        ),
-        seeds=10,
-    ),
-}
+PAPER = Config(
+    size=21, loops=4, reach=1, mazes=20_000, walked=300, layers=24, channels=64, steps=40_000, problems=500, budget=500
+)
+PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(PAPER, seeds=10)}

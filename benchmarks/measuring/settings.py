@@ -1,0 +1,28 @@
+"""What a benchmark's settings may be, in sentences: the rule, the value found, the way out."""
+
+from collections.abc import Iterable
+
+from craik.lab.errors import suggestion
+
+
+def check_known(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse names that nothing has.
+
+    Raises:
+        ValueError: one of them is not known.
+    """
+    names = list(known)
+    for name in given:
+        if name not in names:
+            raise ValueError(f"a {kind} must be one there is, but found {name!r}; {suggestion(name, names)}")
+
+
+def check_least(config: object, least: float | int, *names: str) -> None:
+    """Refuse settings below what they must be at least.
+
+    Raises:
+        ValueError: one of them is.
+    """
+    for name in names:
+        if getattr(config, name) < least:
+            raise ValueError(f"{name} must be at least {least}, but found {getattr(config, name)}; use {least} or more")
