@@ -151,7 +151,7 @@ class Judge:
     def __init__(self, config: Config, text: OracleText) -> None:
         generator = Generator().manual_seed(config.seed + 2**34)
         widths = tuple(width for width in (1, 2, 3, 4, 5, 8, 10, 15, 20) if width <= config.length)
-        self.net = TextCNN(config.vocabulary, 32, Filters(widths, (16,) * len(widths)), generator)
+        self.net = TextCNN(config.vocabulary, 32, Filters(widths, (16,) * len(widths)), generator).eval()
         self.optimizer = torch.optim.Adam(self.net.parameters(), config.judge_lr)
         self.text, self.batch, self.generator = text.train, config.batch, generator
         self.parts = self.net, self.optimizer, generator

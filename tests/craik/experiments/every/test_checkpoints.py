@@ -17,7 +17,7 @@ from mujoco_made_up import made_up_data
 
 SPIRALS = {"environments": 4, "examples": 32, "batch": 8, "hidden": 8, "steps": 3}
 WALK = {"steps": 2, "evaluations": 12, "hidden": 8, "episodes": 5, "test_episodes": 2}
-SKIPS = {"episodes": 4, "validation_episodes": 2, "test_episodes": 2, "evaluations": 80, "kernels": 4, "max_steps": 3}
+SKIPS = {"episodes": 4, "validation_episodes": 2, "evaluations": 80, "kernels": 4, "max_steps": 3}
 TEXT = {
     "vocabulary": 6, "length": 5, "sequences": 60, "units": 4, "epochs": 3, "rounds": 4, "samples": 1, "judge_epochs": 1,
     "judge_steps": 1, "temperatures": (0.5, 1.0), "points": 50, "arms": ("mle", "seqgan", "pg-bleu"),
@@ -41,7 +41,8 @@ TINY = {
     },
     "distill-ablations": {"rounds": 1, "temperatures": (2.0,), "imitations": (0.5,)},
     "distill-board": {
-        "boards": 130, "steps": 2, "batch": 3, "hidden": 8, "rounds": 2, "alone": 1, "inner_steps": 2, "frames": 3, "horizon": 4,
+        "boards": 130, "steps": 2, "batch": 3, "hidden": 8, "rounds": 2, "alone": 1, "inner_steps": 2, "frames": 3,
+        "horizon": 4,
     },
     "distill-equal": {"tasks": ("xor",), "trials": 1, "budget": 12, "looks": 2},
     "distill-life": {
@@ -52,6 +53,7 @@ TINY = {
     "distill-population": {
         "inputs": 4, "examples": 32, "students": 2, "renewed": 2, "rounds": 2, "inner_steps": 2, "student_steps": 2, "batch": 8,
         "units": 5, "width": 7, "widths": (6,), "teacher_widths": (8,), "fresh": 1, "steps": 4,
+        "young": 2, "every": 2,
     },
     "distill-stream": {
         "stages": 2, "rounds": 2, "inner_steps": 2, "inputs": 6, "examples": 24, "batch": 4, "units": 4, "width": 6,
@@ -90,7 +92,7 @@ TINY = {
     "poisoning": {"train": 30, "shares": (0.1,), "steps": 2, "high": 0.05, "low": 1.0},
     "reprogramming": {"letters": 64, "host_steps": 2, "steps": 2, "batch": 8, "hosts": 3},
     "seqgan": TEXT,
-    "skips-accuracy": {**SKIPS, "methods": ("asi", "fixed-2"), "checks": 2},
+    "skips-accuracy": {**SKIPS, "test_episodes": 2, "methods": ("asi", "fixed-2"), "checks": 2},
     "skips-capacity": {
         "hidden": (2, 4), "episodes": (3,), "evaluations": 20, "batch": 2, "horizon": 3, "test_episodes": 3,
     },
@@ -99,7 +101,7 @@ TINY = {
     "skips-options": {"steps": 1, "evaluations": 20, "walks": 5, "test_walks": 2, "side": 3, "slides": 2, "horizon": 3,
                       "hidden": 8},
     "skips-parts": {**WALK, "methods": ("parts", "whole")},
-    "skips-perturbation": {**{k: v for k, v in SKIPS.items() if k != "test_episodes"}, "methods": ("asi", "fixed-2"), "checks": 2},
+    "skips-perturbation": {**SKIPS, "methods": ("asi", "fixed-2"), "checks": 2},
     "skips-search": {"methods": ("asi", "fixed-3"), "evaluations": 40, "episodes": 4, "validation_episodes": 2,
                      "test_episodes": 2},
     "skips-timing": {"steps": 2, "evaluations": 16, "train": 12, "test": 5, "hidden": 4, "horizon": 4},
@@ -180,11 +182,11 @@ def rows_until(tmp_path, monkeypatch):
 def test_a_killed_seed_goes_on_to_the_same_rows(name, small, rows_until):
     experiment, config = small(name)
     whole = list(experiment.run(config))
-    killed, checkpoints, times = True, 1, 0
+    killed, checkpoints, times = True, 2, 0
     while killed:
         found, killed = rows_until(checkpoints, experiment, config)
         assert found == whole[: len(found)]
-        checkpoints, times = 2 * checkpoints, times + 1
+        checkpoints, times = 5 * checkpoints, times + 1
     assert len(found) == len(whole)
     assert times > 1
     assert rows_until(1, experiment, config) == (whole, False)  # what is finished is not computed again

@@ -69,6 +69,7 @@ class Keeper:
         self._loops: dict[str, _Loop] = {}
         self._tensors: dict[str, Any] = {}
         self._parts: dict[str, tuple[Any, ...]] = {}
+        self._held: dict[str, int] = {}
         found = self._found(on_notice)
         if found:
             self.rows, self.seconds = found.facts["rows"], found.facts["seconds"]
@@ -108,7 +109,8 @@ class Keeper:
 
     def hold(self, name: str, parts: tuple[Any, ...]) -> None:
         """Puts parts back where the checkpoint has them, and keeps them from now on."""
-        loop, before = self._loops[name], len(self._parts[name])
+        loop, before = self._loops[name], self._held.get(name, 0)
+        self._held[name] = before + len(parts)
         if loop.state is not None:
             states = loop.state[before : before + len(parts)]
             if len(states) < len(parts):
