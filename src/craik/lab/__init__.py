@@ -44,6 +44,8 @@ from craik.lab.rows import Scalar as Scalar
 from craik.lab.rows import number as number
 from craik.lab.running.checkpoints.loops import Saved as Saved
 from craik.lab.running.checkpoints.loops import checkpoint as checkpoint
+from craik.lab.running.checkpoints.parts import computed as computed
+from craik.lab.running.checkpoints.parts import part as part
 from craik.lab.sweeping.declared import Last as Last
 from craik.lab.sweeping.declared import Objective as Objective
 from craik.lab.sweeping.declared import Ranges as Ranges

@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
 from craik.methods.language.ngrams import Bleu, bleu_against, distinct, self_bleu
 from craik.methods.language.sampling import sample
 from craik.methods.language.seqgan import (
@@ -130,16 +130,19 @@ def by_likelihood(config: Config, text: OracleText) -> RecurrentModel:
     generator = Generator().manual_seed(config.seed + 2**33)
     held = max(1, len(text.train) // 10)
     train, validation = text.train[held:], text.train[:held]
-    best, weights = float("inf"), copy.deepcopy(model.state_dict())
-    for _ in range(config.epochs):
+    best, least = copy.deepcopy(model), [float("inf")]
+    saved = checkpoint("likelihood", model, best, optimizer, generator, least)
+    for epoch in range(saved.done, config.epochs):
         for rows in torch.randperm(len(train), generator=generator).split(config.batch):
             optimizer.zero_grad()
             (-log_probabilities(model, train[rows]).mean()).backward()
             optimizer.step()
-        if (found := nll(model, validation)) < best:
-            best, weights = found, copy.deepcopy(model.state_dict())
-    model.load_state_dict(weights)
-    return model
+        if (found := nll(model, validation)) < least[0]:
+            least[0] = found
+            best.load_state_dict(model.state_dict())
+        saved.keep(epoch + 1)
+    saved.stay()
+    return best
 
 
 class Judge:
@@ -148,9 +151,10 @@ class Judge:
     def __init__(self, config: Config, text: OracleText) -> None:
         generator = Generator().manual_seed(config.seed + 2**34)
         widths = tuple(width for width in (1, 2, 3, 4, 5, 8, 10, 15, 20) if width <= config.length)
-        self.net = TextCNN(config.vocabulary, 32, Filters(widths, (16,) * len(widths)), generator)
+        self.net = TextCNN(config.vocabulary, 32, Filters(widths, (16,) * len(widths)), generator).eval()
         self.optimizer = torch.optim.Adam(self.net.parameters(), config.judge_lr)
         self.text, self.batch, self.generator = text.train, config.batch, generator
+        self.parts = self.net, self.optimizer, generator
 
     def learn(self, model: RecurrentModel, steps: int) -> None:
         """Take steps on real sequences and fresh ones of a generator."""
@@ -193,16 +197,24 @@ class Rewards:
         return (pairs.float().mean(1) * single).sqrt()
 
 
-def by_rewards(config: Config, text: OracleText, start: RecurrentModel, arm: Arm) -> Iterator[tuple[int, RecurrentModel]]:
-    """Go on from a generator by policy gradient; yield it after every tenth of the rounds."""
+def by_rewards(
+    config: Config, text: OracleText, start: RecurrentModel, arm: Arm, saved: Saved | None = None
+) -> Iterator[tuple[int, RecurrentModel]]:
+    """Go on from a generator by policy gradient; yield it after every tenth of the rounds, which the caller keeps."""
+    saved = saved or Saved()
     model, policy = copy.deepcopy(start), copy.deepcopy(start)
     optimizer = torch.optim.Adam(model.parameters(), config.generator_lr)
     generator = Generator().manual_seed(config.seed + 2**35)
     judge = Judge(config, text) if arm == "seqgan" else None
     rewards = bleu_of(text.train) if judge is None else judge
     if judge is not None:
-        judge.learn(model, config.judge_epochs * (len(text.train) // config.batch))
-    for number in range(1, config.rounds + 1):
+        alone = checkpoint("judge", *judge.parts)
+        for epoch in range(alone.done, config.judge_epochs):
+            judge.learn(model, len(text.train) // config.batch)
+            alone.keep(epoch + 1)
+        alone.stay()
+    saved.restore(model, policy, optimizer, generator, *(judge.parts if judge is not None else ()))
+    for number in range(saved.done + 1, config.rounds + 1):
         tokens = sample(model, config.batch, config.length, generator)
         values = action_values(rewards, tokens, rollouts(policy, tokens, config.samples, generator))
         optimizer.zero_grad()
@@ -213,6 +225,8 @@ def by_rewards(config: Config, text: OracleText, start: RecurrentModel, arm: Arm
             judge.learn(model, config.judge_steps)
         if number % max(1, config.rounds // 10) == 0 or number == config.rounds:
             yield number, model
+        else:
+            saved.keep(number)
 
 
 def curve_of(config: Config, model: StepModel, text: OracleText) -> Curve:
@@ -233,27 +247,27 @@ def run(config: Config) -> Iterator[Row]:
     text = recurrent_oracle(config.seed, config.vocabulary, config.length, config.sequences, config.sequences, config.units)
     likelihood = by_likelihood(config, text)
     for arm in config.arms:
-        model = likelihood
-        for number, model in () if arm == "mle" else by_rewards(config, text, likelihood, arm):  # the last one stays
-            drawn = sample(model, config.points, config.length, Generator().manual_seed(config.seed + 2**36))
-            yield {
-                "kind": "round",
-                "arm": arm,
-                "round": number,
-                "oracle": nll(text.oracle, drawn),
-                "test": nll(model, text.test),
-            }
+        yield from part(arm, rows_of(config, text, likelihood, arm))
+
+
+def rows_of(config: Config, text: OracleText, likelihood: RecurrentModel, arm: Arm) -> Iterator[Row]:
+    """Yield a generator's training, its measures at T = 1, and its curve."""
+    model, saved = likelihood, checkpoint("rounds")
+    yield from saved.values
+    for number, model in () if arm == "mle" else by_rewards(config, text, likelihood, arm, saved):  # the last one stays
         drawn = sample(model, config.points, config.length, Generator().manual_seed(config.seed + 2**36))
-        budget = config.epochs if arm == "mle" else config.rounds
+        oracle, test = nll(text.oracle, drawn), nll(model, text.test)
+        row: Row = {"kind": "round", "arm": arm, "round": number, "oracle": oracle, "test": test}
+        yield row if number == config.rounds else saved.keep(number, row)
+    drawn = sample(model, config.points, config.length, Generator().manual_seed(config.seed + 2**36))
+    budget = config.epochs if arm == "mle" else config.rounds
+    words = " ".join(str(index) for index in drawn[0].tolist())
+    yield {"kind": "end", "arm": arm, "budget": budget, **measured(model, text, drawn)._asdict(), "sentence": words}
+    for point in curve_of(config, model, text):
+        drawn = sample(model, 1000, config.length, Generator().manual_seed(config.seed + 2**36), temperature=point.temperature)
+        similar = float(self_bleu(drawn, Bleu(smoothing="floor")).mean())
         words = " ".join(str(index) for index in drawn[0].tolist())
-        yield {"kind": "end", "arm": arm, "budget": budget, **measured(model, text, drawn)._asdict(), "sentence": words}
-        for point in curve_of(config, model, text):
-            drawn = sample(
-                model, 1000, config.length, Generator().manual_seed(config.seed + 2**36), temperature=point.temperature
-            )
-            similar = float(self_bleu(drawn, Bleu(smoothing="floor")).mean())
-            words = " ".join(str(index) for index in drawn[0].tolist())
-            yield {
-                "kind": "point", "arm": arm, "temperature": point.temperature, "oracle": point.quality, "test": point.diversity,
-                "self_bleu": similar, "sentence": words,
-            }  # fmt: skip
+        yield {
+            "kind": "point", "arm": arm, "temperature": point.temperature, "oracle": point.quality, "test": point.diversity,
+            "self_bleu": similar, "sentence": words,
+        }  # fmt: skip

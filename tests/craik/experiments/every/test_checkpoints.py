@@ -4,54 +4,189 @@ from dataclasses import replace
 
 import pytest
 
+from craik.experiments.distill import bodies
+from craik.experiments.language.grammar import run as grammar
+from craik.experiments.own_data.codes import run as own_codes
+from craik.experiments.skips.options import run as options
 from craik.lab import load
 from craik.lab.running.checkpoints import loops
+from craik.tasks import caching
+from craik.tasks.text.code_tokens import code_tokens
+from mujoco_made_up import TINY as BODIES
+from mujoco_made_up import made_up_data
+
+SPIRALS = {"environments": 4, "examples": 32, "batch": 8, "hidden": 8, "steps": 3}
+WALK = {"steps": 2, "evaluations": 12, "hidden": 8, "episodes": 5, "test_episodes": 2}
+SKIPS = {"episodes": 4, "validation_episodes": 2, "evaluations": 80, "kernels": 4, "max_steps": 3}
+TEXT = {
+    "vocabulary": 6, "length": 5, "sequences": 60, "units": 4, "epochs": 3, "rounds": 4, "samples": 1, "judge_epochs": 1,
+    "judge_steps": 1, "temperatures": (0.5, 1.0), "points": 50, "arms": ("mle", "seqgan", "pg-bleu"),
+}  # fmt: skip
+TEACHING = {"rounds": 3, "inner_steps": 2, "student_steps": 3, "batch": 8, "every": 2}
 
 TINY = {
-    "spirals": {
-        "environments": 2,
-        "examples": 16,
-        "shortcut_dims": 2,
-        "hidden": 8,
-        "layers": 1,
-        "batch": 5,
-        "epochs": 3,
-        "learning_rate": 0.1,
-    },
+    "spirals": {"environments": 2, "examples": 16, "shortcut_dims": 2, "hidden": 8, "layers": 1, "batch": 5, "epochs": 3},
     "memorisation": {"examples": 16, "batch": 8, "epochs": 3, "reports": 1, "thresholds": (0.2,)},
     "label-noise": {"examples": 80, "epochs": 2, "thresholds": (0.2,), "learning_rates": (1e-3,)},
     "coinrun": {"levels": 3, "states": 4, "validation": 4, "test": 4, "batch": 2, "epochs": 2, "trials": 2, "finalists": 1},
-    "distill-mujoco": {
-        "train": 48,
-        "selection": 8,
-        "test": 8,
-        "rounds": 3,
-        "every": 1,
-        "inner_steps": 2,
-        "student_steps": 2,
-        "batch": 8,
-        "teacher_channels": (4, 4, 4, 4),
-        "teacher_hidden": 8,
-        "student_widths": (8, 8),
-        "grid_batch": (16,),
-        "grid_weight": (1.0,),
-        "methods": ("auxiliary", "ldt"),
+    "conflict-basis": SPIRALS,
+    "conflict-colours": {"trials": 1, "steps": 2, "hidden": 4},
+    "conflict-needs": SPIRALS,
+    "conflict-rotated": SPIRALS,
+    "conflict-spirals": SPIRALS,
+    "conflict-units": {"steps": 2, "examples": 20},
+    "coordinates": {
+        "side": 16, "steps": 8, "plain_steps": 8, "find_steps": 8, "batch": 4, "width": 8, "digit_steps": 2, "gan_steps": 2,
+        "gan_side": 8,
     },
-}
+    "distill-ablations": {"rounds": 1, "temperatures": (2.0,), "imitations": (0.5,)},
+    "distill-board": {
+        "boards": 130, "steps": 2, "batch": 3, "hidden": 8, "rounds": 2, "alone": 1, "inner_steps": 2, "frames": 3,
+        "horizon": 4,
+    },
+    "distill-equal": {"tasks": ("xor",), "trials": 1, "budget": 12, "looks": 2},
+    "distill-life": {
+        "examples": (32,), "side": 5, "trials": 2, "steps": 3, "filters": (2, 3), "inner_steps": (1, 2), "student_steps": 1,
+    },
+    "distill-mujoco": {**BODIES, "rounds": 3, "grid_batch": (6,), "grid_weight": (1.0,), "methods": ("auxiliary", "ldt")},
+    "distill-noisy-labels": {**TEACHING, "examples": 40, "test": 60, "betas": (0.0, 1.0)},
+    "distill-population": {
+        "inputs": 4, "examples": 32, "students": 2, "renewed": 2, "rounds": 2, "inner_steps": 2, "student_steps": 2, "batch": 8,
+        "units": 5, "width": 7, "widths": (6,), "teacher_widths": (8,), "fresh": 1, "steps": 4,
+        "young": 2, "every": 2,
+    },
+    "distill-stream": {
+        "stages": 2, "rounds": 2, "inner_steps": 2, "inputs": 6, "examples": 24, "batch": 4, "units": 4, "width": 6,
+        "steps": 2,
+    },
+    "distill-xor": {**TEACHING, "inputs": (4, 6), "examples": (32,), "student_widths": (5, 7), "teacher_widths": (8,)},
+    "divide-and-conquer": {
+        "size": 7, "mazes": 12, "walked": 20, "layers": 1, "channels": 4, "steps": 4, "batch": 8, "problems": 2, "budget": 10,
+    },
+    "eager": {"trained": (1,), "tested": (1, 2), "pads": (0, 2), "steps": 2, "batch": 4, "width": 8, "units": 8, "tests": 3},
+    "environment-surfaces": {
+        "environments": 3, "examples": 8, "shortcuts": 2, "hidden": 6, "batch": 4, "steps": 2, "grid": 3, "lines": 5,
+        "compared": 2,
+    },
+    "equations": {"units": 1, "hidden": 3, "steps": 4, "rounds": 4, "inner_steps": 2, "horizon": 2},
+    "forward-models": {
+        "episodes": 3, "steps": 8, "batch": 2, "window": 3, "hidden": 4, "teams": 2, "team_episodes": 2, "team_steps": 2,
+        "test": 2,
+    },
+    "grammar": {"size": 10, "minimum": 4, "sources": 2, "draws": 2},
+    "ilc-architectures": {"initialisations": 1, "sites": 2, "rows": 8, "hidden": 2, "steps": 2, "iterations": 1},
+    "loss-surface": {
+        "hidden": (6,), "train": 32, "epochs": 3, "batches": (4, 16), "directions": 1, "points": 7, "depth": 2, "deep_width": 4,
+        "deep_epochs": 1, "grid": 2, "curvature_digits": 8,
+    },
+    "masked-lm": {
+        "modules": 10, "words": 30, "window": 8, "width": 8, "layers": 1, "steps": 3, "labelled": (32,), "tuning": 10,
+        "reached": 100.0,
+    },
+    "own-data-codes": {"grid": ("8x53",), "steps": 2},
+    "own-data-linear-units": {"examples": 20, "steps": 1, "trials": 1, "compared": 1, "environments": (3,)},
+    "own-data-trajectories": {
+        "boards": ("pendulum", "waiting ball"), "count": 20, "coming": 5, "ahead": 4, "steps": 2, "evaluations": 8, "hidden": 2,
+    },
+    "particle-language": {"steps": 3, "batch": 4, "test": 16, "time": 3},
+    "poisoning": {"train": 30, "shares": (0.1,), "steps": 2, "high": 0.05, "low": 1.0},
+    "reprogramming": {"letters": 64, "host_steps": 2, "steps": 2, "batch": 8, "hosts": 3},
+    "seqgan": TEXT,
+    "skips-accuracy": {**SKIPS, "test_episodes": 2, "methods": ("asi", "fixed-2"), "checks": 2},
+    "skips-capacity": {
+        "hidden": (2, 4), "episodes": (3,), "evaluations": 20, "batch": 2, "horizon": 3, "test_episodes": 3,
+    },
+    "skips-corrupted": {**WALK, "methods": ("asi", "fixed-6")},
+    "skips-matchings": {**WALK, "horizon": 4, "reader_steps": 2},
+    "skips-options": {"steps": 1, "evaluations": 20, "walks": 5, "test_walks": 2, "side": 3, "slides": 2, "horizon": 3,
+                      "hidden": 8},
+    "skips-parts": {**WALK, "methods": ("parts", "whole")},
+    "skips-perturbation": {**SKIPS, "methods": ("asi", "fixed-2"), "checks": 2},
+    "skips-search": {"methods": ("asi", "fixed-3"), "evaluations": 40, "episodes": 4, "validation_episodes": 2,
+                     "test_episodes": 2},
+    "skips-timing": {"steps": 2, "evaluations": 16, "train": 12, "test": 5, "hidden": 4, "horizon": 4},
+    "skips-values": WALK,
+    "social-influence": {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8},
+    "temperature-sweep": {**TEXT, "arms": ("mle", "seqgan")},
+    "trellis": {
+        "hidden": 4, "levels": 3, "dilations": (1, 2), "epochs": 1, "batch": 400, "code_steps": 2, "modules": 2, "words": 20,
+        "window": 5,
+    },
+    "two-rooms": {"pairs": 500, "states": 4, "steps": 3, "hidden": 8, "plans": 5},
+    "winograd": {
+        "names": 4, "verbs": 2, "adjectives": 2, "environments": 2, "steps": 3, "batch": 2, "width": 8, "layers": 1, "items": 6,
+        "guessers": 3, "public_items": 10, "looks": 1,
+    },
+    "worlds-skips": {
+        "columns": 1, "episodes": 6, "tests": 3, "latent": 2, "widths": (2, 4), "vision_steps": 2, "hidden": 4, "mixtures": 2,
+        "horizon": 4, "exploration_steps": 2, "evaluations": 60, "batch": 2, "duration": 12,
+    },
+    "take-cover": {
+        "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
+        "memory_steps": 2, "memory_batch": 4, "population": 4, "trials": 2, "generations": 2, "horizon": 12, "tested": 6,
+        "film": 5,
+    },
+}  # fmt: skip
+"""Settings of seeds that train nothing, as in the experiments' own tests."""
+
+ALL = [*(name for name in TINY if name != "take-cover"), pytest.param("take-cover", marks=pytest.mark.extra("worlds", "cma"))]
 
 
-@pytest.mark.parametrize("name", list(TINY))
-def test_a_killed_seed_goes_on_to_the_same_rows(name, tmp_path, monkeypatch):
-    experiment = load(name)
-    config = replace(experiment.presets["quick"].config, **TINY[name])
-    whole = list(experiment.run(config))
+class Killed(BaseException):
+    """A process comes to its end."""
+
+
+@pytest.fixture
+def small(tmp_path_factory, monkeypatch):
+    """Gives an experiment and its tiny config; data that cannot be set to be few are few."""
+    folder = tmp_path_factory.mktemp("boards")
+    candidates = own_codes.candidates
     monkeypatch.setattr(loops, "_keepers", [])
-    for until in (2, len(whole) // 2, len(whole) - 1):  # three kills of one seed
-        _open(tmp_path)
-        assert [row for _, row in zip(range(until), experiment.run(config), strict=False)] == whole[:until]
-    _open(tmp_path)
-    assert list(experiment.run(config)) == whole
+    monkeypatch.setattr(caching, "default_folder", lambda: folder)
+    monkeypatch.setattr(own_codes, "candidates", lambda board: candidates(board, ("pooled linear", "AND-mask")))
+    monkeypatch.setattr(grammar, "texts", lambda everything: list(code_tokens(modules=20).tokens))
+    monkeypatch.setattr(options, "PATIENCE", 3)
+    monkeypatch.setattr(bodies, "mujoco", made_up_data)
+    monkeypatch.setitem(bodies.TRAININGS, "quick", replace(bodies.TRAININGS["quick"], **BODIES | {"train": 80}))
+    return lambda name: (load(name), replace(load(name).presets["quick"].config, **TINY[name]))
 
 
-def _open(folder):
-    loops.use(loops.Keeper(folder / "seed-0-aaaaaa.checkpoint.safetensors", {"seed": 0}, 0.0, lambda text: None))
+@pytest.fixture
+def rows_until(tmp_path, monkeypatch):
+    """Gives the rows of a process that is killed after so many checkpoints, and whether it was."""
+    left = [0]
+    write = loops.write
+
+    def counted(path, content):
+        write(path, content)
+        left[0] -= 1
+        if not left[0]:
+            raise Killed
+
+    monkeypatch.setattr(loops, "write", counted)
+
+    def _rows_until(checkpoints, experiment, config):
+        left[0] = checkpoints
+        loops.use(loops.Keeper(tmp_path / "seed-0-aaaaaa.checkpoint.safetensors", {"seed": 0}, 0.0, lambda text: None))
+        found = []
+        try:
+            found.extend(experiment.run(config))
+        except Killed:
+            return found, True
+        return found, False
+
+    return _rows_until
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_killed_seed_goes_on_to_the_same_rows(name, small, rows_until):
+    experiment, config = small(name)
+    whole = list(experiment.run(config))
+    killed, checkpoints, times = True, 2, 0
+    while killed:
+        found, killed = rows_until(checkpoints, experiment, config)
+        assert found == whole[: len(found)]
+        checkpoints, times = 5 * checkpoints, times + 1
+    assert len(found) == len(whole)
+    assert times > 1
+    assert rows_until(1, experiment, config) == (whole, False)  # what is finished is not computed again

@@ -27,7 +27,7 @@ from craik.experiments.conflict.basis.masks import (
 )
 from craik.experiments.conflict.directions import backward, forward
 from craik.experiments.conflict.training import Board, Training, batches, look, make_data, make_model
-from craik.lab import Preset, Row, Share
+from craik.lab import Preset, Row, Share, computed
 
 BOARDS = {
     "16": Board(),
@@ -151,4 +151,4 @@ def run(config: Config) -> Iterator[Row]:
     """Yield how each basis ends on each board; `directions_0` is the share of steps with directions in the first layer."""
     for name, board in BOARDS.items():
         for basis in config.bases:
-            yield {"kind": "final", "board": name, "method": basis, **train(config, board, basis)}
+            yield {"kind": "final", "board": name, "method": basis, **computed(f"{name}, {basis}", train, config, board, basis)}

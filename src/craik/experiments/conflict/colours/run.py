@@ -15,9 +15,9 @@ from torch import Generator, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of
-from craik.lab import Preset, Row, check_limits
+from craik.lab import Preset, Row, check_limits, computed
 from craik.nn.perceptrons import mlp
-from craik.tasks.pictures.coloured_digits import Split, coloured_digits
+from craik.tasks.pictures.coloured_digits import ColouredDigits, Split, coloured_digits
 
 COMPARED = ("mean", "and-mask", "qualitative-decay", "homogeneous-decay", "heterogeneous-decay", "input-decay")
 """Names of `craik.experiments.conflict.methods.METHODS`."""
@@ -82,12 +82,15 @@ def run(config: Config) -> Iterator[Row]:
     for method in COMPARED:
         for index in range(config.trials):
             trial = draw(config.seed, index)
-            model = train(METHODS[method], data.train, trial, config)
-            yield {
-                "method": method,
-                "trial": index,
-                **trial._asdict(),
-                "training-domain": accuracy(model, data.held_out),
-                "oracle": accuracy(model, data.oracle),
-                "test_accuracy": accuracy(model, data.test),
-            }
+            ends = computed(f"{method} {index}", tried, METHODS[method], data, trial, config)
+            yield {"method": method, "trial": index, **trial._asdict(), **ends}
+
+
+def tried(method: Method, data: ColouredDigits, trial: Trial, config: Config) -> Row:
+    """Return what each selection rule would look at after a trial, and test accuracy."""
+    model = train(method, data.train, trial, config)
+    return {
+        "training-domain": accuracy(model, data.held_out),
+        "oracle": accuracy(model, data.oracle),
+        "test_accuracy": accuracy(model, data.test),
+    }

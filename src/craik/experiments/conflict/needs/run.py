@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from craik.agreement import Agreement, AndMask, Mean, Rule, decay_masked
 from craik.experiments.conflict.methods import kept, rotation
 from craik.experiments.conflict.training import Board, Training, batches, look, make_data, make_model
-from craik.lab import Preset, Row
+from craik.lab import Preset, Row, computed
 
 AND = AndMask(1.0, rescale=True)
 
@@ -113,4 +113,4 @@ def train(config: Config, variant: Variant) -> Row:
 def run(config: Config) -> Iterator[Row]:
     """Yield how each variant ends; `left` is what the shortcuts' weights have left of the norm that they were drawn with."""
     for name, variant in VARIANTS.items():
-        yield {"kind": "final", "method": name, **train(config, variant)}
+        yield {"kind": "final", "method": name, **computed(name, train, config, variant)}

@@ -14,8 +14,8 @@ from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
 from craik.experiments.conflict.rotated.subspaces import train_subspace
-from craik.experiments.conflict.training import Board, Training, train
-from craik.lab import Preset, Row
+from craik.experiments.conflict.training import Board, Outcome, Training, train
+from craik.lab import Preset, Row, computed
 
 BOARDS = {
     "16 rotated": Board(16, 0.1, rotated=True),
@@ -45,8 +45,8 @@ def run(config: Config) -> Iterator[Row]:
     """Yield how each method ends on each board."""
     for name, board in BOARDS.items():
         for method in COMPARED:
-            outcome = train(config, board, METHODS[method])
+            outcome = Outcome(*computed(f"{name}, {method}", train, config, board, METHODS[method]))
             yield {"kind": "final", "board": name, "method": method, **outcome._asdict()}
         for layers in ("first", "all"):
-            outcome = train_subspace(config, board, config.decay, layers)
+            outcome = Outcome(*computed(f"{name}, {layers}", train_subspace, config, board, config.decay, layers))
             yield {"kind": "final", "board": name, "method": f"subspace, {layers}", **outcome._asdict()}

@@ -12,8 +12,8 @@ from typing import Annotated
 from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.training import Board, Training, train
-from craik.lab import Preset, Row
+from craik.experiments.conflict.training import Board, Outcome, Training, train
+from craik.lab import Preset, Row, computed
 
 BOARDS = {"shortcuts": Board(), "none": Board(shortcuts=0)}
 
@@ -47,5 +47,5 @@ def run(config: Config) -> Iterator[Row]:
             setting = replace(config, l2=0.0) if method == "and-mask-no-l2" else config
             control = method == "random-decay"
             key = {"and-mask-no-l2": "and-mask", "random-decay": "qualitative-decay"}.get(method, method)
-            outcome = train(setting, board, METHODS[key], control)
+            outcome = Outcome(*computed(f"{name}, {method}", train, setting, board, METHODS[key], control))
             yield {"kind": "final", "board": name, "method": method, **outcome._asdict()}

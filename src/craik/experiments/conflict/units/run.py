@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from craik.experiments.conflict.methods import METHODS, Method, after_step, agreement_of, kept
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, computed
 from craik.tasks.boards.unit_tests import EXAMPLES, UnitTest, unit_test
 
 OWN_UNITS = ", own units"
@@ -93,15 +93,17 @@ def run(config: Config) -> Iterator[Row]:
         for environments in config.environments:
             data = unit_test(example, environments, config.examples, torch.Generator().manual_seed(config.seed))
             for name in COMPARED:
-                model, share = train(config, example, data, METHODS[name.removesuffix(OWN_UNITS)], name.endswith(OWN_UNITS))
-                with torch.no_grad():
-                    outputs, shuffled = (model(x.flatten(0, 1))[:, 0] for x in (data.x, data.test_x))
-                yield {
-                    "kind": "final",
-                    "example": example,
-                    "environments": environments,
-                    "method": name,
-                    "train_error": error_of(example, outputs, data.y.flatten()),
-                    "test_error": error_of(example, shuffled, data.y.flatten()),
-                    "kept": share,
-                }
+                ends = computed(f"{example}, {environments}, {name}", errors, config, example, data, name)
+                yield {"kind": "final", "example": example, "environments": environments, "method": name, **ends}
+
+
+def errors(config: Config, example: str, data: UnitTest, name: str) -> Row:
+    """Return a method's errors on the training environments and with the spurious inputs shuffled, and what it keeps."""
+    model, share = train(config, example, data, METHODS[name.removesuffix(OWN_UNITS)], name.endswith(OWN_UNITS))
+    with torch.no_grad():
+        outputs, shuffled = (model(x.flatten(0, 1))[:, 0] for x in (data.x, data.test_x))
+    return {
+        "train_error": error_of(example, outputs, data.y.flatten()),
+        "test_error": error_of(example, shuffled, data.y.flatten()),
+        "kept": share,
+    }

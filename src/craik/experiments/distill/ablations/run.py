@@ -26,7 +26,7 @@ from craik.experiments.distill.ablations.variants import (
 )
 from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training, noise_frames, with_other_trajectories
 from craik.experiments.distill.training import Count, ordinary_steps, rounds_of
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
 from craik.tasks.bodies.rollouts import ENVIRONMENTS, Environment
 from craik.tasks.privileged import Part, PrivilegedData
 
@@ -123,7 +123,8 @@ def run(config: Config) -> Iterator[Row]:
         data = bodies.make_data(training, environment)
         for place, trial in enumerate(every, start=body * len(every)):
             row: Row = {"environment": environment, "place": place, **trial._asdict()}
-            yield from bodies.rows_of(measure(training, data, PRINTED[environment], trial), row)
+            looks = measure(training, data, PRINTED[environment], trial)
+            yield from part(f"{environment}, {place}", bodies.rows_of(looks, row))
 
 
 def measure(training: Training, data: PrivilegedData, printed: bodies.Printed, trial: Trial) -> Iterator[bodies.Look]:

@@ -20,7 +20,7 @@ from craik.distill.examples.streams import Stream
 from craik.experiments.distill.board.boards import Falls, Part, draw
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, now_and_then, ordinary_steps, rounds_of
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron, relu_mlp
 from craik.schedules import Linear
@@ -96,7 +96,7 @@ def run(config: Config) -> Iterator[Row]:
         else:
             if method == "ldt-asi" and "asi" not in models:
                 models["asi"], _ = train_dynamics(config, falls, masked=False)
-            yield {"method": method, **train_student(config, method, falls, models.get("asi"))}
+            yield {"method": method, **computed(method, train_student, config, method, falls, models.get("asi"))}
 
 
 def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerceptron, Row]:
@@ -110,9 +110,11 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
     # Matching reads boards by index, which is no operation that keeps rows in place: one backward pass a style.
     rule = AndMask(config.threshold, rescale=True) if masked else Mean()
     agreement = Agreement(model, rule, statistics="pooled")
-    forcing, spent, skips = Linear(max(1, round(config.sampling * config.steps))), 0, 0.0
+    forcing = Linear(max(1, round(config.sampling * config.steps)))
     styles = torch.arange(2).repeat_interleave(config.batch)
-    for step in range(config.steps):
+    name = "asi-and-mask" if masked else "asi"
+    saved = checkpoint(name, model, optimizer, generator, numbers := [0, 0.0])
+    for step in range(saved.done, config.steps):
         share = step / config.steps
         optimizer.param_groups[0]["lr"] = LEARNING_RATE * max(0.02, min(1.0, (1 - share) / 0.3))
         drawn = [torch.randperm(config.boards, generator=generator)[: config.batch] + k * config.boards for k in range(2)]
@@ -129,8 +131,10 @@ def train_dynamics(config: Config, falls: Falls, masked: bool) -> tuple[CodePerc
         agreement.backward(matched.trajectory_losses, styles[: len(rows)])
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        spent, skips = spent + matched.evaluations, matched.mean_skip
-    return model, {"evaluations": spent, "skip": skips}
+        numbers[:] = numbers[0] + matched.evaluations, matched.mean_skip
+        saved.keep(step + 1)
+    saved.stay()
+    return model, {"evaluations": numbers[0], "skip": numbers[1]}
 
 
 def rolled(model: CodePerceptron, falls: Falls, part: Part) -> float:

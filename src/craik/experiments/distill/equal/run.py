@@ -18,7 +18,7 @@ from craik.experiments.distill.equal.problems import Problem, Task, make_problem
 from craik.experiments.distill.equal.rivals import Method, Setting, train
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count
-from craik.lab import Preset, Row, check_limits, number
+from craik.lab import Preset, Row, check_limits, computed, number
 
 METHODS: tuple[Method, ...] = ("no-teacher", "auxiliary", "gated", "hindsight", "contrast", "generalised", "ldt")
 
@@ -84,7 +84,7 @@ def run(config: Config) -> Iterator[Row]:
             for trial in range(config.trials):
                 setting = suggest(problem, method, random)
                 row: Row = {"task": task, "method": method, "trial": trial, **setting._asdict()}
-                yield {**row, **measure(config, problem, method, setting)}
+                yield {**row, **computed(f"{task}, {method}, {trial}", measure, config, problem, method, setting)}
 
 
 def measure(config: Config, problem: Problem, method: Method, setting: Setting) -> Row:

@@ -18,7 +18,7 @@ from craik.experiments.distill.life import networks
 from craik.experiments.distill.life.networks import Layers, Method, Setting, Student
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, Counts, ordinary_steps
-from craik.lab import Positive, Preset, Row, check_limits, number
+from craik.lab import Positive, Preset, Row, check_limits, computed, number
 from craik.tasks.pictures.life import LifeData, life
 
 if TYPE_CHECKING:
@@ -230,16 +230,21 @@ def search(config: Config, method: Method, count: int, data: LifeData, row: Row)
     for number_ in range(config.trials):
         trial = study.ask()
         setting = suggest(config, method, count, trial)
-        diverged = ""
-        points: list[Measured] = []
-        try:
-            points += measure(config, method, setting, data)
-        except FloatingPointError as error:
-            diverged = str(error)
-        found = summary(points or [Measured(0, 0.0, 0.0)], max)
+        found = computed(f"{count}, {method}, {number_}", tried, config, method, setting, data)
         study.tell(trial, number(found, "selection"))
         used = {name: value for name, value in setting._asdict().items() if name != "inner_lr" or value > 0}
-        yield {**row, "trial": number_, **used, **found, "diverged": diverged}
+        yield {**row, "trial": number_, **used, **found}
+
+
+def tried(config: Config, method: Method, setting: Setting, data: LifeData) -> Row:
+    """Return how a trial ends; one that diverges has its chance level."""
+    diverged = ""
+    points: list[Measured] = []
+    try:
+        points += measure(config, method, setting, data)
+    except FloatingPointError as error:
+        diverged = str(error)
+    return {**summary(points or [Measured(0, 0.0, 0.0)], max), "diverged": diverged}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -18,9 +18,9 @@ from craik.distill.examples.streams import Stream
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.noisy_labels.calibration import calibration, calibration_error
 from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
 from craik.nn.perceptrons import relu_mlp
-from craik.tasks.boards.noisy_labels import CLASSES, noisy_labels
+from craik.tasks.boards.noisy_labels import CLASSES, NoisyLabelsData, noisy_labels
 from craik.tasks.privileged import Part
 
 Moments = Literal["fresh", "student"]
@@ -153,19 +153,24 @@ def loss_of(student: nn.Module, examples: Part) -> float:
 def run(config: Config) -> Iterator[Row]:
     """Yield for each student its losses while training, a summary, and its calibration at the end of training."""
     found = noisy_labels(config.seed, examples=config.examples, logit_scale=config.logit_scale, test=config.test)
-    data = found.data
     for method in methods(config):
-        generator = torch.Generator().manual_seed(config.seed + 2**34)
-        student = relu_mlp((data.train.x.shape[1], *config.widths, CLASSES), generator)
-        row: Row = {"label": method.label, "method": method.name, "beta": method.beta, "bayes": found.bayes_loss}
-        points: list[Measured] = []
-        for step in now_and_then(train(config, method, student, data.train), config.every, config.rounds):
-            points.append(Measured(step, loss_of(student, data.selection), loss_of(student, data.test)))
-            yield {"kind": "curve", **row, **points[-1]._asdict(), "training": loss_of(student, data.train)}
-        table = calibration(student, found)
-        yield {"kind": "final", **row, **summary(points, min), "calibration_error": calibration_error(table)}
-        for place in table:
-            yield {"kind": "calibration", **row, **place}
+        yield from part(method.label, taught(config, method, found))
+
+
+def taught(config: Config, method: Method, found: NoisyLabelsData) -> Iterator[Row]:
+    """Yield a student's losses while training, a summary, and its calibration at the end."""
+    data = found.data
+    generator = torch.Generator().manual_seed(config.seed + 2**34)
+    student = relu_mlp((data.train.x.shape[1], *config.widths, CLASSES), generator)
+    row: Row = {"label": method.label, "method": method.name, "beta": method.beta, "bayes": found.bayes_loss}
+    points: list[Measured] = []
+    for step in now_and_then(train(config, method, student, data.train), config.every, config.rounds):
+        points.append(Measured(step, loss_of(student, data.selection), loss_of(student, data.test)))
+        yield {"kind": "curve", **row, **points[-1]._asdict(), "training": loss_of(student, data.train)}
+    table = calibration(student, found)
+    yield {"kind": "final", **row, **summary(points, min), "calibration_error": calibration_error(table)}
+    for place in table:
+        yield {"kind": "calibration", **row, **place}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

@@ -28,7 +28,7 @@ from craik.distill import (
 from craik.distill.examples.streams import Stream
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, check_split, ordinary_steps
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
@@ -178,13 +178,18 @@ def run(config: Config) -> Iterator[Row]:
     data = xor(config.seed, config.inputs, config.examples)
     kinds = [("initialisation", config.width)] * config.fresh + [("width", width) for width in config.widths]
     for method in config.methods:
-        lesson = None if method == "no-teacher" else train_teacher(config, method, data.train)
-        for place, (unseen, width) in enumerate(kinds):
-            seed = config.seed + 2**35 + place * 2**20
-            student = make_student(config, width, Generator().manual_seed(seed))
-            points = list(learn(config, lesson, student, data, seed + 1))
-            row: Row = {"method": method, "unseen": unseen, "width": width, "student": place}
-            yield {**row, "young": points[0].test, **summary(points, max)}
+        yield from part(method, taught(config, method, data, kinds))
+
+
+def taught(config: Config, method: Method, data: PrivilegedData, kinds: list[tuple[str, int]]) -> Iterator[Row]:
+    """Yield one row for each fresh student of a teacher."""
+    lesson = None if method == "no-teacher" else train_teacher(config, method, data.train)
+    for place, (unseen, width) in enumerate(kinds):
+        seed = config.seed + 2**35 + place * 2**20
+        student = make_student(config, width, Generator().manual_seed(seed))
+        points = list(learn(config, lesson, student, data, seed + 1))
+        row: Row = {"method": method, "unseen": unseen, "width": width, "student": place}
+        yield {**row, "young": points[0].test, **summary(points, max)}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

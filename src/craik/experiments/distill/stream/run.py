@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows, teach
 from craik.distill.examples.streams import Stream
 from craik.experiments.distill.training import Count, check_split, ordinary_steps
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, computed, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
@@ -97,23 +97,27 @@ def sub_task(config: Config, number: int) -> PrivilegedData:
 def run(config: Config) -> Iterator[Row]:
     """Yield each stage's accuracy, the teacher's signal in it, and what the teacher is then worth to a fresh student."""
     other = sub_task(config, -1)
-    alone = fresh(config, None, other)
+    alone = computed("alone", fresh, config, None, other)
     for domain in config.domains:
         student = make_student(config, Generator().manual_seed(config.seed + 2**34))
         widths = (4, config.width, config.width, config.units)
         teacher = UnitsTeacher(relu_mlp(widths, Generator().manual_seed(config.seed + 2**33)), {LAYER: config.units})
         lesson = Lesson(student, teacher, [LAYER], label_loss, config.alpha)
-        yield {"domain": domain, "stage": 0, "gain": fresh(config, lesson, other) - alone, "alone": alone}
+        first = computed(f"{domain} 0", fresh, config, lesson, other)
+        yield {"domain": domain, "stage": 0, "gain": first - alone, "alone": alone}
         optimizers = [torch.optim.Adam(module.parameters(), config.learning_rate) for module in (student, teacher)]
         generator = Generator().manual_seed(config.seed + 2**32)
-        for stage in range(1, config.stages + 1):
+        saved = checkpoint(domain, student, teacher, *optimizers, generator)
+        yield from saved.values
+        for stage in range(saved.done + 1, config.stages + 1):
             data = sub_task(config, stage if domain == "stream" else 1)
             before = accuracy(student, data.test)
             signals = stage_of(config, lesson, data.train, optimizers, generator)
-            yield {
+            yield saved.keep(stage, {
                 "domain": domain, "stage": stage, "before": before, "after": accuracy(student, data.test),
                 "signal": float(np.mean(signals)), "gain": fresh(config, lesson, other) - alone, "alone": alone,
-            }  # fmt: skip
+            })  # fmt: skip
+        saved.finish()
 
 
 def stage_of(

@@ -30,7 +30,7 @@ from craik.distill.examples.streams import Stream
 from craik.experiments.distill.measured import Measured, summary
 from craik.experiments.distill.training import Count, Counts, check_split, now_and_then, ordinary_steps, rounds_of
 from craik.experiments.distill.xor.looks import Looking, looked_at
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed, number
 from craik.nn.perceptrons import relu_mlp
 from craik.tasks.boards.xor import xor
 from craik.tasks.privileged import Part, PrivilegedData
@@ -192,8 +192,13 @@ def run(config: Config) -> Iterator[Row]:
         for count in config.examples:
             data = xor(config.seed, inputs, count)
             for method in config.methods:
-                points = list(measure(config, method, inputs, data))
-                yield {"inputs": inputs, "examples": count, "method": method, **summary(points, max)}
+                found = computed(f"{inputs}, {count}, {method}", summed_up, config, method, inputs, data)
+                yield {"inputs": inputs, "examples": count, "method": method, **found}
+
+
+def summed_up(config: Config, method: Method, inputs: int, data: PrivilegedData) -> Row:
+    """Return the summary of a student's accuracies."""
+    return summary(list(measure(config, method, inputs, data)), max)
 
 
 def measure(config: Config, method: Method, inputs: int, data: PrivilegedData) -> Iterator[Measured]:

@@ -13,7 +13,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
 from craik.experiments.language.eager.attention import Attention
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
 from craik.methods.language.alignment import Fillers, align, eager_feasible
 from craik.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
 from craik.params import count_bytes
@@ -61,11 +61,14 @@ PRESETS = {
 }
 
 
-def batches(config: Config) -> Iterator[list[Pair]]:
-    """Yield the same training sentences for every model, one length a step."""
+def batches(config: Config, saved: Saved) -> Iterator[list[Pair]]:
+    """Yield the same training sentences for every model, one length a step, from where it goes on."""
     generator = Generator().manual_seed(config.seed)
-    for step in range(config.steps):
+    saved.restore(generator)
+    for step in range(saved.done, config.steps):
         yield reorderings(config.batch, config.trained[step % len(config.trained)], generator)
+        saved.keep(step + 1)
+    saved.stay()
 
 
 def learned(config: Config) -> dict[int, list[tuple[int, int]]]:
@@ -86,7 +89,7 @@ def eager_model(config: Config, pads: int) -> EagerTranslator:
     model = EagerTranslator(vocabulary(20, 10, 10), config.width, Generator().manual_seed(config.seed))
     optimizer = torch.optim.Adam(model.parameters(), config.rate)
     known = learned(config) if config.aligned else {}
-    for pairs in batches(config):
+    for pairs in batches(config, checkpoint("training", model, optimizer)):
         made = [
             eager_feasible(pair.source, pair.target, known.get(len(pair.source), pair.links), WORDS, pads) for pair in pairs
         ]
@@ -101,7 +104,7 @@ def attention_model(config: Config) -> Attention:
     """Return a trained model with attention."""
     model = Attention(vocabulary(20, 10, 10), config.units, Generator().manual_seed(config.seed))
     optimizer = torch.optim.Adam(model.parameters(), config.rate)
-    for pairs in batches(config):
+    for pairs in batches(config, checkpoint("training", model, optimizer)):
         source, lengths, target = tensors(pairs)
         optimizer.zero_grad()
         model.loss(source, lengths, target, WORDS.start, IGNORED).mean().backward()
@@ -121,17 +124,27 @@ def run(config: Config) -> Iterator[Row]:
     generator = Generator().manual_seed(config.seed + 2**32)
     tests = {clauses: reorderings(config.tests, clauses, generator) for clauses in config.tested}
     for pads in config.pads:
-        model = eager_model(config, pads)
-        for clauses, pairs in tests.items():
-            decoding = Decoding(WORDS, END, pads, epsilon_limit=4 * clauses, source_epsilons=4 * clauses + pads, beam=1)
-            found = greedy(model, [pair.source for pair in pairs], decoding)
-            yield {**row(f"eager {pads}", clauses, found, pairs), "parameters": count(model), "steps": config.steps}
-        for length in (8, 800):
-            words = torch.full((1, length), 4)
-            with torch.no_grad():
-                yield {"kind": "memory", "pads": pads, "length": length, "bytes": count_bytes(model.read(words, words)[1])}
-        if pads == config.pads[-1]:
-            yield from spoken(model, tests[config.tested[0]][0], pads)
+        yield from part(f"eager {pads}", by_eager_model(config, pads, tests))
+    yield from part("attention", by_attention(config, tests))
+
+
+def by_eager_model(config: Config, pads: int, tests: dict[int, list[Pair]]) -> Iterator[Row]:
+    """Yield an eager model's sentences and words by length, and its memory."""
+    model = eager_model(config, pads)
+    for clauses, pairs in tests.items():
+        decoding = Decoding(WORDS, END, pads, epsilon_limit=4 * clauses, source_epsilons=4 * clauses + pads, beam=1)
+        found = greedy(model, [pair.source for pair in pairs], decoding)
+        yield {**row(f"eager {pads}", clauses, found, pairs), "parameters": count(model), "steps": config.steps}
+    for length in (8, 800):
+        words = torch.full((1, length), 4)
+        with torch.no_grad():
+            yield {"kind": "memory", "pads": pads, "length": length, "bytes": count_bytes(model.read(words, words)[1])}
+    if pads == config.pads[-1]:
+        yield from spoken(model, tests[config.tested[0]][0], pads)
+
+
+def by_attention(config: Config, tests: dict[int, list[Pair]]) -> Iterator[Row]:
+    """Yield the sentences and words of the model with attention by length."""
     opponent = attention_model(config)
     for clauses, pairs in tests.items():
         source, lengths, _ = tensors(pairs)

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from annotated_types import Ge
 
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, part
 from craik.methods.language.grammar import EmbeddingGrammar, Method, Vectors, together, word_vectors
 from craik.tasks.text.code_tokens import code_tokens
 
@@ -126,11 +126,11 @@ def run(config: Config) -> Iterator[Row]:
     """Yield how well each class is found, where opposites lie, and what one terminal stands for."""
     streams = texts(config.everything)
     generator = np.random.default_rng(config.seed)
-    part = generator.integers(0, config.sources, len(streams))
+    whose = generator.integers(0, config.sources, len(streams))
     least = max(1, config.minimum // 2)
     pooled = word_vectors(streams, config.size, config.window, config.minimum)
     sources = [
-        word_vectors([stream for stream, own in zip(streams, part, strict=True) if own == k], config.size, config.window, least)
+        word_vectors([stream for stream, k_ in zip(streams, whose, strict=True) if k_ == k], config.size, config.window, least)
         for k in range(config.sources)
     ]
     common = set(pooled.words).intersection(*(source.words for source in sources))
@@ -142,19 +142,26 @@ def run(config: Config) -> Iterator[Row]:
         if len(truth) < config.exemplars + 3:
             continue
         shown = [list(generator.choice(sorted(truth), config.exemplars, replace=False)) for _ in range(config.draws)]
-        for method in METHODS:
-            tried = [
-                scored(zipped(pooled, words, method), set(members) & set(pooled.words), words, config.epsilon)
-                for words in shown
-            ]
-            yield {"kind": "class", "class": name, "method": method, "arm": "all words", "members": len(truth), **means(tried)}
-        arms = {"pooled": [same], "one source": sources[:1], "sources agree": sources}
-        for arm, vectors in arms.items():
-            near = [{w: d for w, d in together(vectors, words).items() if w in common} for words in shown]
-            tried = [scored(one, truth, words, config.epsilon) for one, words in zip(near, shown, strict=True)]
-            yield {"kind": "class", "class": name, "method": "neighbours", "arm": arm, "members": len(truth), **means(tried)}
+        arms = {"all words": [pooled], "pooled": [same], "one source": sources[:1], "sources agree": sources}
+        yield from part(name, class_rows(config, name, truth, shown, arms))
     yield from opposites(pooled)
     yield from spoken(sources, config.epsilon)
+
+
+def class_rows(
+    config: Config, name: str, truth: set[str], shown: Sequence[list[str]], arms: dict[str, list[Vectors]]
+) -> Iterator[Row]:
+    """Yield how well a class is found: among all words by each method, then by each arm among those that all arms have."""
+    kind: Row = {"kind": "class", "class": name}
+    (pooled,), common = arms["all words"], set(arms["pooled"][0].words)
+    for method in METHODS:
+        known = set(CLASSES[name]) & set(pooled.words)
+        tried = [scored(zipped(pooled, words, method), known, words, config.epsilon) for words in shown]
+        yield {**kind, "method": method, "arm": "all words", "members": len(truth), **means(tried)}
+    for arm in ("pooled", "one source", "sources agree"):
+        near = [{w: d for w, d in together(arms[arm], words).items() if w in common} for words in shown]
+        tried = [scored(one, truth, words, config.epsilon) for one, words in zip(near, shown, strict=True)]
+        yield {**kind, "method": "neighbours", "arm": arm, "members": len(truth), **means(tried)}
 
 
 def zipped(vectors: Vectors, words: Sequence[str], method: Method) -> dict[str, float]:

@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, computed
 from craik.methods.language.masked import IGNORED, Corruption, corrupt
 from craik.methods.language.vocabulary import END, Vocabulary
 from craik.nn.perceptrons import linear, relu_mlp
@@ -124,16 +124,16 @@ def token_losses(model: LanguageModel, ids: Tensor, corruption: Corruption, gene
     return cross_entropy(model.head(hidden, model.encoder.words.weight), found.targets[chosen], reduction="none")
 
 
-def pretrain(config: Config, data: Corpus, causal: bool) -> Iterator[tuple[int, float, LanguageModel]]:
-    """Train on windows without labels; yield step, validation loss a predicted token and model ten times."""
-    model = fresh(config, data.words, causal)
+def pretrain(config: Config, data: Corpus, model: LanguageModel, saved: Saved) -> Iterator[tuple[int, float]]:
+    """Train on windows without labels; yield step and validation loss a predicted token ten times, which the caller keeps."""
     corruption, generator = Corruption(data.words), Generator().manual_seed(config.seed + 2**33)
     optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
     warm = max(1, config.steps // 10)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min((step + 1) / warm, max(0.05, 1 - step / config.steps))
     )
-    for step in range(1, config.steps + 1):
+    saved.restore(model, optimizer, schedule, generator)
+    for step in range(saved.done + 1, config.steps + 1):
         rows = torch.randint(len(data.train.ids), (32,), generator=generator)
         optimizer.zero_grad()
         token_losses(model, data.train.ids[rows], corruption, generator).mean().backward()
@@ -142,7 +142,9 @@ def pretrain(config: Config, data: Corpus, causal: bool) -> Iterator[tuple[int, 
         if step % max(1, config.steps // 10) == 0 or step == config.steps:
             with torch.no_grad():
                 held = token_losses(model, data.validation.ids[:300], corruption, Generator().manual_seed(config.seed))
-            yield step, float(held.mean()), model
+            yield step, float(held.mean())
+        else:
+            saved.keep(step)
 
 
 class Tagger(nn.Module):
@@ -257,12 +259,12 @@ def run(config: Config) -> Iterator[Row]:
     models: dict[str, LanguageModel] = {}
     for name, causal in {"masked": False, "causal": True}.items():
         models[f"{name}-scratch"] = fresh(config, data.words, causal)
-        first = math.nan
-        for step, loss, model in pretrain(config, data, causal):
-            models[name] = model
-            first = step if math.isnan(first) and loss <= config.reached else first
-            yield {"kind": "pretraining", "model": name, "step": step, "loss": loss}
-        reached = None if math.isnan(first) else int(first)
+        models[name], saved = fresh(config, data.words, causal), checkpoint(name)
+        yield from saved.values
+        for step, loss in pretrain(config, data, models[name], saved):
+            yield saved.keep(step, {"kind": "pretraining", "model": name, "step": step, "loss": loss})
+        saved.stay()
+        reached = next((row["step"] for row in saved.values if row["loss"] <= config.reached), None)
         yield {"kind": "reached", "model": name, "step": reached, "budget": config.steps}
         models[f"{name}-frozen"] = models[name]
     order = torch.randperm(len(data.train.ids), generator=Generator().manual_seed(config.seed + 2**37))
@@ -271,7 +273,9 @@ def run(config: Config) -> Iterator[Row]:
         for arm in config.arms:
             row: Row = {"kind": "final", "arm": arm, "labelled": count, "budget": config.tuning}
             if arm == "distilled":
-                taught, alone = distilled(config, models["masked"], models["causal"], data, rows)
+                both = models["masked"], models["causal"]
+                taught, alone = computed(f"{arm}, {count}", distilled, config, *both, data, rows)
                 yield {**row, "accuracy": taught, "alone": alone}
             else:
-                yield {**row, "accuracy": tune(config, models[arm], data, rows, arm.endswith("frozen"))}
+                frozen = arm.endswith("frozen")
+                yield {**row, "accuracy": computed(f"{arm}, {count}", tune, config, models[arm], data, rows, frozen)}

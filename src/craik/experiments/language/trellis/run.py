@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits  # pyright: ignore[reportMissingTypeStu
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint, computed
 from craik.methods.language.trellis import Trellis, TrellisNet, from_recurrent
 from craik.methods.language.vocabulary import Vocabulary, packed
 from craik.nn.perceptrons import linear
@@ -229,13 +229,16 @@ def fit(config: Config, model: nn.Module, data: Data, steps: int) -> None:
     optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * steps)], gamma=0.1)
     generator = Generator().manual_seed(config.seed + 2**32)
-    for _ in range(steps):
+    saved = checkpoint("training", model, optimizer, scheduler, generator)
+    for step in range(saved.done, steps):
         rows = torch.randint(len(data.x), (config.batch,), generator=generator)
         optimizer.zero_grad()
         losses(model(data.x[rows]), data.y[rows]).mean().backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         scheduler.step()
+        saved.keep(step + 1)
+    saved.stay()
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -244,19 +247,29 @@ def run(config: Config) -> Iterator[Row]:
     pixels = digits(config.seed)
     steps = config.epochs * (len(pixels.x) // config.batch)
     for name in config.models:
-        model = Reader(config, name, 1, 10, Generator().manual_seed(config.seed + 2**33))
-        fit(config, model, pixels, steps)
-        accuracy = evaluated(model, pixels, lambda logits, y: (logits[:, -1].argmax(1) == y).float())
-        yield {"kind": "digits", "model": name, "accuracy": accuracy, "parameters": parameters(model.body), "budget": steps}
+        yield computed(f"digits, {name}", on_digits, config, name, pixels, steps)
     if not config.code_steps:
         return
     text = code(config)
     vocabulary = int(max(text.x.max(), text.test_x.max())) + 1
     for name in config.models:
-        model = Reader(config, name, vocabulary, vocabulary, Generator().manual_seed(config.seed + 2**33), embedded=True)
-        fit(config, model, text, config.code_steps)
-        nll = evaluated(model, text, losses)
-        yield {"kind": "code", "model": name, "nll": nll, "parameters": parameters(model.body), "budget": config.code_steps}
+        yield computed(f"code, {name}", on_code, config, name, text, vocabulary)
+
+
+def on_digits(config: Config, name: Model, pixels: Data, steps: int) -> Row:
+    """Return a model's row on digits."""
+    model = Reader(config, name, 1, 10, Generator().manual_seed(config.seed + 2**33))
+    fit(config, model, pixels, steps)
+    accuracy = evaluated(model, pixels, lambda logits, y: (logits[:, -1].argmax(1) == y).float())
+    return {"kind": "digits", "model": name, "accuracy": accuracy, "parameters": parameters(model.body), "budget": steps}
+
+
+def on_code(config: Config, name: Model, text: Data, vocabulary: int) -> Row:
+    """Return a model's row on code."""
+    model = Reader(config, name, vocabulary, vocabulary, Generator().manual_seed(config.seed + 2**33), embedded=True)
+    fit(config, model, text, config.code_steps)
+    nll = evaluated(model, text, losses)
+    return {"kind": "code", "model": name, "nll": nll, "parameters": parameters(model.body), "budget": config.code_steps}
 
 
 @torch.no_grad()

@@ -13,7 +13,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
 from craik.agreement import Agreement, AndMask, Mean, Rule
-from craik.lab import Preset, Row, Share, check_limits
+from craik.lab import Preset, Row, Saved, Share, check_limits, checkpoint, computed, part
 from craik.methods.language.chance import best_of
 from craik.methods.language.schemas import Cooccurrence, Report, Schema, association, read_wsc, report, switch
 from craik.methods.language.scoring import Scorer, predict, score
@@ -117,8 +117,9 @@ def settings(config: Config, method: Method) -> tuple[Rule, float, float]:
     return Mean(), rate, decay
 
 
-def train(config: Config, method: Method, world: SchemaWorld) -> Iterator[Trained]:
-    """Train a model; yield it at every look."""
+def train(config: Config, method: Method, world: SchemaWorld, saved: Saved | None = None) -> Iterator[Trained]:
+    """Train a model; yield it at every look, which the caller keeps."""
+    saved = saved or Saved()
     model = fresh(config, world, config.seed + 2**32)
     rule, rate, decay = settings(config, method)
     agreement = Agreement(model, rule)
@@ -126,13 +127,16 @@ def train(config: Config, method: Method, world: SchemaWorld) -> Iterator[Traine
     generator = Generator().manual_seed(config.seed + 2**33)
     share = 0.0 if method == "no-association" else config.share
     ids = torch.arange(config.environments).repeat_interleave(config.batch)
-    for step in range(1, config.steps + 1):
+    saved.restore(model, optimizer, generator)
+    for step in range(saved.done + 1, config.steps + 1):
         sentences = world.draw("associative", ids, generator, share)
         optimizer.zero_grad()
         record = agreement.backward(choice_losses(model, sentences), ids)
         optimizer.step()
         if step % max(1, config.steps // config.looks) == 0 or step == config.steps:
             yield Trained(step, float(record.losses.mean()), survivors(record.survivors, model), model)
+        else:
+            saved.keep(step)
 
 
 def choice_losses(model: LanguageModel, sentences: Sentences) -> Tensor:
@@ -187,19 +191,28 @@ def run(config: Config) -> Iterator[Row]:
         part: world.schemas(part, config.items, Generator().manual_seed(config.seed + 2**35 + i))
         for i, part in enumerate(PARTS)
     }
-    yield guessing(config, world)
+    yield computed("guessing", guessing, config, world)
     counts = written(world, config)
     for method in config.methods:
-        model, loss = None, 0.0
-        for trained in train(config, method, world):
-            model, loss = trained.model, trained.loss
-            scorer = scorer_of(world, model)
-            accuracies = {part: float(right(scorer, items[part]).double().mean()) for part in PARTS}
-            yield {"kind": "look", "method": method, "step": trained.step, "loss": loss, "kept": trained.kept, **accuracies}
-        if model is not None:
-            yield final(config, method, scorer_of(world, model), items, counts)
+        yield from part(method, looks(config, method, world, items, counts))
     if config.wsc:
         yield public(config)
+
+
+def looks(
+    config: Config, method: Method, world: SchemaWorld, items: dict[str, list[Schema]], counts: Cooccurrence
+) -> Iterator[Row]:
+    """Yield a method's curve and its probe."""
+    model, saved = None, checkpoint("training")
+    yield from saved.values
+    for trained in train(config, method, world, saved):
+        model, loss = trained.model, trained.loss
+        scorer = scorer_of(world, model)
+        accuracies = {name: float(right(scorer, items[name]).double().mean()) for name in PARTS}
+        row: Row = {"kind": "look", "method": method, "step": trained.step, "loss": loss, "kept": trained.kept, **accuracies}
+        yield row if trained.step == config.steps else saved.keep(trained.step, row)
+    if model is not None:
+        yield final(config, method, scorer_of(world, model), items, counts)
 
 
 def final(config: Config, method: Method, scorer: Scorer, items: dict[str, list[Schema]], counts: Cooccurrence) -> Row:

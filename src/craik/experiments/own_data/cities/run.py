@@ -17,7 +17,7 @@ from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.comparing import named
 from craik.estimators.tables import Numbers, Table, prepare
 from craik.experiments.own_data.comparing import Known, Predict, Settings, compared, fitted, q_filter
-from craik.lab import LabError, Preset, Row, check_limits
+from craik.lab import LabError, Preset, Row, check_limits, part
 from craik.tasks.tables.five_cities import CITIES, Forecast, five_cities, forecasts
 
 BETWEEN = {6: (1, 2, 3, 4, 5), 12: (3, 6, 9), 24: (6, 12, 18)}
@@ -84,11 +84,12 @@ def run(config: Config) -> Iterator[Row]:
         raise LabError(str(error)) from None
     ahead = {horizon: {name: _rows(forecasts(read[name], horizon, BETWEEN[horizon], horizon + GAP)) for name in read}
              for horizon in sorted({6, *config.horizons})}  # fmt: skip
-    yield from compared(config, sites(config, ahead[6]), {**named(METHODS), "Q filter": q_filter}, AGREEMENT)
+    methods = {**named(METHODS), "Q filter": q_filter}
+    yield from part("agreement", compared(config, sites(config, ahead[6]), methods, AGREEMENT))
     for horizon in config.horizons:
-        for city, part in ahead[horizon].items():
+        for city, rows in ahead[horizon].items():
             for size in config.sizes:
-                yield from within(config, city, horizon, size, part)
+                yield from part(f"{city}, {horizon}, {size}", within(config, city, horizon, size, rows))
 
 
 def cell(horizon: int, rows: int) -> dict[str, str | int]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from annotated_types import MinLen
 
 from craik.experiments.own_data.comparing import Settings, candidates, scores
-from craik.lab import Preset, Row, check_limits
+from craik.lab import Preset, Row, check_limits, part
 from craik.tasks.tables.codes import codes
 
 Size = Literal["4x359", "8x179", "16x89", "8x53"]
@@ -43,4 +43,4 @@ def run(config: Config) -> Iterator[Row]:
         if size in config.grid:
             sites, rows = map(int, size.split("x"))
             board = codes(config.seed, sites, rows, height)
-            yield from scores(config, board, candidates(board), cell)
+            yield from part(f"{size}, {height}", scores(config, board, candidates(board), cell))

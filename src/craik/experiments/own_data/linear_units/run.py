@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 from craik.agreement import Agreement, AndMask
 from craik.experiments.own_data.linear_units.directions import Board
 from craik.experiments.own_data.linear_units.training import METHODS, Method, Settings, train
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, computed
 from craik.tasks.boards.unit_tests import EXAMPLES, UnitTest, parts, scrambled, unit_test
 
 FOLDS = 3
@@ -61,8 +61,9 @@ def run(config: Config) -> Iterator[Row]:
             splits = draw(config, example, turned, environments)
             cell = {"kind": "final", "example": example, "scrambled": turned, "environments": environments}
             for index, (name, method) in enumerate(METHODS.items()):
-                yield {**cell, "method": name, **errors_of(config, example, splits, method, index)}
-    yield {"kind": "same", "difference": difference(config)}
+                what = f"{example}, {turned}, {environments}, {name}"
+                yield {**cell, "method": name, **computed(what, errors_of, config, example, splits, method, index)}
+    yield {"kind": "same", "difference": computed("same", difference, config)}
 
 
 def draw(config: Config, example: str, turned: bool, environments: int) -> list[UnitTest]:

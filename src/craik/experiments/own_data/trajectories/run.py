@@ -13,7 +13,7 @@ from annotated_types import Ge, MinLen
 
 from craik.estimators.forecasts.forecasting import Budget, Tried, compare_forecasters
 from craik.estimators.tables import Numbers
-from craik.lab import Preset, Row, check_limits
+from craik.lab import Preset, Row, check_limits, part
 from craik.tasks.bodies.motions import Motion, ball, double_pendulum, pendulum, waiting_ball
 
 Board = Literal["pendulum", "double pendulum", "ball", "waiting ball"]
@@ -61,37 +61,42 @@ PRESETS = {
 
 def run(config: Config) -> Iterator[Row]:
     """Yield a row for each motion's verdict, and one for each candidate's errors."""
+    for name in config.boards:
+        yield from part(name, compared(config, name))
+
+
+def compared(config: Config, name: Board) -> Iterator[Row]:
+    """Yield a motion's verdict, and each candidate's errors."""
     budget = Budget(steps=config.steps, evaluations=config.evaluations, hidden=config.hidden)
     frames = 2 * config.ahead + 1
-    for name in config.boards:
-        known, coming = (
-            list(MOTIONS[name](seed, count, frames).numpy())
-            for seed, count in ((config.seed, config.count), (config.seed + COMING, config.coming))
-        )
-        found = compare_forecasters(known, config.ahead, budget, config.seed)
-        errors = {title(one): error(one, coming, config.ahead) for one in found.tried}
-        verdict = found.verdict
-        ours, theirs = errors[verdict.method], errors[verdict.against]
+    known, coming = (
+        list(MOTIONS[name](seed, count, frames).numpy())
+        for seed, count in ((config.seed, config.count), (config.seed + COMING, config.coming))
+    )
+    found = compare_forecasters(known, config.ahead, budget, config.seed)
+    errors = {title(one): error(one, coming, config.ahead) for one in found.tried}
+    verdict = found.verdict
+    ours, theirs = errors[verdict.method], errors[verdict.against]
+    yield {
+        "kind": "verdict",
+        "board": name,
+        "word": verdict.word,
+        "method": verdict.method,
+        "against": verdict.against,
+        "said": verdict.gain,
+        "true": 100 * (1 - ours / theirs),
+    }
+    for one in found.tried:
         yield {
-            "kind": "verdict",
+            "kind": "error",
             "board": name,
-            "word": verdict.word,
-            "method": verdict.method,
-            "against": verdict.against,
-            "said": verdict.gain,
-            "true": 100 * (1 - ours / theirs),
+            "method": one.name,
+            "setting": one.setting,
+            "said": float(np.mean(one.errors)),
+            "true": errors[title(one)],
+            "skip": min(one.skip, 2.0 * config.ahead),
+            "evaluations": one.evaluations,
         }
-        for one in found.tried:
-            yield {
-                "kind": "error",
-                "board": name,
-                "method": one.name,
-                "setting": one.setting,
-                "said": float(np.mean(one.errors)),
-                "true": errors[title(one)],
-                "skip": min(one.skip, 2.0 * config.ahead),
-                "evaluations": one.evaluations,
-            }
 
 
 def title(one: Tried) -> str:

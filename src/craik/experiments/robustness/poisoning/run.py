@@ -12,7 +12,7 @@ import torch
 from annotated_types import Ge, MinLen
 
 from craik.experiments.robustness.classifiers import parts
-from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed, part
 from craik.methods.robustness import Learner, Sample, flipped, poison, poisoning_gradient
 from craik.methods.robustness.poisoning import decision, fit, joined, logistic, ridge, squared_hinge
 from craik.methods.robustness.transfer import cosine
@@ -103,7 +103,7 @@ def run(config: Config) -> Iterator[Row]:
         for share in config.shares:
             start = flipped(data.validation, config.count(share), torch.Generator().manual_seed(config.seed))
             for name, learner in learners.items():
-                row, own[name] = attacked(config, data, learner, start)
+                row, own[name] = computed(f"{pair}, {share}, {' '.join(name)}", attacked, config, data, learner, start)
                 yield {"kind": "own", "pair": pair, "family": name[0], "complexity": name[1], "share": share, **row}
         yield from transferred(config, pair, data, learners, own)
 
@@ -144,7 +144,9 @@ def transferred(
     start = flipped(data.validation, config.count(config.shares[-1]), torch.Generator().manual_seed(config.seed))
     clean = {name: fit(learner, data.train) for name, learner in learners.items()}
     gradients = {name: gradient(learner, data.train, start, data.validation) for name, learner in learners.items()}
-    for surrogate, learner in learners.items():
+
+    def by(surrogate: tuple[str, str]) -> Iterator[Row]:
+        learner = learners[surrogate]
         points = poison(learner, data.surrogate, data.validation, start, config.steps, config.rate, BOX).points
         guess = gradient(learner, data.surrogate, start, data.validation)
         for target, other in learners.items():
@@ -155,6 +157,9 @@ def transferred(
                 "target": target[0], "target_complexity": target[1], "error": error(params, data.test), "rise": rise,
                 "ratio": rise / own[target], "alignment": float(cosine(guess, gradients[target]).mean()),
             }  # fmt: skip
+
+    for surrogate in learners:
+        yield from part(f"{pair}, by {' '.join(surrogate)}", by(surrogate))
 
 
 def gradient(learner: Learner, train: Sample, start: Sample, validation: Sample) -> torch.Tensor:

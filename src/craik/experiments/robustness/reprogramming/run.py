@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.agreement import AndMask, Mean, Rule, combine
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint, computed
 from craik.methods.robustness.reprogramming import LabelMap, Program, best_matching, frozen, reprogramming_loss
 from craik.nn.perceptrons import mlp
 from craik.tasks.pictures.digits import digits
@@ -94,11 +94,14 @@ def trained(kind: Kind, config: Config, seed: int) -> nn.Module:
     found, data = host(kind, seed), glyphs(seed, config.letters, SIZE)
     optimizer = torch.optim.Adam(found.parameters(), 1e-3)
     generator = Generator().manual_seed(seed)
-    for _ in range(config.host_steps):
+    saved = checkpoint(f"host {kind} {seed}", found, optimizer, generator)
+    for step in range(saved.done, config.host_steps):
         some = torch.randint(0, len(data.y), (config.batch,), generator=generator)
         optimizer.zero_grad()
         cross_entropy(found(2 * data.x[some] - 1), data.y[some]).backward()
         optimizer.step()
+        saved.keep(step + 1)
+    saved.stay()
     return found.eval()
 
 
@@ -134,16 +137,22 @@ def run(config: Config) -> Iterator[Row]:
         factor = spread(made, reading) / spread(blank, reading)
         for state, one in zip(STATES, (made, blank, Rescaled(blank, factor)), strict=True):
             letters = accuracy(one(2 * reading.x - 1).detach()[:, : len(LETTERS)], reading.y)
-            for task, (train, test) in found.items():
-                table = label_map(one, train, config)
-                program, before = programmed([one], [table], train, config, Mean()), blank_program()
-                yield {
-                    "kind": "host", "host": kind, "state": state, "task": task, "letters": letters,
-                    "without": read_by(one, table, before, test), "accuracy": read_by(one, table, program, test),
-                    "bias": biased(one, table, train, test, config) if kind == "linear" else None,
-                    "shift": shift(one, before, program, test), "budget": config.steps,
-                }  # fmt: skip
+            for task, images in found.items():
+                row: Row = {"kind": "host", "host": kind, "state": state, "task": task, "letters": letters}
+                yield {**row, **computed(f"{kind}, {state}, {task}", of_host, config, kind, one, images)}
     yield from shared(config, found["digits"])
+
+
+def of_host(config: Config, kind: Kind, one: nn.Module, task: tuple[Images, Images]) -> Row:
+    """Return a host's accuracy on a task with and without a program."""
+    train, test = task
+    table = label_map(one, train, config)
+    program, before = programmed([one], [table], train, config, Mean()), blank_program()
+    return {
+        "without": read_by(one, table, before, test), "accuracy": read_by(one, table, program, test),
+        "bias": biased(one, table, train, test, config) if kind == "linear" else None,
+        "shift": shift(one, before, program, test), "budget": config.steps,
+    }  # fmt: skip
 
 
 def blank_program() -> Program:
@@ -165,7 +174,8 @@ def programmed(hosts: list[nn.Module], tables: list[LabelMap], train: Images, co
     optimizer = torch.optim.Adam(program.parameters(), config.rate)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 100, config.decay)
     generator = Generator().manual_seed(config.seed)
-    for _ in range(config.steps):
+    saved = checkpoint("program", program, optimizer, schedule, generator)
+    for step in range(saved.done, config.steps):
         some = torch.randint(0, len(train.y), (config.batch,), generator=generator)
         losses = [
             reprogramming_loss(one, program, table, train.x[some], train.y[some]).mean()
@@ -175,6 +185,8 @@ def programmed(hosts: list[nn.Module], tables: list[LabelMap], train: Images, co
         program.weight.grad = combine(rule, gradients).gradient
         optimizer.step()
         schedule.step()
+        saved.keep(step + 1)
+    saved.stay()
     return program
 
 
@@ -184,15 +196,15 @@ def shared(config: Config, task: tuple[Images, Images]) -> Iterator[Row]:
     *hosts, new = [trained("mlp", config, config.seed + 10 + index) for index in range(config.hosts)]
     rules: dict[str, Rule] = {"mean": Mean(), "and-mask": AndMask(0.5)}
     *tables, last = [label_map(one, train, config) for one in (*hosts, new)]
-    single = programmed(hosts[:1], tables[:1], train, config, Mean())
-    programs = {
-        "one host": single, **{name: programmed(hosts, tables, train, config, rule) for name, rule in rules.items()},
-    }  # fmt: skip
-    for name, program in programs.items():
+
+    def tried(name: str, count: int) -> Row:
+        program = programmed(hosts[:count], tables[:count], train, config, rules.get(name, Mean()))
         own = sum(read_by(one, table, program, test) for one, table in zip(hosts, tables, strict=True)) / len(hosts)
-        yield {
-            "kind": "shared", "rule": name, "own": own, "new": read_by(new, last, program, test), "budget": config.steps,
-        }  # fmt: skip
+        return {"own": own, "new": read_by(new, last, program, test), "budget": config.steps}
+
+    for name in ("one host", *rules):
+        count = 1 if name == "one host" else len(hosts)
+        yield {"kind": "shared", "rule": name, **computed(f"shared, {name}", tried, name, count)}
 
 
 def read_by(one: nn.Module, table: LabelMap, program: Program, test: Images) -> float:

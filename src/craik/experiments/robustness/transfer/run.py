@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 
 from craik.experiments.robustness.classifiers import HIGH, KINDS, LOW, Parts, accuracy, fitted, forest, parts
 from craik.experiments.robustness.transfer.ensembles import defences, ensembles, surrogates_of
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, part
 from craik.methods.robustness import (
     Ball,
     alignment,
@@ -83,12 +83,13 @@ def run(config: Config) -> Iterator[Row]:
         surrogates = {name: fitted(*name, data.surrogate, config.seed + 1) for name in names}
         for norm in config.norms:
             ball = config.ball(norm)
-            yield from models(config, pair, norm, data, surrogates, targets)
-            yield from matrix(config, pair, norm, ball, data, surrogates, targets)
+            yield from part(f"{pair}, {norm}, models", models(config, pair, norm, data, surrogates, targets))
+            yield from part(f"{pair}, {norm}, pairs", matrix(config, pair, norm, ball, data, surrogates, targets))
         if config.ensembles:
             attackers, ball = surrogates_of(config.seed, data), config.ball("2")
-            yield from ensembles(attackers, pair, ball, config.steps, data, targets)
-            yield from defences(attackers, pair, ball, config.steps, data, config.training_steps, config.seed)
+            yield from part(f"{pair}, ensembles", ensembles(attackers, pair, ball, config.steps, data, targets))
+            tried = defences(attackers, pair, ball, config.steps, data, config.training_steps, config.seed)
+            yield from part(f"{pair}, defences", tried)
 
 
 Named = dict[tuple[str, str], Classifier]

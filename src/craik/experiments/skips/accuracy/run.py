@@ -12,7 +12,7 @@ from typing import Literal
 from craik.experiments.skips.accuracy.printed import column, with_printed
 from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Comparison, make_worlds, train_and_read
 from craik.experiments.skips.comparing.training import PUBLISHED
-from craik.lab import Choice, Objective, Preset, Ranges, Row, number
+from craik.lab import Choice, Objective, Preset, Ranges, Row, number, part
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def run(config: Config) -> Iterator[Row]:
     worlds = make_worlds(config, config.test_episodes)
     for method in config.methods:
         own = with_printed(config, method) if config.settings == "printed" else config
-        yield from train_and_read(own, method, worlds, config.budget, config.checks)
+        yield from part(method, train_and_read(own, method, worlds, config.budget, config.checks))
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

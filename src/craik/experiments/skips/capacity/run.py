@@ -10,7 +10,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
 from craik.experiments.skips.comparing.budgets import descend, matching_at, rate_at
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron
 from craik.schedules import Linear
@@ -84,11 +84,19 @@ def run(config: Config) -> Iterator[Row]:
         some = Data(data.frames[torch.arange(episodes)], data.layouts[:episodes])
         for hidden in config.hidden:
             for method in config.methods:
-                model, spent = trained(config, method, hidden, some)
-                row: Row = {"method": method, "hidden": hidden, "episodes": episodes, "spent": spent}
-                row["parameters"] = sum(parameter.numel() for parameter in model.parameters())
+                labels, what = torch.from_numpy(test.labels), f"{episodes}, {hidden}, {method}"
+                found = computed(what, compared, config, method, hidden, some, (clean, reads, labels))
+                row: Row = {"method": method, "hidden": hidden, "episodes": episodes, "spent": found["spent"]}
+                row["parameters"] = found["parameters"]
                 row["frequent"] = float((test.labels == often).mean())
-                yield row | {"accuracy": accuracy(model, clean, reads, torch.from_numpy(test.labels))}
+                yield row | {"accuracy": found["accuracy"]}
+
+
+def compared(config: Config, method: Method, hidden: int, data: Data, judged: tuple[Data, Reader, Tensor]) -> Row:
+    """Train a method at a size; return how its roll-outs end."""
+    model, spent = trained(config, method, hidden, data)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return {"spent": spent, "parameters": parameters, "accuracy": accuracy(model, *judged)}
 
 
 def trained(config: Config, method: Method, hidden: int, data: Data) -> tuple[CodePerceptron, int]:

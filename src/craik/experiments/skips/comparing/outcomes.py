@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from craik.experiments.skips.comparing.training import PUBLISHED, Method, Settings, Unit, World, make_model, make_world, train
-from craik.lab import Row, Rows
+from craik.lab import Row, Rows, checkpoint
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Dynamics, rollout
 from craik.skips.dynamics import Model
@@ -158,13 +158,17 @@ def train_and_read(settings: Settings, method: Method, worlds: Worlds, budget: B
     """
     model = make_model(settings, worlds.training)
     row: Row = {}
-    for report in train(settings, method, model, lambda _: worlds.training, budget.total // checks, budget.unit):
+    saved = checkpoint("training")
+    yield from saved.values
+    every = budget.total // checks
+    for report in train(settings, method, model, lambda _: worlds.training, every, budget.unit, saved):
         accuracy = label_accuracy(model, worlds.validation, settings.max_steps)
         row = {"task": settings.task, "method": method, "budget": budget.total, "unit": budget.unit, **report._asdict()}
         row |= {f"validation_{name}": value for name, value in accuracy._asdict().items()}
-        yield {"kind": "curve", **row}
         if (report.evaluations if budget.unit == "evaluations" else report.steps * settings.batch) >= budget.total:
+            yield {"kind": "curve", **row}
             break
+        yield saved.keep(report.steps, {"kind": "curve", **row})
     final = label_accuracy(model, worlds.test, settings.max_steps)
     yield {"kind": "final", **row, **{f"test_{name}": value for name, value in final._asdict().items()}}
 

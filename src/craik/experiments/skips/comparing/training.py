@@ -1,7 +1,7 @@
 """What the experiments on adaptive skip intervals share: the worlds as trajectories, the training loop, label accuracy."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing.networks import Architecture, frame_network
-from craik.lab import Positive, check_limits
+from craik.lab import Positive, Saved, check_limits
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.schedules import Linear, StepDecay
 from craik.skips import Dynamics, Fixed, Greedy, Matched, displacement, match
@@ -208,16 +208,33 @@ def learning_rate_of(settings: Settings, step: int, spent: int) -> float:
     return rate
 
 
-def batches(count: int, batch: int, generator: Generator) -> Iterator[Int[Tensor, " b"]]:
-    """Yield positions of the episodes of each batch, without end, each epoch in a fresh order."""
-    while True:
-        order = torch.randperm(count, generator=generator)
-        yield from order[: count - count % batch].split(batch)
+class Batches(Iterator[Int[Tensor, " b"]]):
+    """Positions of the episodes of each batch, without end, each epoch in a fresh order."""
+
+    def __init__(self, count: int, batch: int, generator: Generator) -> None:
+        self._count, self._batch, self._generator = count, batch, generator
+        self._order = torch.zeros(0, dtype=torch.long)
+
+    def __next__(self) -> Int[Tensor, " b"]:
+        """Return the next step's."""
+        if len(self._order) < self._batch:
+            self._order = torch.randperm(self._count, generator=self._generator)
+        rows, self._order = self._order[: self._batch], self._order[self._batch :]
+        return rows
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return what is left of the epoch."""
+        return {"order": self._order}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Go on where `state_dict` was taken."""
+        self._order = state["order"].clone()
 
 
 def train(
-    settings: Settings, method: Method, model: nn.Module, worlds: WorldAt, every: int, unit: Unit = "evaluations"
-) -> Iterator[Report]:
+    settings: Settings, method: Method, model: nn.Module, worlds: WorldAt, every: int, unit: Unit = "evaluations",
+    saved: Saved | None = None,
+) -> Iterator[Report]:  # fmt: skip
     """Train a model in place, without end; report whenever so many model evaluations, or episodes, more have been spent.
 
     Args:
@@ -227,14 +244,18 @@ def train(
         worlds: from what has been spent, in that unit, to the world to train on, of as many episodes each.
         every: evaluations, or episodes, between reports.
         unit: which of the two.
+        saved: where it goes on, in steps; the caller keeps its reports.
     """
+    saved = saved or Saved()
     generator = torch.Generator().manual_seed(settings.seed + 2**32)
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
     teacher_forcing = Linear(settings.sampling_steps)
     loss = BinaryCrossEntropyWithLogits()
     scale = scale_of(settings, method, worlds(0))
-    spent, seen, window = 0, 0, list[tuple[float, float]]()
-    for step, rows in enumerate(batches(settings.episodes, settings.batch, generator)):
+    order = Batches(settings.episodes, settings.batch, generator)
+    saved.restore(model, optimizer, generator, order, counts := [0, 0], window := list[tuple[float, float]]())
+    spent, seen = counts
+    for step, rows in enumerate(order, start=saved.done):
         world = worlds(spent if unit == "evaluations" else seen)
         optimizer.param_groups[0]["lr"] = learning_rate_of(settings, step, spent)
         optimizer.zero_grad()
@@ -251,10 +272,13 @@ def train(
         window.append((float(matched.loss.detach()), mean_skip(matched)))
         before = spent if unit == "evaluations" else seen
         spent, seen = spent + matched.evaluations, seen + len(rows)
+        counts[:] = spent, seen
         if (spent if unit == "evaluations" else seen) // every > before // every:
             mean = np.mean(window, axis=0)
-            yield Report(spent, step + 1, seen / settings.episodes, float(mean[0]), float(mean[1]))
             window.clear()
+            yield Report(spent, step + 1, seen / settings.episodes, float(mean[0]), float(mean[1]))
+        else:
+            saved.keep(step + 1)
 
 
 def mean_skip(matched: Matched) -> float:

@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 from craik.experiments.skips.comparing import training as pictures
 from craik.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
 from craik.experiments.skips.comparing.outcomes import label_accuracy
-from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import CodePerceptron
 from craik.schedules import Linear
@@ -99,8 +99,13 @@ def run(config: Config) -> Iterator[Row]:
     for corruption in ALL:
         data = recorded(train, reads.places, corruption, np.random.default_rng([config.seed, 7]))
         for method in config.methods:
-            model, report = _trained(config, method, data)
-            yield {"corruption": corruption.name, "method": method} | report | _scores(model, clean, reads, test.labels)
+            found = computed(f"{corruption.name}, {method}", _compared, config, method, data, (clean, reads, test.labels))
+            yield {"corruption": corruption.name, "method": method} | found
+
+
+def _compared(config: Config, method: Method, data: Data, judged: tuple[Data, Reader, np.ndarray]) -> Row:
+    model, report = _trained(config, method, data)
+    return report | _scores(model, *judged)
 
 
 def _trained(config: Config, method: Method, data: Data) -> tuple[nn.Module, Row]:

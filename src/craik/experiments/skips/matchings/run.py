@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at, rate_at
 from craik.experiments.skips.matchings.networks import Latents, LearntReader, Remembering, Shifting, learnt_reader
-from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed
 from craik.losses import BinaryCrossEntropyWithLogits, GaussianNLL, Loss, SquaredError
 from craik.nn.perceptrons import CodePerceptron
 from craik.skips import (
@@ -136,9 +136,14 @@ def run(config: Config) -> Iterator[Row]:
     ends = readers.learnt.platform(test.frames.last())
     common: Row = {"frequent": float((labels == often).double().mean()), "psi": float((ends == labels).double().mean())}
     for method in config.methods:
-        arm, seen = make_arm(config, method, train), make_arm(config, method, test, fitted_on=train).data
-        report = trained(config, method, arm)
-        yield {"method": method, **common, **report, **scores(arm, seen, readers, labels)}
+        yield {"method": method, **common, **computed(method, compared, config, method, (train, test), readers, labels)}
+
+
+def compared(config: Config, method: Method, data: tuple[Data, Data], readers: Readers, labels: Tensor) -> Row:
+    """Train a method and return how its roll-outs end; the data are those to train on and those to test on."""
+    arm, seen = make_arm(config, method, data[0]), make_arm(config, method, data[1], fitted_on=data[0]).data
+    report = trained(config, method, arm)
+    return {**report, **scores(arm, seen, readers, labels)}
 
 
 def _learnt(config: Config, train: Data, boards: Boards, rules: Reader) -> LearntReader:

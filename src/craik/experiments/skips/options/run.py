@@ -17,7 +17,7 @@ from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, falling, rate_at
 from craik.experiments.skips.options.models import Pushed
-from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Actions, Cumulants, Dynamics, Fixed, Greedy, Matching, Options, OrEnd, match, rollout
 from craik.tasks.frames.ice import PUSHES, Walks, cells, draw_building, draw_walks
@@ -103,13 +103,14 @@ def run(config: Config) -> Iterator[Row]:
     train, test = (draw_walks(building, count, config.slides, generator) for count in (config.walks, config.test_walks))
     _, counts = np.unique(train.ends[:, -1].numpy(), axis=0, return_counts=True)
     for method in config.methods:
-        models, report = trained(config, method, train)
-        yield {
-            "method": method,
-            "frequent": float(counts.max() / counts.sum()),
-            **report,
-            **scores(config, method, models, test),
-        }
+        found = computed(method, compared, config, method, train, test)
+        yield {"method": method, "frequent": float(counts.max() / counts.sum()), **found}
+
+
+def compared(config: Config, method: Method, train: Walks, test: Walks) -> Row:
+    """Train a method and return where its roll-outs end."""
+    models, report = trained(config, method, train)
+    return {**report, **scores(config, method, models, test)}
 
 
 def lessons(config: Config, method: Method, walks: Walks) -> list[Lessons]:

@@ -15,7 +15,7 @@ from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, falling, matching_at
 from craik.experiments.skips.parts.two_balls import Falls, World, draw
-from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
@@ -101,8 +101,13 @@ def run(config: Config) -> Iterator[Row]:
         train, test = (draw(board, world, count, 80_000 + 2 * config.seed + k) for k, count in enumerate(counts))
         reads = Reader(Places.of(board), train.floor + 0.3, board.geometry.platforms)
         for method in config.methods:
-            network, report = _trained(config, method, train)
-            yield {"world": world, "method": method} | report | _scores(config, method, network, test, reads)
+            found = computed(f"{world}, {method}", _compared, config, method, train, test, reads)
+            yield {"world": world, "method": method} | found
+
+
+def _compared(config: Config, method: Method, train: Falls, test: Falls, reads: Reader) -> Row:
+    network, report = _trained(config, method, train)
+    return report | _scores(config, method, network, test, reads)
 
 
 def _parts(network: Network, layouts: Tensor, cumulants: Cumulants) -> Parts:

@@ -14,7 +14,7 @@ from annotated_types import Ge, Interval, MinLen
 from craik.experiments.skips.comparing import training as skips
 from craik.experiments.skips.comparing.outcomes import Budget, label_accuracy
 from craik.experiments.skips.comparing.training import Method, Report, Settings, World
-from craik.lab import Preset, Row, number
+from craik.lab import Preset, Row, checkpoint, number, part
 
 Schedule = Literal["switch", "standard"]
 """Boards without bounce before the switch and the standard ones after it; or, as a control, the standard ones throughout."""
@@ -113,7 +113,7 @@ def run(config: Config) -> Iterator[Row]:
     boards = make_boards(config)
     for schedule in config.schedules:
         for method in config.methods:
-            yield from _train(config, schedule, method, boards)
+            yield from part(f"{schedule}, {method}", _train(config, schedule, method, boards))
 
 
 def _train(config: Config, schedule: Schedule, method: Method, boards: Boards) -> Iterator[Row]:
@@ -122,16 +122,19 @@ def _train(config: Config, schedule: Schedule, method: Method, boards: Boards) -
     model = skips.make_model(config, boards.standard)
     first = boards.perturbed if schedule == "switch" else boards.standard
     worlds = partial(_before_or_after, first, boards.standard, switch)
-    for report in skips.train(config, method, model, worlds, every, unit):
+    saved = checkpoint("training")
+    yield from saved.values
+    for report in skips.train(config, method, model, worlds, every, unit, saved):
         spent = _spent(config, report)
         row: Row = {"method": method, "after": spent > switch + every // 2, **report._asdict()}
         row |= label_accuracy(model, boards.validation, config.max_steps)._asdict() | {"switch": switch, "budget": total}
         if boards.perturbed_validation is not None:
             without = label_accuracy(model, boards.perturbed_validation, config.max_steps).accuracy
             row |= {"schedule": schedule, "unit": unit, "accuracy_without_bounce": without, "same_labels": boards.same_labels}
-        yield row
         if spent >= total:
+            yield row
             break
+        yield saved.keep(report.steps, row)
 
 
 def _spent(config: Config, report: Report) -> int:

@@ -15,7 +15,7 @@ from annotated_types import Ge, MinLen
 from craik.experiments.skips.comparing.networks import Architecture
 from craik.experiments.skips.comparing.outcomes import PAPER, QUICK, Budget, Comparison, make_worlds, train_and_read
 from craik.experiments.skips.comparing.training import Method, Task
-from craik.lab import Preset, Row, check_limits, number
+from craik.lab import Preset, Row, check_limits, number, part
 
 RANGES: dict[str, dict[str, tuple[Any, ...]]] = {
     "quick": {
@@ -106,7 +106,8 @@ def run(config: Config) -> Iterator[Row]:
         if config.architectures:
             chosen["architecture"] = own.architecture
         for method in config.methods:
-            *_, final = train_and_read(own, method, worlds, Budget(own.evaluations), own.checks)
+            rows = train_and_read(own, method, worlds, Budget(own.evaluations), own.checks)
+            *_, final = part(f"{own.architecture}, {method}", rows)
             yield {**final, "kind": "trial", **chosen}
 
 

@@ -15,7 +15,7 @@ from torch import Generator, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, rate_at
 from craik.experiments.skips.timing.folds import FRAMES, Timing, generate, quarter
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, computed
 from craik.losses import SquaredError
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
@@ -89,8 +89,13 @@ def run(config: Config) -> Iterator[Row]:
         standard = Standard(flat.mean(0), flat.std(0))
         train, test = standard.of(stored), standard.of(test)
         for method in METHODS:
-            model, spent = _trained(config, method, train)
-            yield {"timing": timing, "method": method, "spent": spent} | _scores(config, method, model, train, test, standard)
+            found = computed(f"{timing}, {method}", _compared, config, method, train, test, standard)
+            yield {"timing": timing, "method": method} | found
+
+
+def _compared(config: Config, method: str, train: Trajectories, test: Trajectories, standard: Standard) -> Row:
+    model, spent = _trained(config, method, train)
+    return {"spent": spent} | _scores(config, method, model, train, test, standard)
 
 
 def _matching(config: Config, method: str, train: Trajectories, exploration: float = 0.0) -> Matching:

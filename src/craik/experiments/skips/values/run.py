@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from craik.experiments.skips.comparing.budgets import Spending, descend, matching_at, rate_at
-from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.nn.perceptrons import mlp
 from craik.schedules import Linear
@@ -104,13 +104,14 @@ def run(config: Config) -> Iterator[Row]:
     drawn = [draw_boards(board, count, 100_000 + 2 * config.seed + k, config.cache) for k, count in enumerate(counts)]
     reads = reader(board, np.stack([path[-1] for path in drawn[0].paths]))
     train, test = (valued(boards, reads, config.discount) for boards in drawn)
-    true = test.returns.first().double()
     for method in config.methods:
-        values, report = (
-            _regressed(config, train, test) if method == "regression" else _rolled(config, method, train, test, reads)
-        )
-        error = float((values.double() - true).square().mean() / true.var(unbiased=False))
-        yield {"method": method, "error": error} | report
+        yield {"method": method} | computed(method, _compared, config, method, train, test, reads)
+
+
+def _compared(config: Config, method: Method, train: Data, test: Data, reads: Reader) -> Row:
+    values, report = _regressed(config, train, test) if method == "regression" else _rolled(config, method, train, test, reads)
+    true = test.returns.first().double()
+    return {"error": float((values.double() - true).square().mean() / true.var(unbiased=False))} | report
 
 
 def valued(boards: Boards, reads: Reader, discount: float) -> Data:

@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy
 
 from craik.agreement import Agreement, AndMask, GeometricMean, Mean, Rule
 from craik.experiments.surfaces.architectures.networks import Start, make_network
-from craik.lab import Positive, Preset, Row, Share, check_limits, number
+from craik.lab import Positive, Preset, Row, Share, check_limits, computed, number
 from craik.surfaces import Consistency, Score, Subspace, ilc, ilc_regularised, inconsistency, landscape_of_model
 from craik.tasks.pictures.digits import digits
 from craik.tasks.tables.codes import CodedDigits, Writing, coded_digits
@@ -142,14 +142,19 @@ def run(config: Config) -> Iterator[Row]:
     board = make_board(config)
     for start in config.starts:
         for method in config.methods:
-            networks: list[nn.Module] = []
+            yield {"start": start, "method": method, **computed(f"{start}, {method}", consistent, config, start, method, board)}
 
-            def algorithm(k: int, start: Start = start, method: Method = method, kept: list[nn.Module] = networks) -> nn.Module:
-                kept.append(trained(config, start, method, board, k))
-                return kept[-1]
 
-            found = ilc(algorithm, range(config.initialisations), lambda network: score(config, network, board))
-            yield {"start": start, "method": method, **described(config, found.scores, networks, board)}
+def consistent(config: Config, start: Start, method: Method, board: Board) -> Row:
+    """Return the ILC of a hypothesis class and a rule, and how its networks end."""
+    networks: list[nn.Module] = []
+
+    def algorithm(k: int) -> nn.Module:
+        networks.append(trained(config, start, method, board, k))
+        return networks[-1]
+
+    found = ilc(algorithm, range(config.initialisations), lambda network: score(config, network, board))
+    return described(config, found.scores, networks, board)
 
 
 def described(config: Config, scores: tuple[Score, ...], networks: list[nn.Module], board: Board) -> Row:

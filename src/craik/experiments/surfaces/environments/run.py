@@ -15,7 +15,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as bce
 
 from craik.agreement import Agreement, AndMask, Mean
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint
 from craik.nn.perceptrons import mlp
 from craik.params import Params, dot
 from craik.surfaces import (
@@ -121,13 +121,16 @@ def train(config: Config, train: Split, method: str) -> nn.Sequential:
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
     generator = Generator().manual_seed(config.seed + 2**32)
     first = torch.arange(config.environments)[:, None] * config.examples
-    for _ in range(config.steps):
+    saved = checkpoint(method, model, optimizer, scheduler, generator)
+    for step in range(saved.done, config.steps):
         drawn = torch.rand(config.environments, config.examples, generator=generator).argsort(1)[:, : config.batch]
         rows = (first + drawn).flatten()
         optimizer.zero_grad()
         agreement.backward(by_example(model(train.x[rows]), train.y[rows]), train.environments[rows])
         optimizer.step()
         scheduler.step()
+        saved.keep(step + 1)
+    saved.stay()
     return model
 
 

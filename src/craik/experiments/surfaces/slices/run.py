@@ -9,7 +9,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, part
 from craik.nn.convolutions import Residual, Scale
 from craik.nn.perceptrons import linear, relu_mlp
 from craik.params import parameters_of
@@ -91,9 +91,9 @@ def run(config: Config) -> Iterator[Row]:
     data = digits(config.seed, config.train, 200, 500)
     for batch in config.batches:
         for decay in config.decays:
-            yield from trained(config, data, batch, decay)
+            yield from part(f"{batch}, {decay}", trained(config, data, batch, decay))
     for shortcuts in (True, False):
-        yield from deep(config, data, shortcuts)
+        yield from part(f"deep, {shortcuts}", deep(config, data, shortcuts))
 
 
 def trained(config: Config, data: ImageData, batch: int, decay: float) -> Iterator[Row]:

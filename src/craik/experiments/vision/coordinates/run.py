@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as bce
 from torch.nn.functional import cross_entropy, mse_loss, softplus
 
 from craik.experiments.vision.coordinates import networks
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint, computed, part
 from craik.tasks.pictures.digits import digits
 from craik.tasks.pictures.squares import Division, Squares, draw_squares, squares
 
@@ -75,12 +75,13 @@ def run(config: Config) -> Iterator[Row]:
         for division in DIVISIONS:
             data = squares(config.seed, config.side, config.square, division)
             for network in NETWORKS:
-                yield from fit(config, data, task, division, network)
+                yield from part(f"{task}, {division}, {network}", fit(config, data, task, division, network))
     for network in NETWORKS:
-        yield {"kind": "digits", "network": network, "accuracy": fit_digits(config, network == "coordinates")}
+        accuracy = computed(f"digits, {network}", fit_digits, config, network == "coordinates")
+        yield {"kind": "digits", "network": network, "accuracy": accuracy}
     if config.gan_steps:
         for network in NETWORKS:
-            yield fit_gan(config, network)
+            yield computed(f"GAN, {network}", fit_gan, config, network)
 
 
 def make(config: Config, task: Task, network: str) -> nn.Module:
@@ -108,7 +109,9 @@ def fit(config: Config, data: Squares, task: Task, division: Division, network: 
     known = (~data.held_out).nonzero()[:, 0]
     row: Row = {"task": task, "division": division, "network": network}
     model.train()
-    for step in range(1, steps + 1):
+    saved = checkpoint("training", model, optimizer, scheduler, generator)
+    yield from saved.values
+    for step in range(saved.done + 1, steps + 1):
         some = known[torch.randint(len(known), (config.batch,), generator=generator)]
         optimizer.zero_grad()
         loss_of(task, model, data, some).backward()
@@ -116,7 +119,10 @@ def fit(config: Config, data: Squares, task: Task, division: Division, network: 
         scheduler.step()
         if step % max(1, steps // 8) == 0:
             score = scores(task, model, data, data.held_out)
-            yield {"kind": "curve", **row, "step": step, "score": float(score.mean())}
+            yield saved.keep(step, {"kind": "curve", **row, "step": step, "score": float(score.mean())})
+        else:
+            saved.keep(step)
+    saved.stay()
     score = scores(task, model, data)
     ends: Row = {"train": float(score[~data.held_out].mean()), "test": float(score[data.held_out].mean())}
     yield {"kind": "final", **row, **ends, "parameters": networks.count(model), "steps": steps}
@@ -194,10 +200,13 @@ def fit_gan(config: Config, network: str) -> Row:
     def paint(count: int) -> Tensor:
         return painter(2 * torch.rand(count, latent, generator=generator) - 1)
 
-    for _ in range(config.gan_steps):
+    saved = checkpoint("training", painter, critic, *players, generator)
+    for done in range(saved.done, config.gan_steps):
         real = images[torch.randint(len(images), (64,), generator=generator)]
         step(players[1], lambda real=real: softplus(-critic(real)).mean() + softplus(critic(paint(64).detach())).mean())
         step(players[0], lambda: softplus(-critic(paint(64))).mean())
+        saved.keep(done + 1)
+    saved.stay()
     painter.eval()
     with torch.no_grad():
         pictures = paint(2000)

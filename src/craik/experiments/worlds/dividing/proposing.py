@@ -13,6 +13,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 
 from craik.experiments.worlds.dividing.settings import Config
+from craik.lab import checkpoint
 from craik.methods.worlds.dividing import Proposals
 from craik.methods.worlds.relabelling import hindsight, without_loops
 from craik.tasks.finite.grids import Grid
@@ -80,7 +81,9 @@ def walked(config: Config, generator: Generator) -> Solved:
 def train(config: Config, network: ProposalNetwork, solved: Solved, generator: Generator) -> Iterator[tuple[int, float, float]]:
     """Train a network in place; yield the steps so far and the cross-entropies of both kinds, now and then."""
     optimizer = torch.optim.Adam(network.parameters(), lr=config.learning_rate)
-    for step in range(config.steps):
+    saved = checkpoint("training", network, optimizer, generator)
+    yield from map(tuple, saved.values)
+    for step in range(saved.done, config.steps):
         optimizer.param_groups[0]["lr"] = config.learning_rate * (1 - step / config.steps)
         number, start, goal, *subgoals = solved.rows[
             torch.randint(len(solved.rows), (config.batch,), generator=generator)
@@ -92,7 +95,10 @@ def train(config: Config, network: ProposalNetwork, solved: Solved, generator: G
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
         if (step + 1) % max(1, config.steps // 20) == 0:
-            yield step + 1, float(middle.detach()), float(following.detach())
+            yield saved.keep(step + 1, (step + 1, float(middle.detach()), float(following.detach())))
+        else:
+            saved.keep(step + 1)
+    saved.stay()
 
 
 def by_network(network: ProposalNetwork, grid: Grid, kind: int, mixed: float, shown: Tensor | None = None) -> Propose:

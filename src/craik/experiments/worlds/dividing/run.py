@@ -11,9 +11,9 @@ from itertools import pairwise
 import torch
 from torch import Generator
 
-from craik.experiments.worlds.dividing.proposing import ProposalNetwork, by_line, by_network, places, train, walked
+from craik.experiments.worlds.dividing.proposing import ProposalNetwork, Propose, by_line, by_network, places, train, walked
 from craik.experiments.worlds.dividing.settings import Config
-from craik.lab import Row
+from craik.lab import Row, part
 from craik.methods.worlds.dividing import Effort, Order, Planning, Search, closure, divide_and_conquer
 from craik.tasks.finite.grids import Grid
 from craik.tasks.finite.mazes import maze
@@ -31,7 +31,6 @@ def run(config: Config) -> Iterator[Row]:
     untrained = ProposalNetwork(config.channels, config.layers, Generator().manual_seed(config.seed))
     grids = [maze(config.size, generator, config.loops) for _ in range(config.problems + 1)]
     for number, (grid, other) in enumerate(pairwise(grids)):
-        start, goal = far_apart(grid, generator)
         proposals = {
             "divided": by_network(network, grid, 0, config.mixed),
             "forward": by_network(network, grid, 1, config.mixed),
@@ -39,25 +38,30 @@ def run(config: Config) -> Iterator[Row]:
             "other-walls": by_network(network, grid, 0, config.mixed, other.free),
             "straight-line": by_line(grid, config.mixed),
         }
-        near = (grid.distances <= config.reach).double()
-        best, table = closure(near), near.tolist()
-        for method, propose in proposals.items():
-            problem = Planning(looked_up(table), propose)
-            order: Order = "forward" if method == "forward" else "any"
-            effort = Effort(config.budget, config.exploration, len(grid), order, config.patience)
-            found = divide_and_conquer(start, goal, problem, effort, Generator().manual_seed(config.seed))
-            yield {
-                "kind": "search",
-                "method": method,
-                "maze": number,
-                "distance": int(grid.distances[start, goal]),
-                "asked": found.queries,
-                "solved": found.improved[-1][0] if found.value == 1 else None,
-                "legs": len(found.plan) - 1,
-                "error": error(found, table, best),
-            }
-            if number == 0 and method in METHODS[:2]:
-                yield picture(grid, method, found)
+        yield from part(f"maze {number}", searched(config, number, grid, far_apart(grid, generator), proposals))
+
+
+def searched(config: Config, number: int, grid: Grid, ends: tuple[int, int], proposals: dict[str, Propose]) -> Iterator[Row]:
+    """Yield what each search found in a maze, from one end to the other."""
+    near = (grid.distances <= config.reach).double()
+    best, table = closure(near), near.tolist()
+    for method, propose in proposals.items():
+        problem = Planning(looked_up(table), propose)
+        order: Order = "forward" if method == "forward" else "any"
+        effort = Effort(config.budget, config.exploration, len(grid), order, config.patience)
+        found = divide_and_conquer(*ends, problem, effort, Generator().manual_seed(config.seed))
+        yield {
+            "kind": "search",
+            "method": method,
+            "maze": number,
+            "distance": int(grid.distances[ends]),
+            "asked": found.queries,
+            "solved": found.improved[-1][0] if found.value == 1 else None,
+            "legs": len(found.plan) - 1,
+            "error": error(found, table, best),
+        }
+        if number == 0 and method in METHODS[:2]:
+            yield picture(grid, method, found)
 
 
 def looked_up(table: list[list[float]]) -> Callable[[int, int], float]:

@@ -17,7 +17,7 @@ from craik.agreement import Agreement, AndMask, Mean
 from craik.distill import Distillation, Examples, Lesson, UnitsTeacher, Unrolling, split_rows
 from craik.experiments.worlds.equations import data
 from craik.experiments.worlds.equations.data import Fold
-from craik.lab import Positive, Preset, Row, check_limits, number
+from craik.lab import Positive, Preset, Row, check_limits, computed, number
 from craik.losses import SquaredError
 from craik.nn.equations import equation_network, sparsity
 from craik.nn.perceptrons import relu_mlp
@@ -87,7 +87,7 @@ def run(config: Config) -> Iterator[Row]:
     for arm in config.arms:
         for network in config.networks:
             run_arm = {"agreement": by_agreement, "skips": by_skips, "distill": by_distilling}[SYSTEMS[arm]]
-            inside, outside = run_arm(config, arm, network)
+            inside, outside = computed(f"{arm}, {network}", run_arm, config, arm, network)
             yield {"system": SYSTEMS[arm], "arm": arm, "network": network, "inside": inside, "outside": outside}
 
 

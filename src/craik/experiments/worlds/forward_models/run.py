@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 
 from craik.agreement import Agreement, AndMask, Mean
 from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
 from craik.methods.worlds import next_action_losses, perfect_steps
 from craik.nn.graphs import edge_norms, edges_to
 from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
@@ -66,21 +66,31 @@ def run(config: Config) -> Iterator[Row]:
     play, test = hunts(config.seed, config.episodes, hunt), hunts(config.seed + 2**31, config.test, hunt)
     more = hunts(config.seed + 2**31, config.test, Hunt(agents=6, targets=8))
     for name in MODELS:
-        model = make(name, config, hunt)
-        for step in fit(config, model, play, hunt.side):
-            yield {"kind": "curve", "model": name, "step": step, "accuracy": accuracy(model, test, hunt.side)}
-        row: Row = {"model": name, "parameters": sum(p.numel() for p in model.parameters())}
-        answer = answered(model, test, hunt.side)
-        ends: Row = {
-            "accuracy": right(answer, test),
-            "perfect": float(perfect_steps(answer.logits, test.actions).double().mean()),
-        }
-        of_more = accuracy(model, more, hunt.side) if name.startswith("relational") else None
-        yield {"kind": "final", **row, **ends, "accuracy_of_more": of_more}
-        if answer.edges is not None and name == "relational":
-            yield foretold(answer.edges, test)
+        yield from part(name, modelled(config, name, hunt, play, (test, more)))
     yield {"kind": "persistence", "accuracy": float((test.actions[:, 1:] == test.actions[:, :-1]).double().mean())}
     yield from new_teammates(config)
+
+
+def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Play, Play]) -> Iterator[Row]:
+    """Yield a model's accuracy on the way and at its end, on as many agents and on more; and what its edges foretell."""
+    model, (test, more) = make(name, config, hunt), tests
+    saved = checkpoint("training")
+    yield from saved.values
+    for step in fit(config, model, play, hunt.side, saved):
+        row: Row = {"kind": "curve", "model": name, "step": step, "accuracy": accuracy(model, test, hunt.side)}
+        yield saved.keep(step, row)
+    saved.stay()
+    answer = answered(model, test, hunt.side)
+    yield {
+        "kind": "final",
+        "model": name,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "accuracy": right(answer, test),
+        "perfect": float(perfect_steps(answer.logits, test.actions).double().mean()),
+        "accuracy_of_more": accuracy(model, more, hunt.side) if name.startswith("relational") else None,
+    }
+    if answer.edges is not None and name == "relational":
+        yield foretold(answer.edges, test)
 
 
 def make(name: str, config: Config, hunt: Hunt) -> nn.Module:
@@ -93,12 +103,14 @@ def make(name: str, config: Config, hunt: Hunt) -> nn.Module:
     return Relational(hunt.habits, config.hidden, generator, name == "relational")
 
 
-def fit(config: Config, model: nn.Module, play: Play, side: int) -> Iterator[int]:
-    """Train on windows of recorded play; yield the step eight times on the way."""
+def fit(config: Config, model: nn.Module, play: Play, side: int, saved: Saved | None = None) -> Iterator[int]:
+    """Train on windows of recorded play; yield the step eight times on the way, which the caller keeps."""
+    saved = saved or Saved()
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.steps)], gamma=0.1)
     generator = Generator().manual_seed(config.seed + 2**32)
-    for step in range(1, config.steps + 1):
+    saved.restore(model, optimizer, scheduler, generator)
+    for step in range(saved.done + 1, config.steps + 1):
         some = windows(play, torch.randint(len(play.actions), (config.batch,), generator=generator), config.window, generator)
         optimizer.zero_grad()
         next_action_losses(model(some, side).logits, some.actions).mean().backward()
@@ -106,6 +118,8 @@ def fit(config: Config, model: nn.Module, play: Play, side: int) -> Iterator[int
         scheduler.step()
         if step % max(1, config.steps // 8) == 0:
             yield step
+        else:
+            saved.keep(step)
 
 
 def windows(play: Play, episodes: Tensor, length: int, generator: Generator) -> Play:
@@ -130,13 +144,16 @@ def new_teammates(config: Config) -> Iterator[Row]:
         scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.team_steps)], gamma=0.1)
         generator = Generator().manual_seed(config.seed + 2**32)
         first = torch.arange(config.teams)[:, None] * config.team_episodes
-        for _ in range(config.team_steps):
+        saved = checkpoint(rule, model, optimizer, scheduler, generator)
+        for step in range(saved.done, config.team_steps):
             rows = (first + torch.randint(config.team_episodes, (config.teams, 4), generator=generator)).flatten()
             some = windows(play, rows, config.window, generator)
             optimizer.zero_grad()
             agreement.backward(next_action_losses(model(some, hunt.side).logits, some.actions), some.teams)
             optimizer.step()
             scheduler.step()
+            saved.keep(step + 1)
+        saved.stay()
         ends: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
         yield {"kind": "teams", "rule": rule, **ends}
 

@@ -13,7 +13,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint, part
 from craik.methods.worlds import grounding
 from craik.nn.attention import attend
 from craik.nn.categorical import gumbel_softmax, used_symbols
@@ -100,19 +100,30 @@ class Policy(nn.Module):
 def run(config: Config) -> Iterator[Row]:
     """Yield distances on the way, with symbols and without, and what the symbols came to mean."""
     for channel in CHANNELS:
-        policy = Policy(config.landmarks, config.symbols, Generator().manual_seed(config.seed))
-        optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate)
-        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / config.steps)
-        generator = Generator().manual_seed(config.seed + 2**32)
-        for now in range(1, config.steps + 1):
-            found = play(config, policy, config.batch, generator, channel)
-            optimizer.zero_grad()
-            (found.path.mean() + found.auxiliary).backward()
-            optimizer.step()
-            scheduler.step()
-            if now % max(1, config.steps // 16) == 0:
-                yield {"kind": "curve", "channel": channel, "step": now, "distance": float(found.ends.detach().mean())}
-        yield from tested(config, policy, channel)
+        yield from part(channel, trained(config, channel))
+
+
+def trained(config: Config, channel: str) -> Iterator[Row]:
+    """Train with symbols or without; yield distances on the way, and what the symbols came to mean."""
+    policy = Policy(config.landmarks, config.symbols, Generator().manual_seed(config.seed))
+    optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / config.steps)
+    generator = Generator().manual_seed(config.seed + 2**32)
+    saved = checkpoint("training", policy, optimizer, scheduler, generator)
+    yield from saved.values
+    for now in range(saved.done + 1, config.steps + 1):
+        found = play(config, policy, config.batch, generator, channel)
+        optimizer.zero_grad()
+        (found.path.mean() + found.auxiliary).backward()
+        optimizer.step()
+        scheduler.step()
+        if now % max(1, config.steps // 16) == 0:
+            distance = float(found.ends.detach().mean())
+            yield saved.keep(now, {"kind": "curve", "channel": channel, "step": now, "distance": distance})
+        else:
+            saved.keep(now)
+    saved.stay()
+    yield from tested(config, policy, channel)
 
 
 def tested(config: Config, policy: Policy, channel: str) -> Iterator[Row]:

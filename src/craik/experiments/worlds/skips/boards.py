@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from craik.experiments.worlds.skips.settings import Config
+from craik.lab import checkpoint
 from craik.methods.worlds.skipping import Whitening, whitening
 from craik.methods.worlds.world_model import energy_lost
 from craik.nn.autoencoders import ConvVAE, sample_latent, vae_loss
@@ -75,7 +76,8 @@ def trained_vision(config: Config, frames: Float[Tensor, "n c h w"]) -> ConvVAE:
     size, brightness = frames.shape[-1], float(frames[:2000].mean())
     vision = ConvVAE(frames.shape[1], size, config.latent, generator, config.widths, brightness=brightness)
     optimizer = torch.optim.Adam(vision.parameters(), lr=2e-3)
-    for step in range(config.vision_steps):
+    saved = checkpoint("V", vision, optimizer, generator)
+    for step in range(saved.done, config.vision_steps):
         optimizer.param_groups[0]["lr"] = 2e-3 * (1 - step / config.vision_steps)
         x = frames[torch.randint(len(frames), (48,), generator=generator)]
         encoded = vision.encode(x)
@@ -84,6 +86,8 @@ def trained_vision(config: Config, frames: Float[Tensor, "n c h w"]) -> ConvVAE:
         loss.mean().backward()
         nn.utils.clip_grad_norm_(vision.parameters(), 100.0)
         optimizer.step()
+        saved.keep(step + 1)
+    saved.stay()
     return vision
 
 

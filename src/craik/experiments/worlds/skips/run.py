@@ -12,7 +12,7 @@ from torch import Generator, nn
 
 from craik.experiments.worlds.skips.boards import Falls, Seen, centre, first_label, see, shown
 from craik.experiments.worlds.skips.settings import Config
-from craik.lab import Row
+from craik.lab import Row, checkpoint, part
 from craik.methods.worlds.skipping import MixtureNLL, SkippedDream, SkippingRNN, entropies, skipped_dream, skipped_nll
 from craik.schedules import Linear
 from craik.skips import Fixed, Greedy
@@ -25,24 +25,29 @@ def run(config: Config) -> Iterator[Row]:
     seen = see(config)
     yield vision_row(config, seen)
     for method in METHODS:
-        memory = SkippingRNN(
-            config.latent,
-            seen.train.layouts.shape[1],
-            config.hidden,
-            config.mixtures,
-            config.horizon if method == "skips" else int(method[-1]),
-            Generator().manual_seed(config.seed),
-            least_log_scale=config.floor,
-        )
-        for row in train(config, memory, method, seen.train):
-            yield {"kind": "training", "method": method, **row}
-        yield {
-            "kind": "final",
-            "method": method,
-            **predicted(config, memory, method, seen.test),
-            **dreamt(config, memory, seen),
-        }
-        yield from paths(config, memory, method, seen)
+        yield from part(method, learnt(config, method, seen))
+
+
+def learnt(config: Config, method: str, seen: Seen) -> Iterator[Row]:
+    """Yield how an M learns, and what it dreams."""
+    memory = SkippingRNN(
+        config.latent,
+        seen.train.layouts.shape[1],
+        config.hidden,
+        config.mixtures,
+        config.horizon if method == "skips" else int(method[-1]),
+        Generator().manual_seed(config.seed),
+        least_log_scale=config.floor,
+    )
+    for row in train(config, memory, method, seen.train):
+        yield {"kind": "training", "method": method, **row}
+    yield {
+        "kind": "final",
+        "method": method,
+        **predicted(config, memory, method, seen.test),
+        **dreamt(config, memory, seen),
+    }
+    yield from paths(config, memory, method, seen)
 
 
 def matching_of(config: Config, method: str, step: int | None = None) -> Greedy | Fixed:
@@ -58,7 +63,9 @@ def train(config: Config, memory: SkippingRNN, method: str, falls: Falls) -> Ite
     """Train M in place, until its evaluations are spent; yield how it goes, ten times."""
     optimizer = torch.optim.Adam(memory.parameters(), lr=config.learning_rate)
     generator = Generator().manual_seed(config.seed + 2**20)
-    spent, step, told = 0, 0, 0
+    saved = checkpoint("training", memory, optimizer, generator, counts := [0, 0, 0])
+    yield from saved.values
+    spent, step, told = counts
     while spent < config.evaluations:
         latents, boards = falls.chosen(torch.randperm(config.episodes, generator=generator)[: config.batch])
         optimizer.param_groups[0]["lr"] = config.learning_rate * (1 - spent / config.evaluations)
@@ -68,10 +75,14 @@ def train(config: Config, memory: SkippingRNN, method: str, falls: Falls) -> Ite
         nn.utils.clip_grad_norm_(memory.parameters(), 1.0)
         optimizer.step()
         spent, step = spent + skipped.matched.evaluations, step + 1
-        if 10 * spent // config.evaluations > told or spent >= config.evaluations:
-            told = 10 * spent // config.evaluations
+        before, told = told, 10 * spent // config.evaluations
+        counts[:] = spent, step, told
+        if told > before or spent >= config.evaluations:
             loss = float(skipped.matched.loss.detach())
-            yield {"evaluations": spent, "step": step, "loss": loss, "skip": skipped.matched.mean_skip}
+            yield saved.keep(step, {"evaluations": spent, "step": step, "loss": loss, "skip": skipped.matched.mean_skip})
+        else:
+            saved.keep(step)
+    saved.stay()
 
 
 @torch.no_grad()

@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, MinLen
 from torch import Generator, Tensor
 
-from craik.lab import Positive, Preset, Row, Share, check_limits
+from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, computed, part
 from craik.methods.worlds import ModelOfOthers, causal_influence, mutual_information, others_losses
 from craik.nn.categorical import sample_categorical
 from craik.tasks.agents.signalling import coupled_play, states, true_influence
@@ -60,11 +60,11 @@ PRESETS = {
 def run(config: Config) -> Iterator[Row]:
     """Yield the influence measured at each coupling, then how signalling ends in both distributions of states."""
     for coupling in config.couplings:
-        found = measured(config, coupling)
+        found = computed(f"coupling {coupling}", measured, config, coupling)
         yield {"kind": "coupling", "coupling": coupling, "measured": found, "true": true_influence(coupling)}
     for skewed in (False, True):
         for paid in PAID:
-            yield from signalling(config, skewed, paid)
+            yield from part(f"{skewed}, {paid}", signalling(config, skewed, paid))
 
 
 def measured(config: Config, coupling: float) -> float:
@@ -99,7 +99,9 @@ def signalling(config: Config, skewed: bool, paid: str) -> Iterator[Row]:
     listener = torch.zeros(m, n, n).normal_(std=0.1, generator=generator).requires_grad_()
     optimizer = torch.optim.Adam([speaker, listener], lr=config.learning_rate)
     row: Row = {"skewed": skewed, "paid": paid}
-    for step in range(1, config.steps + 1):
+    saved = checkpoint("game", speaker, listener, optimizer, generator)
+    yield from saved.values
+    for step in range(saved.done + 1, config.steps + 1):
         seen = states((m, config.games), chances, generator)
         policy = speaker.gather(1, seen[..., None].expand(-1, -1, n)).log_softmax(-1)
         said = sample_categorical(policy, generator)
@@ -113,7 +115,10 @@ def signalling(config: Config, skewed: bool, paid: str) -> Iterator[Row]:
         loss.backward()
         optimizer.step()
         if step % max(1, config.steps // 8) == 0:
-            yield {"kind": "curve", **row, "step": step, "reward": float(reward.mean())}
+            yield saved.keep(step, {"kind": "curve", **row, "step": step, "reward": float(reward.mean())})
+        else:
+            saved.keep(step)
+    saved.stay()
     value = expected(speaker.detach(), listener.detach(), chances)
     best = float((value > 0.95).double().mean())
     yield {"kind": "game", **row, "reward": float(value.mean()), "solved": best}

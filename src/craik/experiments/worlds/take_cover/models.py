@@ -7,6 +7,7 @@ from torch import Generator, Tensor
 from torch.nn.utils import clip_grad_value_
 
 from craik.experiments.worlds.take_cover.settings import Config
+from craik.lab import checkpoint
 from craik.methods.worlds.world_model import MixtureRNN, memory_loss
 from craik.nn.autoencoders import ConvVAE, Encoded, sample_latent, vae_loss
 from craik.tasks.frames.playing import Episodes
@@ -40,7 +41,8 @@ def train_vision(config: Config, frames: Tensor, generator: Generator) -> ConvVA
     )
     optimizer = torch.optim.Adam(vision.parameters(), config.vision_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.vision_steps)
-    for _ in range(config.vision_steps):
+    saved = checkpoint("V", vision, optimizer, schedule, generator)
+    for step in range(saved.done, config.vision_steps):
         x = frames[torch.randint(len(frames), (64,), generator=generator)].float() / 255
         encoded = vision.encode(x)
         x_hat = vision.decode(sample_latent(encoded, generator))
@@ -48,6 +50,8 @@ def train_vision(config: Config, frames: Tensor, generator: Generator) -> ConvVA
         vae_loss(x, x_hat, encoded, reconstruction=config.reconstruction).mean().backward()
         optimizer.step()
         schedule.step()
+        saved.keep(step + 1)
+    saved.stay()
     return vision.eval().requires_grad_(False)
 
 
@@ -69,13 +73,16 @@ def train_memory(config: Config, memory: MixtureRNN, data: Latents, generator: G
     """Train M: Adam, gradients clamped to [-1, 1], latents drawn afresh in every step."""
     optimizer = torch.optim.Adam(memory.parameters(), config.memory_rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.memory_steps)
-    for _ in range(config.memory_steps):
+    saved = checkpoint("M", memory, optimizer, schedule, generator)
+    for step in range(saved.done, config.memory_steps):
         some = data.rows(torch.randint(len(data.actions), (config.memory_batch,), generator=generator))
         optimizer.zero_grad()
         predict_loss(memory, some, generator).backward()
         clip_grad_value_(memory.parameters(), 1.0)
         optimizer.step()
         schedule.step()
+        saved.keep(step + 1)
+    saved.stay()
     memory.eval().requires_grad_(False)
 
 

@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 
 from craik.experiments.worlds.take_cover import films, models
 from craik.experiments.worlds.take_cover.settings import Config
-from craik.lab import Row, number
+from craik.lab import Row, number, part
 from craik.methods.worlds.acting import LinearController, Watched, World, population_returns
 from craik.methods.worlds.dreaming import DreamWorld
 from craik.methods.worlds.evolving import evolve
@@ -43,13 +43,14 @@ def run(config: Config) -> Iterator[Row]:
     for name, one in (("trained", memory), ("untrained", untrained.eval().requires_grad_(False))):
         loss = float(models.predict_loss(one, data.rows(held_out), generator))
         yield {"kind": "memory", "memory": name, "loss": loss, "auc": models.end_auc(one, data.rows(held_out))}
-    yield from references(config, world)
+    yield from part("references", references(config, world))
     for temperature in config.temperatures:
         dream = DreamWorld(memory, data.encoded.mean[:, 0], temperature, scale=scale)
-        yield from evolved(config, f"dream {temperature:g}", dream, Watched(world, vision, memory, scale))
+        name = f"dream {temperature:g}"
+        yield from part(name, evolved(config, name, dream, Watched(world, vision, memory, scale)))
     for name in config.in_world:
         own = Watched(world, vision, {"z": None, "z-h": memory, "z-untrained": untrained}[name], scale)
-        yield from evolved(config, name, own, own)
+        yield from part(name, evolved(config, name, own, own))
 
 
 def make_world(config: Config) -> Any:  # noqa: ANN401  # three classes of one protocol

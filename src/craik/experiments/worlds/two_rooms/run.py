@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 from craik.experiments.worlds.two_rooms import ways
 from craik.experiments.worlds.two_rooms.settings import Config
 from craik.experiments.worlds.two_rooms.ways import Abstraction
-from craik.lab import Row
+from craik.lab import Row, part
 from craik.methods.worlds.infogan import most_plausible, waypoints
 from craik.tasks.boards.two_rooms import TwoRooms
 
@@ -32,15 +32,19 @@ def run(config: Config) -> Iterator[Row]:
     """Yield each way's scores, its states on a grid of points, and one plan."""
     rooms = TwoRooms()
     pairs = rooms.pairs(config.pairs, Generator().manual_seed(config.seed))
-    for place, (name, way) in enumerate(make(config).items()):
-        found = way(pairs, Generator().manual_seed(8 * (config.seed + 1) + place))
-        yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs)}
-        yield {"kind": "grid", "method": name, "states": grid(found)}
-        path = planned(
-            config, found, torch.tensor([-0.7, -0.6]), torch.tensor([0.7, -0.6]), Generator().manual_seed(config.seed)
-        )
-        for index, point in enumerate(path.tolist() if path is not None else []):
-            yield {"kind": "plan", "method": name, "index": index, "x": point[0], "y": point[1]}
+    for name in make(config):
+        yield from part(name, abstracted(config, name, rooms, pairs))
+
+
+def abstracted(config: Config, name: str, rooms: TwoRooms, pairs: Tensor) -> Iterator[Row]:
+    """Yield a way's scores, its states on a grid of points, and one plan."""
+    ways_ = make(config)
+    found = ways_[name](pairs, Generator().manual_seed(8 * (config.seed + 1) + list(ways_).index(name)))
+    yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs)}
+    yield {"kind": "grid", "method": name, "states": grid(found)}
+    path = planned(config, found, torch.tensor([-0.7, -0.6]), torch.tensor([0.7, -0.6]), Generator().manual_seed(config.seed))
+    for index, point in enumerate(path.tolist() if path is not None else []):
+        yield {"kind": "plan", "method": name, "index": index, "x": point[0], "y": point[1]}
 
 
 def scores(config: Config, rooms: TwoRooms, found: Abstraction, pairs: Tensor) -> Row:

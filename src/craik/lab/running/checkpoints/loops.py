@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +33,9 @@ EVERY = 20.0
 
 SHARE = 0.02
 """Of the time at most so much goes into checkpoints: where writing one takes long, they become rare."""
+
+WITHIN = " > "
+"""Between the name of a part of a seed and that of a loop in it."""
 
 V = TypeVar("V")
 
@@ -61,9 +65,11 @@ class Keeper:
         self._path, self._identity, self._every, self._until = path, identity, every, until
         self.rows: list[Row] = []
         self.seconds = 0.0
+        self.within: list[str] = []
         self._loops: dict[str, _Loop] = {}
         self._tensors: dict[str, Any] = {}
         self._parts: dict[str, tuple[Any, ...]] = {}
+        self._held: dict[str, int] = {}
         found = self._found(on_notice)
         if found:
             self.rows, self.seconds = found.facts["rows"], found.facts["seconds"]
@@ -88,11 +94,12 @@ class Keeper:
         return any(not self._loops[name].finished for name in self._parts)
 
     def open(self, name: str, parts: tuple[Any, ...]) -> Saved:
-        """The loop of a name.
+        """The loop of a name, which within a part of the seed begins with the part's.
 
         Raises:
             LabError: the seed has opened it before.
         """
+        name = WITHIN.join((*self.within, name))
         if name in self._parts:
             raise LabError(f"a loop's checkpoint needs a name of its own, but {name!r} was opened twice; name what differs")
         self._parts[name] = ()
@@ -102,7 +109,8 @@ class Keeper:
 
     def hold(self, name: str, parts: tuple[Any, ...]) -> None:
         """Puts parts back where the checkpoint has them, and keeps them from now on."""
-        loop, before = self._loops[name], len(self._parts[name])
+        loop, before = self._loops[name], self._held.get(name, 0)
+        self._held[name] = before + len(parts)
         if loop.state is not None:
             states = loop.state[before : before + len(parts)]
             if len(states) < len(parts):
@@ -110,7 +118,7 @@ class Keeper:
                     f"the loop {name!r} holds {len(parts)} parts, but its checkpoint {len(states)}; delete {self._path}"
                 )
             for part, state in zip(parts, states, strict=True):
-                if not loop.finished or is_generator(part):
+                if not loop.finished or state is not None:
                     restore(part, unpacked(state, self._tensors))
         self._parts[name] += () if loop.finished else parts
 
@@ -136,12 +144,20 @@ class Keeper:
         if over:
             raise TimeIsUp
 
-    def let_go(self, name: str) -> None:
-        """Holds of a loop only what its generators have come to: other loops may go on drawing from them."""
-        self._tensors = {key: one for key, one in self._tensors.items() if _loop_of(key) != name}
-        states = enumerate(self._parts[name])
+    def let_go(self, name: str, whole: bool = False) -> None:
+        """Holds of a loop only what its generators have come to, as others may go on drawing from them; or all its parts.
+
+        Of what was opened within it nothing is needed any more.
+        """
+        for inner in [one for one in self._loops if one.startswith(name + WITHIN)]:
+            del self._loops[inner]
+            self._parts.pop(inner, None)
+        self._tensors = {
+            key: one for key, one in self._tensors.items() if _loop_of(key) != name and _loop_of(key) in self._loops
+        }
         self._loops[name].state = [
-            packed(state_of(one), self._tensors, f"{name}\n{i}") if is_generator(one) else None for i, one in states
+            packed(state_of(one), self._tensors, f"{name}\n{i}") if whole or is_generator(one) else None
+            for i, one in enumerate(self._parts[name])
         ]
         self._parts[name] = ()
 
@@ -223,6 +239,17 @@ class Saved:
             self._keeper.write_if_due()
         return list(values)
 
+    def stay(self) -> None:
+        """Says that the loop is over and its parts stay as they are now: they are put back where the seed goes on.
+
+        For what several arms use, such as a model that is trained once, and for generators from which more is drawn.
+        """
+        if not self._loop.finished:
+            self._loop.finished = True
+            if self._keeper:
+                self._keeper.let_go(self.name, whole=True)
+                self._keeper.write_if_due()
+
 
 _keepers: list[Keeper] = []
 
@@ -230,6 +257,18 @@ _keepers: list[Keeper] = []
 def use(keeper: Keeper) -> None:
     """Keeps the loops of this process from here on; a worker has one seed."""
     _keepers[:] = [keeper]
+
+
+@contextmanager
+def within(saved: Saved) -> Generator[None]:
+    """Opens loops as those of a part of the seed, for as long as this is entered."""
+    names = _keepers[0].within if _keepers else []
+    before = list(names)
+    names[:] = [saved.name]
+    try:
+        yield
+    finally:
+        names[:] = before
 
 
 def checkpoint(name: str, *parts: Any) -> Saved:  # noqa: ANN401  # whatever `state_of` takes

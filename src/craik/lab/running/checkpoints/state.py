@@ -6,7 +6,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -29,13 +29,15 @@ def state_of(part: object) -> object:
 
     Args:
         part: a module, an optimiser, a schedule, or anything with `state_dict` and `load_state_dict`; a tensor; a generator of
-            torch, of numpy or of `random`.
+            torch, of numpy or of `random`; a list of numbers, texts and the like.
 
     Raises:
         LabError: it is none of these.
     """
     if isinstance(part, random.Random):
         return part.getstate()
+    if isinstance(part, list):
+        return list(cast("list[object]", part))
     if isinstance(part, np.random.Generator):
         return part.bit_generator.state
     if isinstance(part, Stateful):
@@ -46,7 +48,8 @@ def state_of(part: object) -> object:
     if torch is not None and isinstance(part, torch.Tensor):
         return part
     kind = type(part).__name__
-    raise LabError(f"a checkpoint holds modules, optimisers, tensors and generators, but found a {kind}; give it a state_dict")
+    rule = "a checkpoint holds modules, optimisers, tensors, generators and lists"
+    raise LabError(f"{rule}, but found a {kind}; give it a state_dict")
 
 
 def restore(part: Any, state: Any) -> None:  # noqa: ANN401
@@ -54,6 +57,8 @@ def restore(part: Any, state: Any) -> None:  # noqa: ANN401
     torch = sys.modules.get("torch")
     if isinstance(part, random.Random):
         part.setstate(state)
+    elif isinstance(part, list):
+        part[:] = state
     elif isinstance(part, np.random.Generator):
         part.bit_generator.state = state
     elif isinstance(part, Stateful):
