@@ -1,9 +1,10 @@
-"""Worlds: a population's evaluation in one batched loop over a loop over candidates, and a mixture's density over torch's.
+"""Worlds: a population's evaluation in one batched loop, a mixture's density over torch's, plans of all pairs over networkx.
 
 `ratio` is over the literal baseline that the workload names, below 1 is faster, each formed within a round; `exact` says that
 both gave the same numbers (1e-5). The populations act in a dream and in our Take Cover; nobody dies, so that all take as many
 steps. The loop's episodes are batched; the loop over candidates and episodes, one at a time, is what replications of World
-Models run.
+Models run. "closure" is V* of all pairs of a grid's states, whose neighbours are reached with random probabilities: the best
+products, which the peers find as shortest ways of -log v; Dijkstra's algorithm profits from how few neighbours a state has.
 """
 
 import statistics
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from craik_benchmarks.measuring.peers import installed
 from craik_benchmarks.measuring.timing import Step, interleaved, threads
 from torch import Generator, Tensor
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
 from craik.lab import Row
 from craik.methods.worlds.acting import LinearController, Watched, World, population_returns
+from craik.methods.worlds.dividing import closure
 from craik.methods.worlds.dreaming import DreamWorld
 from craik.methods.worlds.world_model import MixtureRNN
 from craik.nn.autoencoders import ConvVAE
@@ -26,16 +29,18 @@ from craik.tasks.frames.take_cover import TakeCover
 
 Announce = Callable[[str], None]
 
+WORKLOADS = ("dream", "take-cover", "mixture", "closure")
 OURS, LOOP, SINGLE = "craik, one loop", "loop over candidates", "loop over candidates and episodes"
 DENSITY, TORCH = "craik mixture_log_prob", "torch.distributions.MixtureSameFamily"
+CLOSURE, WARSHALL = "craik closure", "networkx floyd_warshall"
 
 
 @dataclass(frozen=True)
 class Config:
     """Settings of the benchmark."""
 
-    workloads: tuple[str, ...] = ("dream", "take-cover", "mixture")
-    """Which workloads to run: dream, take-cover, mixture."""
+    workloads: tuple[str, ...] = WORKLOADS
+    """Which workloads to run: dream, take-cover, mixture, closure."""
     population: int = 24
     """Candidates."""
     episodes: int = 8
@@ -64,7 +69,8 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
     with threads(config.threads):
         for name in config.workloads:
             announce(f"{name}: {config.repeats} rounds")
-            steps, base, exact = _mixture(config) if name == "mixture" else _population(config, name)
+            made = {"mixture": _mixture, "closure": _closure}
+            steps, base, exact = made[name](config) if name in made else _population(config, name)
             clean: dict[str, Step] = dict.fromkeys(steps, _nothing)
             rounds = dict.fromkeys(steps, config.repeats)
             times = interleaved(steps, clean, rounds, config.turn, Generator().manual_seed(config.seed), config.clock)
@@ -141,3 +147,28 @@ def _mixture(config: Config) -> tuple[dict[str, Step], str, bool]:
 
     steps = {TORCH: backward(theirs), f"{TORCH}, unchecked": backward(unchecked), DENSITY: backward(ours)}
     return steps, TORCH, torch.allclose(ours(), theirs(), atol=1e-5)
+
+
+def _closure(config: Config) -> tuple[dict[str, Step], str, bool]:
+    networkx = installed("networkx")  # torch brings it
+    side = 4 if config.small else 20
+    low_level = _grid(side, Generator().manual_seed(config.seed))
+    ways = networkx.DiGraph()
+    ways.add_nodes_from(range(len(low_level)))
+    edges = low_level.nonzero().tolist()
+    ways.add_weighted_edges_from((s, t, -float(low_level[s, t].log())) for s, t in edges)
+    steps: dict[str, Step] = {
+        WARSHALL: lambda: networkx.floyd_warshall(ways),
+        "networkx floyd_warshall_numpy": lambda: networkx.floyd_warshall_numpy(ways),
+        "networkx Dijkstra": lambda: dict(networkx.all_pairs_dijkstra_path_length(ways)),
+        CLOSURE: lambda: closure(low_level),
+    }
+    expected = (-torch.from_numpy(networkx.floyd_warshall_numpy(ways))).exp().fill_diagonal_(0)
+    return steps, WARSHALL, torch.allclose(closure(low_level).fill_diagonal_(0), expected, rtol=1e-10)
+
+
+def _grid(side: int, generator: Generator) -> Tensor:
+    """Return v (S, S) of a grid's S = side x side states: from 0.5 to 1 for the four neighbours, else 0."""
+    row, column = (torch.arange(side * side) // side, torch.arange(side * side) % side)
+    apart = (row[:, None] - row).abs() + (column[:, None] - column).abs()
+    return (0.5 + 0.5 * torch.rand(apart.shape, generator=generator, dtype=torch.float64)) * (apart == 1)

@@ -17,7 +17,8 @@ def test_json_is_one_object_with_the_agreed_keys(craik):
     assert (status, found["bench"]) == (0, "skips")
     assert all(set(KEYS) <= set(row) for row in found["rows"])
     workloads = {row["workload"] for row in found["rows"]}
-    assert workloads == {"matching, 36x40", "training step, 36x40", "vectors", "roll-out"}
+    larger = "training step, 64x64 RGB, batch 16"
+    assert workloads == {"matching, 36x40", "training step, 36x40", larger, "vectors", "roll-out"}
     for workload in ("vectors", "roll-out"):
         base, *others = (row for row in found["rows"] if row["workload"] == workload)
         assert (base["ratio"], base["note"], len(others)) == (1.0, "the denominator", 2)

@@ -1,5 +1,6 @@
 """`meta_gradient`: how the student's validation loss after n inner steps depends on the teacher's parameters."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -113,11 +114,20 @@ def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
 
 def finished(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:
     """Count and clip the components of a meta-gradient."""
-    others, beyond = (torch.stack(sums).sum() for sums in zip(*(_counts(g, clip) for g in gradients.values()), strict=True))
-    counts = torch.stack([others, beyond]).tolist()
-    if counts[1] and clip is not None:
+    others, beyond = 0, 0
+    reach = _reach(gradients)
+    if not math.isfinite(reach) or (clip is not None and reach > clip):
+        sums = (torch.stack(found).sum() for found in zip(*(_counts(g, clip) for g in gradients.values()), strict=True))
+        others, beyond = torch.stack(list(sums)).tolist()
+    if beyond and clip is not None:
         gradients = {name: torch.where(g.isfinite(), g.clamp(-clip, clip), g) for name, g in gradients.items()}
-    return MetaGradient(gradients, solved.validation_loss, solved.training_losses, counts[0], counts[1], solved.params)
+    return MetaGradient(gradients, solved.validation_loss, solved.training_losses, others, beyond, solved.params)
+
+
+def _reach(gradients: Params) -> float:
+    """Return the largest magnitude of a component, NaN where one is none: one look where there is nothing to count."""
+    ends = [end for gradient in gradients.values() if gradient.numel() for end in gradient.aminmax()]
+    return float(torch.stack(ends).abs().max()) if ends else 0.0
 
 
 def _counts(gradient: Tensor, clip: float | None) -> tuple[Tensor, Tensor]:
