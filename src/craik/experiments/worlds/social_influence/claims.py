@@ -37,8 +37,8 @@ CLAIMS = (
         source=f"{_SOURCE}, section 4",
         measure=error,
         condition=high_below(0.05, of="largest error over couplings of 0 to 0.9, in nats,"),
-        tried="A first run with 200 episodes, on seeds 100 to 105: five of six were below, the interval was not. 800 were tried "
-        "on seeds 1000 and 1001, and are judged on other seeds than the first run's.",
+        tried="A first run with 200 episodes, on seeds 100 to 105: five of six were below, the interval was not. 800 were "
+        "tried on seeds 1000 and 1001, and are judged on other seeds than the first run's.",
     ),
     Claim(
         id="social-influence.helps-signalling",

@@ -21,8 +21,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
     figure, (left, *games) = panels(
         4, 1, height=2.8,
         caption="Left: influence measured by a model of others against the true one, each seed. Beside it: mean reward, less "
-        "what talk cost, of signalling games with equal states, with one state half of the time, and with equal states where the "
-        "speaker pays for talk, by what it is paid for; medians over seeds. Dotted: the best there is.",
+        "what talk cost, of signalling games with equal states, with one state half of the time, and with equal states where "
+        "the speaker pays for talk, by what it is paid for; medians over seeds. Dotted: the best there is.",
     )  # fmt: skip
     found = rows.where(kind="coupling")
     top = max(found["true"]) * 1.05 + 0.01

@@ -2,7 +2,7 @@
 
 The game is played by many pairs of tables at once (replicas), each by itself: a speaker's logits of symbols for each state,
 a listener's of states for each symbol, both by REINFORCE with the replica's mean reward as baseline. Where talk is costly,
-symbol 0 is silence and the speaker pays for any other: pairs that are paid for nothing else fall silent before they have a code.
+symbol 0 is silence and the speaker pays for any other: pairs paid for nothing else fall silent before they have a code.
 """
 
 import math
