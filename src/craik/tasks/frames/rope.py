@@ -1,8 +1,9 @@
 """Reader of the rope pictures that Causal InfoGAN was tried on, for those who have the files.
 
 The layout of `rope_full`: a folder a run, in it pictures that follow each other by name and `actions.npy`, a row a picture,
-whose last number is 1 where the robot moved the rope after it and 0 where the scene was reset. The pictures are those of Nair et
-al. 2017 (https://arxiv.org/abs/1703.02018); https://github.com/thanard/causal-infogan says where they are. Nothing is downloaded.
+whose last number is 1 where the robot moved the rope after it and 0 where the scene was reset. The pictures are those of Nair
+et al. 2017 (https://arxiv.org/abs/1703.02018); https://github.com/thanard/causal-infogan says where they are. Nothing is
+downloaded.
 """
 
 from pathlib import Path
