@@ -13,7 +13,7 @@ _LABELS = {
     "alone": "as printed, no reward",
     "surprise": "paid for randomness",
 }
-_TITLES = {"equal": "equal states", "skewed": "one state half of the time", "costly": "talk costs"}
+_TITLES = {"equal": "equal states", "skewed": "one frequent state", "costly": "talk costs"}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

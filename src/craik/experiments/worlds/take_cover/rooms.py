@@ -1,8 +1,8 @@
 """Rooms with alarms: M trained by averaging or by the AND-mask over rooms, and dreamt in a new one.
 
-Every room tells M of a coming end in a code of its own: numbers beside the action, other ones in each room. What all rooms
-share is what balls do. Averaging learns the codes, which are easier than balls; in a new room they say nothing, and where there
-is no alarm, as in a dream, they never ring.
+Every room tells M whether this step ends the episode in a code of its own: numbers beside the action, one set for yes and
+one for no, others in each room. What all rooms share is what balls do. Averaging learns the codes, which are easier than
+balls; in a new room they say nothing, and in a dream there are none.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from craik.experiments.worlds.take_cover.settings import Config
 from craik.lab import Row
 from craik.methods.worlds.world_model import MixtureRNN
 
-CODE = 4
-"""Numbers of an alarm."""
+CODE = 8
+"""Numbers of an alarm: more than rooms, so that every code can be learnt."""
 
 
 def trained(config: Config, data: Latents, held_out: Latents) -> Iterator[tuple[Row, MixtureRNN]]:
     """Yield for each rule how well its M foretells ends, in the rooms it knows and in a new one, and M without alarms."""
     generator = Generator().manual_seed(config.seed + 2**33)
-    codes = torch.randn(config.rooms + 1, CODE, generator=generator)
+    codes = torch.randn(config.rooms + 1, 2, CODE, generator=generator)
     rooms = [data.rows(torch.arange(room, len(data.actions), config.rooms)) for room in range(config.rooms)]
     known = [alarmed(held_out.rows(torch.arange(room, len(held_out.actions), config.rooms)), codes[room])
              for room in range(config.rooms)]  # fmt: skip
@@ -49,8 +49,8 @@ def trained(config: Config, data: Latents, held_out: Latents) -> Iterator[tuple[
 
 
 def alarmed(data: Latents, code: Tensor) -> Latents:
-    """Return episodes whose actions have a room's alarm beside them: its code in the step that ends an episode, else zeros."""
-    return data._replace(actions=torch.cat((data.actions, data.ended[..., None] * code), -1))
+    """Return episodes whose actions have a room's alarm (2, 8) beside them: whether the step ends the episode."""
+    return data._replace(actions=torch.cat((data.actions, code[data.ended.long()]), -1))
 
 
 def train(config: Config, memory: MixtureRNN, rooms: list[Latents], rule: Rule) -> None:
