@@ -1,7 +1,7 @@
 """Draws a thumbnail of each recorded experiment on worlds, vision and surfaces: `python docs/gallery/thumbnails.py`.
 
-From rows: nothing is computed but the drawing, and records hold no pictures: after a new record, run it again. An experiment's README that
-does not show its picture yet gets it, before "How to read it".
+From rows: nothing is computed but the drawing, and records hold no pictures: after a new record, run it again. An experiment's
+README that does not show its picture yet gets it, before "How to read it".
 """
 
 from importlib.util import find_spec

@@ -18,7 +18,8 @@ from craik.experiments.worlds.take_cover.settings import Config
 from craik.lab import Row
 from craik.methods.worlds.world_model import MixtureRNN
 
-CODE = 8
+RULES = ("averaging", "AND-mask")
+CODE = 16
 """Numbers of an alarm: more than rooms, so that every code can be learnt."""
 
 
@@ -29,8 +30,7 @@ def trained(config: Config, data: Latents, held_out: Latents) -> Iterator[tuple[
     rooms = [data.rows(torch.arange(room, len(data.actions), config.rooms)) for room in range(config.rooms)]
     known = [alarmed(held_out.rows(torch.arange(room, len(held_out.actions), config.rooms)), codes[room])
              for room in range(config.rooms)]  # fmt: skip
-    rules: dict[str, Rule] = {"averaging": Mean(), "AND-mask": AndMask(config.room_threshold, rescale=True)}
-    for name, rule in rules.items():
+    for name, rule in zip(RULES, (Mean(), AndMask(config.room_threshold, rescale=True)), strict=True):
         memory = models.make_memory(config, data.actions.shape[-1] + CODE, Generator().manual_seed(config.seed))
         train(config, memory, [alarmed(room, code) for room, code in zip(rooms, codes, strict=False)], rule)
         aucs = [found for room in known if (found := models.end_auc(memory, room)) is not None]
@@ -49,7 +49,7 @@ def trained(config: Config, data: Latents, held_out: Latents) -> Iterator[tuple[
 
 
 def alarmed(data: Latents, code: Tensor) -> Latents:
-    """Return episodes whose actions have a room's alarm (2, 8) beside them: whether the step ends the episode."""
+    """Return episodes whose actions have a room's alarm (2, 16) beside them: whether the step ends the episode."""
     return data._replace(actions=torch.cat((data.actions, code[data.ended.long()]), -1))
 
 
