@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from craik.experiments.worlds import social_influence
-from craik.experiments.worlds.social_influence.run import expected, influence
+from craik.experiments.worlds.social_influence.run import GAMES, Config, bonus, expected, influence, signalling
 from craik.lab import judge
 from tiny import check_measured_and_drawn, rows_of
 
@@ -34,3 +34,20 @@ def test_a_speaker_that_is_sure_is_paid_for_symbols_but_not_as_printed():
     said = torch.tensor([[0, 1]])
     assert float(influence(listener, policy, said, "printed").max()) < 1e-6
     assert float(influence(listener, policy, said, "played").min()) > 0.5
+
+
+def test_surprise_is_paid_whoever_listens_and_influence_is_not():
+    policy, said = torch.tensor([[[0.9, 0.1]]]).log(), torch.tensor([[1]])
+    deaf = torch.zeros(1, 2, 2)
+    assert float(bonus(deaf, policy, said, "none")) == 0.0
+    assert float(bonus(deaf, policy, said, "surprise")) == pytest.approx(2.302585, abs=1e-5)
+    assert float(bonus(deaf, policy, said, "printed")) == pytest.approx(0.0, abs=1e-6)
+    assert float(bonus(deaf, policy, said, "alone")) == float(bonus(deaf, policy, said, "printed"))
+
+
+def test_talk_is_paid_for_in_one_game_alone():
+    config = Config(**SMALL)
+    for game in GAMES:
+        last = list(signalling(config, game, "none"))[-1]
+        assert last["right"] - last["reward"] == pytest.approx(0.4 * last["talk"] if game == "costly" else 0.0, abs=1e-6)
+        assert last["best"] == pytest.approx(1 - 0.4 * 0.8 if game == "costly" else 1.0)

@@ -1,7 +1,8 @@
 """A model of others trained on coupled play, then a Lewis game with influence paid to the speaker, or not.
 
 The game is played by many pairs of tables at once (replicas), each by itself: a speaker's logits of symbols for each state,
-a listener's of states for each symbol, both by REINFORCE with the replica's mean reward as baseline.
+a listener's of states for each symbol, both by REINFORCE with the replica's mean reward as baseline. Where talk is costly,
+symbol 0 is silence and the speaker pays for any other: pairs paid for nothing else fall silent before they have a code.
 """
 
 import math
@@ -21,16 +22,20 @@ from craik.tasks.agents.signalling import coupled_play, states, true_influence
 PAID = ("none", "printed", "played")
 """Influence is not paid; with the marginal over the speaker's policy in this state, as printed; over what it plays at all."""
 
+GAMES = {"equal": PAID, "skewed": PAID, "costly": (*PAID, "alone", "surprise")}
+"""Equal states; one half of the time; equal ones, and talk costs. There, too: influence as printed and no reward, and
+randomness itself, minus the log-probability of what was said: what influence is bounded by, without looking at the listener."""
+
 
 @dataclass(frozen=True)
 class Config:
     """Settings of one run."""
 
-    seed: int = 100
+    seed: int = 200
     """First seed: of play, initial weights and games."""
     couplings: Annotated[tuple[Share, ...], MinLen(1)] = (0.0, 0.3, 0.6, 0.9)
     """Probabilities with which B repeats A."""
-    episodes: Annotated[int, Ge(1)] = 200
+    episodes: Annotated[int, Ge(1)] = 800
     """Recorded episodes of 20 steps for each coupling."""
     model_steps: Annotated[int, Ge(1)] = 300
     """Steps of the model of others, of 32 episodes, Adam 1e-2."""
@@ -45,7 +50,9 @@ class Config:
     learning_rate: Positive = 0.05
     """Adam's, of the tables."""
     beta: Annotated[float, Ge(0)] = 0.3
-    """Weight of the influence at first; it falls to 0 in a straight line."""
+    """Weight of the influence, or surprise, at first; it falls to 0 in a straight line."""
+    cost: Share = 0.4
+    """What any symbol but silence costs the speaker of the costly game."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -58,13 +65,13 @@ PRESETS = {
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield the influence measured at each coupling, then how signalling ends in both distributions of states."""
+    """Yield the influence measured at each coupling, then how signalling ends in each game."""
     for coupling in config.couplings:
         found = computed(f"coupling {coupling}", measured, config, coupling)
         yield {"kind": "coupling", "coupling": coupling, "measured": found, "true": true_influence(coupling)}
-    for skewed in (False, True):
-        for paid in PAID:
-            yield from part(f"{skewed}, {paid}", signalling(config, skewed, paid))
+    for game, arms in GAMES.items():
+        for paid in arms:
+            yield from part(f"{game}, {paid}", signalling(config, game, paid))
 
 
 def measured(config: Config, coupling: float) -> float:
@@ -89,16 +96,16 @@ def nothing(play: Tensor) -> Tensor:
     return torch.ones(*play.shape[:2], 1)
 
 
-def signalling(config: Config, skewed: bool, paid: str) -> Iterator[Row]:
-    """Play the game; yield the mean reward eight times on the way, and at the end the pooled replicas."""
-    n, m = config.symbols, config.replicas
+def signalling(config: Config, game: str, paid: str) -> Iterator[Row]:
+    """Play a game; yield the mean reward less what talk cost, eight times on the way, and at the end the pooled replicas."""
+    n, m, cost = config.symbols, config.replicas, config.cost if game == "costly" else 0.0
     chances = torch.ones(n)
-    chances[0] = n - 1 if skewed else 1
+    chances[0] = n - 1 if game == "skewed" else 1
     generator = Generator().manual_seed(config.seed)
     speaker = torch.zeros(m, n, n).normal_(std=0.1, generator=generator).requires_grad_()
     listener = torch.zeros(m, n, n).normal_(std=0.1, generator=generator).requires_grad_()
     optimizer = torch.optim.Adam([speaker, listener], lr=config.learning_rate)
-    row: Row = {"skewed": skewed, "paid": paid}
+    row: Row = {"game": game, "paid": paid}
     saved = checkpoint("game", speaker, listener, optimizer, generator)
     yield from saved.values
     for step in range(saved.done + 1, config.steps + 1):
@@ -108,26 +115,42 @@ def signalling(config: Config, skewed: bool, paid: str) -> Iterator[Row]:
         answer = listener.gather(1, said[..., None].expand(-1, -1, n)).log_softmax(-1)
         named = sample_categorical(answer, generator)
         reward = (named == seen).float()
-        beta = config.beta * (1 - step / config.steps)
-        pay = reward if paid == "none" else reward + beta * influence(listener.detach(), policy.detach(), said, paid)
+        net, beta = reward - cost * (said > 0), config.beta * (1 - step / config.steps)
+        pay = (0.0 if paid == "alone" else net) + beta * bonus(listener.detach(), policy.detach(), said, paid)
         loss = -(advantage(pay) * chosen(policy, said) + advantage(reward) * chosen(answer, named)).sum(1).sum() / config.games
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         if step % max(1, config.steps // 8) == 0:
-            yield saved.keep(step, {"kind": "curve", **row, "step": step, "reward": float(reward.mean())})
+            yield saved.keep(step, {"kind": "curve", **row, "step": step, "reward": float(net.mean())})
         else:
             saved.keep(step)
     saved.stay()
-    value = expected(speaker.detach(), listener.detach(), chances)
-    best = float((value > 0.95).double().mean())
-    yield {"kind": "game", **row, "reward": float(value.mean()), "solved": best}
+    right = expected(speaker.detach(), listener.detach(), chances)
+    talk = (1 - speaker.detach().softmax(-1)[:, :, 0]) @ (chances / chances.sum())
+    yield {
+        "kind": "game",
+        **row,
+        "reward": float((right - cost * talk).mean()),
+        "right": float(right.mean()),
+        "talk": float(talk.mean()),
+        "solved": float((right > 0.95).double().mean()),
+        "best": 1 - cost * (1 - 1 / n),
+        "budget": config.steps * config.games,
+    }
+
+
+def bonus(listener: Tensor, policy: Tensor, said: Tensor, paid: str) -> Tensor:
+    """Return what each symbol is paid for beside the reward, (replicas, games)."""
+    if paid == "none":
+        return torch.zeros(said.shape)
+    return -chosen(policy, said) if paid == "surprise" else influence(listener, policy, said, paid)
 
 
 def influence(listener: Tensor, policy: Tensor, said: Tensor, paid: str) -> Tensor:
     """Return the influence of each symbol on the listener, (replicas, games)."""
     counterfactual = listener.log_softmax(-1)[:, None].expand(-1, said.shape[1], -1, -1)
-    marginal = policy if paid == "printed" else (policy.logsumexp(1, keepdim=True) - math.log(said.shape[1])).expand_as(policy)
+    marginal = policy if paid != "played" else (policy.logsumexp(1, keepdim=True) - math.log(said.shape[1])).expand_as(policy)
     return causal_influence(counterfactual, marginal, said)
 
 
@@ -142,7 +165,7 @@ def chosen(logs: Tensor, taken: Tensor) -> Tensor:
 
 
 def expected(speaker: Tensor, listener: Tensor, chances: Tensor) -> Tensor:
-    """Return each replica's expected reward, (replicas,)."""
+    """Return how often each replica's listener is right, (replicas,)."""
     right = (speaker.softmax(-1) @ listener.softmax(-1)).diagonal(dim1=1, dim2=2)
     return (right * (chances / chances.sum())).sum(1)
 
@@ -151,4 +174,5 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     if row["kind"] == "coupling":
         return 0.1, "measuring"
-    return 0.2 + 0.75 * (3 * bool(row["skewed"]) + PAID.index(str(row["paid"])) + 1) / 6, "signalling"
+    arms = [(game, paid) for game, some in GAMES.items() for paid in some]
+    return 0.2 + 0.75 * (arms.index((str(row["game"]), str(row["paid"]))) + 1) / len(arms), "signalling"

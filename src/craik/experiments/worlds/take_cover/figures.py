@@ -20,6 +20,11 @@ def figures(rows: Rows) -> dict[str, Figure | Animation]:
     return found
 
 
+def label(name: str) -> str:
+    """Return what stands below a controller that was evolved in the world, or in a dream of rooms."""
+    return name.replace("rooms, ", "dream of rooms,\n") if name.startswith("rooms") else f"world,\n{WORDS[name]}"
+
+
 def draw_returns(rows: Rows) -> Figure:
     """Draw each method's return in the world, and for dreams also that in the dream, a dot a seed."""
     names = list(dict.fromkeys(str(row["method"]) for row in rows.where(kind="final")))
@@ -31,7 +36,7 @@ def draw_returns(rows: Rows) -> Figure:
     for place, name in enumerate(names):
         ends = rows.where(kind="final", method=name)
         x = place + np.linspace(-0.15, 0.15, len(ends)) if len(ends) > 1 else np.array([place])
-        dreamt = name.startswith("dream")
+        dreamt = name.startswith(("dream", "rooms"))
         if dreamt:
             axes.plot(x, ends["virtual"], "o", mfc="none", color=COLOURS["ours"], label="in the dream" if not place else None)
         axes.plot(x, ends["actual"], "o", color=COLOURS["ours" if dreamt else "baseline"])
@@ -40,9 +45,7 @@ def draw_returns(rows: Rows) -> Figure:
         level = float(np.mean(rows.where(kind="reference", method=name)["actual"]))
         axes.axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=1)
         axes.annotate(name, (len(names) - 0.45, level), va="bottom", ha="right", fontsize=8, color=COLOURS["reference"])
-    labels = [
-        name.replace("dream", "dream,\ntemperature") if name.startswith("dream") else f"world,\n{WORDS[name]}" for name in names
-    ]
+    labels = [name.replace("dream", "dream,\ntemperature") if name.startswith("dream") else label(name) for name in names]
     axes.set_xticks(range(len(names)), labels)
     axes.set(ylabel="return", ylim=(0, None), xlim=(-0.5, len(names) - 0.4))
     return figure
@@ -60,8 +63,8 @@ def draw_evolution(rows: Rows) -> Figure:
         some = curves.where(method=name)
         x = sorted({int(number(row, "generation")) for row in some})
         y = [float(np.mean(some.where(generation=g)["mean"])) for g in x]
-        dreamt = name.startswith("dream")
-        axes.plot(x, y, "-" if dreamt else "--", color=colour(index), label=name if dreamt else f"world, {WORDS[name]}")
+        dreamt = name.startswith(("dream", "rooms"))
+        axes.plot(x, y, "-" if dreamt else "--", color=colour(index), label=name if dreamt else label(name).replace("\n", " "))
     axes.set(xlabel="generation", ylabel="mean return", ylim=(0, None))
     axes.legend(fontsize=7.5)
     return figure

@@ -4,12 +4,13 @@ All controllers have equal generations, populations and trials. Those of a dream
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from craik.experiments.worlds.take_cover import films, models
+from craik.experiments.worlds.take_cover import films, models, rooms
 from craik.experiments.worlds.take_cover.settings import Config
 from craik.lab import Row, number, part
 from craik.methods.worlds.acting import LinearController, Watched, World, population_returns
@@ -51,6 +52,11 @@ def run(config: Config) -> Iterator[Row]:
     for name in config.in_world:
         own = Watched(world, vision, {"z": None, "z-h": memory, "z-untrained": untrained}[name], scale)
         yield from part(name, evolved(config, name, own, own))
+    for row, silent in rooms.trained(config, data.rows(~held_out), data.rows(held_out)) if config.rooms else ():
+        yield row
+        dream = DreamWorld(silent, data.encoded.mean[:, 0], scale=scale)
+        name, unfilmed = f"rooms, {row['rule']}", replace(config, film=0)
+        yield from part(name, evolved(unfilmed, name, dream, Watched(world, vision, silent, scale)))
 
 
 def make_world(config: Config) -> Any:  # noqa: ANN401  # three classes of one protocol
@@ -115,6 +121,7 @@ def evolved(config: Config, name: str, world: World, real: Watched) -> Iterator[
         "actual": float(actual.mean()),
         "deviation": float(actual.std()),
         "parameters": controller.parameters,
+        "budget": config.generations * config.population * config.trials,
     }
     if config.film and isinstance(world, DreamWorld):
         yield from films.rows(config, name, controller, found.mean[None], world, real)
@@ -155,6 +162,7 @@ def _some(episodes: Episodes, index: Tensor) -> Episodes:
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     methods = [f"dream {temperature:g}" for temperature in config.temperatures] + list(config.in_world)
+    methods += [f"rooms, {rule}" for rule in rooms.RULES] if config.rooms else []
     if row["kind"] in ("generation", "final") and row["method"] in methods:
         share = number(row, "generation") / config.generations if row["kind"] == "generation" else 1.0
         return 0.3 + 0.7 * (methods.index(str(row["method"])) + share) / len(methods), str(row["method"])

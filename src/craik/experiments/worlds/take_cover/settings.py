@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, MinLen
 
-from craik.lab import Positive, Preset, check_limits
+from craik.lab import Positive, Preset, Share, check_limits
 
 Whole = Annotated[int, Ge(1)]
 
@@ -52,6 +52,12 @@ class Config:
     """Of the dreams that a controller is evolved in; none: there is no dream."""
     in_world: tuple[Literal["z", "z-h", "z-untrained"], ...] = ("z", "z-h", "z-untrained")
     """What controllers that are evolved in the world see: z, z and M's h, z and an untrained M's h; none: it is left out."""
+    rooms: Annotated[int, Ge(0)] = 8
+    """Rooms with alarms that an M is trained in, once by averaging and once by the AND-mask; 0: it is left out."""
+    room_threshold: Share = 0.8
+    """The AND-mask's; with eight rooms all have to agree."""
+    room_steps: Whole = 200
+    """Training steps of these, of as many episodes as M's."""
     population: Annotated[int, Ge(4)] = 24
     """Candidates of a generation."""
     trials: Whole = 8
@@ -87,6 +93,7 @@ DOOM = Config(
     in_world=(),
     generations=60,
     horizon=525,
+    rooms=0,
     tested=100,
     film=0,
 )

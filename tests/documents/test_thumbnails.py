@@ -1,0 +1,44 @@
+"""Every recorded experiment on worlds, vision and surfaces shows a picture that is drawn from its rows."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
+PLACE = ROOT / "docs" / "gallery" / "rows"
+
+
+@pytest.fixture(scope="module")
+def thumbnails():
+    spec = importlib.util.spec_from_file_location("thumbnails", ROOT / "docs" / "gallery" / "thumbnails.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_picture_is_shown_and_small():
+    shown = [
+        name
+        for readme in ROOT.glob("src/craik/experiments/*/*/README.md")
+        for name in re.findall(r"docs/gallery/rows/([\w-]+)\.png\)", readme.read_text())
+    ]
+    assert sorted(shown) == sorted(path.stem for path in PLACE.glob("*.png"))
+    assert sum(path.stat().st_size for path in PLACE.glob("*.png")) < 400_000
+
+
+def test_a_picture_is_drawn_from_recorded_rows(thumbnails, tmp_path):
+    runs = thumbnails.recorded()
+    assert {path.stem for path in PLACE.glob("*.png")} <= set(runs)
+    thumbnails.save(thumbnails.thumbnail(runs["particle-language"]), tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as drawn, Image.open(PLACE / "particle-language.png") as kept:
+        assert drawn.size == kept.size
+
+
+def test_a_readme_gets_its_picture_once_and_a_new_caption(thumbnails):
+    text = "# a\n\n## How to read it\n\nb\n"
+    first = thumbnails.shown(text, "a", "A title.", "Old.")
+    assert first.startswith("# a\n\n![A title.](../../../../../docs/gallery/rows/a.png)\n\n*Old.*\n\n## How to read it")
+    assert thumbnails.shown(first, "a", "A title.", "New.") == first.replace("Old.", "New.")
