@@ -1,4 +1,4 @@
-"""A maze with pits in its dead ends: who steps into one is back where episodes begin, and nothing says that anything ended."""
+"""A maze with pits beside its ways: who steps into one is back where episodes begin, and nothing says that anything ended."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_shape
+from craik.arguments import check_generator, check_shape, check_share
 from craik.tasks.finite.grids import Grid
 from craik.tasks.finite.television import PRESS, Television, Watching
 
@@ -41,14 +41,27 @@ class Pitfalls(Television):
         return (actions != PRESS) & self.pits[self.grid.next[cells, actions.clamp(max=PRESS - 1)]]
 
 
-def dead_ends(grid: Grid) -> Bool[Tensor, " S"]:
-    """Return which cells but the first have a single way out.
+def with_pits(grid: Grid, share: float, generator: Generator) -> tuple[Grid, Bool[Tensor, " S"]]:
+    """Return the grid with some of the walls beside its ways opened, and which cells these are; the outer wall stays.
 
-    >>> from craik.tasks.finite.grids import open_grid
-    >>> dead_ends(open_grid(1, 3)).tolist()
-    [False, False, True]
+    >>> from craik.tasks.finite.grids import Grid
+    >>> rows = torch.tensor([[0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
+    >>> opened, pits = with_pits(Grid(rows.bool()), 1.0, torch.Generator().manual_seed(0))
+    >>> opened.cells[pits].tolist()
+    [[1, 2], [2, 2]]
+
+    Args:
+        grid: its first cell keeps its place in the order: no wall before it is opened.
+        share: of those walls, each drawn by itself.
+        generator: of the draw.
     """
-    ways = (grid.next[:, :4] != torch.arange(len(grid))[:, None]).sum(1)
-    found = ways == 1
-    found[0] = False
-    return found
+    check_share("share", share)
+    check_generator("generator", generator)
+    beside = torch.zeros_like(grid.free)
+    beside[1:-1, 1:-1] = grid.free[:-2, 1:-1] | grid.free[2:, 1:-1] | grid.free[1:-1, :-2] | grid.free[1:-1, 2:]
+    drawn = beside & ~grid.free & (torch.rand(grid.free.shape, generator=generator) < share)
+    row, column = grid.cells[0].tolist()
+    drawn[:row] = False
+    drawn[row, :column] = False
+    opened = Grid(grid.free | drawn, grid.stay)
+    return opened, drawn[opened.free]

@@ -19,8 +19,8 @@ def rows():
 
 def test_claims_are_measured(rows):
     found = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
-    if not any(rows.where(kind="pits", method="none", last=True)["falls"]):  # two walkers of six steps meet no pit
-        assert found.pop("curiosity-tv.no-done") == "not measurable here"
+    for name in ("no-done", "no-done-random"):  # two walkers of six steps meet no pit
+        assert found.pop(f"curiosity-tv.{name}") == "not measurable here"
     assert set(found.values()) <= {"holds so far", "does not hold so far"}
 
 
@@ -35,7 +35,7 @@ def test_a_goal_pays_once_in_an_episode():
     grid = maze(15, torch.Generator().manual_seed(0), loops=5)
     moves = [int(grid.distances[0, rewards.goal_of(grid, place)]) for place in rewards.GOALS]
     assert moves == sorted(set(moves))
-    assert moves[-1] == int(grid.distances[0].max())
+    assert moves[-1] == round(0.75 * int(grid.distances[0].max()))
 
 
 def test_a_film_shows_presses_and_walks():

@@ -2,13 +2,15 @@ import pytest
 import torch
 
 from craik.tasks.finite.mazes import maze
-from craik.tasks.finite.pitfalls import Pitfalls, dead_ends
+from craik.tasks.finite.pitfalls import Pitfalls, with_pits
 from craik.tasks.finite.television import PRESS, Watching, television
 
 
 def world(seed=0):
-    plain = television(maze(7, torch.Generator().manual_seed(seed)), torch.Generator().manual_seed(1))
-    return Pitfalls(plain.grid, plain.textures, plain.pictures, pits=dead_ends(plain.grid))
+    generator = torch.Generator().manual_seed(seed)
+    grid, pits = with_pits(maze(7, generator), 0.5, generator)
+    plain = television(grid, generator)
+    return Pitfalls(grid, plain.textures, plain.pictures, pits=pits)
 
 
 def test_a_step_into_a_pit_leads_back_to_the_first_cell():
@@ -24,11 +26,18 @@ def test_a_step_into_a_pit_leads_back_to_the_first_cell():
     assert not pits.fallen(cells, torch.full_like(cells, PRESS)).any()
 
 
-def test_dead_ends_have_one_way_out():
-    grid = maze(9, torch.Generator().manual_seed(3))
-    found = dead_ends(grid)
-    ways = [sum(int(there) != cell for there in grid.next[cell]) for cell in range(len(grid))]
-    assert found.tolist() == [cell > 0 and count == 1 for cell, count in enumerate(ways)]
+def test_pits_are_walls_beside_the_ways_and_the_first_cell_stays():
+    generator = torch.Generator().manual_seed(3)
+    grid = maze(9, generator)
+    opened, pits = with_pits(grid, 0.4, generator)
+    assert opened.cells[0].tolist() == grid.cells[0].tolist()
+    assert torch.equal(opened.cells[~pits], grid.cells)
+    assert 0 < int(pits.sum()) < int((~grid.free[1:-1, 1:-1]).sum())
+    for row, column in opened.cells[pits].tolist():
+        assert 0 < row < 8
+        assert 0 < column < 8
+        assert any(grid.free[row + a, column + b] for a, b in ((-1, 0), (1, 0), (0, -1), (0, 1)))
+    assert int(with_pits(grid, 0.0, generator)[1].sum()) == 0
 
 
 @pytest.mark.parametrize(("change", "sentence"), [(slice(None), "leave the first cell out"), (slice(3), "shape")])

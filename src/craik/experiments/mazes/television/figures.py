@@ -73,8 +73,8 @@ def _maps(rows: Rows) -> Figure:
 def _further(goals: Rows, pits: Rows) -> Figure:
     figure, (left, right) = panels(
         2, 1, height=3.0, caption="Left: share of walkers that come to a goal which pays 1, by how far it is, last fifth of "
-        "training; a dot a seed. Right: falls in 1000 steps where dead ends are pits; nobody is told of an end. "
-        "Median and range over seeds.",
+        "training; a dot a seed. Right: falls in 1000 steps where pits lie beside the ways; nobody is told "
+        "of an end. Median and range over seeds.",
     )  # fmt: skip
     places = list(GOALS)
     for index, method in enumerate(PAID):

@@ -17,6 +17,7 @@ from craik.experiments.mazes.bonuses import curiosity, losses_of
 from craik.experiments.mazes.ppo import DISCOUNT, Walker, update
 from craik.experiments.mazes.television.rewards import (
     GOALS,
+    UNPAID,
     WALK,
     WALKS,
     arrivals,
@@ -29,7 +30,7 @@ from craik.experiments.mazes.watching import FEATURES, make_world, walk
 from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
 from craik.methods.control import Curiosity, RewardScale, Rollout, scaled
 from craik.tasks.finite.grids import Grid
-from craik.tasks.finite.pitfalls import Pitfalls, dead_ends
+from craik.tasks.finite.pitfalls import Pitfalls, with_pits
 from craik.tasks.finite.television import PRESS, Television
 
 CURIOUS = ("random", "inverse", "pixels", "vae")
@@ -41,7 +42,9 @@ WITH_TV = METHODS[:-1]
 PAID = ("none", "random", "reachability")
 """The methods that are also paid for coming to a goal; there "none" learns from that alone."""
 FALLING = ("none", "random")
-"""The methods that also walk where dead ends are pits."""
+"""The methods that also walk where there are pits."""
+PITS = 0.3
+"""Share of the walls beside the ways that are pits where there are any."""
 FILMED, FILMS = ("random", "reachability"), 4
 """Whose last episodes are kept with the set on, and of how many walkers."""
 
@@ -97,7 +100,10 @@ PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(Config(walkers=12
 def make(arm: Arm, generator: Generator) -> Television:
     """Draw the arm's maze."""
     world = make_world(generator, arm.on)
-    return Pitfalls(world.grid, world.textures, world.pictures, arm.on, pits=dead_ends(world.grid)) if arm.pits else world
+    if not arm.pits:
+        return world
+    grid, pits = with_pits(world.grid, PITS, generator)
+    return Pitfalls(grid, world.textures, world.pictures, arm.on, pits=pits)
 
 
 def train(config: Config, arm: Arm) -> Iterator[Row]:
@@ -113,7 +119,7 @@ def train(config: Config, arm: Arm) -> Iterator[Row]:
         yield {"kind": "network", **told, "separation": separation(network, world, generator)}
     optimizer = torch.optim.Adam(_learning(model, curious), lr=config.rate)
     scale, visits = RewardScale(torch.zeros(config.walkers)), torch.zeros(len(grid))
-    bonus, goal = bonus_of(method, curious, network, len(grid), generator), goal_of(grid, arm.goal or "far")
+    bonus, goal = bonus_of(method, curious, network, len(grid), generator), goal_of(grid, arm.goal or UNPAID)
     for index in range(config.rollouts):
         rollout, cells = walk(model, world, config.walkers, config.steps, generator)
         paid = bonus(rollout, cells)
