@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import one_hot
 
-from craik.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, Rollout
+from craik.methods.control import Curiosity, InverseFeatures, Pixels, RandomFeatures, Rollout, VAEFeatures
 from craik.nn.perceptrons import relu_mlp
 
 
@@ -23,9 +23,12 @@ class Forward(nn.Module):
 
 
 def curiosity(space: str, inputs: int, actions: int, features: int, generator: Generator) -> Curiosity:
-    """Return curiosity in a feature space: "pixels", what is observed; "random" features; those of "inverse" dynamics."""
+    """Return curiosity in a feature space: "pixels"; "random" features; those of "inverse" dynamics; a "vae"'s mean."""
     if space == "pixels":
         return Curiosity(Pixels(), Forward(inputs, actions, generator))
+    if space == "vae":
+        encoder, decoder = relu_mlp((inputs, 64, 2 * features), generator), relu_mlp((features, 64, inputs), generator)
+        return Curiosity(VAEFeatures(encoder, decoder, generator), Forward(features, actions, generator))
     network = relu_mlp((inputs, 64, features), generator)
     if space == "random":
         return Curiosity(RandomFeatures(network.requires_grad_(requires_grad=False)), Forward(features, actions, generator))

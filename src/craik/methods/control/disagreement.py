@@ -68,7 +68,7 @@ def jensen_renyi(
 ) -> Float[Tensor, "*b"]:
     """Return how far Gaussian predictions with diagonal covariances are apart, nats; 0 where all members are equal.
 
-    Pairs are formed in blocks that stay in the cache, half of them by symmetry; memory beyond the input is E^2 B / 2 numbers.
+    Predictions are taken in blocks that stay in the cache, pairs once for both orders; memory beyond the input is a block's.
     It is a reward: no gradient flows.
 
     Args:
@@ -90,8 +90,12 @@ def jensen_renyi(
     if not 0 < float(low) <= float(high) < math.inf:
         raise ValueError(f"`variances` should be positive and finite. Found {float(low):.3g} to {float(high):.3g}.")
     members, d = means.shape[0], means.shape[-1]
-    flat = [values.detach().reshape(members, -1, d).transpose(1, 2).contiguous() for values in (means, variances)]  # (E, d, B)
-    return (_moments(*flat) if kind == "moments" else _renyi(*flat)).view(means.shape[1:-1])
+    parts = [values.detach().reshape(members, -1, d).split(_COLUMNS, 1) for values in (means, variances)]
+    found = [
+        (_moments if kind == "moments" else _renyi)(*(part.transpose(1, 2).contiguous() for part in block))  # (E, d, C)
+        for block in zip(*parts, strict=True)
+    ]
+    return torch.cat(found).view(means.shape[1:-1])
 
 
 def plan(model: FiniteMDP, utility: Float[Tensor, "*b S A"], horizon: int) -> Int[Tensor, "h *b S"]:
@@ -118,20 +122,17 @@ def _renyi(means: Tensor, variances: Tensor) -> Tensor:
     if not _narrow(variances):  # JRD does not change when a coordinate is scaled
         scale = logs.mean(0)
         variances, means, logs = variances * (-scale).exp(), means * (-0.5 * scale).exp(), logs - scale
-    own = -0.5 * (logs.sum(1) + means.shape[1] * math.log(4 * math.pi))  # (E, B)
-    count = len(means) * (len(means) - 1) // 2
-    overlaps = means.new_empty(count, means.shape[-1])
-    for left in range(0, means.shape[-1], _COLUMNS):
-        block = slice(left, left + _COLUMNS)
-        _overlaps(means[..., block].contiguous(), variances[..., block].contiguous(), overlaps[:, block])
+    own = -0.5 * (logs.sum(1) + means.shape[1] * math.log(4 * math.pi))  # (E, C)
     # Every pair of two stands for both orders.
-    return 2 * math.log(len(means)) - torch.cat([own, overlaps + math.log(2)]).logsumexp(0) + own.mean(0)
+    overlaps = torch.cat([own, _overlaps(means, variances).add_(math.log(2))])
+    return 2 * math.log(len(means)) - overlaps.logsumexp(0) + own.mean(0)
 
 
-def _overlaps(means: Tensor, variances: Tensor, out: Tensor) -> None:
-    """Write ln N(mu_i; mu_j, S_i + S_j) of all pairs i < j of a block (E, d, C) to (E (E - 1) / 2, C)."""
+def _overlaps(means: Tensor, variances: Tensor) -> Tensor:
+    """Return ln N(mu_i; mu_j, S_i + S_j) of all pairs i < j of a block (E, d, C): (E (E - 1) / 2, C)."""
     apart, widths = torch.empty_like(means[1:]), torch.empty_like(means[1:])
     constant, place, together = means.shape[1] * math.log(2 * math.pi), 0, _factors(variances)
+    out = means.new_empty(len(means) * (len(means) - 1) // 2, means.shape[-1])
     for i in range(len(means) - 1):
         rest = len(means) - 1 - i
         gap = torch.sub(means[i + 1 :], means[i], out=apart[:rest])
@@ -141,6 +142,7 @@ def _overlaps(means: Tensor, variances: Tensor, out: Tensor) -> None:
             total += part.prod(1).log_()
         torch.mul(total.add_(constant), -0.5, out=out[place : place + rest])
         place += rest
+    return out
 
 
 def _narrow(variances: Tensor) -> bool:

@@ -152,10 +152,12 @@ def similarity(
     found = compare(embeddings[:, None].expand(-1, most, -1), kept.entries[:, :most])
     if aggregate == "max":
         return found.masked_fill(empty, 0.0).amax(1)
-    ranked = found.masked_fill(empty, torch.inf).sort(1).values
     place = percentile / 100 * (filled - 1).clamp(min=0).double()
     low = place.long()[:, None]
-    below, above = ranked.gather(1, low)[:, 0], ranked.gather(1, (low + 1).clamp(max=most - 1))[:, 0]
+    # Counted from the largest, as a high percentile needs few of those.
+    above_low = (filled[:, None] - 1 - low).clamp(min=0)
+    ranked = found.masked_fill(empty, -torch.inf).topk(int(above_low.max()) + 1, 1).values
+    below, above = ranked.gather(1, above_low)[:, 0], ranked.gather(1, (above_low - 1).clamp(min=0))[:, 0]
     share = (place - low[:, 0]).to(ranked.dtype)
     mixed = torch.where(share > 0, below + share * (above - below), below)
     return torch.where(filled > 0, mixed, torch.zeros_like(mixed))

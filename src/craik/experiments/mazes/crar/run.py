@@ -33,11 +33,11 @@ class Config:
     """Cells of a side, the wall around included."""
     keys: Annotated[int, Ge(1)] = 3
     """To gather."""
-    mazes: Annotated[int, Ge(1)] = 500
+    mazes: Annotated[int, Ge(1)] = 3000
     """To learn from."""
-    walked: Annotated[int, Ge(2)] = 20_000
+    walked: Annotated[int, Ge(2)] = 200_000
     """Random steps to learn from, in episodes of `horizon` steps or fewer."""
-    updates: Annotated[int, Ge(1)] = 2000
+    updates: Annotated[int, Ge(1)] = 2500
     """Of every arm."""
     batch: Annotated[int, Ge(2)] = 64
     """Steps in an update."""

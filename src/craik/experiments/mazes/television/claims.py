@@ -9,9 +9,9 @@ from craik.lab import Claim, Measurement, Rows, above, bootstrap, high_below, lo
 _BURDA, _SAVINOV = "Burda et al. 2018", "Savinov et al. 2019"
 
 
-def last(rows: Rows, method: str, tv: bool, key: str = "coverage") -> list[float]:
+def last(rows: Rows, method: str, tv: bool, key: str = "coverage", **more: object) -> list[float]:
     """Return a number's mean over the last fifth of the roll-outs, by seed."""
-    some = rows.where(kind="curve", method=method, tv=tv, last=True)
+    some = rows.where(**{"kind": "curve", "method": method, "tv": tv, "last": True, **more})
     return [float(np.mean(group[key])) for group in some.by("seed").values()]
 
 
@@ -25,16 +25,63 @@ def ratio(one: tuple[str, bool], other: tuple[str, bool]) -> Callable[[Rows], Me
     return measure
 
 
-def presses(rows: Rows) -> Measurement | None:
-    """Return the share of presses of random-feature curiosity with the set on, median over seeds."""
-    found = last(rows, "random", True, "presses")
-    return bootstrap(found) if found else None
+def presses(method: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: a method's share of presses with the set on, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = last(rows, method, True, "presses")
+        return bootstrap(found) if found else None
+
+    return measure
 
 
-def ranking(rows: Rows) -> Measurement | None:
-    """Return the lesser of random and inverse features' coverage less that of pixels, median over seeds."""
-    found = [last(rows, method, False) for method in ("random", "inverse", "pixels")]
-    return bootstrap(np.subtract(np.minimum(found[0], found[1]), found[2]).tolist()) if all(found) else None
+def ranking(other: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: the lesser of random and inverse features' coverage less that of others, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = [last(rows, method, False) for method in ("random", "inverse", other)]
+        return bootstrap(np.subtract(np.minimum(found[0], found[1]), found[2]).tolist()) if all(found) else None
+
+    return measure
+
+
+def reached(rows: Rows, method: str, goal: str) -> np.ndarray:
+    """Return the share of walkers that come to a goal which pays, by seed."""
+    return np.array(last(rows, method, False, "reached", kind="goal", goal=goal))
+
+
+def unpaid(rows: Rows) -> Measurement | None:
+    """Return the share that comes to an unpaid goal for curiosity's sake, less at random, mean over seeds."""
+    found = [last(rows, method, False, "reached") for method in ("random", "none")]
+    return bootstrap(np.subtract(*found).tolist(), np.mean) if all(found) else None
+
+
+def sparsity(rows: Rows) -> Measurement | None:
+    """Return how much more the bonus helps to reach the far goal than the near one, mean over seeds."""
+    far, near = ([reached(rows, method, goal) for method in ("reachability", "none")] for goal in ("far", "near"))
+    return bootstrap(((far[0] - far[1]) - (near[0] - near[1])).tolist(), np.mean) if len(far[0]) else None
+
+
+def furthest(rows: Rows) -> Measurement | None:
+    """Return the share that comes to the far goal, reachability less curiosity, mean over seeds."""
+    found = [reached(rows, method, "far") for method in ("reachability", "random")]
+    return bootstrap((found[0] - found[1]).tolist(), np.mean) if len(found[0]) else None
+
+
+def falls(method: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: falls in 1000 steps, last fifth of training over its first fifth, median over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = list[float]()
+        for own in rows.where(kind="pits", method=method).by("seed").values():
+            every = own["falls"]
+            early, late = (float(np.mean(part)) for part in (every[: len(every) // 5], every[-(len(every) // 5) :]))
+            if early == 0:
+                return None
+            found.append(late / early)
+        return bootstrap(found) if found else None
+
+    return measure
 
 
 def separates(rows: Rows) -> Measurement | None:
@@ -55,8 +102,30 @@ CLAIMS = (
         id="curiosity-tv.couch-potato",
         text="With one it presses the button most of the time.",
         source=f"{_BURDA}, section 4.2: the noisy television",
-        measure=presses,
+        measure=presses("random"),
         condition=low_above(0.5, of="share of presses, median over seeds,"),
+    ),
+    Claim(
+        id="curiosity-tv.couch-potato-inverse",
+        text="So it does in features of inverse dynamics.",
+        source=f"{_BURDA}, section 4.2",
+        measure=presses("inverse"),
+        condition=low_above(0.5, of="share of presses, 0.2 at random, median over seeds,"),
+    ),
+    Claim(
+        id="curiosity-tv.couch-potato-pixels",
+        text="And in pixels.",
+        source=f"{_BURDA}, section 4.2",
+        measure=presses("pixels"),
+        condition=low_above(0.5, of="share of presses, 0.2 at random, median over seeds,"),
+    ),
+    Claim(
+        id="curiosity-tv.counts",
+        text="It is the bonus and no lack of anything else to do: an oracle that counts cells walks past the set.",
+        source="ours",
+        measure=ratio(("counts", True), ("counts", False)),
+        condition=within(0.1, 1, of="its coverage with the set on over that with it off, median over seeds,"),
+        kind="control",
     ),
     Claim(
         id="curiosity-tv.stops",
@@ -77,8 +146,40 @@ CLAIMS = (
         text="Both explore better than pixels.",
         source=f"{_BURDA}, section 3.1",
         printed="random features better than pixels in most of 54 games (from memory, unchecked)",
-        measure=ranking,
+        measure=ranking("pixels"),
         condition=low_above(0, of="coverage of the lesser of both less that of pixels, median over seeds,"),
+    ),
+    Claim(
+        id="curiosity-tv.vae",
+        text="And better than a VAE's mean.",
+        source=f"{_BURDA}, section 3.1",
+        measure=ranking("vae"),
+        condition=low_above(0, of="coverage of the lesser of both less that of VAE features, median over seeds,"),
+    ),
+    Claim(
+        id="curiosity-tv.unpaid",
+        text="Curiosity brings walkers to a goal that nobody pays, a quarter of the way to the furthest cell.",
+        source=f"{_BURDA}, section 3.1: extrinsic reward of agents that never see it",
+        measure=unpaid,
+        condition=low_above(0, of="share of walkers that come there, random features less a random agent, mean over seeds,"),
+    ),
+    Claim(
+        id="curiosity-tv.no-done",
+        text="Beside pits curiosity learns to fall less, though nothing tells it that a fall ends anything: what comes after "
+        "is boring.",
+        source=f"{_BURDA}, section 2.3",
+        measure=falls("random"),
+        condition=high_below(1, of="falls in 1000 steps, last fifth of training over its first, median over seeds,"),
+        tried="On seed 1000 pits in dead ends, which an agent hardly meets before it explores: it then fell more the longer it "
+        "learned. Now they lie beside the ways.",
+    ),
+    Claim(
+        id="curiosity-tv.no-done-random",
+        text="An agent that acts at random does not.",
+        source="ours",
+        measure=falls("none"),
+        condition=within(0.25, 1, of="the same ratio, median over seeds,"),
+        kind="control",
     ),
     Claim(
         id="curiosity-tv.reachability-separates",
@@ -107,6 +208,23 @@ CLAIMS = (
         source=f"{_SAVINOV}, section 4.1",
         measure=ratio(("reachability", False), ("none", False)),
         condition=low_above(1.5, of="its coverage over that of no bonus, set off, median over seeds,"),
+    ),
+    Claim(
+        id="curiosity-tv.sparsity",
+        text="Beside a goal's reward the bonus is worth more the further the goal.",
+        source=f"{_SAVINOV}, section 4.2, by the reading digest: the advantage grows with sparsity",
+        measure=sparsity,
+        condition=low_above(
+            0, of="gain in the share that comes to the goal, bonus less reward alone, far less near, mean over seeds,"
+        ),
+    ),
+    Claim(
+        id="curiosity-tv.furthest",
+        text="And more walkers come to the far one than with curiosity.",
+        source=f"{_SAVINOV}, section 4.2, by the reading digest",
+        measure=furthest,
+        condition=low_above(0, of="share that comes to the far goal, reachability less curiosity, mean over seeds,"),
+        tried="On seed 1000 a goal in the furthest cell, which no method came to; it stands three quarters of the way there.",
     ),
     Claim(
         id="curiosity-tv.loiters",

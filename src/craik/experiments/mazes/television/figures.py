@@ -1,22 +1,30 @@
-"""Where walkers are, method by method, and how much of the maze an episode covers."""
+"""Where walkers are, method by method, how much of the maze an episode covers, and two episodes before a television."""
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.experiments.mazes.television.run import METHODS, WITH_TV
-from craik.lab import COLOURS, Rows, band, colour, panels
+from craik.experiments.mazes.television import films
+from craik.experiments.mazes.television.rewards import GOALS
+from craik.experiments.mazes.television.run import FALLING, METHODS, PAID, WITH_TV
+from craik.lab import COLOURS, Animation, Rows, band, colour, panels
 
 LABELS = {
     "none": "no bonus", "counts": "counts (oracle)", "random": "curiosity, random", "inverse": "curiosity, inverse",
-    "pixels": "curiosity, pixels", "reachability": "reachability", "continuous": "reachability, continuous",
+    "pixels": "curiosity, pixels", "vae": "curiosity, VAE", "reachability": "reachability",
+    "continuous": "reachability, continuous",
 }  # fmt: skip
 
 
-def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw maps of the first seed and curves of all."""
-    drawn = {"coverage": _coverage(rows.where(kind="curve"))}
-    maps = rows.where(kind="map")
-    return drawn | ({"maps": _maps(next(iter(maps.by("seed").values())))} if maps else {})
+def figures(rows: Rows) -> dict[str, Figure | Animation]:
+    """Draw curves of all seeds, and maps and a film of the first one."""
+    found: dict[str, Figure | Animation] = {"coverage": _coverage(rows.where(kind="curve"))}
+    if maps := rows.where(kind="map"):
+        found["maps"] = _maps(next(iter(maps.by("seed").values())))
+    if (goals := rows.where(kind="goal", last=True)) and (pits := rows.where(kind="pits")):
+        found["goals-and-pits"] = _further(goals, pits)
+    if film := films.draw(rows.where(kind="film")):
+        found["television"] = film
+    return found
 
 
 def _coverage(rows: Rows) -> Figure:
@@ -59,4 +67,27 @@ def _maps(rows: Rows) -> Figure:
         axis.plot(*np.argwhere(free)[0][::-1], "x", color=COLOURS["baseline"], markersize=4)
         if not on:
             axis.set_title(LABELS[method].replace(", ", ",\n"), fontsize=6.5, pad=3)
+    return figure
+
+
+def _further(goals: Rows, pits: Rows) -> Figure:
+    figure, (left, right) = panels(
+        2, 1, height=3.0, caption="Left: share of walkers that come to a goal which pays 1, by how far it is, last fifth of "
+        "training; a dot a seed. Right: falls in 1000 steps where pits lie beside the ways; nobody is told "
+        "of an end. Median and range over seeds.",
+    )  # fmt: skip
+    places = list(GOALS)
+    for index, method in enumerate(PAID):
+        for x, goal in enumerate(places):
+            found = [float(np.mean(group["reached"])) for group in goals.where(method=method, goal=goal).by("seed").values()]
+            label = (LABELS[method] if method != "none" else "the goal's reward alone") if x == 0 else None
+            left.scatter(np.full(len(found), x + 0.15 * (index - 1)), found, s=14, color=colour(index), label=label)
+    left.set_xticks(range(len(places)), places)
+    left.set(ylabel="share that comes there", ylim=(-0.03, 1.03))
+    left.legend(fontsize=6.5)
+    for index, method in enumerate(FALLING):
+        x, lines = pits.where(method=method).curves("rollout", "falls")
+        band(right, np.asarray(x) + 1, lines, LABELS[method] if method != "none" else "at random", colour(index))
+    right.set(xlabel="episodes of every walker", ylabel="falls in 1000 steps", ylim=(0, None))
+    right.legend(fontsize=6.5)
     return figure
