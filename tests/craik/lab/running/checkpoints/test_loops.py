@@ -143,7 +143,7 @@ def test_two_loops_of_one_name_are_refused(keeper):
 
 @pytest.mark.parametrize(
     ("part", "sentence"),
-    [(object(), "found a object"), ([1], "found a list"), (None, "found a NoneType")],
+    [(object(), "found a object"), ({"a": 1}, "found a dict"), (None, "found a NoneType")],
 )
 def test_what_cannot_be_kept_is_said_at_once(part, sentence):
     with pytest.raises(LabError, match=sentence):

@@ -1,0 +1,71 @@
+"""Paper presets that take hours, for some seconds: a checkpoint, rows, a resume, finite losses; status 143 and its sentence."""
+
+import json
+import math
+
+import pytest
+
+from craik import cli
+
+EXPERIMENTS = {
+    "divide-and-conquer": (),
+    "particle-language": (),
+    "social-influence": (),
+    "forward-models": (),
+    "take-cover": ("worlds", "cma"),
+    "masked-lm": (),
+    "trellis": (),
+    "eager": (),
+    "winograd": (),
+    "seqgan": (),
+    "reprogramming": (),
+    "poisoning": (),
+    "popart-tasks": ("rl", "gymnasium", "ale_py"),
+    "promp-corners": (),
+}
+"""By name, with the extra and the packages that the paper preset takes."""
+
+SMALLER = {
+    "divide-and-conquer": ("--mazes", "50"),
+    "forward-models": ("--episodes", "50", "--test", "20"),
+    "take-cover": ("--world", "ours", "--episodes", "100"),
+    "masked-lm": ("--modules", "20"),
+    "trellis": ("--epochs", "1"),
+    "winograd": ("--guessers", "2", "--items", "50"),
+    "seqgan": ("--sequences", "200"),
+    "popart-tasks": ("--envs", "2"),
+}
+"""Data are fewer where drawing them takes more than the time there is; what is trained, and how, is the preset's own."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.extra(*(extra or ("test",)))) for one, extra in EXPERIMENTS.items()]
+)
+def test_a_paper_preset_is_kept_stops_and_goes_on(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["run", name, "--preset", "paper", "--seeds", "1", "--jobs", "1", "--checkpoint-seconds", "1", "--json"]
+    words += SMALLER.get(name, ())
+    counts = []
+    for _ in range(2):
+        status = cli.main([*words, "--max-minutes", "0.3"])
+        out, said = capsys.readouterr()
+        assert status == 143, said
+        answer = json.loads(out)
+        assert answer["error"].startswith("stopped by --max-minutes 0.3; 0 of 1 seeds are recorded")
+        assert "its state is kept" in said
+        (path,) = tmp_path.rglob("seed-*.checkpoint.safetensors")
+        counts.append(kept(path))
+    assert "goes on from its checkpoint" in said
+    (first, before), (second, after) = counts
+    assert len(second) >= len(first)
+    assert second[: len(first)] == first
+    assert before != after, "no loop went on"
+    assert all(math.isfinite(value) for row in second for key, value in row.items() if key == "loss" and value is not None)
+
+
+def kept(path):
+    """The rows of a checkpoint, without their time; and how far its loops are."""
+    data = path.read_bytes()
+    facts = json.loads(json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])["__metadata__"]["craik"])
+    rows = [{key: value for key, value in row.items() if key != "seconds"} for row in facts["rows"]]
+    return rows, {name: (one["done"], len(one["values"]), one["finished"]) for name, one in facts["loops"].items()}
