@@ -167,9 +167,16 @@ def closure(low_level: Float[Tensor, "..."]) -> Float[Tensor, "*batch S S"]:
         raise ValueError(f"`low_level` should have the shape (..., S, S). Found {tuple(low_level.shape)}.")
     if not bool(((low_level >= 0) & (low_level <= 1)).all()):
         raise ValueError("`low_level` should hold probabilities in [0, 1]. Found others, or NaN.")
-    values = low_level
+    if low_level.requires_grad and torch.is_grad_enabled():
+        values = low_level
+        for m in range(values.shape[-1]):
+            values = torch.maximum(values, values[..., :, m, None] * values[..., m, None, :])
+        return values
+    # In place, the same numbers: the S x S products of every m lie in one piece of memory.
+    values, products = low_level.clone(), torch.empty_like(low_level)
     for m in range(values.shape[-1]):
-        values = torch.maximum(values, values[..., :, m, None] * values[..., m, None, :])
+        torch.mul(values[..., :, m, None], values[..., m, None, :], out=products)
+        torch.maximum(values, products, out=values)
     return values
 
 

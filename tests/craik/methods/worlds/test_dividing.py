@@ -60,6 +60,7 @@ def test_closure_takes_batches_and_leaves_its_argument():
     torch.testing.assert_close(closure(found), found, rtol=1e-15, atol=0)
     assert closure(v.float()).dtype == torch.float32
     assert torch.autograd.gradcheck(closure, (0.1 + 0.8 * v[:1, :4, :4]).requires_grad_())
+    assert torch.equal(closure(v.clone().requires_grad_()), found)  # in place and for a gradient: the same numbers
 
 
 @pytest.mark.parametrize("seed", range(3))
