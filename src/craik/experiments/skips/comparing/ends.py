@@ -17,7 +17,9 @@ class Look(NamedTuple):
     role: str
 
 
-def draw_range(axes: Axes, x: float, values: Sequence[float], role: str, mark: str = "o", label: str | None = None) -> None:
+def draw_range(
+    axes: Axes, x: float | int, values: Sequence[float | int], role: str, mark: str = "o", label: str | None = None
+) -> None:
     """Draw the median of some seeds as a mark and their range as a line; nothing where there are none."""
     if values:
         axes.plot([x, x], [min(values), max(values)], color=COLOURS[role], linewidth=1)

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from craik.arguments import check_positive, check_share, check_whole
+
 SPACING_X = 2.5
 SPACING_Y = 3.0
 """World units between neighbours in a row, and between rows."""
@@ -35,12 +37,10 @@ class BoardGeometry:
 
     def __post_init__(self) -> None:
         for name in ("columns", "rows"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` should be at least 1. Found {getattr(self, name)}.")
+            check_whole(name, getattr(self, name), 1)
         if self.columns > len(PLATFORM_COLOURS) - 1:
             raise ValueError(f"`columns` should be at most 4: a platform more needs a colour. Found {self.columns}.")
-        if not 0 <= self.funnel_probability <= 1:
-            raise ValueError(f"`funnel_probability` should lie in [0, 1]. Found {self.funnel_probability}.")
+        check_share("funnel_probability", self.funnel_probability)
         for name in ("gap", "slider_angle"):
             low, high = getattr(self, name)
             if not 0 <= low <= high:
@@ -85,10 +85,8 @@ class BallPhysics:
 
     def __post_init__(self) -> None:
         for name in ("gravity", "time_step"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"`{name}` should be positive. Found {getattr(self, name)}.")
-        if self.substeps < 1:
-            raise ValueError(f"`substeps` should be at least 1. Found {self.substeps}.")
+            check_positive(name, getattr(self, name))
+        check_whole("substeps", self.substeps, 1)
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,7 @@ class FallRecording:
 
     def __post_init__(self) -> None:
         for name in ("pixels_per_unit", "frame_every", "max_steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` should be at least 1. Found {getattr(self, name)}.")
+            check_whole(name, getattr(self, name), 1)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from craik.arguments import check_not_negative, check_positive, check_share, check_whole
+
 
 @dataclass(frozen=True)
 class BuildingGeometry:
@@ -17,10 +19,8 @@ class BuildingGeometry:
     """Every so many rooms, counted from the first, one gets two rooms behind it instead of one."""
 
     def __post_init__(self) -> None:
-        if self.margin < 0:
-            raise ValueError(f"`margin` should not be negative. Found {self.margin}.")
-        if self.branch_every < 1:
-            raise ValueError(f"`branch_every` should be at least 1. Found {self.branch_every}.")
+        check_whole("margin", self.margin)
+        check_whole("branch_every", self.branch_every, 1)
         least = 2 * self.margin + 4
         if min(self.height, self.width) < least:
             found = (self.height, self.width)
@@ -46,12 +46,9 @@ class RunnerPhysics:
 
     def __post_init__(self) -> None:
         for name in ("force", "exploring_force", "acceleration_noise", "drag"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"`{name}` should not be negative. Found {getattr(self, name)}.")
-        if not self.time_step > 0:
-            raise ValueError(f"`time_step` should be positive. Found {self.time_step}.")
-        if not 0 <= self.direct_probability <= 1:
-            raise ValueError(f"`direct_probability` should lie in [0, 1]. Found {self.direct_probability}.")
+            check_not_negative(name, getattr(self, name))
+        check_positive("time_step", self.time_step)
+        check_share("direct_probability", self.direct_probability)
 
 
 @dataclass(frozen=True)
@@ -69,10 +66,8 @@ class WalkRecording:
 
     def __post_init__(self) -> None:
         for name in ("pixels_per_unit", "frame_every", "max_steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"`{name}` should be at least 1. Found {getattr(self, name)}.")
-        if self.steps_after < 0:
-            raise ValueError(f"`steps_after` should not be negative. Found {self.steps_after}.")
+            check_whole(name, getattr(self, name), 1)
+        check_whole("steps_after", self.steps_after)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def test_published_buildings_fill_most_of_the_ground():
     [
         (BuildingGeometry, {"height": 13}, "`height` and `width` should be at least"),
         (RunnerPhysics, {"direct_probability": -0.1}, r"`direct_probability` should lie in \[0, 1\]"),
-        (RunnerPhysics, {"acceleration_noise": -1.0}, "`acceleration_noise` should not be negative"),
+        (RunnerPhysics, {"acceleration_noise": -1.0}, "`acceleration_noise` should be finite and at least 0"),
         (WalkRecording, {"frame_every": 0}, "`frame_every` should be at least 1"),
         (RunnerPhysics, {"time_step": 0.0}, "`time_step` should be positive"),
     ],
