@@ -34,7 +34,8 @@ def run(config: Config) -> Iterator[Row]:
     pairs = rooms.pairs(config.pairs, Generator().manual_seed(config.seed))
     for place, (name, way) in enumerate(make(config).items()):
         found = way(pairs, Generator().manual_seed(8 * (config.seed + 1) + place))
-        yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs)}
+        budget = 0 if name == "k-means" else config.steps
+        yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs), "budget": budget}
         yield {"kind": "grid", "method": name, "states": grid(found)}
         path = planned(
             config, found, torch.tensor([-0.7, -0.6]), torch.tensor([0.7, -0.6]), Generator().manual_seed(config.seed)
