@@ -118,7 +118,7 @@ CLAIMS = (
         source="Tacchetti et al. 2019, section 4",
         measure=Paired("reward", {"kind": "policy", "predictions": True}, {"kind": "policy", "predictions": False}),
         condition=low_above(0.0, of="reward a step over the whole training, with predictions less without,"),
-        tried="One setting, not searched: 150 updates of 640 steps, one learner among three scripted hunters.",
+        tried="After 75 updates of 640 steps on seed 1000 neither had learnt (0.022 and 0.023), hence 400; nothing else tried.",
     ),
     Claim(
         id="forward-models.habits-mislead",

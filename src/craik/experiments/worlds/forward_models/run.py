@@ -48,7 +48,7 @@ class Config:
     """Numbers of a habit."""
     team_steps: Annotated[int, Ge(1)] = 600
     """Steps with teams, of 4 windows each."""
-    policy_updates: Annotated[int, Ge(1)] = 150
+    policy_updates: Annotated[int, Ge(1)] = 400
     """Updates of a learner among scripted hunters, of 10 steps each."""
     policy_hunts: Annotated[int, Ge(1)] = 64
     """Hunts that it learns from side by side."""
