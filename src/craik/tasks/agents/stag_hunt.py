@@ -90,25 +90,41 @@ def hunts(seed: int, episodes: int, hunt: Hunt, teams: int = 1) -> Play:
     generator = Generator().manual_seed(seed)
     count = episodes * teams
     codes = hunt.habit_scale * torch.randn(teams, len(MOVES), hunt.habits, generator=generator)
-    places = torch.randint(0, hunt.side, (count, hunt.agents + hunt.targets, 2), generator=generator)
+    places = spread(hunt, count, generator)
     stags = torch.arange(hunt.targets) % 2 == 1
     seen: list[Tensor] = []
     done: list[Tensor] = []
     for _ in range(hunt.steps):
         agents, targets = places[:, : hunt.agents], places[:, hunt.agents :]
-        actions = chosen(agents, targets, stags)
-        slips = torch.rand(actions.shape, generator=generator) < hunt.slip
-        actions = torch.where(slips, torch.randint(0, len(MOVES), actions.shape, generator=generator), actions)
+        actions = slipped(chosen(agents, targets, stags), hunt.slip, generator)
         seen.append(places)
         done.append(actions)
-        agents = (agents + MOVES[actions]).clamp(0, hunt.side - 1)
-        standing = (agents[:, :, None] == targets[:, None]).all(-1).sum(1)
-        caught = standing >= torch.where(stags, 2, 1)
-        fresh = torch.randint(0, hunt.side, targets.shape, generator=generator)
-        places = torch.cat([agents, torch.where(caught[..., None], fresh, targets)], 1)
+        places, _ = moved(places, actions, hunt, stags, generator)
     ids = torch.arange(teams).repeat_interleave(episodes)
     actions = torch.stack(done, 1)
     return Play(torch.stack(seen, 1), actions, stags, codes[ids[:, None, None], actions], ids)
+
+
+def spread(hunt: Hunt, count: int, generator: Generator) -> Int[Tensor, "b n 2"]:
+    """Return agents and targets at random on boards."""
+    return torch.randint(0, hunt.side, (count, hunt.agents + hunt.targets, 2), generator=generator)
+
+
+def slipped(actions: Int[Tensor, "b a"], slip: float, generator: Generator) -> Int[Tensor, "b a"]:
+    """Return actions of which some, with probability `slip`, are random ones."""
+    slips = torch.rand(actions.shape, generator=generator) < slip
+    return torch.where(slips, torch.randint(0, len(MOVES), actions.shape, generator=generator), actions)
+
+
+def moved(
+    places: Int[Tensor, "b n 2"], actions: Int[Tensor, "b a"], hunt: Hunt, stags: Bool[Tensor, " m"], generator: Generator
+) -> tuple[Int[Tensor, "b n 2"], Bool[Tensor, "b a m"]]:
+    """Return where all are a step on, what is caught elsewhere on the board, and who has caught what."""
+    agents, targets = (places[:, : hunt.agents] + MOVES[actions]).clamp(0, hunt.side - 1), places[:, hunt.agents :]
+    standing = (agents[:, :, None] == targets[:, None]).all(-1)
+    caught = standing.sum(1) >= torch.where(stags, 2, 1)
+    fresh = torch.randint(0, hunt.side, targets.shape, generator=generator)
+    return torch.cat([agents, torch.where(caught[..., None], fresh, targets)], 1), standing & caught[:, None]
 
 
 def chosen(agents: Int[Tensor, "b a 2"], targets: Int[Tensor, "b m 2"], stags: Bool[Tensor, " m"]) -> Int[Tensor, "b a"]:

@@ -5,6 +5,7 @@ import torch
 
 from craik.experiments.worlds import forward_models
 from craik.experiments.worlds.forward_models.models import scene
+from craik.experiments.worlds.forward_models.policies import Hunting, Step, learn, loss
 from craik.experiments.worlds.forward_models.run import area, make, windows
 from craik.tasks.agents.stag_hunt import Hunt, hunts
 from tiny import check_measured_and_drawn, rows_of
@@ -19,6 +20,8 @@ SMALL = {
     "teams": 2,
     "team_episodes": 2,
     "team_steps": 1,
+    "policy_updates": 4,
+    "policy_hunts": 3,
     "test": 2,
 }
 
@@ -63,3 +66,30 @@ def test_windows_and_areas():
     assert some.actions.shape == (2, 3, 4)
     assert area(torch.tensor([0.1, 0.4, 0.35, 0.8]), torch.tensor([False, False, True, True])) == 0.75
     assert area(torch.tensor([1.0, 1.0]), torch.tensor([False, True])) == 0.5
+
+
+def test_predictions_on_board_are_those_of_recorded_play():
+    """Step by step with its memory, the model says what it says of the whole hunt."""
+    hunt = Hunt(steps=6)
+    config = replace(EXPERIMENT.presets["quick"].config, hidden=4)
+    model = make("relational", config, hunt)
+    play = hunts(3, 2, hunt)
+    whole = model(play, hunt.side).logits.softmax(-1)[:, :, 1:]
+    hunting = Hunting(hunt, 2, model, torch.Generator().manual_seed(0))
+    for t in range(6):
+        hunting.places = play.places[:, t]
+        if t:
+            hunting.before = play.actions[:, t - 1]
+        torch.testing.assert_close(hunting.features()[:, 18:].view(2, 3, 5), whole[:, t], rtol=1e-5, atol=1e-6)
+
+
+def test_returns_of_a_few_steps():
+    zeros = torch.zeros(1)
+    steps = [Step(zeros, zeros, zeros, torch.tensor([float(reward)])) for reward in (1, 0, 2)]
+    returns = [1 + 0.81 * 2 + 0.729 * 4, 0.9 * 2 + 0.81 * 4, 2 + 0.9 * 4]
+    assert float(loss(steps, torch.tensor([4.0]))) == pytest.approx(sum(0.5 * r * r for r in returns) / 3)
+
+
+def test_a_learner_is_the_same_for_the_same_seed():
+    hunt = Hunt(steps=20)
+    assert learn(hunt, None, 3, 2, 0) == learn(hunt, None, 3, 2, 0)

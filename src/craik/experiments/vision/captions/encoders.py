@@ -21,10 +21,12 @@ class Encoders(nn.Module):
     Args:
         width: dimensions of words and regions.
         generator: of the initial weights.
+        sharpness: what words are multiplied by: cosines stay, but regions choose words, and words regions, more sharply.
     """
 
-    def __init__(self, width: int, generator: Generator) -> None:
+    def __init__(self, width: int, generator: Generator, sharpness: float = 1.0) -> None:
         super().__init__()
+        self.sharpness = sharpness
         self.layers = nn.ModuleList(_convolution(a, b, generator) for a, b in pairwise((3, 32, 64)))
         self.regions = linear(64, width, "default", generator)
         self.whole = linear(64, width, "default", generator)
@@ -50,7 +52,7 @@ class Encoders(nn.Module):
         back, _ = self.backwards(x.gather(1, turned.unsqueeze(2).expand_as(x)))
         back = back.gather(1, turned.unsqueeze(2).expand_as(back))
         last = ahead[torch.arange(len(words)), lengths - 1]
-        return Captions(torch.cat((ahead, back), 2).mT, mask, torch.cat((last, back[:, 0]), 1))
+        return Captions(self.sharpness * torch.cat((ahead, back), 2).mT, mask, torch.cat((last, back[:, 0]), 1))
 
 
 def train(config: Config, encoders: Encoders, data: Captioned, words: bool, generator: Generator) -> None:

@@ -28,18 +28,26 @@ def run(config: Config) -> Iterator[Row]:
     test = captioned_digits(config.seed, config.tested, "test", generator)
     trained: dict[str, Encoders] = {}
     for name in ("words", "sentence"):
-        trained[name] = Encoders(config.width, generator)
+        trained[name] = Encoders(config.width, generator, config.sharpness)
         networks.train(config, trained[name], train, name == "words", generator)
-    untrained = Encoders(config.width, generator).requires_grad_(False)
+    untrained = Encoders(config.width, generator, config.sharpness).requires_grad_(False)
     seen = test.pictures
-    yield {"kind": "retrieval", "method": "words", "right": retrieved(config, trained["words"], test, seen, by_words=True)}
+    budget = {"budget": config.steps}
     yield {
         "kind": "retrieval",
+        **budget,
+        "method": "words",
+        "right": retrieved(config, trained["words"], test, seen, by_words=True),
+    }
+    yield {
+        "kind": "retrieval",
+        **budget,
         "method": "sentence",
         "right": retrieved(config, trained["sentence"], test, seen, by_words=False),
     }
     yield {
         "kind": "retrieval",
+        **budget,
         "method": "words' sentence",
         "right": retrieved(config, trained["words"], test, seen, by_words=False),
     }

@@ -24,11 +24,13 @@ class Config:
     """Captions that a picture's own is searched among."""
     width: Annotated[int, Ge(2)] = 64
     """Dimensions of words and regions; even, half of it each way of the text encoder."""
-    steps: Whole = 800
+    sharpness: Positive = 8.0
+    """What words are multiplied by before regions choose among them."""
+    steps: Whole = 1500
     """Training steps of each pair of encoders."""
-    batch: Annotated[int, Ge(2)] = 48
+    batch: Annotated[int, Ge(2)] = 16
     """Pictures of a step."""
-    rate: Positive = 2e-3
+    rate: Positive = 3e-3
     """Learning rate at first."""
     gan_steps: Annotated[int, Ge(0)] = 0
     """Training steps of each two-stage generator; 0 for none."""
@@ -43,5 +45,5 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
-    "paper": Preset(Config(pictures=20_000, tested=2000, steps=6000, gan_steps=40_000), seeds=6),
+    "paper": Preset(Config(pictures=20_000, tested=2000, steps=6000, batch=48, gan_steps=40_000), seeds=6),
 }

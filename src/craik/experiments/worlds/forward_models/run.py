@@ -10,6 +10,7 @@ from torch import Generator, Tensor, nn
 
 from craik.agreement import Agreement, AndMask, Mean
 from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
+from craik.experiments.worlds.forward_models.policies import learn
 from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
 from craik.methods.worlds import next_action_losses, perfect_steps
 from craik.nn.graphs import edge_norms, edges_to
@@ -47,6 +48,10 @@ class Config:
     """Numbers of a habit."""
     team_steps: Annotated[int, Ge(1)] = 600
     """Steps with teams, of 4 windows each."""
+    policy_updates: Annotated[int, Ge(1)] = 400
+    """Updates of a learner among scripted hunters, of 10 steps each."""
+    policy_hunts: Annotated[int, Ge(1)] = 64
+    """Hunts that it learns from side by side."""
     test: Annotated[int, Ge(1)] = 100
     """Hunts to test on, each time."""
 
@@ -56,7 +61,11 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3, tolerance=1e-2),
-    "paper": Preset(Config(episodes=20_000, steps=20_000, hidden=64, team_steps=10_000, test=1000), seeds=6, tolerance=1e-2),
+    "paper": Preset(
+        Config(episodes=20_000, steps=20_000, hidden=64, team_steps=10_000, policy_updates=5000, test=1000),
+        seeds=6,
+        tolerance=1e-2,
+    ),
 }
 
 
@@ -88,9 +97,12 @@ def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Pla
         "accuracy": right(answer, test),
         "perfect": float(perfect_steps(answer.logits, test.actions).double().mean()),
         "accuracy_of_more": accuracy(model, more, hunt.side) if name.startswith("relational") else None,
+        "budget": config.steps,
     }
-    if answer.edges is not None and name == "relational":
+    if answer.edges is not None and isinstance(model, Relational) and name == "relational":
         yield foretold(answer.edges, test)
+        yield partners(answer.edges, test)
+        yield from policies(config, model)
 
 
 def make(name: str, config: Config, hunt: Hunt) -> nn.Module:
@@ -155,7 +167,7 @@ def new_teammates(config: Config) -> Iterator[Row]:
             saved.keep(step + 1)
         saved.stay()
         ends: Row = {"known": accuracy(model, known, hunt.side), "new": accuracy(model, new, hunt.side)}
-        yield {"kind": "teams", "rule": rule, **ends}
+        yield {"kind": "teams", "rule": rule, **ends, "budget": config.team_steps}
 
 
 def hunts_of(play: Play, generator: Generator, count: int) -> Play:
@@ -196,6 +208,28 @@ def foretold(edges: Tensor, play: Play) -> Row:
     return {"kind": "edges", "norms": area(norms, soon), "nearness": area(near, soon)}
 
 
+def partners(edges: Tensor, play: Play) -> Row:
+    """Return how well norms of edges between agents, and nearness alone, say that both stand on one stag soon."""
+    agents, steps = play.actions.shape[2], play.actions.shape[1] - SOON
+    senders, receivers = edges_to(agents, play.places.shape[2])
+    pairs = (senders < agents).nonzero()[:, 0]
+    one, other = play.places[:, :, receivers[pairs]], play.places[:, :, senders[pairs]]
+    stags = play.places[:, :steps, None, agents:][:, :, :, play.stags]
+    soon = torch.zeros(one[:, :steps].shape[:-1], dtype=torch.bool)
+    for ahead in range(1, SOON + 1):
+        there, with_it = one[:, ahead : ahead + steps], other[:, ahead : ahead + steps]
+        soon |= (there == with_it).all(-1) & (there[..., None, :] == stags).all(-1).any(-1)
+    near = -(one - other).abs().sum(-1)[:, :steps].double()
+    return {"kind": "partners", "norms": area(edge_norms(edges)[:, :steps, pairs].double(), soon), "nearness": area(near, soon)}
+
+
+def policies(config: Config, model: Relational) -> Iterator[Row]:
+    """Yield how a learner does among scripted hunters, without predictions of what they do next and with."""
+    for informed in (False, True):
+        found = learn(Hunt(), model if informed else None, config.policy_updates, config.policy_hunts, config.seed)
+        yield {"kind": "policy", "predictions": informed, **found}
+
+
 def area(scores: Tensor, truth: Tensor) -> float:
     """Return the area under the ROC: the chance that a true one has the higher score, ties counting half."""
     values, labels = scores.flatten(), truth.flatten()
@@ -208,6 +242,8 @@ def area(scores: Tensor, truth: Tensor) -> float:
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
+    if row["kind"] in ("partners", "policy"):
+        return 0.3, str(row["kind"])
     if row["kind"] in ("teams", "persistence", "edges"):
         return 0.85, str(row["kind"])
     return 0.8 * (MODELS.index(str(row["model"])) + 1) / len(MODELS), str(row["model"])

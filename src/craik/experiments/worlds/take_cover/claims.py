@@ -34,7 +34,7 @@ def gap(rows: Rows, method: str) -> float | None:
 def room(rows: Rows, rule: str, key: str, less: str | None = None) -> float | None:
     """Return a number of an M that was trained in rooms, less another one of it if named."""
     found = rows.where(kind="room", rule=rule)
-    if not found or found[0][key] is None:  # no end in the held-out episodes
+    if not found or None in (found[0][key], found[0][less or key]):  # no end in the held-out episodes
         return None
     return number(found[0], key) - (number(found[0], less) if less else 0.0)
 

@@ -19,33 +19,40 @@ from craik.lab import Row
 from craik.methods.worlds.world_model import MixtureRNN
 
 RULES = ("averaging", "AND-mask")
+NEW = 16
+"""New rooms that M is tried in: in one, yes and no may by luck lie as they do elsewhere."""
 CODE = 16
 """Numbers of an alarm: more than rooms, so that every code can be learnt."""
 
 
 def trained(config: Config, data: Latents, held_out: Latents) -> Iterator[tuple[Row, MixtureRNN]]:
-    """Yield for each rule how well its M foretells ends, in the rooms it knows and in a new one, and M without alarms."""
+    """Yield for each rule how well its M foretells ends, in the rooms it knows and in new ones, and M without alarms."""
     generator = Generator().manual_seed(config.seed + 2**33)
-    codes = torch.randn(config.rooms + 1, 2, CODE, generator=generator)
+    codes = torch.randn(config.rooms + NEW, 2, CODE, generator=generator)
     rooms = [data.rows(torch.arange(room, len(data.actions), config.rooms)) for room in range(config.rooms)]
     known = [alarmed(held_out.rows(torch.arange(room, len(held_out.actions), config.rooms)), codes[room])
              for room in range(config.rooms)]  # fmt: skip
     for name, rule in zip(RULES, (Mean(), AndMask(config.room_threshold, rescale=True)), strict=True):
         memory = models.make_memory(config, data.actions.shape[-1] + CODE, Generator().manual_seed(config.seed))
         train(config, memory, [alarmed(room, code) for room, code in zip(rooms, codes, strict=False)], rule)
-        aucs = [found for room in known if (found := models.end_auc(memory, room)) is not None]
         silent = without_alarms(memory)
         yield (
             {
                 "kind": "room",
                 "rule": name,
-                "known": sum(aucs) / max(1, len(aucs)),
-                "new": models.end_auc(memory, alarmed(held_out, codes[-1])),
+                "known": mean_auc(memory, known),
+                "new": mean_auc(memory, [alarmed(held_out, code) for code in codes[config.rooms :]]),
                 "silent": models.end_auc(silent, held_out),
                 "budget": config.room_steps,
             },
             silent,
         )
+
+
+def mean_auc(memory: MixtureRNN, rooms: list[Latents]) -> float | None:
+    """Return how well M foretells ends, mean over the rooms that have any."""
+    found = [auc for room in rooms if (auc := models.end_auc(memory, room)) is not None]
+    return sum(found) / len(found) if found else None
 
 
 def alarmed(data: Latents, code: Tensor) -> Latents:

@@ -40,7 +40,8 @@ def abstracted(config: Config, name: str, rooms: TwoRooms, pairs: Tensor) -> Ite
     """Yield a way's scores, its states on a grid of points, and one plan."""
     ways_ = make(config)
     found = ways_[name](pairs, Generator().manual_seed(8 * (config.seed + 1) + list(ways_).index(name)))
-    yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs)}
+    budget = 0 if name == "k-means" else config.steps
+    yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs), "budget": budget}
     yield {"kind": "grid", "method": name, "states": grid(found)}
     path = planned(config, found, torch.tensor([-0.7, -0.6]), torch.tensor([0.7, -0.6]), Generator().manual_seed(config.seed))
     for index, point in enumerate(path.tolist() if path is not None else []):
