@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, above, bootstrap, high_below, low_above, within
+from craik.lab import Claim, Measurement, Rows, Scalar, above, bootstrap, high_below, low_above, within
 
 _BURDA, _SAVINOV = "Burda et al. 2018", "Savinov et al. 2019"
 
 
-def last(rows: Rows, method: str, tv: bool, key: str = "coverage", **more: object) -> list[float]:
+def last(rows: Rows, method: str, tv: bool, key: str = "coverage", **more: Scalar) -> list[float]:
     """Return a number's mean over the last fifth of the roll-outs, by seed."""
     some = rows.where(**{"kind": "curve", "method": method, "tv": tv, "last": True, **more})
     return [float(np.mean(group[key])) for group in some.by("seed").values()]
@@ -53,7 +53,7 @@ def reached(rows: Rows, method: str, goal: str) -> np.ndarray:
 def unpaid(rows: Rows) -> Measurement | None:
     """Return the share that comes to an unpaid goal for curiosity's sake, less at random, mean over seeds."""
     found = [last(rows, method, False, "reached") for method in ("random", "none")]
-    return bootstrap(np.subtract(*found).tolist(), np.mean) if all(found) else None
+    return bootstrap(np.subtract(found[0], found[1]).tolist(), np.mean) if all(found) else None
 
 
 def sparsity(rows: Rows) -> Measurement | None:

@@ -134,11 +134,11 @@ def train(config: Config, arm: Arm) -> Iterator[Row]:
         yield {"kind": "goal" if arm.goal else "pits" if arm.pits else "curve", **told, "rollout": index, "last": last,
                "budget": (index + 1) * config.steps * config.walkers + (WALK * WALKS if network is not None else 0),
                **measured(rollout, cells, world, goal)}  # fmt: skip
+        if arm.on and method in FILMED and index == config.rollouts - 1:
+            yield {"kind": "film", **told, "maze": drawn(grid), **filmed(rollout, cells)}
     if not arm.goal and not arm.pits:
         yield {"kind": "map", **told, "shares": " ".join(f"{float(share):.4f}" for share in visits / visits.sum()),
                "maze": drawn(grid)}  # fmt: skip
-    if arm.on and method in FILMED:
-        yield {"kind": "film", **told, "maze": drawn(grid), **filmed(rollout, cells)}
 
 
 def measured(rollout: Rollout, cells: Tensor, world: Television, goal: int) -> Row:
