@@ -84,26 +84,24 @@ def rollout(
     if policy is None:
         _check_context(dynamics.context, len(first))
     roller = _Roller(dynamics, policy, _noise(dynamics, generator, len(first)))
-    frames, newest, state, evaluations = _shown(roller, first)
+    given, newest, state, evaluations = _shown(roller, first)
     stopped, counted = torch.zeros(len(first), dtype=torch.bool), _Counted(dynamics.cumulants, len(first))
-    rows, given = torch.arange(len(first)), len(frames[0])
+    rows, made = torch.arange(len(first)), list[tuple[Tensor, Tensor]]()
     for step in range(max_steps):
         # Copies on both sides: a model may work in place on what it is given, or return the same memory each time.
         outcome = roller.outcome(newest.clone(), rows, step, state)
         before, newest = newest, roller.fed(outcome, newest, rows).clone()
-        _check_prediction(newest, rows, step + given)
+        _check_prediction(newest, rows, step + given.shape[1])
         evaluations += len(rows)
         counted.add(rows, outcome)
-        for b, one in zip(rows.tolist(), newest, strict=True):
-            frames[b].append(one)
+        made.append((rows, newest))
         ends = _ends(before, newest, stop, fixed_point)
         stopped[rows[ends]] = True
         goes = (~ends).to(newest.device)
         rows, newest, state = rows[~ends], newest[goes], None if outcome.state is None else outcome.state[goes].clone()
         if len(rows) == 0:
             break
-    made = Trajectories.from_list(torch.stack(each) for each in frames)
-    return Rollout(made, stopped, evaluations, counted.gained())
+    return Rollout(_together(given, made), stopped, evaluations, counted.gained())
 
 
 class _Roller(NamedTuple):
@@ -143,11 +141,23 @@ class _Counted:
         return Gained(*torch.stack(self._all, dim=2)) if self._all else None
 
 
-def _shown(roller: _Roller, first: Tensor) -> tuple[list[list[Tensor]], Tensor, Tensor | None, int]:
-    """Show a model with a memory its first frames; return each trajectory's frames so far, the newest, the state, the cost."""
+def _together(given: Tensor, made: list[tuple[Tensor, Tensor]]) -> Trajectories:
+    """Put the frames of each step behind those that were given; a trajectory is in all steps until it stops."""
+    batch, count = given.shape[:2]
+    frames = given.new_zeros(batch, count + len(made), *given.shape[2:])
+    lengths = torch.full((batch,), count)
+    frames[:, :count] = given
+    for place, (rows, newest) in enumerate(made, start=count):
+        frames[slice(None) if len(rows) == batch else rows.to(frames.device), place] = newest
+        lengths[rows] += 1
+    return Trajectories(frames, lengths)
+
+
+def _shown(roller: _Roller, first: Tensor) -> tuple[Tensor, Tensor, Tensor | None, int]:
+    """Show a model with a memory its first frames; return (batch, k, *frame) of them, the newest, the state, the cost."""
     memory = roller.dynamics.state
     if memory is None:
-        return [[one] for one in first], first, None, 0
+        return first.unsqueeze(1), first, None, 0
     given = first.unsqueeze(1) if memory.frames == 1 else first
     if memory.frames > 1 and (first.dim() < 2 or first.shape[1] != memory.frames):
         raise ValueError(
@@ -158,7 +168,7 @@ def _shown(roller: _Roller, first: Tensor) -> tuple[list[list[Tensor]], Tensor, 
     for time in range(memory.frames - 1):
         found = roller.outcome(given[:, time].clone(), rows, time + 1 - memory.frames, state).state
         state = state if found is None else found.clone()
-    return [list(each) for each in given], given[:, -1], state, len(first) * (memory.frames - 1)
+    return given, given[:, -1], state, len(first) * (memory.frames - 1)
 
 
 def _noise(dynamics: Dynamics, generator: Generator | Sequence[Generator] | None, count: int) -> list[Generator] | None:

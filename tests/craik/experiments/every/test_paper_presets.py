@@ -2,10 +2,13 @@
 
 import json
 import math
+import os
 
 import pytest
 
 from craik import cli
+
+pytestmark = pytest.mark.skipif("test" not in os.environ.get("CRAIK_EXTRAS", "").split(","), reason="minutes: `make extras`")
 
 EXPERIMENTS = {
     "divide-and-conquer": (),
