@@ -30,6 +30,7 @@ MEANS = {
     ("temperatures", ()): "none: there is no dream",
     ("in_world", ()): "none: it is left out",
     ("film", 0): "0 for none",
+    ("rooms", 0): "0: it is left out",
     ("code_steps", 0): "0 leaves it out",
     ("lags", ()): "() leaves it out",
     ("actors", ()): "() leaves them out",
