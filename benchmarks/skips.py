@@ -9,16 +9,18 @@ and takes a step. `exact`: the matched frames are those of the literal gather. A
 left to save where the network takes most of our step: its share is the network's time over ours.
 
 "vectors" is a training step on states of four numbers, a ratio of times by evaluation of the model over a fixed step of 1;
-"roll-out" the time a frame of longer roll-outs over the shortest's.
+"alignment" one that aligns whole trajectories, hard, soft, and by tslearn's soft-DTW, whose values are others; "roll-out" the
+time a frame of longer roll-outs over the shortest's.
 """
 
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
-from craik_benchmarks.entrants.following.states import Spent, rollouts, vectors
+from craik_benchmarks.entrants.following.states import Spent, alignments, rollouts, vectors
 from craik_benchmarks.entrants.following.ways import ALONE, BASE, BYTES, Way, matching, one_step, stepping
 from craik_benchmarks.entrants.following.worlds import SIZES, SMALL, Size, with_floats, world
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
@@ -110,7 +112,9 @@ def _larger(name: str, config: Config, announce: Announce) -> Iterator[Row]:
 
 def _states(config: Config, announce: Announce) -> Iterator[Row]:
     """Measure steps by evaluation and roll-outs by frame; the first of each is the denominator."""
-    for workload, ways in (("vectors", vectors(config.seed)), ("roll-out", rollouts(config.seed, config.small))):
+    workloads = {"vectors": vectors, "alignment": alignments, "roll-out": partial(rollouts, small=config.small)}
+    for workload, prepare in workloads.items():
+        ways = prepare(config.seed)
         announce(workload)
         rounds = dict.fromkeys(ways, config.repeats)
         steps = {name: way.step for name, way in ways.items()}

@@ -18,11 +18,11 @@ def test_json_is_one_object_with_the_agreed_keys(craik):
     assert all(set(KEYS) <= set(row) for row in found["rows"])
     workloads = {row["workload"] for row in found["rows"]}
     larger = "training step, 64x64 RGB, batch 16"
-    assert workloads == {"matching, 36x40", "training step, 36x40", larger, "vectors", "roll-out"}
-    for workload in ("vectors", "roll-out"):
+    assert workloads == {"matching, 36x40", "training step, 36x40", larger, "vectors", "alignment", "roll-out"}
+    for workload in ("vectors", "alignment", "roll-out"):
         base, *others = (row for row in found["rows"] if row["workload"] == workload)
         assert (base["ratio"], base["note"], len(others)) == (1.0, "the denominator", 2)
-    for workload in workloads - {"vectors", "roll-out"}:
+    for workload in workloads - {"vectors", "alignment", "roll-out"}:
         base, *others = (row for row in found["rows"] if row["workload"] == workload)
         assert (base["method"], base["ratio"], base["exact"]) == ("literal gather", 1.0, None)
         assert sum(row["method"].startswith("craik") for row in others) == 2

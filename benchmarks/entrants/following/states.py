@@ -3,6 +3,7 @@
 Nothing but the network and the matching is here to pay for, so that what matching costs shows: pictures hide it.
 """
 
+import importlib.util
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from torch import Generator, nn
 
 from craik.losses import SquaredError
 from craik.nn.perceptrons import mlp
-from craik.skips import Dynamics, Fixed, Greedy, Matching, displacement, match, rollout
+from craik.skips import Aligned, Dynamics, Fixed, Greedy, Matching, SoftAligned, displacement, match, rollout
 from craik.trajectories import Trajectories
 
 BATCH, TIME, SIZE = 32, 33, 4
@@ -41,10 +42,45 @@ class Residual(nn.Module):
         return states + self.scale * self.net(states)
 
 
+def walks(seed: int) -> Trajectories:
+    """Return 32 random walks of 33 frames."""
+    steps = 0.1 * torch.randn(BATCH, TIME, SIZE, generator=Generator().manual_seed(seed))
+    return Trajectories(steps.cumsum(1), torch.full((BATCH,), TIME))
+
+
+def alignments(seed: int) -> dict[str, Spent]:
+    """Return a training step that aligns whole trajectories; soft-DTW as tslearn has it, where it is installed.
+
+    Times alone compare: soft-DTW lets each prediction match several frames and each frame several predictions and leaves none
+    out, where ours goes on by 1 to H frames and costs what its steps cost.
+    """
+    data, horizon = walks(seed), HORIZON
+    ways = {
+        "craik, Aligned, H = 8": _stepping(data, Aligned(horizon), seed),
+        "craik, SoftAligned, H = 8": _stepping(data, SoftAligned(horizon, 0.1), seed),
+    }
+    if importlib.util.find_spec("tslearn") is not None:
+        ways["soft-DTW, tslearn"] = Spent(_soft_dtw(data, seed), 1)
+    return {name: way._replace(count=1) for name, way in ways.items()}
+
+
+def _soft_dtw(data: Trajectories, seed: int) -> Step:
+    from tslearn.metrics import SoftDTWLossPyTorch  # noqa: PLC0415  # pyright: ignore[reportMissingImports]  # a peer
+
+    model, frames = Residual(seed), data.values()
+    loss = SoftDTWLossPyTorch(gamma=0.1)
+
+    def step() -> None:
+        model.zero_grad()
+        loss(model(frames[:, :-1]), frames[:, 1:]).mean().backward()
+
+    step()  # numba compiles
+    return step
+
+
 def vectors(seed: int) -> dict[str, Spent]:
     """Return a training step of each matching on a batch of 32 trajectories of 33 frames; steps of 1 come first."""
-    steps = 0.1 * torch.randn(BATCH, TIME, SIZE, generator=Generator().manual_seed(seed))
-    data = Trajectories(steps.cumsum(1), torch.full((BATCH,), TIME))
+    data = walks(seed)
     matchings: dict[str, Matching] = {
         "fixed step of 1": Fixed(1),
         f"craik, H = {HORIZON}": Greedy(HORIZON),
