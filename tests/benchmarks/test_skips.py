@@ -1,3 +1,4 @@
+import importlib.util
 import json
 
 import pytest
@@ -21,7 +22,8 @@ def test_json_is_one_object_with_the_agreed_keys(craik):
     assert workloads == {"matching, 36x40", "training step, 36x40", larger, "vectors", "alignment", "roll-out"}
     for workload in ("vectors", "alignment", "roll-out"):
         base, *others = (row for row in found["rows"] if row["workload"] == workload)
-        assert (base["ratio"], base["note"], len(others)) == (1.0, "the denominator", 2)
+        peerless = workload == "alignment" and importlib.util.find_spec("tslearn") is None
+        assert (base["ratio"], base["note"], len(others)) == (1.0, "the denominator", 1 if peerless else 2)
     for workload in workloads - {"vectors", "alignment", "roll-out"}:
         base, *others = (row for row in found["rows"] if row["workload"] == workload)
         assert (base["method"], base["ratio"], base["exact"]) == ("literal gather", 1.0, None)
