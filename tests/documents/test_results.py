@@ -13,13 +13,14 @@ RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
 
 LARGE = {
     "agreement/linear/paper",
+    "distill/mujoco/model-based",
     "distill/mujoco/quick,environments=Swimmer,Walker2d,Hopper,HalfCheetah",
     "skips/timeline/quick",
     "skips/timeline/room-runner",
     "spirals/mechanism/paper",
     "spirals/mechanism/quick",
 }
-"""Records of the time before a record had to keep within 100 kB, by experiment and preset; and one of the same kind."""
+"""Records of the time before a record had to keep within 100 kB, by experiment and preset; and two of the same kinds."""
 
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:
