@@ -13,7 +13,7 @@ When not to use it: where what is looked for may be anywhere, as translation is 
 
 import math
 from functools import lru_cache
-from typing import Generic, TypeVar, cast
+from typing import TypeVar, cast
 
 import torch
 from jaxtyping import Float
@@ -38,43 +38,7 @@ def add_coordinates(x: Float[Tensor, "b c h w"], radius: bool = False) -> Float[
     return torch.cat([x, grid], dim=1)
 
 
-Layer = TypeVar("Layer", nn.Conv2d, nn.ConvTranspose2d)
-
-
-class _Seeing(nn.Module, Generic[Layer]):
-    """What both layers are made of: one layer of their kind with inputs for the coordinates, drawn as PyTorch draws it."""
-
-    kind: type[Layer]
-    conv: Layer
-
-    def __init__(
-        self,
-        inputs: int,
-        outputs: int,
-        kernel: int,
-        generator: Generator,
-        stride: int = 1,
-        padding: int = 0,
-        bias: bool = True,
-        radius: bool = False,
-    ) -> None:
-        super().__init__()
-        for name, size in (("inputs", inputs), ("outputs", outputs), ("kernel", kernel), ("stride", stride)):
-            check_whole(name, size, least=1)
-        check_whole("padding", padding)
-        check_generator("generator", generator)
-        check_flag("bias", bias)
-        check_flag("radius", radius)
-        self.inputs, self.radius = inputs, radius
-        layer = self.kind(inputs + 2 + radius, outputs, kernel, stride, padding, bias=bias, device="meta")
-        self.conv = layer.to_empty(device="cpu")
-        # PyTorch's default counts what the second axis of the weights has as what comes in: outputs, if transposed.
-        bound = 1 / math.sqrt(self.conv.weight.shape[1] * kernel**2)
-        for drawn in self.conv.parameters():
-            nn.init.uniform_(drawn, -bound, bound, generator=generator)
-
-
-class CoordConv2d(_Seeing[nn.Conv2d]):
+class CoordConv2d(nn.Module):
     """A two-dimensional convolution that sees coordinates beside its input.
 
     Args:
@@ -96,8 +60,25 @@ class CoordConv2d(_Seeing[nn.Conv2d]):
         ValueError: numbers below 1, a negative padding.
     """
 
-    kind = nn.Conv2d
     conv: nn.Conv2d
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        generator: Generator,
+        stride: int = 1,
+        padding: int = 0,
+        bias: bool = True,
+        radius: bool = False,
+    ) -> None:
+        super().__init__()
+        _check_layer(inputs, outputs, kernel, generator, stride, padding, bias, radius)
+        self.inputs, self.radius = inputs, radius
+        channels = inputs + 2 + radius
+        layer = nn.Conv2d(channels, outputs, kernel, stride, padding, bias=bias, device="meta").to_empty(device="cpu")
+        self.conv = _draw(layer, channels * kernel**2, generator)
 
     @classmethod
     def from_conv(cls, conv: nn.Conv2d, radius: bool = False) -> "CoordConv2d":
@@ -136,15 +117,32 @@ class CoordConv2d(_Seeing[nn.Conv2d]):
         return seen.add_(convolve(_grid_like(x, self.radius), weight[:, self.inputs :], None))
 
 
-class CoordConvTranspose2d(_Seeing[nn.ConvTranspose2d]):
+class CoordConvTranspose2d(nn.Module):
     """A transposed convolution that sees the coordinates of its input beside it; arguments as of `CoordConv2d`.
 
     Attributes:
         conv: the `torch.nn.ConvTranspose2d` with inputs + 2 (3) channels that it is the same as, behind `add_coordinates`.
     """
 
-    kind = nn.ConvTranspose2d
     conv: nn.ConvTranspose2d
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        generator: Generator,
+        stride: int = 1,
+        padding: int = 0,
+        bias: bool = True,
+        radius: bool = False,
+    ) -> None:
+        super().__init__()
+        _check_layer(inputs, outputs, kernel, generator, stride, padding, bias, radius)
+        self.inputs, self.radius = inputs, radius
+        layer = nn.ConvTranspose2d(inputs + 2 + radius, outputs, kernel, stride, padding, bias=bias, device="meta")
+        # PyTorch's default counts the outputs as what comes in here.
+        self.conv = _draw(layer.to_empty(device="cpu"), outputs * kernel**2, generator)
 
     @classmethod
     def from_conv(cls, conv: nn.ConvTranspose2d, radius: bool = False) -> "CoordConvTranspose2d":
@@ -211,7 +209,16 @@ def _axis(size: int, device: torch.device) -> Tensor:
     return (2 * index / (size - 1) - 1 if size > 1 else index).to(device)
 
 
+Layer = TypeVar("Layer", nn.Conv2d, nn.ConvTranspose2d)
 Made = TypeVar("Made", CoordConv2d, CoordConvTranspose2d)
+
+
+def _draw(layer: Layer, fan: int, generator: Generator) -> Layer:
+    bound = 1 / math.sqrt(fan)
+    nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+    if layer.bias is not None:
+        nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+    return layer
 
 
 def _empty(cls: type[Made], conv: nn.Module, radius: bool) -> Made:
@@ -236,6 +243,17 @@ def _fill(made: Made, conv: nn.Conv2d | nn.ConvTranspose2d, dim: int) -> Made:
         if conv.bias is not None:
             made.conv.bias = nn.Parameter(conv.bias.clone(), conv.bias.requires_grad)
     return made.train(conv.training)
+
+
+def _check_layer(
+    inputs: int, outputs: int, kernel: int, generator: Generator, stride: int, padding: int, bias: bool, radius: bool
+) -> None:
+    for name, size in (("inputs", inputs), ("outputs", outputs), ("kernel", kernel), ("stride", stride)):
+        check_whole(name, size, least=1)
+    check_whole("padding", padding)
+    check_generator("generator", generator)
+    check_flag("bias", bias)
+    check_flag("radius", radius)
 
 
 def _check_images(x: Tensor, inputs: int) -> None:

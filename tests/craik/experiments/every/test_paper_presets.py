@@ -5,6 +5,7 @@ import math
 import os
 
 import pytest
+from safetensors.torch import load_file
 
 from craik import cli
 
@@ -23,8 +24,9 @@ EXPERIMENTS = {
     "seqgan": (),
     "reprogramming": (),
     "poisoning": (),
+    "impala-lag": ("rl", "gymnasium", "ale_py"),
     "popart-tasks": ("rl", "gymnasium", "ale_py"),
-    "promp-corners": (),
+    "promp-corners": ("rl", "gymnasium", "mujoco"),
 }
 """By name, with the extra and the packages that the paper preset takes."""
 
@@ -36,6 +38,7 @@ SMALLER = {
     "trellis": ("--epochs", "1"),
     "winograd": ("--guessers", "2", "--items", "50"),
     "seqgan": ("--sequences", "200"),
+    "impala-lag": ("--lags", "1", "--mdps", "0", "--envs", "8"),
     "popart-tasks": ("--envs", "2"),
 }
 """Data are fewer where drawing them takes more than the time there is; what is trained, and how, is the preset's own."""
@@ -58,6 +61,9 @@ def test_a_paper_preset_is_kept_stops_and_goes_on(name, tmp_path, monkeypatch, c
         assert "its state is kept" in said
         (path,) = tmp_path.rglob("seed-*.checkpoint.safetensors")
         counts.append(kept(path))
+        numbers = [value for value in load_file(path).values() if value.is_floating_point()]
+        assert numbers
+        assert all(bool(value.isfinite().all()) for value in numbers)
     assert "goes on from its checkpoint" in said
     (first, before), (second, after) = counts
     assert len(second) >= len(first)

@@ -6,7 +6,6 @@ from craik.lab import Experiment
 EXPERIMENT = Experiment(
     name="coinrun",
     title="Behavioural cloning over levels: Adam with the temporal AND-mask beside Adam, both searched on equal budgets.",
-    ranges=ranges.RANGES,
     reproduces="thesis section 3.3.3, figures 3.11 and 3.12, algorithm and table of appendix B.2.6; "
     "paper section 3.3, figure 18",
     presets=run.PRESETS,
@@ -14,4 +13,5 @@ EXPERIMENT = Experiment(
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    ranges=ranges.RANGES,
 )

@@ -6,11 +6,11 @@ from craik.lab import Experiment
 EXPERIMENT = Experiment(
     name="coloured-digits",
     title="Coloured digits: eight ways to train on two environments, three ways to choose their settings, one budget.",
-    ranges=run.RANGES,
     reproduces="a benchmark of domain generalisation beside thesis section 3.3: ColoredMNIST's construction on real digits",
     presets=run.PRESETS,
     run=run.run,
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    ranges=run.RANGES,
 )

@@ -129,10 +129,8 @@ def run(config: Config) -> Iterator[Row]:
     whose = generator.integers(0, config.sources, len(streams))
     least = max(1, config.minimum // 2)
     pooled = word_vectors(streams, config.size, config.window, config.minimum)
-    sources = [
-        word_vectors([stream for stream, k_ in zip(streams, whose, strict=True) if k_ == k], config.size, config.window, least)
-        for k in range(config.sources)
-    ]
+    owned = [[stream for stream, owner in zip(streams, whose, strict=True) if owner == k] for k in range(config.sources)]
+    sources = [word_vectors(own, config.size, config.window, least) for own in owned]
     common = set(pooled.words).intersection(*(source.words for source in sources))
     rows = [place for place, word in enumerate(pooled.words) if word in common]
     same = Vectors(tuple(pooled.words[place] for place in rows), pooled.table[rows])

@@ -6,11 +6,11 @@ from craik.lab import Experiment
 EXPERIMENT = Experiment(
     name="skips-accuracy",
     title="Adaptive skip intervals learn the outcome of a world sooner than models that predict every frame, or every second.",
-    ranges=run.RANGES,
     reproduces="thesis section 2.3.3, figures 2.9 and 2.10, tables A.1 and A.2",
     presets=run.PRESETS,
     run=run.run,
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    ranges=run.RANGES,
 )

@@ -6,11 +6,11 @@ from craik.lab import Experiment
 EXPERIMENT = Experiment(
     name="spirals-baselines",
     title="What does not find the spirals, and what does: dropout, L1, L2, BatchNorm, DANN, IRM and the AND-mask, drawn alike.",
-    ranges=ranges.RANGES,
     reproduces="thesis section 3.3.1, figure 3.6 and tables B.1 and B.2; paper section 3.1, figure 6 and tables 1 and 2",
     presets=run.PRESETS,
     run=run.run,
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    ranges=ranges.RANGES,
 )

@@ -6,11 +6,11 @@ from craik.lab import Experiment
 EXPERIMENT = Experiment(
     name="spirals",
     title="AND-mask finds the mechanism that averaging misses: two spirals behind easy shortcuts.",
-    ranges=run.RANGES,
     reproduces="thesis section 3.3.1, figures 3.6, B.4 and B.5; paper section 3.1, figures 6 and 14",
     presets=run.PRESETS,
     run=run.run,
     claims=claims.CLAIMS,
     figures=figures.figures,
     progress=run.progress,
+    ranges=run.RANGES,
 )
