@@ -10,8 +10,8 @@ import torch
 from craik.experiments.conflict import basis, codes, colours, needs, null, peers, rotated, spirals, units
 from craik.experiments.conflict.methods import rotation
 from craik.experiments.conflict.rotated.subspaces import differing
+from craik.experiments.conflict.shortcuts.training import Board, Training, make_data, shuffled
 from craik.experiments.conflict.tables import Sites, table
-from craik.experiments.conflict.training import Board, Training, make_data, shuffled
 from craik.lab import Rows, judge
 from craik.tasks.tables.codes import CORNERS
 

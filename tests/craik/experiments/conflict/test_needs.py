@@ -7,7 +7,7 @@ import torch
 
 from craik.experiments.conflict.methods import rotation
 from craik.experiments.conflict.needs.run import AND, PRESETS, VARIANTS, Variant, on_shortcuts, train
-from craik.experiments.conflict.training import Board, make_model
+from craik.experiments.conflict.shortcuts.training import Board, make_model
 
 SMALL = replace(PRESETS["quick"].config, environments=3, examples=32, batch=8, hidden=8, steps=3, shortcuts=4)
 

@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.conflict.basis.run import BASES, BOARDS
-from craik.experiments.conflict.training import draw_accuracies
+from craik.experiments.conflict.shortcuts.accuracies import draw_accuracies
 from craik.lab import Rows, panels
 
 TITLES = {"16": "16 shortcuts", "4 rotated": "4 rotated", "none": "no shortcuts"}

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from craik.agreement import Heterogeneous, Statistics
 from craik.agreement.rules.critical import qualitative_critical
-from craik.experiments.conflict.directions import apart
+from craik.experiments.conflict.shortcuts.directions import apart
 
 LEVEL = 0.2
 """Of Gail and Simon's test."""

@@ -25,8 +25,8 @@ from craik.experiments.conflict.basis.masks import (
     of_eigenbasis,
     of_units,
 )
-from craik.experiments.conflict.directions import backward, forward
-from craik.experiments.conflict.training import Board, Training, batches, look, make_data, make_model
+from craik.experiments.conflict.shortcuts.directions import backward, forward
+from craik.experiments.conflict.shortcuts.training import Board, Training, batches, look, make_data, make_model
 from craik.lab import Preset, Row, Share, computed
 
 BOARDS = {

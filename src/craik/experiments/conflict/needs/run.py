@@ -15,7 +15,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 
 from craik.agreement import Agreement, AndMask, Mean, Rule, decay_masked
 from craik.experiments.conflict.methods import kept, rotation
-from craik.experiments.conflict.training import Board, Training, batches, look, make_data, make_model
+from craik.experiments.conflict.shortcuts.training import Board, Training, batches, look, make_data, make_model
 from craik.lab import Preset, Row, computed
 
 AND = AndMask(1.0, rescale=True)

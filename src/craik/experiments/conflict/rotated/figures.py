@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.conflict.rotated.run import BOARDS, COMPARED
-from craik.experiments.conflict.training import draw_accuracies, roles_of
+from craik.experiments.conflict.shortcuts.accuracies import draw_accuracies, roles_of
 from craik.lab import Rows, panels
 
 

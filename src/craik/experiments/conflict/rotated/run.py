@@ -14,7 +14,7 @@ from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
 from craik.experiments.conflict.rotated.subspaces import train_subspace
-from craik.experiments.conflict.training import Board, Outcome, Training, train
+from craik.experiments.conflict.shortcuts.training import Board, Outcome, Training, train
 from craik.lab import Preset, Row, computed
 
 BOARDS = {

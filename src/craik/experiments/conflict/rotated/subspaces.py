@@ -1,6 +1,7 @@
 """The subspace mask: of a layer's inputs, remove the directions in which environments differ by more than they have in common.
 
-They are those of `craik.experiments.conflict.directions`; they are taken out of the step, and the weights decay along them.
+They are those of `craik.experiments.conflict.shortcuts.directions`; they are taken out of the step, and the weights decay along
+them.
 """
 
 from typing import cast
@@ -10,8 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from craik.experiments.conflict.directions import SIGNIFICANCE, apart, backward, forward
-from craik.experiments.conflict.training import Board, Outcome, Training, batches, look, make_data, make_model
+from craik.experiments.conflict.shortcuts.directions import SIGNIFICANCE, apart, backward, forward
+from craik.experiments.conflict.shortcuts.training import Board, Outcome, Training, batches, look, make_data, make_model
 
 
 def differing(

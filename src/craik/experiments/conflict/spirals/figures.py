@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
+from craik.experiments.conflict.shortcuts.accuracies import draw_accuracies, roles_of
 from craik.experiments.conflict.spirals.run import BARE, PLANTED
-from craik.experiments.conflict.training import draw_accuracies, roles_of
 from craik.lab import Rows, panels
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from craik.experiments.conflict.methods import METHODS
-from craik.experiments.conflict.training import Board, Outcome, Training, train
+from craik.experiments.conflict.shortcuts.training import Board, Outcome, Training, train
 from craik.lab import Preset, Row, computed
 
 BOARDS = {"shortcuts": Board(), "none": Board(shortcuts=0)}

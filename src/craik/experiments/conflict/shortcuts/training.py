@@ -4,18 +4,17 @@ Data, initial weights and batches are those of `spirals` in form, on a network s
 drawn from generators of the config's seed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import torch
 from annotated_types import Ge
-from matplotlib.axes import Axes
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
 from craik.experiments.conflict.methods import Method, after_step, agreement_of, kept, rotation
-from craik.lab import COLOURS, Positive, Rows, check_limits
+from craik.lab import Positive, check_limits
 from craik.nn.perceptrons import mlp
 from craik.tasks.boards.spirals import Shortcuts, SpiralsData, Split, spirals
 
@@ -164,21 +163,6 @@ def shuffled(masks: dict[str, Tensor], generator: torch.Generator) -> dict[str, 
     return {
         name: mask.flatten()[torch.randperm(mask.numel(), generator=generator)].view_as(mask) for name, mask in masks.items()
     }
-
-
-def roles_of(methods: Iterable[str]) -> dict[str, str]:
-    """Return by method what its colour says: averaging is the baseline, AND-masks are third, the others ours."""
-    return {name: "baseline" if name == "mean" else "third" if name.startswith("and") else "ours" for name in methods}
-
-
-def draw_accuracies(axis: Axes, ends: Rows, roles: Mapping[str, str]) -> None:
-    """Draw every seed's accuracy, a line of points a method, in the colour of its role; the line is chance."""
-    for place, (method, role) in enumerate(roles.items()):
-        found = ends.where(method=method)["accuracy"]
-        axis.plot(found, [place] * len(found), "o", color=COLOURS[role], alpha=0.7)
-    axis.set_yticks(range(len(roles)), tuple(roles))
-    axis.axvline(0.5, color=COLOURS["reference"], linewidth=0.8)
-    axis.set_xlim(0.4, 1.02)
 
 
 def accuracy_of(model: nn.Module, split: Split) -> float:
