@@ -37,7 +37,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
             axis.plot(steps, values, color=colour(index), label=_LABELS[paid])
         for best in rows.where(kind="game", game=game, paid="none")["best"][:1]:
             axis.axhline(float(best), color=COLOURS["reference"], linestyle=":")
-        axis.set(title=_TITLES[game], xlabel="step", ylim=(-0.4 if game == "costly" else 0, 1))
+        axis.set(title=_TITLES[game], xlabel="step", ylim=(-0.2, 1.2) if game == "costly" else (0, 1))
     games[0].set_ylabel("reward")
-    games[-1].legend(fontsize=6)
+    games[-1].legend(fontsize=6, loc="upper right")
     return {"influence": figure}
