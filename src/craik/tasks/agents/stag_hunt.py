@@ -130,11 +130,31 @@ def moved(
 def chosen(agents: Int[Tensor, "b a 2"], targets: Int[Tensor, "b m 2"], stags: Bool[Tensor, " m"]) -> Int[Tensor, "b a"]:
     """Return what scripted agents do: a step towards what is worth most, along the longer way first."""
     way = targets[:, None] - agents[:, :, None]
-    far = way.abs().sum(-1).double()
-    near_other = torch.stack([far[:, [j for j in range(far.shape[1]) if j != i]].amin(1) for i in range(far.shape[1])], 1)
-    worth = torch.where(stags, 2.5 / (1 + torch.maximum(far, near_other)), 1 / (1 + far))
-    best = worth.argmax(-1)
+    best = aims(agents, targets, stags).targets
     d = way.gather(2, best[..., None, None].expand(-1, -1, 1, 2)).squeeze(2)
     rows = d[..., 0].abs() >= d[..., 1].abs()
     along = torch.where(rows, torch.where(d[..., 0] < 0, 1, 2), torch.where(d[..., 1] < 0, 3, 4))
     return torch.where((d == 0).all(-1), 0, along)
+
+
+class Aims(NamedTuple):
+    """What scripted agents go for.
+
+    Attributes:
+        targets: (b, a) indices of what is worth most to each.
+        partners: (b, a) indices of the other agent that is nearest to that; it is looked at for stags only.
+    """
+
+    targets: Int[Tensor, "b a"]
+    partners: Int[Tensor, "b a"]
+
+
+def aims(agents: Int[Tensor, "b a 2"], targets: Int[Tensor, "b m 2"], stags: Bool[Tensor, " m"]) -> Aims:
+    """Return what is worth most to each scripted agent, and who is counted on there."""
+    far = (targets[:, None] - agents[:, :, None]).abs().sum(-1).double()
+    own = torch.eye(far.shape[1], dtype=torch.bool)[..., None]
+    others = torch.where(own, torch.inf, far[:, None])  # (b, agent, other, target)
+    worth = torch.where(stags, 2.5 / (1 + torch.maximum(far, others.amin(2))), 1 / (1 + far))
+    best = worth.argmax(-1)
+    nearest = others.argmin(2)
+    return Aims(best, nearest.gather(2, best[..., None]).squeeze(2))

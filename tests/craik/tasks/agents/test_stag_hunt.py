@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.tasks.agents.stag_hunt import MOVES, Hunt, chosen, hunts
+from craik.tasks.agents.stag_hunt import MOVES, Hunt, aims, chosen, hunts
 
 
 def literal(agents, targets, stags, i):
@@ -28,6 +28,13 @@ def test_agents_do_what_the_script_says():
             places = play.places[b, t].tolist()
             for i in range(3):
                 assert int(play.actions[b, t, i]) == literal(places[:3], places[3:], play.stags.tolist(), i)
+
+
+def test_who_goes_for_a_stag_counts_on_who_is_nearest_to_it():
+    agents, targets = torch.tensor([[[0, 0], [0, 9], [3, 3]]]), torch.tensor([[[9, 9], [2, 2]]])
+    found = aims(agents, targets, torch.tensor([False, True]))
+    assert found.targets.tolist() == [[1, 1, 1]]
+    assert found.partners.tolist() == [[2, 2, 0]]
 
 
 def test_the_world_moves_and_what_is_caught_comes_up_elsewhere():
