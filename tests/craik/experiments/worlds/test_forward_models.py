@@ -2,12 +2,17 @@ from dataclasses import replace
 
 import pytest
 import torch
+from matplotlib.patches import FancyArrowPatch
 
 from craik.experiments.worlds import forward_models
+from craik.experiments.worlds.forward_models.boards import board
+from craik.experiments.worlds.forward_models.figures import draw_edges, read
 from craik.experiments.worlds.forward_models.models import scene
 from craik.experiments.worlds.forward_models.policies import Hunting, Step, learn, loss
 from craik.experiments.worlds.forward_models.run import area, make, windows
-from craik.tasks.agents.stag_hunt import Hunt, hunts
+from craik.lab import Rows
+from craik.nn.graphs import edge_norms, edges_to
+from craik.tasks.agents.stag_hunt import Hunt, aims, hunts
 from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = forward_models.EXPERIMENT
@@ -93,3 +98,27 @@ def test_returns_of_a_few_steps():
 def test_a_learner_is_the_same_for_the_same_seed():
     hunt = Hunt(steps=20)
     assert learn(hunt, None, 3, 2, 0) == learn(hunt, None, 3, 2, 0)
+
+
+def test_a_board_is_read_as_it_was_kept():
+    hunt = Hunt(steps=6)
+    play, (senders, receivers) = hunts(3, 2, hunt), edges_to(4, 10)
+    edges = torch.randn(2, 6, 36, 8, generator=torch.Generator().manual_seed(0))
+    found = read(Rows([board(edges, play)]))
+    places = play.places[:1, 3]
+    truth = aims(places[:, :4], places[:, 4:], play.stags)
+    assert found.places.tolist() == places[0].tolist()
+    assert (found.stags, found.aims) == (play.stags.long().tolist(), truth.targets[0].tolist())
+    assert found.partners == truth.partners[0].tolist()
+    for sender, receiver, norm in zip(senders.tolist(), receivers.tolist(), edge_norms(edges[0, 3]).tolist(), strict=True):
+        assert found.norms[receiver, sender] == pytest.approx(norm, abs=1e-3)
+
+
+def test_the_widest_line_is_the_strongest_edge():
+    edges = torch.ones(1, 6, 36, 8)
+    edges[0, 3, 20] = 5.0  # of the third agent, from the fourth node but itself
+    axes = draw_edges(Rows([board(edges, hunts(3, 1, Hunt(steps=6)))])).axes
+    widths = [patch.get_linewidth() for patch in axes[0].patches if isinstance(patch, FancyArrowPatch)]
+    assert len(widths) == 36
+    assert max(widths) == widths[20]
+    assert sum(width > 0 for width in widths) == 1

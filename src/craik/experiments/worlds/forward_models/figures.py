@@ -1,13 +1,27 @@
-"""Accuracy on the way, at the end with more agents, and with new teammates."""
+"""Accuracy on the way, at the end with more agents, and with new teammates; and a model's edges on a board."""
+
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
 
 from craik.experiments.worlds.forward_models.run import MODELS, RULES
 from craik.lab import COLOURS, Rows, colour, panels
+from craik.nn.graphs import edges_to
+
+WIDEST = 3.0
+"""Points across the strongest edge of a board."""
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
+    """Draw scores, and one board where a record has it."""
+    boards = {"edges": draw_edges(rows)} if rows.where(kind="board") else {}
+    return {"accuracy": draw_scores(rows), **boards}
+
+
+def draw_scores(rows: Rows) -> Figure:
     """Draw training curves beside what both rules make of teams with habits."""
     figure, (curves, bars, edges) = panels(
         3, 1, height=3.0,
@@ -33,4 +47,90 @@ def figures(rows: Rows) -> dict[str, Figure]:
     edges.bar([0, 1], [float(np.median(found[key])) for key in ("norms", "nearness")], 0.5, color=COLOURS["third"])
     edges.axhline(0.5, color=COLOURS["reference"], linestyle=":")
     edges.set(xticks=[0, 1], xticklabels=["edge norm", "nearness"], ylim=(0, 1), ylabel="area under ROC")
-    return {"accuracy": figure}
+    return figure
+
+
+class Board(NamedTuple):
+    """A row of kind `board`, read: places (n, 2), the number of agents, norms (agents, n), aims and partners (agents,)."""
+
+    places: np.ndarray
+    agents: int
+    stags: list[int]
+    norms: np.ndarray
+    aims: list[int]
+    partners: list[int]
+
+
+def read(rows: Rows) -> Board:
+    """Return the first seed's board; an agent's norm with itself is 0."""
+    row = rows.where(kind="board")[0]
+    whole = {key: [int(word) for word in str(row[key]).split()] for key in ("places", "stags", "aims", "partners")}
+    places, agents = np.array(whole["places"]).reshape(-1, 2), len(whole["aims"])
+    norms = np.zeros((agents, len(places)))
+    senders, receivers = edges_to(agents, len(places))
+    norms[receivers.numpy(), senders.numpy()] = [float(word) for word in str(row["norms"]).split()]
+    return Board(places, agents, whole["stags"], norms, whole["aims"], whole["partners"])
+
+
+def draw_edges(rows: Rows) -> Figure:
+    """Draw what a relational model's edges weigh, what the script looks at, and nearness, side by side."""
+    figure, axes = panels(
+        3, height=2.6,
+        caption="One step of an unseen hunt, the first seed's: numbered discs are agents, squares hares, triangles stags. A "
+        "line has the colour of the agent that receives it, and leads to what it hears from. Left: the relational model's "
+        "edges, wide where an edge's norm is above the least on the board. Middle, the truth: the target that the script "
+        "goes for, and for a stag, dashed, the other hunter it counts on; who stands on its target has no line to it. "
+        "Right, the control: wide where it is near.",
+    )  # fmt: skip
+    board = read(rows)
+    way = np.abs(board.places[None] - board.places[: board.agents, None]).sum(-1)
+    for axis, title, strengths in zip(
+        axes, ("edge norms", "what the script looks at", "nearness"), (board.norms, None, 1 / (1.0 + way)), strict=True
+    ):
+        if strengths is None:
+            _draw_truth(axis, board)
+        else:
+            _draw_strengths(axis, board, strengths)
+        _draw_bodies(axis, board)
+        axis.set_title(title)
+    return figure
+
+
+def _draw_strengths(axis: Axes, board: Board, strengths: np.ndarray) -> None:
+    pairs = [(i, j) for i in range(board.agents) for j in range(len(board.places)) if i != j]
+    some = np.array([strengths[pair] for pair in pairs])
+    for (i, j), share in zip(pairs, (some - some.min()) / max(np.ptp(some), 1e-9), strict=True):
+        _draw_line(axis, board, (i, j), WIDEST * share)
+
+
+def _draw_truth(axis: Axes, board: Board) -> None:
+    for i, (target, partner) in enumerate(zip(board.aims, board.partners, strict=True)):
+        _draw_line(axis, board, (i, board.agents + target), 2.0)
+        if board.stags[target]:
+            _draw_line(axis, board, (i, partner), 1.5, dashed=True)
+
+
+def _draw_line(axis: Axes, board: Board, pair: tuple[int, int], width: float, dashed: bool = False) -> None:
+    # Bent, so that the two edges between two agents do not hide each other, nor a dashed one the one to a target there.
+    start, end = (board.places[index][::-1].tolist() for index in pair)
+    bend = f"arc3,rad={-0.4 if dashed else 0.15}"
+    style = "--" if dashed else "-"
+    line = FancyArrowPatch(
+        start, end, arrowstyle="-", connectionstyle=bend, linewidth=width, linestyle=style, color=colour(pair[0])
+    )
+    axis.add_patch(line)
+
+
+def _draw_bodies(axis: Axes, board: Board) -> None:
+    for index, (row, column) in enumerate(board.places):
+        if index < board.agents:
+            axis.plot(column, row, "o", color=colour(index), markersize=8, zorder=4)
+            axis.text(column, row, str(index + 1), color="white", fontsize=7, ha="center", va="center", zorder=5)
+        else:
+            mark = "^" if board.stags[index - board.agents] else "s"
+            axis.plot(column, row, mark, color="white", markeredgecolor=COLOURS["ink"], markersize=11, zorder=3)
+    low, high = board.places.min(0) - 1, board.places.max(0) + 1
+    axis.set(xlim=(low[1], high[1]), ylim=(high[0], low[0]), xticks=[], yticks=[], aspect="equal")
+    axis.grid(visible=False)
+    for spine in axis.spines.values():
+        spine.set_visible(True)

@@ -9,6 +9,7 @@ from annotated_types import Ge
 from torch import Generator, Tensor, nn
 
 from craik.agreement import Agreement, AndMask, Mean
+from craik.experiments.worlds.forward_models.boards import board
 from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
 from craik.experiments.worlds.forward_models.policies import learn
 from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
@@ -46,7 +47,7 @@ class Config:
     """Hunts of each."""
     habits: Annotated[int, Ge(1)] = 4
     """Numbers of a habit."""
-    team_steps: Annotated[int, Ge(1)] = 600
+    team_steps: Annotated[int, Ge(1)] = 200
     """Steps with teams, of 4 windows each."""
     policy_updates: Annotated[int, Ge(1)] = 400
     """Updates of a learner among scripted hunters, of 10 steps each."""
@@ -102,6 +103,7 @@ def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Pla
     if answer.edges is not None and isinstance(model, Relational) and name == "relational":
         yield foretold(answer.edges, test)
         yield partners(answer.edges, test)
+        yield board(answer.edges, test)
         yield from policies(config, model)
 
 
@@ -242,7 +244,7 @@ def area(scores: Tensor, truth: Tensor) -> float:
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
-    if row["kind"] in ("partners", "policy"):
+    if row["kind"] in ("partners", "board", "policy"):
         return 0.3, str(row["kind"])
     if row["kind"] in ("teams", "persistence", "edges"):
         return 0.85, str(row["kind"])
