@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from craik.experiments.worlds import particle_language
-from craik.experiments.worlds.particle_language.run import Policy, play, views
+from craik.experiments.worlds.particle_language.agents import Policy, views
+from craik.experiments.worlds.particle_language.run import play
 from craik.lab import Rows, judge
 from craik.tasks.agents.particle_world import begin
 

@@ -1,13 +1,13 @@
 """Two agents who can only reach their goals by telling each other, and the symbols they invent for it."""
 
-from craik.experiments.worlds.particle_language import claims, figures, run
+from craik.experiments.worlds.particle_language import claims, figures, run, settings
 from craik.lab import Experiment
 
 EXPERIMENT = Experiment(
     name="particle-language",
     title="Symbols invented in a differentiable world: whether they are needed, and what they mean in bits.",
     reproduces="Mordatch and Abbeel 2018, sections 3 to 6, with two agents and goals by colour",
-    presets=run.PRESETS,
+    presets=settings.PRESETS,
     run=run.run,
     claims=claims.CLAIMS,
     figures=figures.figures,

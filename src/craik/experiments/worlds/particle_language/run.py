@@ -5,59 +5,21 @@ as they are, exchanged between episodes, and without a channel from the beginnin
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import torch
-from annotated_types import Ge
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, part
+from craik.experiments.worlds.particle_language.agents import Policy, views
+from craik.experiments.worlds.particle_language.settings import Config
+from craik.lab import Row, checkpoint, part
 from craik.methods.worlds import grounding
-from craik.nn.attention import attend
 from craik.nn.categorical import gumbel_softmax, used_symbols
-from craik.nn.graphs import gated
-from craik.nn.perceptrons import linear
-from craik.tasks.agents.particle_world import World, begin, distances, seen, step
+from craik.tasks.agents.particle_world import begin, distances, step
 
 AGENTS = 2
 CHANNELS = ("symbols", "none")
-
-
-@dataclass(frozen=True)
-class Config:
-    """Settings of one run."""
-
-    seed: int = 100
-    """First seed: of worlds, initial weights and noise."""
-    landmarks: Annotated[int, Ge(2)] = 3
-    """Landmarks, each of its own colour."""
-    symbols: Annotated[int, Ge(2)] = 8
-    """That can be said in a step."""
-    time: Annotated[int, Ge(2)] = 8
-    """Steps of an episode."""
-    batch: Annotated[int, Ge(2)] = 192
-    """Worlds in an optimiser step."""
-    steps: Annotated[int, Ge(1)] = 800
-    """Optimiser steps, Adam, the rate falling to 0 in a straight line; the change comes at once, after about 300."""
-    learning_rate: Positive = 4e-3
-    """Adam's, at first."""
-    temperature: Positive = 1.0
-    """Of the relaxed symbols."""
-    push: Positive = 8.0
-    """Largest force, so that a landmark can be reached in an episode."""
-    test: Annotated[int, Ge(2)] = 2000
-    """Worlds to test on."""
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-
-
-PRESETS = {
-    "quick": Preset(Config(), seeds=3, tolerance=1e-2),
-    "paper": Preset(Config(landmarks=6, symbols=20, time=16, batch=1024, steps=20_000, test=10_000), seeds=6, tolerance=1e-2),
-}
 
 
 class Episode(NamedTuple):
@@ -68,33 +30,6 @@ class Episode(NamedTuple):
     path: Tensor
     symbols: Tensor
     meant: Tensor
-
-
-class Policy(nn.Module):
-    """What both agents do: a memory of what was heard, attention of it over the landmarks, then a force and a symbol."""
-
-    def __init__(self, colours: int, symbols: int, generator: Generator, width: int = 64, memory: int = 32) -> None:
-        super().__init__()
-        self.entity = nn.Sequential(linear(2 + colours, width, "default", generator), nn.ELU())
-        self.hear, self.again = gated(symbols, 3 * memory, memory, generator), gated(memory, 3 * memory, memory, generator)
-        self.query = linear(memory, width, "default", generator)
-        body = (linear(width + 4 + colours + memory, width, "default", generator), nn.ELU())
-        self.body = nn.Sequential(*body, linear(width, 2 + symbols, "default", generator))
-        self.memory = memory
-
-    def forward(
-        self, marks: Tensor, speed: Tensor, told: Tensor, heard: Tensor, h: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return force (..., 2), logits (..., symbols), the place attended to (..., 2) and the memory, in its frame."""
-        r_x, z_x, n_x = self.hear(heard).chunk(3, -1)
-        r_h, z_h, n_h = self.again(h).chunk(3, -1)
-        z = (z_x + z_h).sigmoid()
-        h = (1 - z) * (n_x + (r_x + r_h).sigmoid() * n_h).tanh() + z * h
-        features = self.entity(marks)
-        found = attend(self.query(h).unsqueeze(-2), features, torch.cat([features, marks[..., :2]], -1))
-        context = found.context.squeeze(-2)
-        out = self.body(torch.cat([context, speed, told, h], -1))
-        return out[..., :2].tanh(), out[..., 2:], context[..., -2:], h
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -176,14 +111,6 @@ def play(
         path.append(distances(world, goals))
     auxiliary = (attended - wanted).square().sum(-1).mean()
     return Episode(path[-1], auxiliary, torch.stack(path), torch.stack(symbols, -1), told.argmax(-1))
-
-
-def views(world: World, goals: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what each agent sees of the landmarks, (b, n, m, 2 + colours), and its goal, (b, n, 2), in its own frame."""
-    places = seen(world)[:, :, world.places.shape[1] :]
-    colours = one_hot(world.colours, world.colours.shape[1]).float()[:, None].expand(-1, places.shape[1], -1, -1)
-    goal = places.gather(2, goals[..., None, None].expand(-1, -1, 1, 2)).squeeze(2)
-    return torch.cat([places, colours], -1), goal
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

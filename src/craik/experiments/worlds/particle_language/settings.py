@@ -1,0 +1,43 @@
+"""How much of everything."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge
+
+from craik.lab import Positive, Preset, check_limits
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of one run."""
+
+    seed: int = 100
+    """First seed: of worlds, initial weights and noise."""
+    landmarks: Annotated[int, Ge(2)] = 3
+    """Landmarks, each of its own colour."""
+    symbols: Annotated[int, Ge(2)] = 8
+    """That can be said in a step."""
+    time: Annotated[int, Ge(2)] = 8
+    """Steps of an episode."""
+    batch: Annotated[int, Ge(2)] = 192
+    """Worlds in an optimiser step."""
+    steps: Annotated[int, Ge(1)] = 800
+    """Optimiser steps, Adam, the rate falling to 0 in a straight line; the change comes at once, after about 300."""
+    learning_rate: Positive = 4e-3
+    """Adam's, at first."""
+    temperature: Positive = 1.0
+    """Of the relaxed symbols."""
+    push: Positive = 8.0
+    """Largest force, so that a landmark can be reached in an episode."""
+    test: Annotated[int, Ge(2)] = 2000
+    """Worlds to test on."""
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=3, tolerance=1e-2),
+    "paper": Preset(Config(landmarks=6, symbols=20, time=16, batch=1024, steps=20_000, test=10_000), seeds=6, tolerance=1e-2),
+}
