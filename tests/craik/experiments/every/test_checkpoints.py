@@ -89,7 +89,7 @@ TINY = {
     "own-data-trajectories": {
         "boards": ("pendulum", "waiting ball"), "count": 20, "coming": 5, "ahead": 4, "steps": 2, "evaluations": 8, "hidden": 2,
     },
-    "particle-language": {"steps": 3, "batch": 4, "test": 16, "time": 3},
+    "particle-language": {"steps": 3, "three_steps": 3, "batch": 4, "test": 40, "time": 3},
     "poisoning": {"train": 30, "shares": (0.1,), "steps": 2, "high": 0.05, "low": 1.0},
     "reprogramming": {"letters": 64, "host_steps": 2, "steps": 2, "batch": 8, "hosts": 3},
     "seqgan": TEXT,

@@ -1,120 +1,162 @@
-"""Each agent knows the colour of the landmark that the other one should be at, and can only say symbols.
+"""Each agent knows the colour of the landmark that another one should be at, and can only say symbols.
 
-One policy for both, with straight-through symbols, trained through the dynamics; then tested with the most likely symbols:
-as they are, exchanged between episodes, and without a channel from the beginning.
+One policy for all, with straight-through symbols, trained through the dynamics; then tested with the most likely symbols:
+as they are, exchanged between episodes, and without a channel from the beginning. Two agents; then three, who must also say
+for whom it is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
 from torch import Generator, Tensor
-from torch.nn.functional import one_hot
 
-from craik.experiments.worlds.particle_language.agents import Policy, views
+from craik.experiments.worlds.particle_language.agents import Policy
+from craik.experiments.worlds.particle_language.errands import THREE, Errand, among_three, among_two, held_out
+from craik.experiments.worlds.particle_language.playing import Talk, play, widths
 from craik.experiments.worlds.particle_language.settings import Config
 from craik.lab import Row, checkpoint, part
 from craik.methods.worlds import grounding
-from craik.nn.categorical import gumbel_softmax, used_symbols
-from craik.tasks.agents.particle_world import begin, distances, step
+from craik.nn.categorical import used_symbols
 
-AGENTS = 2
 CHANNELS = ("symbols", "none")
+SILENT = ("gaze", "bodies")
+"""What two agents may have of each other where speech is cut."""
 
 
-class Episode(NamedTuple):
-    """What happened: distances at the end (b, 2), the auxiliary loss, symbols said (b, 2, t), colours told of (b, 2)."""
+class Arm(NamedTuple):
+    """What is trained.
 
-    ends: Tensor
-    auxiliary: Tensor
-    path: Tensor
-    symbols: Tensor
-    meant: Tensor
+    Attributes:
+        channel: "symbols", "none", or one of those where speech is cut.
+        errands: that are drawn in each step.
+        steps: of the optimiser.
+        curve: the kind of rows on the way.
+    """
+
+    channel: str
+    errands: Callable[[Config, int, Generator], Errand]
+    steps: int
+    curve: str
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Yield distances on the way, with symbols and without, and what the symbols came to mean."""
-    for channel in CHANNELS:
+    """Yield distances on the way, with symbols and without, and what the symbols came to mean; then among three."""
+    for channel in (*CHANNELS, *SILENT):
         yield from part(channel, trained(config, channel))
+    for channel in CHANNELS:
+        yield from part(f"three, {channel}", trained_three(config, channel))
 
 
 def trained(config: Config, channel: str) -> Iterator[Row]:
-    """Train with symbols or without; yield distances on the way, and what the symbols came to mean."""
-    policy = Policy(config.landmarks, config.symbols, Generator().manual_seed(config.seed))
+    """Train two agents with a channel or without; yield distances on the way, and what the symbols came to mean."""
+    made, heard = Generator().manual_seed(config.seed), widths(config, 2)[channel]
+    policy = Policy(config.landmarks, config.symbols, made, heard, looks=channel in SILENT)
+    yield from fit(config, policy, Arm(channel, among_two, config.steps, "curve"))
+    yield from tested(config, policy, channel)
+
+
+def trained_three(config: Config, channel: str) -> Iterator[Row]:
+    """Do the same with three agents; first, untrained ones with symbols, whose networks say something of everything, too."""
+    made = Generator().manual_seed(config.seed)
+    policy = Policy(config.landmarks, config.symbols, made, widths(config, THREE)[channel], addressees=THREE)
+    if channel == "symbols":
+        yield three(config, policy, "untrained")
+    yield from fit(config, policy, Arm(channel, among_three, config.three_steps, "curve of three"))
+    yield three(config, policy, channel)
+    if channel == "symbols":
+        yield three(config, policy, channel, exchanged=True)
+
+
+def fit(config: Config, policy: Policy, arm: Arm) -> Iterator[Row]:
+    """Train through the dynamics; yield distances on the way."""
     optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / config.steps)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: 1 - done / arm.steps)
     generator = Generator().manual_seed(config.seed + 2**32)
     saved = checkpoint("training", policy, optimizer, scheduler, generator)
     yield from saved.values
-    for now in range(saved.done + 1, config.steps + 1):
-        found = play(config, policy, config.batch, generator, channel)
+    for now in range(saved.done + 1, arm.steps + 1):
+        errand = arm.errands(config, config.batch, generator)
+        found = play(config, policy, errand, generator, Talk(arm.channel))
         optimizer.zero_grad()
         (found.path.mean() + found.auxiliary).backward()
         optimizer.step()
         scheduler.step()
-        if now % max(1, config.steps // 16) == 0:
+        if now % max(1, arm.steps // 16) == 0:
             distance = float(found.ends.detach().mean())
-            yield saved.keep(now, {"kind": "curve", "channel": channel, "step": now, "distance": distance})
+            yield saved.keep(now, {"kind": arm.curve, "channel": arm.channel, "step": now, "distance": distance})
         else:
             saved.keep(now)
     saved.stay()
-    yield from tested(config, policy, channel)
 
 
 def tested(config: Config, policy: Policy, channel: str) -> Iterator[Row]:
     """Yield how episodes end with the most likely symbols, and with symbols exchanged between episodes."""
-    with torch.no_grad():
-        for exchanged in (False, True) if channel == "symbols" else (False,):
-            generator = Generator().manual_seed(config.seed + 2**33)
-            found = play(config, policy, config.test, generator, channel, greedy=True, exchanged=exchanged)
-            row: Row = {"channel": channel, "exchanged": exchanged, "distance": float(found.ends.mean())}
-            row["near"] = float((found.ends < 0.2).double().mean())
-            said, meant = found.symbols[..., -1].flatten(), found.meant.flatten()
-            bits = grounding(said, meant, generator)
-            row |= {"bits": bits.bits, "entropy": bits.entropy, "used": used_symbols(said, config.symbols)}
-            yield {"kind": "final", **row}
-            if channel == "symbols" and not exchanged:
-                joint = torch.bincount(meant * config.symbols + said, minlength=config.landmarks * config.symbols)
-                yield {"kind": "code", "colours": config.landmarks, "counts": " ".join(str(int(count)) for count in joint)}
+    for exchanged in (False,) if channel == "none" else (False, True):
+        generator = Generator().manual_seed(config.seed + 2**33)
+        errand = among_two(config, config.test, generator)
+        with torch.no_grad():
+            found = play(config, policy, errand, generator, Talk(channel, True, exchanged))
+        row: Row = {"channel": channel, "exchanged": exchanged, "distance": float(found.ends.mean())}
+        row["near"] = float((found.ends < 0.2).double().mean())
+        said, meant = found.symbols[..., -1].flatten(), errand.colours.flatten()
+        bits = grounding(said, meant, generator)
+        row |= {"bits": bits.bits, "entropy": bits.entropy, "used": used_symbols(said, config.symbols)}
+        # Of two agents, whom a symbol is for is whoever did not say it.
+        row["addressee_bits"] = grounding(said, torch.arange(2).repeat(config.test), generator).bits
+        row["budget"] = config.steps
+        yield {"kind": "final", **row}
+        if channel == "symbols" and not exchanged:
+            joint = torch.bincount(meant * config.symbols + said, minlength=config.landmarks * config.symbols)
+            yield {"kind": "code", "colours": config.landmarks, "counts": " ".join(str(int(count)) for count in joint)}
 
 
-def play(
-    config: Config,
-    policy: Policy,
-    worlds: int,
-    generator: Generator,
-    channel: str,
-    greedy: bool = False,
-    exchanged: bool = False,
-) -> Episode:
-    """Play episodes. Agent i is told the colour of the other's goal; what is said is heard in the next step."""
-    world = begin(worlds, AGENTS, config.landmarks, generator)
-    goals = torch.randint(0, config.landmarks, (worlds, AGENTS), generator=generator)  # indices of landmarks
-    told = one_hot(world.colours.gather(1, goals.flip(1)), config.landmarks).float()
-    heard = torch.zeros(worlds, AGENTS, config.symbols)
-    h = torch.zeros(worlds, AGENTS, policy.memory)
-    path: list[Tensor] = []
-    symbols: list[Tensor] = []
-    attended, wanted = heard, heard
-    for _ in range(config.time):
-        marks, wanted = views(world, goals)
-        speed = (world.frames @ world.speeds.unsqueeze(-1)).squeeze(-1)
-        force, logits, attended, h = policy(marks, speed, told, heard, h)
-        if greedy:
-            said = one_hot(logits.argmax(-1), config.symbols).float()
-        else:
-            said = gumbel_softmax(logits, config.temperature, generator, hard=True)
-        symbols.append(said.argmax(-1))
-        other = said.flip(1).roll(1, 0) if exchanged else said.flip(1)
-        heard = other if channel == "symbols" else torch.zeros_like(other)
-        world = step(world, config.push * force)
-        path.append(distances(world, goals))
-    auxiliary = (attended - wanted).square().sum(-1).mean()
-    return Episode(path[-1], auxiliary, torch.stack(path), torch.stack(symbols, -1), told.argmax(-1))
+@torch.no_grad()
+def three(config: Config, policy: Policy, channel: str, exchanged: bool = False) -> Row:
+    """Return how episodes of three agents end, by whose goal it was and who was told, and what their symbols say."""
+    generator = Generator().manual_seed(config.seed + 2**33)
+    talk = Talk("none" if channel == "none" else "symbols", True, exchanged)
+    errand = among_three(config, config.test, generator)
+    found = play(config, policy, errand, generator, talk)
+    own = errand.tellers == torch.arange(THREE)
+    row: Row = {"kind": "three", "channel": channel, "exchanged": exchanged}
+    row |= {"distance": float(found.ends[~own].mean()), "own": float(found.ends[own].mean())}
+    row |= {"held_out": held_out_distance(config, policy, generator, talk)}
+    # Only where the colour is one that may be for anybody: otherwise the colour alone says something of the addressee.
+    some = errand.colours > 0
+    row["addressee_bits"] = said_of(found.symbols[some], errand.offsets[some], generator)
+    row["colour_bits"] = said_of(found.symbols[some], errand.colours[some], generator)
+    return {**row, "budget": 0 if channel == "untrained" else config.three_steps}
+
+
+def held_out_distance(config: Config, policy: Policy, generator: Generator, talk: Talk) -> float:
+    """Return the mean distance at the end to a goal of the held-out pair, where all else in its world is of training."""
+    errand = among_three(config, config.test, generator, new=True)
+    new = held_out(errand.colours, errand.offsets).gather(1, errand.tellers)
+    return float(play(config, policy, errand, generator, talk).ends[new].mean())
+
+
+def said_of(symbols: Tensor, meanings: Tensor, generator: Generator) -> float:
+    """Return the bits that the most telling step's symbol says of meanings: the step from one half, the bits from the other.
+
+    Args:
+        symbols: (b, t) said in each step.
+        meanings: (b,) what each speaker is told.
+        generator: of permutations.
+    """
+    half = len(symbols) // 2
+    first = [grounding(symbols[:half, t], meanings[:half], generator).bits for t in range(symbols.shape[1])]
+    return grounding(symbols[half:, first.index(max(first))], meanings[half:], generator).bits
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     if row["kind"] == "code":
-        return 0.5, "code"
-    return 0.5 * (CHANNELS.index(str(row["channel"])) + int(str(row.get("step", config.steps))) / config.steps), "training"
+        return 0.15, "code"
+    many, channel = str(row["kind"]).endswith("three"), str(row["channel"])
+    if channel == "untrained":
+        return 0.6, channel
+    channels = CHANNELS if many else (*CHANNELS, *SILENT)
+    steps, before, share = (config.three_steps, 0.6, 0.4) if many else (config.steps, 0.0, 0.6)
+    done = channels.index(channel) + int(str(row.get("step", steps))) / steps
+    return before + share * done / len(channels), "training"

@@ -23,7 +23,9 @@ class Config:
     batch: Annotated[int, Ge(2)] = 192
     """Worlds in an optimiser step."""
     steps: Annotated[int, Ge(1)] = 800
-    """Optimiser steps, Adam, the rate falling to 0 in a straight line; the change comes at once, after about 300."""
+    """Optimiser steps, Adam, the rate falling to 0 in a straight line; the change comes at once."""
+    three_steps: Annotated[int, Ge(1)] = 600
+    """The same among three agents."""
     learning_rate: Positive = 4e-3
     """Adam's, at first."""
     temperature: Positive = 1.0
