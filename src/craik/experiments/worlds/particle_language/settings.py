@@ -41,5 +41,9 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3, tolerance=1e-2),
-    "paper": Preset(Config(landmarks=6, symbols=20, time=16, batch=1024, steps=20_000, test=10_000), seeds=6, tolerance=1e-2),
+    "paper": Preset(
+        Config(landmarks=6, symbols=20, time=16, batch=1024, steps=20_000, three_steps=20_000, test=10_000),
+        seeds=6,
+        tolerance=1e-2,
+    ),
 }
