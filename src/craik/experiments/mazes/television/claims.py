@@ -232,9 +232,9 @@ CLAIMS = (
         condition=low_above(
             0, of="gain in the share that comes to the goal, bonus less reward alone, far less near, mean over seeds,"
         ),
-        tried="Goals at a quarter, half and three quarters of the way were chosen on seed 1000. In the record every method comes to the "
-        "near one, so that only the far one decides; there the bonus brings nearly all walkers on most seeds, none on one where the "
-        "reward alone did.",
+        tried="Goals at a quarter, half and three quarters of the way were chosen on seed 1000. In the record every "
+        "method comes to the near one, so that only the far one decides; there the bonus brings nearly all walkers "
+        "on most seeds, and none on one where the reward alone did.",
     ),
     Claim(
         id="curiosity-tv.furthest",
