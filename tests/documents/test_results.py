@@ -22,8 +22,8 @@ LARGE = {
     "spirals/mechanism/paper",
     "spirals/mechanism/quick",
 }
-"""Records of the time before a record had to keep within 100 kB, by experiment and preset; and four of the same kinds or over it
-by little: one with 54 settings, one with a film."""
+"""Records of the time before a record had to keep within 100 kB, by experiment and preset; and four of the same kinds or
+over it by little: one with 54 settings, one with a film."""
 
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:
