@@ -52,11 +52,12 @@ versions:
 		$$venv/bin/pytest -n $(CORES) --dist loadgroup $(TESTS) || exit 1; \
 	done
 
-# The same with the lowest torch that pyproject.toml promises.
+# The same with the lowest torch that pyproject.toml promises, and a NumPy of its time: that torch's Triton does not run in its
+# interpreter beside NumPy 2.4, which no longer makes numbers of arrays of one element.
 LOWEST := $(shell sed -n 's/.*"torch>=\([0-9.]*\).*/\1/p' pyproject.toml)
 lowest:
 	$(PYTHON) -m venv build/lowest
-	build/lowest/bin/pip install --quiet --editable '.[experiments,sklearn,test]' 'torch==$(LOWEST).*'
+	build/lowest/bin/pip install --quiet --editable '.[experiments,sklearn,test]' 'torch==$(LOWEST).*' 'numpy<2.4'
 	build/lowest/bin/pytest -n $(CORES) --dist loadgroup $(TESTS)
 
 # The site, from docs/, the docstrings and the experiments' READMEs, into site/; it needs no network and opens from disk.

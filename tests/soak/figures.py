@@ -67,7 +67,7 @@ def two_workers(epochs: int) -> dict[str, float]:
 def main() -> int:
     """Measure, print a line of JSON for each, and say whether all are met."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--epochs", type=int, default=60, help="of a trial of the spirals; so many that it takes 20 s")
+    parser.add_argument("--epochs", type=int, default=110, help="of a trial of the spirals; so many that it takes 20 s")
     parser.add_argument("--experiment", default="spirals", help="whose checkpoints are measured")
     options = parser.parse_args()
     kept = cost_of_checkpoints(options.experiment)

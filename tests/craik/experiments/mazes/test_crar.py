@@ -80,3 +80,15 @@ def test_the_networks_agree_on_shapes_and_a_misled_model_is_another_action_s():
     assert own.change(x, actions).shape == x.shape
     assert own.reward(x, actions).shape == own.going(x, actions).shape == (4,)
     torch.testing.assert_close(turned(own.change)(x, actions), own.change(x, actions[[1, 2, 3, 0]]))
+
+
+def test_reward_and_discount_do_not_grow_with_the_maze():
+    """They read the greatest over cells: an empty floor has the same kinds of cells at any size. Sums would differ."""
+    small, large = (Networks(size, Generator().manual_seed(0)) for size in (5, 9))
+    for name in ("encoder", "tau", "seen", "rho", "gamma"):
+        getattr(large, name).load_state_dict(getattr(small, name).state_dict())
+    found = []
+    for own, size in ((small, 5), (large, 9)):
+        x = own.encode(torch.zeros(4, 3, size, size))
+        found.append(torch.stack([own.reward(x, torch.eye(4)), own.going(x, torch.eye(4))]))
+    torch.testing.assert_close(*found)

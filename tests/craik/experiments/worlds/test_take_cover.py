@@ -38,7 +38,18 @@ def test_a_seed_whose_vision_sees_nothing_stops():
 def test_doom_for_a_few_steps(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # VizDoom leaves its settings, _vizdoom.ini, where it was started
     found = Rows(
-        rows("doom", episodes=10, lanes=2, widths=(4, 4, 4, 4), latent=3, trials=1, tested=2, temperatures=(1.15,), film=0)
+        rows(
+            "doom",
+            episodes=10,
+            lanes=2,
+            widths=(4, 4, 4, 4),
+            latent=3,
+            trials=1,
+            tested=2,
+            temperatures=(1.15,),
+            film=0,
+            rooms=0,
+        )
     )
     (final,) = found.where(kind="final")
     assert 0 < final["actual"] <= 12 * 4
@@ -50,10 +61,15 @@ def test_doom_for_a_few_steps(monkeypatch, tmp_path):
 @pytest.mark.extra("worlds", "cma", "Box2D")
 def test_car_racing_for_a_few_steps():
     tiny = {"episodes": 10, "steps": 3, "lanes": 2, "widths": (4, 4, 4, 4), "latent": 3, "trials": 1, "tested": 2, "horizon": 3}
-    found = Rows(rows("car", **tiny, in_world=("z-h",), generations=1))
+    found = Rows(rows("car", **tiny, in_world=("z-h",), generations=1, rooms=0))
     (final,) = found.where(kind="final")
     assert final["virtual"] == final["actual"] < 100
     assert final["parameters"] == 3 * (3 + 6 + 1)
+
+
+def test_there_are_no_more_rooms_than_episodes():
+    assert [own.tolist() for own in rooms.dealt(5, 2)] == [[0, 2, 4], [1, 3]]
+    assert [own.tolist() for own in rooms.dealt(2, 8)] == [[0], [1]]
 
 
 def test_films_come_back():

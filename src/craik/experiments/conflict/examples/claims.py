@@ -86,6 +86,7 @@ CLAIMS = (
         measure=over_early_stopping,
         condition=low_above(0.0, of="test accuracy less that of averaging stopped at its best, median over seeds,"),
         kind="ours",
+        tried=_TRIED,
     ),
     Claim(
         id="conflict-examples.heads",

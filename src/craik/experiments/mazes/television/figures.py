@@ -37,11 +37,17 @@ def _coverage(rows: Rows) -> Figure:
             some = rows.where(method=method, tv=on)
             if some:
                 x, lines = some.curves("rollout", "coverage")
-                shade = COLOURS["ink"] if method == "continuous" else colour(index)
+                shade = (
+                    COLOURS["reference"]
+                    if method == "none"
+                    else COLOURS["ink"]
+                    if method == "continuous"
+                    else colour(index - 1)
+                )
                 band(axis, np.asarray(x) + 1, lines, LABELS[method], shade)
         axis.set(xlabel="episodes of every walker", title=f"television {'on' if on else 'off'}", ylim=(0, None))
     axes[0].set_ylabel("coverage of an episode")
-    axes[0].legend(fontsize=6.5)
+    axes[1].legend(*axes[0].get_legend_handles_labels(), loc="upper left", fontsize=6.5)  # where fewer curves are in its way
     return figure
 
 

@@ -22,7 +22,7 @@ def figures(rows: Rows) -> dict[str, Figure | Animation]:
 
 def label(name: str) -> str:
     """Return what stands below a controller that was evolved in the world, or in a dream of rooms."""
-    return name.replace("rooms, ", "dream of rooms,\n") if name.startswith("rooms") else f"world,\n{WORDS[name]}"
+    return name.replace("rooms, ", "dream\nof rooms,\n") if name.startswith("rooms") else f"world,\n{WORDS[name]}"
 
 
 def draw_returns(rows: Rows) -> Figure:
@@ -45,7 +45,7 @@ def draw_returns(rows: Rows) -> Figure:
         level = float(np.mean(rows.where(kind="reference", method=name)["actual"]))
         axes.axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=1)
         axes.annotate(name, (len(names) - 0.45, level), va="bottom", ha="right", fontsize=8, color=COLOURS["reference"])
-    labels = [name.replace("dream", "dream,\ntemperature") if name.startswith("dream") else label(name) for name in names]
+    labels = [name.replace("dream", "dream,\ntemper-\nature") if name.startswith("dream") else label(name) for name in names]
     axes.set_xticks(range(len(names)), labels)
     axes.set(ylabel="return", ylim=(0, None), xlim=(-0.5, len(names) - 0.4))
     return figure

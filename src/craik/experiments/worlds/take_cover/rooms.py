@@ -29,9 +29,10 @@ def trained(config: Config, data: Latents, held_out: Latents) -> Iterator[tuple[
     """Yield for each rule how well its M foretells ends, in the rooms it knows and in new ones, and M without alarms."""
     generator = Generator().manual_seed(config.seed + 2**33)
     codes = torch.randn(config.rooms + NEW, 2, CODE, generator=generator)
-    rooms = [data.rows(torch.arange(room, len(data.actions), config.rooms)) for room in range(config.rooms)]
-    known = [alarmed(held_out.rows(torch.arange(room, len(held_out.actions), config.rooms)), codes[room])
-             for room in range(config.rooms)]  # fmt: skip
+    rooms = [data.rows(own) for own in dealt(len(data.actions), config.rooms)]
+    known = [
+        alarmed(held_out.rows(own), code) for own, code in zip(dealt(len(held_out.actions), config.rooms), codes, strict=False)
+    ]
     for name, rule in zip(RULES, (Mean(), AndMask(config.room_threshold, rescale=True)), strict=True):
         memory = models.make_memory(config, data.actions.shape[-1] + CODE, Generator().manual_seed(config.seed))
         train(config, memory, [alarmed(room, code) for room, code in zip(rooms, codes, strict=False)], rule)
@@ -47,6 +48,11 @@ def trained(config: Config, data: Latents, held_out: Latents) -> Iterator[tuple[
             },
             silent,
         )
+
+
+def dealt(episodes: int, rooms: int) -> list[Tensor]:
+    """Return the numbers of each room's episodes, dealt in turn; fewer rooms where there are not as many episodes."""
+    return [torch.arange(room, episodes, rooms) for room in range(min(rooms, episodes))]
 
 
 def mean_auc(memory: MixtureRNN, rooms: list[Latents]) -> float | None:
