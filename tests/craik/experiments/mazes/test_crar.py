@@ -83,7 +83,7 @@ def test_the_networks_agree_on_shapes_and_a_misled_model_is_another_action_s():
 
 
 def test_reward_and_discount_do_not_grow_with_the_maze():
-    """They read the greatest over cells: an empty floor has the same kinds of cells at any size. Sums would differ."""
+    """They are max-pooled over cells: an empty floor has the same kinds of cells at any size. Sums would differ."""
     small, large = (Networks(size, Generator().manual_seed(0)) for size in (5, 9))
     for name in ("encoder", "tau", "seen", "rho", "gamma"):
         getattr(large, name).load_state_dict(getattr(small, name).state_dict())

@@ -23,8 +23,8 @@ _TRIED = (
     "number of keys left, far from 0 at the end, because units that read sums over all cells were always on or always off: "
     "gathering looked bad. Not enough by themselves: more steps that end an episode, more planes, wider layers, a change "
     "that goes through tanh, Q that does not train the encoder. Enough on all four seeds 1000 to 1003, against acting at "
-    "random and depths 0 and 1: a second hidden layer in the model, twice as wide, and the greatest over cells in place of "
-    "the sum; the networks of Q alone are the same. Depth 6 was better than Q alone on three of the four. A target that "
+    "random and depths 0 and 1: a second hidden layer in the model, twice as wide, and max-pooling over cells in place of "
+    "sums; the networks of Q alone are the same. Depth 6 was better than Q alone on three of the four. A target that "
     "follows every 100 updates made it so on all four, but Q alone worse on three, and was not taken."
 )
 """What was tried where planning falls short."""

@@ -19,8 +19,8 @@ from craik.tasks.finite.keys import Gathering, Keys, mazes_with_keys
 
 ARMS = ("crar", "q-only")
 """All losses; Q's alone in the same networks, which has nothing to plan with."""
-CHANNELS, UNITS, NOTED = 4, 48, 24
-"""Planes of the abstract state, of the model's hidden layers, and of what reward and discount are read from."""
+CHANNELS, UNITS, FEATURES = 4, 48, 24
+"""Planes of the abstract state, of the model's hidden layers, and of what is pooled for reward and discount."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class Networks(nn.Module):
         # Two hidden layers: with one, a step was told apart from others, but what several steps add up to was not.
         hidden = (conv(CHANNELS + 4, UNITS, 3, generator), nn.ReLU(), conv(UNITS, UNITS, 1, generator), nn.ReLU())
         self.tau = nn.Sequential(*hidden, conv(UNITS, CHANNELS, 1, generator))
-        self.seen = nn.Sequential(conv(2 * CHANNELS, NOTED, 1, generator), nn.ReLU())
-        self.rho, self.gamma = (relu_mlp((NOTED, 16, 1), generator) for _ in range(2))
+        self.seen = nn.Sequential(conv(2 * CHANNELS, FEATURES, 1, generator), nn.ReLU())
+        self.rho, self.gamma = (relu_mlp((FEATURES, 16, 1), generator) for _ in range(2))
         with torch.no_grad():  # a model that says at first that little changes
             next(iter(self.tau[-1].parameters())).mul_(0.1)
 
@@ -124,9 +124,9 @@ class Networks(nn.Module):
         return self.tau(torch.cat([x.unflatten(1, self.shape), planes], 1))
 
     def _pooled(self, x: Tensor, actions: Tensor) -> Tensor:
-        """Return (n, NOTED): the most over cells of what can be told of a cell and its change."""
-        # Not the sum: of all cells it is large and varies little, so that every unit that reads it is always on or always off
-        # and the discount a line in the number of keys left, in place of 0 at the last one.
+        """Return (n, FEATURES): max-pooled over cells: what can be told of a cell and its change."""
+        # Sums over all cells are large and vary little: every unit that read them was always on or always off, and the discount
+        # a line in the number of keys left, in place of 0 at the last one.
         return self.seen(torch.cat([x.unflatten(1, self.shape), self._change(x, actions)], 1)).amax((2, 3))
 
 

@@ -13,6 +13,8 @@ LABELS = {
     "pixels": "curiosity, pixels", "vae": "curiosity, VAE", "reachability": "reachability",
     "continuous": "reachability, continuous",
 }  # fmt: skip
+SHADES = {"none": COLOURS["reference"], "continuous": COLOURS["ink"]}
+"""Of the two methods that are not among the six that have a colour."""
 
 
 def figures(rows: Rows) -> dict[str, Figure | Animation]:
@@ -37,13 +39,7 @@ def _coverage(rows: Rows) -> Figure:
             some = rows.where(method=method, tv=on)
             if some:
                 x, lines = some.curves("rollout", "coverage")
-                shade = (
-                    COLOURS["reference"]
-                    if method == "none"
-                    else COLOURS["ink"]
-                    if method == "continuous"
-                    else colour(index - 1)
-                )
+                shade = SHADES.get(method, colour(index - 1))
                 band(axis, np.asarray(x) + 1, lines, LABELS[method], shade)
         axis.set(xlabel="episodes of every walker", title=f"television {'on' if on else 'off'}", ylim=(0, None))
     axes[0].set_ylabel("coverage of an episode")

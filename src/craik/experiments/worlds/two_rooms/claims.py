@@ -47,8 +47,8 @@ CLAIMS = (
         source=_SOURCE,
         measure=less("feasible", "causal", "k-means"),
         condition=low_above(0.0, of="share of legs, less k-means', mean over seeds,"),
-        tried="On seed 1000, before the record: each step's pair decoded by itself, which was worse; since then points "
-        "are chosen for a whole plan. Ways that show a state by its mean stay ahead; why was not looked into.",
+        tried="On seed 1000, before the record: each step's pair decoded by itself, since when points are chosen for a "
+        "whole plan. In the record ways that show a state by its mean are ahead still; why was not looked into.",
     ),
     Claim(
         id="two-rooms.information-needed",
@@ -63,8 +63,8 @@ CLAIMS = (
         source=_SOURCE,
         measure=less("shared", "causal", "infogan"),
         condition=high_below(0.0, of="share of pairs that share a state, less InfoGAN's, mean over seeds,"),
-        tried="Two weights of the information and starts of T on seed 1000. Here InfoGAN's states part the rooms about "
-        "as well: rooms are the largest cause of variation in single points already.",
+        tried="Before the record the weight of the information and the start of T were changed, for all that have them. "
+        "In the record InfoGAN's states part the rooms as purely; why was not looked into.",
     ),
     Claim(
         id="two-rooms.gan-needed",
@@ -73,8 +73,8 @@ CLAIMS = (
         measure=less("feasible", "causal", "contrastive"),
         condition=low_above(0.0, of="share of legs, less the contrastive way's, mean over seeds,"),
         kind="control",
-        tried="On seed 1000, before the record, states learnt by contrast were far ahead in both measures; choosing "
-        "points for a whole plan has made the gap smaller and not closed it.",
+        tried="On seed 1000, before the record, states learnt by contrast were far ahead in both measures, with each "
+        "step's pair decoded by itself; with points chosen for a whole plan they are ahead still.",
     ),
     Claim(
         id="two-rooms.transitions",
