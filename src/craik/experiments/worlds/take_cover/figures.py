@@ -44,7 +44,7 @@ def draw_returns(rows: Rows) -> Figure:
     for name in ("random", "still"):
         level = float(np.mean(rows.where(kind="reference", method=name)["actual"]))
         axes.axhline(level, color=COLOURS["reference"], linestyle="--", linewidth=1)
-        axes.annotate(name, (len(names) - 0.45, level), va="bottom", ha="right", fontsize=8, color=COLOURS["reference"])
+        axes.annotate(name, (-0.45, level), va="bottom", fontsize=8, color=COLOURS["reference"])
     labels = [name.replace("dream", "dream,\ntemper-\nature") if name.startswith("dream") else label(name) for name in names]
     axes.set_xticks(range(len(names)), labels)
     axes.set(ylabel="return", ylim=(0, None), xlim=(-0.5, len(names) - 0.4))
