@@ -29,6 +29,7 @@ TINY = {
     "spirals": {"environments": 2, "examples": 16, "shortcut_dims": 2, "hidden": 8, "layers": 1, "batch": 5, "epochs": 3},
     "memorisation": {"examples": 16, "batch": 8, "epochs": 3, "reports": 1, "thresholds": (0.2,)},
     "label-noise": {"examples": 80, "epochs": 2, "thresholds": (0.2,), "learning_rates": (1e-3,)},
+    "early-stopping": {"sizes": (80,), "epochs": 2, "noises": (0.5,), "thresholds": (0.2,), "mask_rates": (1e-3,)},
     "coinrun": {"levels": 3, "states": 4, "validation": 4, "test": 4, "batch": 2, "epochs": 2, "trials": 2, "finalists": 1},
     "conflict-basis": SPIRALS,
     "conflict-colours": {"trials": 1, "steps": 2, "hidden": 4},
