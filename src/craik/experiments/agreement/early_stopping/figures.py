@@ -7,9 +7,9 @@ from craik.experiments.agreement.early_stopping.claims import Judge, added
 from craik.lab import COLOURS, Rows, panels
 
 _WAYS: tuple[tuple[str, Judge, bool, str], ...] = (
-    ("stopped by true labels", "clean", False, "ours"),
-    ("stopped by labels as wrong as training's", "noisy", False, "third"),
-    ("trained to the end", "noisy", True, "baseline"),
+    ("by true labels", "clean", False, "ours"),
+    ("by labels as wrong as training's", "noisy", False, "third"),
+    ("at the end", "noisy", True, "baseline"),
 )
 
 
