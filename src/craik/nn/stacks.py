@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
+from torch.nn.modules import module as torch_module
 
 from craik.arguments import check_decay, check_not_negative, check_positive
 from craik.params import Params
@@ -70,9 +71,9 @@ class Stack(nn.Module):
                 f"`x` should have one batch for each of the {len(self)} members, shape ({len(self)}, n, ...). Found "
                 f"{tuple(x.shape)}. Where all see the same rows, pass rows.expand({len(self)}, *rows.shape)."
             )
-        if (layers := self._dense()) is not None:
-            return self._through(layers, x)
         (architecture,) = self._architecture
+        if (layers := dense_layers(architecture)) is not None:
+            return through(layers, self.stacked(), x)
 
         def alone(params: Params, rows: Tensor) -> Tensor:
             return functional_call(architecture, params, (rows,))
@@ -97,22 +98,33 @@ class Stack(nn.Module):
                 parameter.data = values[index].detach().clone()
         return alone
 
-    def _dense(self) -> nn.Sequential | None:
-        # Perceptrons need no vmap: batched products do it, weight norm included, for which vmap would fall back to a loop.
-        (architecture,) = self._architecture
-        plain = type(architecture) is nn.Sequential and all(_dense_layer(layer) for layer in architecture)
-        return cast(nn.Sequential, architecture) if plain else None
 
-    def _through(self, layers: nn.Sequential, x: Tensor) -> Tensor:
-        shape, x = x.shape, x.reshape(len(x), -1, x.shape[-1])
-        params = self.stacked()
-        for name, layer in layers.named_children():
-            if not isinstance(layer, nn.Linear):
-                x = layer(x)
-                continue
-            weight, bias = _weight(params, name).mT, params.get(f"{name}.bias")
-            x = x @ weight if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
-        return x.reshape(*shape[:-1], x.shape[-1])
+def dense_layers(network: nn.Module) -> nn.Sequential | None:
+    """Return the network where it is a perceptron, whose stack needs no vmap; None for anything else.
+
+    Batched products do it, weight norm included, for which vmap would fall back to a loop. Layers with hooks are something
+    else: nothing would call these.
+    """
+    plain = type(network) is nn.Sequential and not _hooked(network) and all(_dense_layer(layer) for layer in network)
+    return cast(nn.Sequential, network) if plain else None
+
+
+def through(layers: nn.Sequential, params: Params, x: Float[Tensor, "m *n j"]) -> Float[Tensor, "m *n k"]:
+    """Return what each member of a stack of perceptrons makes of its rows.
+
+    Args:
+        layers: of `dense_layers`; their classes are read, not their parameters.
+        params: every parameter once a member, (M, *shape).
+        x: rows for each member.
+    """
+    shape, x = x.shape, x.reshape(len(x), -1, x.shape[-1])
+    for name, layer in layers.named_children():
+        if not isinstance(layer, nn.Linear):
+            x = layer(x)
+            continue
+        weight, bias = _weight(params, name).mT, params.get(f"{name}.bias")
+        x = x @ weight if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
+    return x.reshape(*shape[:-1], x.shape[-1])
 
 
 _ELEMENTWISE = {nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.SiLU, nn.ELU, nn.Softplus, nn.Identity}
@@ -121,6 +133,12 @@ _ELEMENTWISE = {nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.SiLU, nn
 
 def _dense_layer(layer: nn.Module) -> bool:
     return type(layer) in _ELEMENTWISE or type(layer) is nn.Linear or (isinstance(layer, nn.Linear) and _normalised(layer))
+
+
+def _hooked(network: nn.Module) -> bool:
+    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    everywhere = any(getattr(torch_module, f"_global{name}") for name in hooks)
+    return everywhere or any(getattr(module, name) for module in network.modules() for name in hooks)
 
 
 def _normalised(layer: nn.Linear) -> bool:

@@ -28,6 +28,7 @@ from craik.arguments import (
     check_tensor,
     check_whole,
 )
+from craik.nn.stacks import dense_layers, through
 from craik.params import Params, parameters_of
 from craik.surfaces.model_landscape import Batches, Loss, check_batches
 
@@ -86,23 +87,49 @@ def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics:
     if statistics == "moved":
         start |= {name: buffer.clone() for name, buffer in alone.named_buffers() if buffer.is_floating_point()}
     ids, weights = _weights(batches)
+    return Surface(_Losses(alone, loss, batches, weights), start, ids)
 
-    def losses(parameters: Params) -> Tensor:
-        total: Tensor | None = None
-        for (inputs, targets, _), share in zip(batches, weights(), strict=True):
-            found = loss(_call(alone, parameters, inputs), targets)
-            if found.shape != share.shape[1:]:
-                raise ValueError(
-                    f"`loss` should return one unreduced loss for each example, shape {tuple(share.shape[1:])}. Found "
-                    f"{tuple(found.shape)}. Build it with reduction='none' and average over everything but the examples."
-                )
-            part = share.to(found) @ found
-            total = part if total is None else total + part
-        if total is None:
-            raise RuntimeError("_weights has refused empty data")
+
+class _Losses(NamedTuple):
+    """From parameters by name to the mean loss of each environment; of a perceptron also many of them without vmap."""
+
+    model: nn.Module
+    loss: Loss
+    batches: Batches
+    weights: Callable[[], Iterator[Tensor]]
+
+    def __call__(self, parameters: Params) -> Float[Tensor, " g"]:
+        """Return the losses at one point."""
+        return self._summed(
+            self._parts(_call(self.model, parameters, inputs), targets, share)
+            for (inputs, targets, _), share in zip(self.batches, self.weights(), strict=True)
+        )
+
+    def together(self, stacked: Params) -> Float[Tensor, "n g"]:
+        """Return the losses at n points, whose parameters lie side by side."""
+        layers, names = dense_layers(self.model), {name for name, _ in self.model.named_parameters(remove_duplicate=False)}
+        if layers is None or names != stacked.keys() or not all(isinstance(inputs, Tensor) for inputs, _, _ in self.batches):
+            return vmap(self)(stacked)
+        count = len(next(iter(stacked.values())))
+        return self._summed(
+            vmap(self._parts, (0, None, None))(through(layers, stacked, inputs.expand(count, *inputs.shape)), targets, share)
+            for (inputs, targets, _), share in zip(self.batches, self.weights(), strict=True)
+        )
+
+    def _parts(self, outputs: Any, targets: Tensor, share: Tensor) -> Tensor:  # noqa: ANN401  # what the model returns
+        found = self.loss(outputs, targets)
+        if found.shape != share.shape[1:]:
+            raise ValueError(
+                f"`loss` should return one unreduced loss for each example, shape {tuple(share.shape[1:])}. Found "
+                f"{tuple(found.shape)}. Build it with reduction='none' and average over everything but the examples."
+            )
+        return share.to(found) @ found
+
+    def _summed(self, parts: Iterator[Tensor]) -> Tensor:
+        total = next(parts)  # _weights has refused empty data
+        for part in parts:
+            total = total + part
         return total
-
-    return Surface(losses, start, ids)
 
 
 def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor, " n"], chunk: int = 128) -> Tensor:
@@ -209,19 +236,22 @@ def _evaluated(loss: Function, parameters: Params, axes: list[Params], points: T
 
 
 def _moved(parameters: Params, axes: list[Params], points: Tensor, chunk: int) -> Iterator[Params]:
+    along = {name: torch.stack([axis[name].flatten().to(theta) for axis in axes]) for name, theta in parameters.items()}
     for some in points.split(chunk):
-        moved = dict[str, Tensor]()
-        for name, theta in parameters.items():
-            along = torch.stack([axis[name].flatten().to(theta) for axis in axes])
-            moved[name] = torch.addmm(theta.flatten(), some.to(theta), along).view(len(some), *theta.shape)
-        yield moved
+        yield {
+            name: torch.addmm(theta.flatten(), some.to(theta), along[name]).view(len(some), *theta.shape)
+            for name, theta in parameters.items()
+        }
 
 
 def _together(loss: Function, stacked: Params) -> Tensor:
     count = len(next(iter(stacked.values())))
     if count == 1:
         return loss({name: tensor[0] for name, tensor in stacked.items()})[None]
-    return vmap(loss)(stacked)
+    surface = getattr(loss, "__self__", None)
+    if isinstance(surface, Surface) and loss == surface.mean and isinstance(surface.losses, _Losses):
+        return surface.losses.together(stacked).mean(1)
+    return loss.together(stacked) if isinstance(loss, _Losses) else vmap(loss)(stacked)
 
 
 def _call(model: nn.Module, parameters: Params, inputs: Any) -> Any:  # noqa: ANN401

@@ -96,6 +96,15 @@ def test_other_architectures_go_through_vmap():
     torch.testing.assert_close(Stack(members)(x), expected, rtol=0, atol=1e-12)
 
 
+def test_a_hook_of_a_member_is_called():
+    members = [relu_mlp((3, 4, 2), torch.Generator().manual_seed(seed)) for seed in range(2)]
+    for member in members:
+        member[0].register_forward_hook(lambda module, inputs, output: 2 * output)
+    x = torch.randn(2, 5, 3)
+    wanted = torch.stack([member(rows) for member, rows in zip(members, x, strict=True)])
+    torch.testing.assert_close(Stack(members)(x), wanted)
+
+
 def test_members_stay_as_they_are_and_come_back():
     members = perceptrons()
     stack = Stack(members)

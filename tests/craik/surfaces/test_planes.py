@@ -48,6 +48,51 @@ def test_a_plane_of_a_model_is_the_literal_loop(chunk):
     assert all(parameter.grad is None and parameter.requires_grad for parameter in model.parameters())
 
 
+def weight_normed():
+    return relu_mlp((4, 6, 3), generator(), weight_norm=True)
+
+
+def frozen():
+    model = relu_mlp((4, 6, 6, 3), generator())
+    model[0].requires_grad_(requires_grad=False)
+    return model
+
+
+def tied():
+    model = relu_mlp((4, 4, 4, 3), generator())
+    model[2].weight = model[0].weight
+    return model
+
+
+def hooked():
+    model = relu_mlp((4, 6, 3), generator())
+    model[0].register_forward_hook(lambda module, inputs, output: 2 * output)
+    return model
+
+
+def without_bias():
+    return nn.Sequential(nn.Linear(4, 6, bias=False), nn.Tanh(), nn.Linear(6, 3))
+
+
+@pytest.mark.parametrize("make", [weight_normed, frozen, tied, hooked, without_bias])
+def test_what_looks_like_a_perceptron(make):
+    model, (x, y, ids) = make().double(), data()
+    surface = surface_of_model(model, by_example, [(x, y, ids)])
+    axes = axes_of(surface.parameters)
+    found, alone = (plane(surface.losses, surface.parameters, *axes, AT, chunk) for chunk in (64, 1))
+    torch.testing.assert_close(found, alone, rtol=0, atol=1e-12)
+
+
+def test_a_perceptron_that_is_given_a_tuple_or_another_mean():
+    model, (x, y, ids) = relu_mlp((4, 6, 3), generator()).double(), data()
+    plain, packed = (surface_of_model(model, by_example, [(given, y, ids)]) for given in (x, (x,)))
+    axes = axes_of(plain.parameters)
+    wanted = plane(plain.losses, plain.parameters, *axes, AT)
+    torch.testing.assert_close(plane(packed.losses, packed.parameters, *axes, AT), wanted, rtol=0, atol=1e-12)
+    found = plane(lambda p: plain.losses(p).max(), plain.parameters, *axes, AT)
+    torch.testing.assert_close(found, wanted.amax(0), rtol=0, atol=1e-12)
+
+
 def test_a_plane_of_a_quadratic_is_its_closed_form():
     h = torch.tensor([[3.0, 1.0], [1.0, 2.0]], dtype=torch.float64)
     theta = {"t": torch.tensor([0.5, -1.0], dtype=torch.float64)}
