@@ -5,7 +5,9 @@ example a row of each member's own. A member's losses depend on its own paramete
 unroll, the teacher's step) works element by element, so that each learns what it would learn alone (a test).
 """
 
-from collections.abc import Callable, Mapping
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -14,7 +16,7 @@ from torch import Tensor, nn
 
 from craik.distill import Distillation, Examples, Lesson, Unrolling, split_rows
 from craik.distill.losses import Hidden
-from craik.distill.teachers.targets import Targets
+from craik.distill.teachers.targets import Target, Targets
 from craik.estimators.distilling.students import FOLDS, Learnt, Lessons, outside_of
 from craik.estimators.fitting import row_losses
 from craik.estimators.tables import Numbers
@@ -50,7 +52,36 @@ def members(inputs: int, hidden: int, outputs: int, count: int, generator: torch
     return nn.Sequential(many[0], nn.ReLU(), many[1])
 
 
-def ldt(lessons: Lessons) -> Learnt:
+class Form(NamedTuple):
+    """What is done otherwise than in thesis section 4.3.
+
+    Attributes:
+        weighed: a student's coefficient is learnt with its teacher, as a factor on where it starts.
+        warm: steps in which a teacher first learns by itself to say the label through a layer on its answers; the student
+            starts with that layer.
+        again: in the end a fresh student learns from the teacher as it was at its student's best look, which learns no more.
+    """
+
+    weighed: bool = False
+    warm: int = 0
+    again: bool = False
+
+
+class Teacher(nn.Module):
+    """From privileged columns to what hidden units should be, and the factor on the coefficient, as a gate before `exp`."""
+
+    def __init__(self, network: nn.Sequential, count: int, weighed: bool) -> None:
+        super().__init__()
+        self.network, self.weighed = network, weighed
+        self.weight = nn.Parameter(torch.zeros(count), requires_grad=weighed)
+
+    def forward(self, known: Float[Tensor, "b m q"]) -> Target:
+        """Return the targets (b, m, u), and each member's factor before `exp`, of that shape."""
+        value = self.network(known)
+        return Target(value, self.weight.unsqueeze(-1).expand_as(value) if self.weighed else None)
+
+
+def ldt(lessons: Lessons, form: Form = Form()) -> Learnt:  # noqa: B008  # immutable
     """Train students under teachers that learn to teach; n = 8 inner steps, a validation half redrawn at every meta-step.
 
     Source: thesis section 4.3, algorithm 1. The supervised layer is the hidden one, before its ReLU. Students take twice
@@ -59,10 +90,15 @@ def ldt(lessons: Lessons) -> Learnt:
     generator, alphas = torch.Generator().manual_seed(lessons.seed), torch.tensor(ALPHAS).repeat(FOLDS)
     count, hidden = len(alphas), lessons.training.hidden or 32
     student = members(lessons.x.shape[1], hidden, lessons.y.shape[1], count, generator).to(lessons.device)
-    teacher = members(lessons.known.shape[1], hidden, hidden, count, generator).to(lessons.device)
+    teaching = members(lessons.known.shape[1], hidden, hidden, count, generator)
+    teacher = Teacher(teaching, count, form.weighed).to(lessons.device)
     examples = _examples(lessons, generator)
     rows = len(examples.x)
-    lesson = Lesson(student, teacher, ["0"], _label_loss(lessons), alpha=1.0, teaching_loss=_asked(alphas.to(lessons.device)))
+    asked, started = _asked(alphas.to(lessons.device)), copy.deepcopy(student)
+    if form.warm:
+        _warm(teacher, student, examples, lessons, form.warm)
+        started.load_state_dict(student.state_dict())
+    lesson = Lesson(student, teacher, ["0"], _label_loss(lessons), alpha=1.0, teaching_loss=asked)
     split = split_rows(rows, 0.5, generator, splitting="redrawn")
     distillation = Distillation(
         lesson,
@@ -70,18 +106,41 @@ def ldt(lessons: Lessons) -> Learnt:
         split,
         Unrolling("student", steps=UNROLLED, batch_size=min(BATCH, len(split.training))),
         torch.optim.Adam(student.parameters(), RATE),
-        torch.optim.Adam(teacher.parameters(), META_RATE),
+        torch.optim.Adam([values for values in teacher.parameters() if values.requires_grad], META_RATE),
         generator,
     )
-    best = _Best(lessons, student)
+    best = _Best(lessons, student, teacher)
     rounds = max(1, 2 * lessons.training.steps // UNROLLED)
-    for round_ in range(1, rounds + 1):
+    for _ in best.looking(rounds):
         distillation.step(student_steps=UNROLLED)
-        if round_ % EVERY == 0 or round_ == rounds:
-            best.look()
-            if bool((best.since >= PATIENCE).all()):
-                break
-    return best.learnt()
+    if not form.again:
+        return best.learnt()
+    teacher.load_state_dict(best.teacher)
+    fresh = _Best(lessons, started, teacher)
+    optimizer = torch.optim.Adam(started.parameters(), RATE)
+    loss = _label_loss(lessons)
+    for _ in fresh.looking(rounds):
+        for _ in range(UNROLLED):
+            some = torch.randperm(rows, generator=generator)[:BATCH].to(lessons.device)
+            x, known, y = (part[some] for part in _tensors(examples))
+            hidden = started[0](x)
+            with torch.no_grad():
+                target = teacher(known)
+            optimizer.zero_grad()
+            (loss(started[2](started[1](hidden)), y) + asked({"0": hidden}, {"0": target})).mean().backward()
+            optimizer.step()
+    return fresh.learnt()
+
+
+def _warm(teacher: Teacher, student: nn.Sequential, examples: Examples, lessons: Lessons, steps: int) -> None:
+    """Train the teachers and their students' last layers to say the labels from what is privileged, on all rows at once."""
+    optimizer = torch.optim.Adam([*teacher.network.parameters(), *student[2].parameters()], RATE)
+    loss = _label_loss(lessons)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        _, known, y = _tensors(examples)
+        loss(student[2](student[1](teacher.network(known))), y).mean().backward()
+        optimizer.step()
 
 
 def _examples(lessons: Lessons, generator: torch.Generator) -> Examples:
@@ -95,31 +154,48 @@ def _examples(lessons: Lessons, generator: torch.Generator) -> Examples:
     return Examples(*(part.to(lessons.device) for part in parts))
 
 
+def _tensors(examples: Examples) -> tuple[Tensor, Tensor, Tensor]:
+    return cast(Tensor, examples.x), cast(Tensor, examples.privileged), examples.y
+
+
 def _label_loss(lessons: Lessons) -> Callable[[Tensor, Tensor], Tensor]:
     return lambda prediction, y: row_losses(prediction, y, lessons.task).sum(-1)
 
 
 def _asked(alphas: Float[Tensor, " m"]) -> Callable[[Hidden, Targets], Tensor]:
     def loss(hidden: Hidden, targets: Targets) -> Tensor:
-        return ((hidden["0"] - targets["0"].value).square().mean(-1) * alphas).sum(-1)
+        target = targets["0"]
+        errors = (hidden["0"] - target.value).square().mean(-1)
+        factor = alphas if target.gate is None else alphas * target.gate[..., 0].exp()
+        return (errors * factor).sum(-1)
 
     return loss
 
 
 class _Best:
-    """Each student at the look with the least loss on the fold that it was not trained on."""
+    """Each student, and its teacher, at the look with the least loss on the fold that the student was not trained on."""
 
-    def __init__(self, lessons: Lessons, student: nn.Sequential) -> None:
-        self._lessons, self._student = lessons, student
+    def __init__(self, lessons: Lessons, student: nn.Sequential, teacher: nn.Module) -> None:
+        self._lessons, self._student, self._teacher = lessons, student, teacher
         folds = torch.tensor(lessons.folds, device=lessons.device)
         member = torch.arange(FOLDS, device=lessons.device).repeat_interleave(len(ALPHAS))
         outside = (folds == member[:, None]).float()  # (M, n)
         self._shares = outside / outside.sum(1, keepdim=True)
         self._x, self._y = (torch.tensor(part, dtype=torch.float32, device=lessons.device) for part in (lessons.x, lessons.y))
         self._kept = {name: values.detach().clone() for name, values in student.named_parameters()}
+        self.teacher = {name: values.detach().clone() for name, values in teacher.named_parameters()}
         self._losses = torch.full((len(member),), torch.inf, device=lessons.device)
         self.since = torch.zeros(len(member), dtype=torch.int64, device=lessons.device)
         self._history: list[Tensor] = []
+
+    def looking(self, rounds: int) -> Iterator[int]:
+        """Yield so many rounds, with a look after every few, until no student has become better for long."""
+        for round_ in range(1, rounds + 1):
+            yield round_
+            if round_ % EVERY == 0 or round_ == rounds:
+                self.look()
+                if bool((self.since >= PATIENCE).all()):
+                    return
 
     @torch.no_grad()
     def look(self) -> None:
@@ -127,8 +203,9 @@ class _Best:
         z = self._student(self._x.unsqueeze(1).expand(-1, len(self._losses), -1)).transpose(0, 1)
         losses = (row_losses(z, self._y.expand_as(z), self._lessons.task) * self._shares).sum(1)
         better = losses < self._losses
-        for name, values in self._student.named_parameters():
-            self._kept[name][better] = values.detach()[better]
+        for kept, module in ((self._kept, self._student), (self.teacher, self._teacher)):
+            for name, values in module.named_parameters():
+                kept[name][better] = values.detach()[better]
         self._losses = torch.where(better, losses, self._losses)
         self.since = torch.where(better, 0, self.since + 1)
         self._history.append(losses)

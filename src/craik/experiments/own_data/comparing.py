@@ -5,6 +5,7 @@ Where columns are known in training only it is networks trained as the estimator
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from craik.estimators.candidates import Candidate, Fold
 from craik.estimators.comparing import TRAINING, compare_table, named
 from craik.estimators.disagreement import screened_columns
 from craik.estimators.distilling import students
-from craik.estimators.distilling.meta import ldt
+from craik.estimators.distilling.meta import Form, ldt
 from craik.estimators.distilling.students import Lessons, Teach, alone, auxiliary
 from craik.estimators.tables import Numbers, Scaling, Table, prepare
 from craik.lab import Row, check_limits
@@ -105,6 +106,17 @@ def compared(
 
 
 TEACHING: dict[str, Teach] = {"network": alone, "auxiliary head": auxiliary, "LDT": ldt}
+WARM = 200
+"""Steps in which a teacher learns by itself."""
+FORMS: dict[str, Teach] = {
+    **TEACHING,
+    "LDT, weighed": partial(ldt, form=Form(weighed=True)),
+    "LDT, warm": partial(ldt, form=Form(warm=WARM)),
+    "LDT, again": partial(ldt, form=Form(again=True)),
+    "LDT, all three": partial(ldt, form=Form(weighed=True, warm=WARM, again=True)),
+}
+"""LDT as the estimators have it, and with its coefficient learnt, a teacher that starts by knowing the label, and a fresh
+student of the teacher in the end."""
 
 Predict = Callable[[Numbers], Numbers]
 """From inputs to targets, in their own units."""
@@ -124,12 +136,12 @@ class Known(NamedTuple):
     y: Numbers
 
 
-def fitted(known: Known, seed: int) -> dict[str, Predict]:
-    """Return each of `TEACHING`, six configurations each, chosen and stopped early on folds of the rows."""
+def fitted(known: Known, seed: int, teaching: Mapping[str, Teach] = TEACHING) -> dict[str, Predict]:
+    """Return what each way to teach makes, six configurations each, chosen and stopped early on folds of the rows."""
     scalings = [Scaling.of(values) for values in known]
     x, privileged, y = (scaling.applied(values) for scaling, values in zip(scalings, known, strict=True))
     lessons = Lessons(x, y, privileged, "regression", students.TRAINING, seed)
-    return {name: _predictor(teach, lessons, scalings[0], scalings[2]) for name, teach in TEACHING.items()}
+    return {name: _predictor(teach, lessons, scalings[0], scalings[2]) for name, teach in teaching.items()}
 
 
 def _predictor(teach: Teach, lessons: Lessons, inputs: Scaling, targets: Scaling) -> Predict:

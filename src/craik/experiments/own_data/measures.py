@@ -39,6 +39,16 @@ def difference(method: str, cell: Cell, over: str = POOLED) -> Measure:
     return measure
 
 
+def on_average(method: str, cells: Sequence[Cell], over: str = POOLED) -> Measure:
+    """Return a measure: the mean over cells of `differences`, mean over seeds."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        found = [differences(rows, method, over, cell) for cell in cells]
+        return bootstrap(np.mean(found, 0).tolist(), np.mean) if all(found) else None
+
+    return measure
+
+
 def least(methods: Sequence[str], over: Sequence[str], cells: Sequence[Cell]) -> Measure:
     """Return a measure: the smallest mean difference over all pairs of methods and all cells, with that pair's interval."""
 

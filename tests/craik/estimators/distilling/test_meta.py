@@ -6,7 +6,7 @@ import torch
 
 from craik.distill import Distillation, Examples, Lesson, Unrolling, split_rows
 from craik.estimators.distilling import meta
-from craik.estimators.distilling.meta import Members, ldt, members
+from craik.estimators.distilling.meta import Form, Members, ldt, members
 from craik.estimators.distilling.students import Lessons
 from craik.estimators.fitting import Training
 from craik.nn.perceptrons import relu_mlp
@@ -67,6 +67,51 @@ def test_one_member_is_craiks_own_distillation():
 
     for ours, plain in zip(trained(stacked=True), trained(stacked=False), strict=True):
         torch.testing.assert_close(ours, plain, atol=2e-5, rtol=1e-4)
+
+
+FORMS = [Form(weighed=True), Form(warm=5), Form(again=True), Form(weighed=True, warm=5, again=True)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_other_forms_have_members_that_do_not_notice_each_other(monkeypatch, form, task):
+    many = ldt(lessons(task), form)
+    chosen = float(many.chosen.removeprefix("alpha "))
+    alpha = min(meta.ALPHAS, key=lambda one: abs(one - chosen))
+    monkeypatch.setattr(meta, "ALPHAS", (alpha,))
+    one = ldt(lessons(task), form)
+    for name, values in many.layers.items():
+        np.testing.assert_allclose(values, one.layers[name], atol=5e-4)
+
+
+def test_each_form_does_something():
+    layers = [ldt(lessons(), form).layers["0.weight"] for form in (Form(), *FORMS)]
+    for at, one in enumerate(layers):
+        assert all(not np.allclose(one, other, atol=1e-4) for other in layers[:at])
+
+
+def test_the_factor_starts_as_none():
+    network = members(2, 5, 5, 3, torch.Generator().manual_seed(0))
+    known = torch.randn(7, 3, 2, generator=torch.Generator().manual_seed(1))
+    plain, weighed = (meta.Teacher(network, 3, weighed)(known) for weighed in (False, True))
+    assert plain.gate is None
+    hidden = torch.zeros(7, 3, 5)
+    asked = meta._asked(torch.tensor([1.0, 2.0, 3.0]))
+    torch.testing.assert_close(asked({"0": hidden}, {"0": weighed}), asked({"0": hidden}, {"0": plain}))
+
+
+def test_a_warm_teacher_knows_the_label(monkeypatch):
+    monkeypatch.setattr(meta, "EVERY", 1)
+    some = lessons(rows=60)
+    cold, warm = (ldt(some, form).history[0] for form in (Form(), Form(warm=100)))
+    assert warm != cold
+    parts, generator = meta._examples(some, torch.Generator().manual_seed(0)), torch.Generator().manual_seed(0)
+    count = parts.x.shape[1]
+    student = members(4, 5, 2, count, generator)
+    teacher = meta.Teacher(members(2, 5, 5, count, generator), count, weighed=False)
+    meta._warm(teacher, student, parts, some, 200)
+    said = student[2](student[1](teacher.network(parts.privileged))).argmax(-1)
+    assert float((said == parts.y.argmax(-1)).double().mean()) > 0.95
 
 
 def test_members_are_layers():

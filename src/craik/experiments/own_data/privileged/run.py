@@ -5,7 +5,7 @@ and which they are; the label is whether their sum is odd. As nulls the privileg
 permuted. Networks stand beside them in a cell of each table: untaught, with an auxiliary head, and taught by LDT.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -16,12 +16,16 @@ from sklearn.linear_model import RidgeCV  # pyright: ignore[reportMissingTypeStu
 
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.tables import Numbers
-from craik.experiments.own_data.comparing import Known, fitted
+from craik.experiments.own_data.comparing import FORMS, Known, Predict, fitted
 from craik.lab import Preset, Row, check_limits
 from craik.tasks.pictures.digits import CLASSES, digits_in_order
 from craik.tasks.tables.cells import all_cells
 
-Cell = Literal["cells 50", "cells 100", "cells 200", "digits 100", "digits 200", "pairs 150", "pairs 300"]
+Cell = Literal[
+    "cells 50", "cells 100", "cells 200", "digits 100", "digits 200", "pairs 150", "pairs 300",
+    "cells 100 taught", "digits 200 taught", "pairs 300 taught",
+]  # fmt: skip
+"""A table and its number of rows; `taught` has networks alone, and LDT in every form."""
 TAUGHT = ("cells 100", "digits 200", "pairs 300")
 """Cells in which there are networks: they take a hundred times as long as the vote."""
 TEST = 360
@@ -57,11 +61,17 @@ class Config:
         check_limits(self)
 
 
-PRESETS = {"quick": Preset(Config(), seeds=10), "paper": Preset(Config(), seeds=20)}
+PRESETS = {
+    "quick": Preset(Config(), seeds=10),
+    # What moves LDT: its coefficient learnt, teachers that know the label first, fresh students of teachers that have learnt.
+    "forms": Preset(Config(grid=("cells 100 taught", "digits 200 taught", "pairs 300 taught")), seeds=6),
+    "paper": Preset(Config(), seeds=20),
+}
 CELLS = {
     cell: {"cell": cell}
     for cell in ("cells 50", "cells 100", "cells 200", "digits 100", "digits 200", "pairs 150", "pairs 300")
 }
+FORM_CELLS = {cell: {"cell": f"{cell} taught"} for cell in TAUGHT}
 
 
 def cells(rng: np.random.Generator, count: int) -> Board:
@@ -96,7 +106,7 @@ BOARDS: dict[str, Callable[[np.random.Generator, int], Board]] = {"cells": cells
 def run(config: Config) -> Iterator[Row]:
     """Yield every method's accuracy in every cell, in points."""
     for cell in config.grid:
-        name, rows = cell.split()
+        name, rows, *forms = cell.split()
         count, rng = int(rows), np.random.default_rng([config.seed, *map(ord, cell)])
         board = BOARDS[name](rng, count + TEST)
         known, kind = board.privileged[:count], "linear" if name == "cells" else "kernel"
@@ -107,14 +117,24 @@ def run(config: Config) -> Iterator[Row]:
             "permuted": known[rng.permutation(count)],
         }
         x, y = board.x[:count], board.y[:count]
+        if forms:
+            predictors = fitted(Known(x, known, y), config.seed, FORMS)
+            yield from scores(cell, predictors, board, count)
+            continue
         models: dict[str, Any] = {"ridge": RidgeCV(STRENGTHS).fit(x, y)}
         models |= {method: VotedTeachers(kind, random_state=config.seed).fit(x, y, z) for method, z in given.items()}
         predictors = {method: model.predict for method, model in models.items()}
         if cell in TAUGHT:
             predictors |= fitted(Known(x, known, y), config.seed)
-        for method, predict in predictors.items():
-            predicted = np.asarray(predict(board.x[count:])).reshape(-1, y.shape[1])
-            yield {"kind": "score", "cell": cell, "method": method, "score": accuracy(predicted, board.y[count:])}
+        yield from scores(cell, predictors, board, count)
+
+
+def scores(cell: str, predictors: Mapping[str, Predict], board: Board, count: int) -> Iterator[Row]:
+    """Yield what each method scores on the rows after the first so many."""
+    wanted = board.y[count:]
+    for method, predict in predictors.items():
+        predicted = np.asarray(predict(board.x[count:])).reshape(-1, wanted.shape[1])
+        yield {"kind": "score", "cell": cell, "method": method, "score": accuracy(predicted, wanted)}
 
 
 def accuracy(predicted: Numbers, wanted: Numbers) -> float:
