@@ -39,16 +39,22 @@ def choose(
     """
     check_tensor("logits", logits)
     check_not_negative("temperature", temperature, why="0 means greedy", way_out="Divide by a temperature above 0.")
-    if bool(logits.isnan().any()):
-        raise ValueError("`logits` should be numbers. Found NaN. Look at the loss before drawing from a model that diverged.")
     if temperature == 0:
-        return logits.argmax(-1)
+        _check_best(best := logits.max(-1), logits)
+        return best.indices
     logits = logits if temperature == 1 else logits / temperature
     if top is not None:
         check_whole("top", top, 1)
         least = logits.topk(min(top, logits.shape[-1]), -1).values[..., -1:]
         logits = logits.masked_fill(logits < least, -math.inf)
-    return (logits + noise).argmax(-1)
+    _check_best(best := (logits + noise).max(-1), logits)
+    return best.indices
+
+
+def _check_best(best: torch.return_types.max, logits: Tensor) -> None:
+    # A NaN makes the greatest NaN, so that looking at these alone is enough, unless it is one of infinities.
+    if bool(best.values.isnan().any()) and bool(logits.isnan().any()):
+        raise ValueError("`logits` should be numbers. Found NaN. Look at the loss before drawing from a model that diverged.")
 
 
 def draw(

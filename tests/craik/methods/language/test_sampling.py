@@ -80,3 +80,19 @@ def test_bad_input():
         Tempered(model(), 0.0)
     with pytest.raises(ValueError, match="units"):
         RecurrentModel(3, 4, 0, seeded())
+
+
+@pytest.mark.parametrize("temperature", [0, 0.5, 1])
+@pytest.mark.parametrize("top", [None, 2])
+def test_one_nan_anywhere_is_refused_and_infinities_are_not(temperature, top):
+    logits = torch.zeros(3, 4)
+    logits[0, 1], logits[1, 2] = float("inf"), -float("inf")
+    noise = torch.zeros(3, 4)
+    assert choose(logits, noise, temperature, top)[0] == 1
+    logits[2, 3] = float("nan")
+    with pytest.raises(ValueError, match="NaN"):
+        choose(logits, noise, temperature, top)
+
+
+def test_noise_that_cancels_an_infinity_is_no_diverged_model():
+    assert choose(torch.tensor([[float("inf"), 0.0]]), torch.tensor([[-float("inf"), 0.0]])).shape == (1,)
