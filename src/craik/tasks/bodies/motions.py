@@ -1,4 +1,4 @@
-"""States of small mechanical systems, frame by frame: a pendulum, a double pendulum, and a ball that may wait at a wall.
+"""States of small mechanical systems, frame by frame: pendulums, a damped oscillator, and balls that may wait at a wall.
 
 Pendulums have unit masses, lengths and gravity, integrated by the classical Runge-Kutta rule: every frame follows from the
 one before. A ball that waits as long as a die says is at the same places in the same order, at times nobody can know.
@@ -71,6 +71,42 @@ def waiting_ball(seed: int, count: int, frames: int) -> Float[Tensor, "n t 4"]:
     return ball(seed, count, frames, waits=5)
 
 
+def stopping_ball(seed: int, count: int, frames: int) -> Float[Tensor, "n t 4"]:
+    """Return place and velocity of a ball that waits 0 to 7 frames at its first wall and stops for good at the one across.
+
+    It crosses the unit square from left to right or back, turns round at the wall it comes to first, and turns up or down at
+    floor and ceiling without waiting. All have stopped after 27 frames; where follows from the start, when does not.
+    """
+    generator = Generator().manual_seed(seed)
+
+    def uniform(low: float, high: float) -> Tensor:
+        return low + (high - low) * torch.rand(count, generator=generator, dtype=torch.float64)
+
+    sides = 1 - 2 * torch.randint(2, (2, count), generator=generator)
+    place = torch.stack([uniform(0.0, 1.0), uniform(0.0, 1.0)], 1)
+    velocity = torch.stack([uniform(0.12, 0.25) * sides[0], uniform(0.0, 0.12) * sides[1]], 1)
+    waits, turns = torch.randint(8, (count,), generator=generator), torch.zeros(count, dtype=torch.int64)
+    found: list[Tensor] = []
+    for _ in range(frames):
+        found.append(torch.cat([place, velocity], 1))
+        rests = (turns == 1) & (waits > 0)
+        waits = waits - rests.long()
+        moves = (~rests & (turns < 2))[:, None]
+        goal = place + velocity
+        out = moves & ((goal < 0) | (goal > 1))
+        place = torch.where(moves, goal.clamp(0, 1), place)
+        velocity = torch.where(out, -velocity, velocity)
+        turns = turns + out[:, 0].long()
+        velocity = torch.where((turns == 2)[:, None], 0.0, velocity)
+    return torch.stack(found, 1)
+
+
+def oscillator(seed: int, count: int, frames: int) -> Float[Tensor, "n t 4"]:
+    """Return places and velocities of two damped oscillators: every frame is a matrix times the one before."""
+    state = _uniform(seed, count, (1.0, 1.0, 1.0, 1.0))
+    return _followed(_oscillator, state, frames)
+
+
 def _uniform(seed: int, count: int, reach: tuple[float, ...]) -> Tensor:
     drawn = torch.rand(count, len(reach), generator=Generator().manual_seed(seed), dtype=torch.float64)
     return (2 * drawn - 1) * torch.tensor(reach, dtype=torch.float64)
@@ -87,6 +123,11 @@ def _double_pendulum(state: Tensor) -> Tensor:
     first = -3 * a.sin() - (a - 2 * b).sin() - 2 * between.sin() * (v.square() + u.square() * between.cos())
     second = 2 * between.sin() * (2 * u.square() + 2 * a.cos() + v.square() * between.cos())
     return torch.stack([u, v, first / width, second / width], -1)
+
+
+def _oscillator(state: Tensor) -> Tensor:
+    place, velocity = state[..., :2], state[..., 2:]
+    return torch.cat([velocity, -state.new_tensor([1.0, 2.3]) * place - 0.1 * velocity], -1)
 
 
 def _followed(law: Callable[[Tensor], Tensor], state: Tensor, frames: int) -> Tensor:

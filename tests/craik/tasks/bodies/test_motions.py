@@ -1,10 +1,12 @@
 import pytest
 import torch
 
-from craik.tasks.bodies.motions import ball, double_pendulum, pendulum, waiting_ball
+from craik.tasks.bodies.motions import ball, double_pendulum, oscillator, pendulum, stopping_ball, waiting_ball
 
 
-@pytest.mark.parametrize(("motion", "features"), [(pendulum, 3), (double_pendulum, 6), (ball, 4), (waiting_ball, 4)])
+@pytest.mark.parametrize(
+    ("motion", "features"), [(pendulum, 3), (double_pendulum, 6), (ball, 4), (waiting_ball, 4), (oscillator, 4)]
+)
 def test_the_seed_decides(motion, features):
     one = motion(0, 5, 9)
     assert one.shape == (5, 9, features)
@@ -41,3 +43,26 @@ def test_a_ball_waits_at_walls_only_and_goes_on_where_it_was():
     assert torch.equal(ball(3, 50, 40, waits=0), free)
     with pytest.raises(ValueError, match="Found -1"):
         ball(0, 2, 3, waits=-1)
+
+
+def test_balls_stop_where_their_start_says_whenever():
+    found = stopping_ball(0, 200, 33)
+    assert bool((found[:, -1] == found[:, -2]).all())
+    assert bool((found[:, 27] == found[:, -1]).all())
+    assert bool((found[:, -1, 2:] == 0).all())
+    x, y, u, v = found[:, 0].unbind(-1)
+    at_wall = found[:, -1, 0]
+    assert bool(((at_wall == 0) | (at_wall == 1)).all())
+    assert bool((at_wall == (u < 0).double()).all())  # the wall across from the one it came to first
+    assert bool(((found[..., :2] >= 0) & (found[..., :2] <= 1)).all())
+    assert not torch.equal(stopping_ball(1, 5, 33), stopping_ball(0, 5, 33))
+    assert bool((v.abs() <= 0.12).all())
+    assert bool((y >= 0).all())
+    assert bool((x >= 0).all())
+
+
+def test_an_oscillator_is_linear():
+    found = oscillator(0, 40, 9)
+    step = torch.linalg.lstsq(found[:, 0], found[:, 1]).solution
+    torch.testing.assert_close(found[:, 7] @ step, found[:, 8], rtol=0, atol=1e-10)
+    assert float(found[:, -1].norm()) < float(found[:, 0].norm())
