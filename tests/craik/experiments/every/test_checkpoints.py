@@ -107,8 +107,8 @@ TINY = {
     "skips-search": {"methods": ("asi", "fixed-3"), "evaluations": 40, "episodes": 4, "validation_episodes": 2,
                      "test_episodes": 2},
     "skips-states": {
-        "worlds": ("stops",), "steps": 2, "pairs": 4, "rows": 2, "hidden": 4, "fixed": (16,), "horizons": (4,), "rates": (1e-3,),
-        "train": 6, "validation": 2, "test": 2,
+        "worlds": ("stops",), "steps": 2, "pairs": 4, "rows": 2, "hidden": 4, "fixed": (16,), "horizons": (4,),
+        "rates": (1e-3,), "train": 6, "validation": 2, "test": 2,
     },
     "skips-timing": {"steps": 2, "evaluations": 16, "train": 12, "test": 5, "hidden": 4, "horizon": 4},
     "skips-values": WALK,
