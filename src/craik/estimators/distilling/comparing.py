@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.comparing import too_slow
-from craik.estimators.distilling.meta import ldt
+from craik.estimators.distilling.meta import warm_ldt
 from craik.estimators.distilling.students import TRAINING, Lessons, Teach, alone, auxiliary, bottleneck, said, soft_targets
 from craik.estimators.fitting import Task, Training
 from craik.estimators.saving.parts import NOWHERE, Parts
@@ -145,7 +145,7 @@ CANDIDATES: dict[str, Fit] = {
     "auxiliary head": partial(_network, teach=auxiliary),
     "generalised distillation": partial(_network, teach=soft_targets),
     "bottleneck": partial(_network, teach=bottleneck),
-    "LDT": partial(_network, teach=ldt),
+    "LDT": partial(_network, teach=warm_ldt),
 }
 """By the name that reports use. LUPTS (Karlsson et al. 2022) only where privileged columns are steps in time."""
 

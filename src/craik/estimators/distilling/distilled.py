@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from craik.arguments import check_not_negative, check_one_of, check_whole
 from craik.distill.closed_form import VotedTeachers
-from craik.estimators.distilling.meta import ldt
+from craik.estimators.distilling.meta import warm_ldt
 from craik.estimators.distilling.students import (
     TRAINING,
     Learnt,
@@ -47,7 +47,7 @@ VOTES: dict[str, tuple[Literal["linear", "kernel"], tuple[str, ...] | None]] = {
 """By name: which closed-form teachers, and which of them may be voted for."""
 
 NETWORKS: dict[str, Teach] = {
-    "ldt": ldt,
+    "ldt": warm_ldt,
     "auxiliary": auxiliary,
     "bottleneck": bottleneck,
     "soft-targets": soft_targets,

@@ -15,7 +15,7 @@ from craik.estimators.candidates import Candidate, Fold
 from craik.estimators.comparing import TRAINING, compare_table, named
 from craik.estimators.disagreement import screened_columns
 from craik.estimators.distilling import students
-from craik.estimators.distilling.meta import Form, ldt
+from craik.estimators.distilling.meta import WARM, Form, ldt, warm_ldt
 from craik.estimators.distilling.students import Lessons, Teach, alone, auxiliary
 from craik.estimators.tables import Numbers, Scaling, Table, prepare
 from craik.lab import Row, check_limits
@@ -106,17 +106,15 @@ def compared(
 
 
 TEACHING: dict[str, Teach] = {"network": alone, "auxiliary head": auxiliary, "LDT": ldt}
-WARM = 200
-"""Steps in which a teacher learns by itself."""
 FORMS: dict[str, Teach] = {
     **TEACHING,
     "LDT, weighed": partial(ldt, form=Form(weighed=True)),
-    "LDT, warm": partial(ldt, form=Form(warm=WARM)),
+    "LDT, warm": warm_ldt,
     "LDT, again": partial(ldt, form=Form(again=True)),
     "LDT, all three": partial(ldt, form=Form(weighed=True, warm=WARM, again=True)),
 }
-"""LDT as the estimators have it, and with its coefficient learnt, a teacher that starts by knowing the label, and a fresh
-student of the teacher in the end."""
+"""LDT as the thesis has it, with its coefficient learnt, with a teacher that starts by knowing the label as the estimators have
+it, and with a fresh student of the teacher in the end."""
 
 Predict = Callable[[Numbers], Numbers]
 """From inputs to targets, in their own units."""

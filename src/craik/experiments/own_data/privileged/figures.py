@@ -8,7 +8,7 @@ from craik.lab import Rows
 
 CAPTION = "Points of accuracy over the vote without privileged columns, 95 % interval of the mean over seeds; table and rows."
 
-FORMS = "Points of accuracy over LDT as the estimators have it, 95 % interval of the mean over seeds; table and rows."
+FORMS = "Points of accuracy over LDT as the thesis has it, 95 % interval of the mean over seeds; table and rows."
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
