@@ -65,7 +65,10 @@ TINY = {
     "divide-and-conquer": {
         "size": 7, "mazes": 12, "walked": 20, "layers": 1, "channels": 4, "steps": 4, "batch": 8, "problems": 2, "budget": 10,
     },
-    "eager": {"trained": (1,), "tested": (1, 2), "pads": (0, 2), "steps": 2, "batch": 4, "width": 8, "units": 8, "tests": 3},
+    "eager": {
+        "trained": (1,), "tested": (1, 2), "pads": (0, 2), "steps": 2, "batch": 4, "width": 8, "units": 8, "tests": 3,
+        "transformer_width": 8, "every": 1,
+    },
     "environment-surfaces": {
         "environments": 3, "examples": 8, "shortcuts": 2, "hidden": 6, "batch": 4, "steps": 2, "grid": 3, "lines": 5,
         "compared": 2,

@@ -1,10 +1,10 @@
 """Subject-object-verb into subject-verb-object, adjectives moved: trained on short sentences, tried on longer ones.
 
-Eager models with several numbers of start pads, and an encoder-decoder with attention of about as many parameters; all take the
-same number of Adam steps on the same sentences.
+Eager models with several numbers of start pads, an encoder-decoder with attention and a Transformer of about as many
+parameters; all take the same number of Adam steps on the same sentences.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,7 +13,8 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 
 from craik.experiments.language.eager.attention import Attention
-from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
+from craik.experiments.language.eager.transformer import HEADS, Transformer
+from craik.lab import Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
 from craik.methods.language.alignment import Fillers, align, eager_feasible
 from craik.methods.language.eager import IGNORED, Decoding, EagerTranslator, eager_loss, greedy, stacked
 from craik.params import count_bytes
@@ -44,6 +45,12 @@ class Config:
     """Of the attention model's decoder: about as many parameters."""
     rate: Positive = 5e-3
     """Adam's."""
+    transformer_width: Annotated[int, Ge(4)] = 60
+    """Of the Transformer: about as many parameters, too; a multiple of its four heads."""
+    every: Annotated[int, Ge(1)] = 10
+    """Steps between two looks at how many words are right, at lengths of training."""
+    enough: Share = 0.9
+    """Right words at which the steps are read off."""
     tests: Annotated[int, Ge(1)] = 100
     """Test sentences of each length."""
     aligned: bool = False
@@ -51,23 +58,46 @@ class Config:
 
     def __post_init__(self) -> None:
         check_limits(self)
+        if self.transformer_width % HEADS:
+            raise ValueError(f"transformer_width should be a multiple of {HEADS}. Found {self.transformer_width}.")
 
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
     "paper": Preset(
-        Config(steps=20_000, width=512, units=384, rate=1e-3, tests=1000, pads=(0, 1, 2, 3, 4, 5), aligned=True), seeds=5
+        Config(
+            steps=20_000,
+            width=512,
+            units=384,
+            rate=1e-3,
+            tests=1000,
+            pads=(0, 1, 2, 3, 4, 5),
+            aligned=True,
+            every=500,
+            transformer_width=240,
+        ),
+        seeds=5,
     ),
 }
 
 
-def batches(config: Config, saved: Saved) -> Iterator[list[Pair]]:
-    """Yield the same training sentences for every model, one length a step, from where it goes on."""
+Found = Callable[[Sequence[Pair]], list[list[int]]]
+"""A model's translations of some sentences of one length."""
+
+
+def batches(config: Config, saved: Saved, found: Found) -> Iterator[list[Pair]]:
+    """Yield the same training sentences for every model, one length a step, from where it goes on; look at it now and then."""
     generator = Generator().manual_seed(config.seed)
     saved.restore(generator)
-    for step in range(saved.done, config.steps):
-        yield reorderings(config.batch, config.trained[step % len(config.trained)], generator)
-        saved.keep(step + 1)
+    unseen = Generator().manual_seed(config.seed + 2**33)
+    held = {clauses: reorderings(20, clauses, unseen) for clauses in config.trained}
+    for step in range(saved.done + 1, config.steps + 1):
+        yield reorderings(config.batch, config.trained[(step - 1) % len(config.trained)], generator)
+        if step % config.every == 0 or step == config.steps:
+            right = sum(shares(found(pairs), pairs)[1] for pairs in held.values()) / len(held)
+            saved.keep(step, {"kind": "look", "step": step, "words": right})
+        else:
+            saved.keep(step)
     saved.stay()
 
 
@@ -84,33 +114,17 @@ def learned(config: Config) -> dict[int, list[tuple[int, int]]]:
     return {length: [link for link, count in counts.items() if count > half] for length, counts in found.items()}
 
 
-def eager_model(config: Config, pads: int) -> EagerTranslator:
-    """Return a trained eager model."""
-    model = EagerTranslator(vocabulary(20, 10, 10), config.width, Generator().manual_seed(config.seed))
-    optimizer = torch.optim.Adam(model.parameters(), config.rate)
-    known = learned(config) if config.aligned else {}
-    for pairs in batches(config, checkpoint("training", model, optimizer)):
-        made = [
-            eager_feasible(pair.source, pair.target, known.get(len(pair.source), pair.links), WORDS, pads) for pair in pairs
-        ]
+def fit(config: Config, model: nn.Module, rate: float, losses: Callable[[list[Pair]], Tensor], found: Found) -> Saved:
+    """Train a model; return the loop, whose values are looks."""
+    optimizer = torch.optim.Adam(model.parameters(), rate)
+    saved = checkpoint("training", model, optimizer)
+    for pairs in batches(config, saved, found):
         optimizer.zero_grad()
-        eager_loss(model, *stacked(made, WORDS)).mean().backward()
+        losses(pairs).mean().backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    return model.eval()
-
-
-def attention_model(config: Config) -> Attention:
-    """Return a trained model with attention."""
-    model = Attention(vocabulary(20, 10, 10), config.units, Generator().manual_seed(config.seed))
-    optimizer = torch.optim.Adam(model.parameters(), config.rate)
-    for pairs in batches(config, checkpoint("training", model, optimizer)):
-        source, lengths, target = tensors(pairs)
-        optimizer.zero_grad()
-        model.loss(source, lengths, target, WORDS.start, IGNORED).mean().backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-    return model.eval()
+    model.eval()
+    return saved
 
 
 def tensors(pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
@@ -126,15 +140,26 @@ def run(config: Config) -> Iterator[Row]:
     for pads in config.pads:
         yield from part(f"eager {pads}", by_eager_model(config, pads, tests))
     yield from part("attention", by_attention(config, tests))
+    yield from part("transformer", by_transformer(config, tests))
 
 
 def by_eager_model(config: Config, pads: int, tests: dict[int, list[Pair]]) -> Iterator[Row]:
     """Yield an eager model's sentences and words by length, and its memory."""
-    model = eager_model(config, pads)
-    for clauses, pairs in tests.items():
+    model = EagerTranslator(vocabulary(20, 10, 10), config.width, Generator().manual_seed(config.seed))
+    known = learned(config) if config.aligned else {}
+
+    def losses(pairs: list[Pair]) -> Tensor:
+        made = [
+            eager_feasible(pair.source, pair.target, known.get(len(pair.source), pair.links), WORDS, pads) for pair in pairs
+        ]
+        return eager_loss(model, *stacked(made, WORDS))
+
+    def found(pairs: Sequence[Pair]) -> list[list[int]]:
+        clauses = len(pairs[0].source) // 4  # a clause has four words
         decoding = Decoding(WORDS, END, pads, epsilon_limit=4 * clauses, source_epsilons=4 * clauses + pads, beam=1)
-        found = greedy(model, [pair.source for pair in pairs], decoding)
-        yield {**row(f"eager {pads}", clauses, found, pairs), "parameters": count(model), "steps": config.steps}
+        return [list(one) for one in greedy(model, [pair.source for pair in pairs], decoding)]
+
+    yield from scored(config, f"eager {pads}", model, fit(config, model, config.rate, losses, found), found, tests)
     for length in (8, 800):
         words = torch.full((1, length), 4)
         with torch.no_grad():
@@ -145,21 +170,56 @@ def by_eager_model(config: Config, pads: int, tests: dict[int, list[Pair]]) -> I
 
 def by_attention(config: Config, tests: dict[int, list[Pair]]) -> Iterator[Row]:
     """Yield the sentences and words of the model with attention by length."""
-    opponent = attention_model(config)
-    for clauses, pairs in tests.items():
+    model = Attention(vocabulary(20, 10, 10), config.units, Generator().manual_seed(config.seed))
+
+    def losses(pairs: list[Pair]) -> Tensor:
+        source, lengths, target = tensors(pairs)
+        return model.loss(source, lengths, target, WORDS.start, IGNORED)
+
+    def found(pairs: Sequence[Pair]) -> list[list[int]]:
         source, lengths, _ = tensors(pairs)
-        found = opponent.greedy(source, lengths, WORDS.start, END)
-        yield {**row("attention", clauses, found, pairs), "parameters": count(opponent), "steps": config.steps}
+        return model.greedy(source, lengths, WORDS.start, END)
+
+    yield from scored(config, "attention", model, fit(config, model, config.rate, losses, found), found, tests)
 
 
-def row(model: str, clauses: int, found: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> Row:
+def by_transformer(config: Config, tests: dict[int, list[Pair]]) -> Iterator[Row]:
+    """Yield the sentences and words of the Transformer by length."""
+    model = Transformer(vocabulary(20, 10, 10), config.transformer_width, Generator().manual_seed(config.seed))
+
+    def losses(pairs: list[Pair]) -> Tensor:
+        source, _, target = tensors(pairs)
+        return model.loss(source, target, WORDS.start)
+
+    def found(pairs: Sequence[Pair]) -> list[list[int]]:
+        return model.greedy(tensors(pairs)[0], WORDS.start, END)
+
+    saved = fit(config, model, config.rate, losses, found)
+    yield from scored(config, "transformer", model, saved, found, tests)
+
+
+def scored(
+    config: Config, name: str, model: nn.Module, saved: Saved, found: Found, tests: dict[int, list[Pair]]
+) -> Iterator[Row]:
+    """Yield the looks at a model, when it had learnt enough, and what it makes of test sentences by length."""
+    for look in saved.values:
+        yield {**look, "model": name}
+    enough = [int(look["step"]) for look in saved.values if look["words"] >= config.enough]
+    yield {"kind": "reached", "model": name, "step": min(enough, default=None), "steps": config.steps}
+    for clauses, pairs in tests.items():
+        exact, words = shares(found(pairs), pairs)
+        ends: Row = {"exact": exact, "words": words, "parameters": count(model), "steps": config.steps}
+        yield {"kind": "final", "model": name, "clauses": clauses, **ends}
+
+
+def shares(found: Sequence[Sequence[int]], pairs: Sequence[Pair]) -> tuple[float, float]:
     """Return the share of sentences that are right, and of words at their places."""
     wanted = [pair.target[:-1] for pair in pairs]
     exact = sum(list(one) == right for one, right in zip(found, wanted, strict=True)) / len(pairs)
     words = sum(
         sum(a == b for a, b in zip(one, right, strict=False)) / len(right) for one, right in zip(found, wanted, strict=True)
     )
-    return {"kind": "final", "model": model, "clauses": clauses, "exact": exact, "words": words / len(pairs)}
+    return exact, words / len(pairs)
 
 
 def spoken(model: EagerTranslator, pair: Pair, pads: int) -> Iterator[Row]:
