@@ -30,7 +30,7 @@ def test_spreads_and_draws_are_the_rows(table, sites, rows, numbers):
     recorded = RUNS[f"own-data-{table}"].rows()
     for method, said in zip(("AND-mask", "conflict rule", "screening"), numbers.split(" | "), strict=True):
         found = differences(recorded, method, POOLED, cell)
-        assert len(found) == (6 if table == "codes" else 20)
+        assert len(found) == 20
         spread = float(np.std(found, ddof=1))
         assert said == f"{spread:.1f}: {draws(spread)}", method
 
