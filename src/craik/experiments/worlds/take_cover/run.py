@@ -114,6 +114,8 @@ def evolved(config: Config, name: str, world: World, real: Watched) -> Iterator[
     there, actual = (
         returns(config, controller, found.mean[None], one, config.tested, config.seed + 2)[0] for one in (world, real)
     )
+    if isinstance(world, DreamWorld) and config.world == "doom":
+        there = there * config.frame_skip  # VizDoom pays for tics, a dream for steps
     yield {
         "kind": "final",
         "method": name,
