@@ -29,7 +29,7 @@ LENGTH = 9
 class Config:
     """Settings of one run; README.md says how they were searched."""
 
-    seed: int = 200
+    seed: int = 300
     """First seed: of the world's tables, its sentences and the initial weights."""
     methods: Annotated[tuple[Method, ...], MinLen(1)] = ("averaging", "and-mask", "no-association")
     """Which ways to train: no-association is averaging on sentences without any, what the budget allows at best."""
@@ -53,9 +53,9 @@ class Config:
     """Of the Transformer, which has two heads."""
     layers: Annotated[int, Ge(1)] = 2
     """Of the Transformer."""
-    averaging: tuple[float, ...] = (2e-3, 0.1)
+    averaging: tuple[float, ...] = (1.25e-3, 0.03)
     """Learning rate and weight decay of averaging."""
-    and_mask: tuple[float, ...] = (5e-3, 0.05, 0.4)
+    and_mask: tuple[float, ...] = (2.17e-3, 0.03, 0.8)
     """Learning rate, weight decay and threshold of the AND-mask."""
     items: Annotated[int, Ge(2)] = 1000
     """Schemas of each part in a probe."""
