@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from craik.experiments.own_data import calibration, cities, codes, wards, weak, writers
+from craik.experiments.own_data import calibration, cities, codes, privileged, wards, weak, writers
 from craik.experiments.own_data.measures import POOLED, differences
 from craik.lab import bootstrap
 from craik.lab.running.runfiles import find_runs
@@ -48,10 +48,10 @@ def test_the_worst_writer_stands_beside_the_mean(method):
         new: float(np.mean(group.where(method=method)["score"]) - np.mean(group.where(method=POOLED)["score"]))
         for new, group in rows.by("new").items()
     }
-    words = {"AND-mask": "the AND-mask is at {:+.1f} in the mean and at {:+.1f} at the worst of the eleven writers met",
+    words = {"AND-mask": "the AND-mask is at {:+.1f} in the mean and at {:+.1f} at the worst of the thirteen writers",
              "conflict rule": "Gail-Simon's rule at {:+.1f} and {:+.1f}"}[method]  # fmt: skip
     mean = float(np.mean(differences(rows, method, POOLED, cell)))
-    assert len(means) == 11
+    assert len(means) == 13
     assert words.format(mean, min(means.values())) in " ".join(PAGE.split())
 
 
@@ -74,6 +74,15 @@ def test_errors_on_the_unit_tests_are_the_rows(example, scrambled, environments,
     digits = 1 if example == "1" else 2
     for method, said in zip(COLUMNS, numbers.split(" | "), strict=True):
         assert said.split(" (")[0] == f"{np.mean(rows.where(method=method)['within']):.{digits}f}", method
+
+
+@pytest.mark.parametrize(
+    ("cell", "table"), [("pairs 300", "pairs of digits"), ("digits 200", "noisy digits"), ("cells 100", "cells")]
+)
+def test_what_a_warm_start_gives_ldt_over_an_auxiliary_head(cell, table):
+    run = next(run for run in find_runs(ROOT / "results" / "own_data") if run.recipe.label == "forms" and not run.is_older)
+    found = bootstrap(differences(run.rows(), "LDT, warm", "auxiliary head", privileged.run.FORM_CELLS[cell]), np.mean)
+    assert f"{found.value:+.1f} [{found.low:.1f}, {found.high:.1f}] on {table}" in PAGE
 
 
 def test_every_unit_test_is_there():

@@ -68,6 +68,8 @@ CLAIMS = (
         condition=low_above(
             1.0, of="steps until nine words of ten are right, eager with 2 pads over attention, mean over seeds,"
         ),
+        tried="On seed 1000, before these rows, it took less than half of attention's steps: sentences here need no language "
+        "model.",
     ),
     Claim(
         id="eager.transformer-short",

@@ -13,13 +13,14 @@ def figures(rows: Rows) -> dict[str, Figure]:
     """Draw final and off-path errors."""
     worlds = list(dict.fromkeys(str(row["world"]) for row in rows))
     figure, axes = panels(
-        len(worlds),
+        2,
+        -(-len(worlds) // 2),
         caption="Squared errors of roll-outs on test trajectories, in variances: at the end (circles) and from each state to "
-        "the nearest true one (squares; direct prediction has none on the way). Medians over seeds, lines from the lowest to "
-        "the highest; each family has the best of fifteen trials.",
-        height=3.3,
+        "the nearest true one (squares; of direct prediction the end is the only one). Medians over seeds, lines from the "
+        "lowest to the highest; each family has the best of fifteen trials.",
+        height=2.9 * -(-len(worlds) // 2),
     )
-    for one, world in zip(axes, worlds, strict=True):
+    for one, world in zip(axes, worlds, strict=False):
         for shift, (name, mark) in zip((-0.12, 0.12), _MARKS.items(), strict=True):
             for place, family in enumerate(FAMILIES):
                 values = rows.where(kind="score", world=world, family=family)[name]
