@@ -76,6 +76,7 @@ CLAIMS = (
         measure=gain("code", "nll", "lstm", -1),
         condition=above(0.0, of="the LSTM's negative log-likelihood a token less its own, mean over seeds,"),
         tried="One setting for all models, not searched, and 300 steps: fifteen levels, with weights in common or "
-        "of each level's own, have learnt less by then than one LSTM. Longer training was not tried.",
+        "of each level's own, have learnt less by then than one LSTM. On seed 1000, after these rows, 1,500 steps at this rate "
+        "and at .002: both learn on, and the LSTM stays ahead, by half as much as after 300.",
     ),
 )
