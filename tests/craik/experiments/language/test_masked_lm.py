@@ -6,6 +6,7 @@ import torch
 from craik.experiments.language.masked_lm import EXPERIMENT
 from craik.experiments.language.masked_lm.claims import later
 from craik.experiments.language.masked_lm.run import Config, corpus, fresh, token_losses
+from craik.experiments.language.masked_lm.two_way import TwoWay
 from craik.lab import Rows
 from craik.methods.language.masked import Corruption
 from craik.tasks.text.code_tokens import NO_ROLE, ROLES
@@ -45,3 +46,23 @@ def test_who_never_reaches_the_loss_counts_the_whole_budget():
     found = [{"seed": 0, "kind": "reached", "model": m, "step": s, "budget": 50} for m, s in (("masked", None), ("causal", 20))]
     assert later(Rows(found)).value == 30
     assert later(Rows([{**row, "step": None} for row in found])) is None
+
+
+def test_two_ways_see_one_side_each_and_are_asked_for_every_token():
+    model = TwoWay(35, 8, torch.Generator().manual_seed(0))
+    ids = torch.randint(5, 35, (4, 8), generator=torch.Generator().manual_seed(0))
+    changed = ids.clone()
+    changed[:, 3] = 4
+    with torch.no_grad():
+        (left, right), (left_too, right_too) = model.encoder.sides(ids), model.encoder.sides(changed)
+        torch.testing.assert_close(left[:, :3], left_too[:, :3])
+        torch.testing.assert_close(right[:, 4:], right_too[:, 4:])
+        assert not torch.allclose(left[:, 3:], left_too[:, 3:])
+        assert not torch.allclose(right[:, :4], right_too[:, :4])
+        torch.testing.assert_close(model.encoder(ids), left + right)
+    losses = token_losses(model, ids, Corruption(35), torch.Generator())
+    assert len(losses) == 2 * 4 * 7
+    losses.mean().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+    same = TwoWay(35, 8, torch.Generator().manual_seed(0))
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), same.parameters(), strict=True))

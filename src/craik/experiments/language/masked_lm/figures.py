@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 from craik.lab import Rows, band, colour, panels
 
 NAMES = {
-    "masked": "both sides, pretrained", "causal": "from the left, pretrained", "masked-scratch": "both sides, not pretrained",
-    "causal-scratch": "from the left, not pretrained", "masked-frozen": "both sides, frozen", "distilled": "from the left, "
-    "taught",
+    "masked": "both sides, pretrained", "causal": "from the left, pretrained", "two-way": "two LSTMs, pretrained",
+    "masked-scratch": "both sides, not pretrained", "causal-scratch": "from the left, not pretrained",
+    "masked-frozen": "both sides, frozen", "distilled": "from the left, taught",
 }  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def figures(rows: Rows) -> dict[str, Figure]:
     axes[0].set_xlabel("labelled windows")
     axes[0].set_ylabel("accuracy")
     axes[0].legend(fontsize=6)
-    for index, name in enumerate(("masked", "causal")):
+    for index, name in enumerate(("masked", "causal", "two-way")):
         positions, curves = rows.where(kind="pretraining", model=name).curves("step", "loss")
         band(axes[1], positions, curves, NAMES[name], colour(index))
     axes[1].set_xlabel("step of pretraining")

@@ -6,7 +6,7 @@ model does not see. The last arm teaches a causal student by what the bidirectio
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.distill import Distillation, Examples, Lesson, Target, Unrolling, split_rows
+from craik.experiments.language.masked_lm.two_way import TwoWay
 from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, computed
 from craik.methods.language.masked import IGNORED, Corruption, corrupt
 from craik.methods.language.vocabulary import END, Vocabulary
@@ -23,7 +24,18 @@ from craik.nn.perceptrons import linear, relu_mlp
 from craik.nn.transformer import LanguageModel, TransformerSizes
 from craik.tasks.text.code_tokens import NO_ROLE, ROLES, code_tokens
 
-Arm = Literal["masked", "causal", "masked-scratch", "causal-scratch", "masked-frozen", "causal-frozen", "distilled"]
+Arm = Literal[
+    "masked",
+    "causal",
+    "two-way",
+    "masked-scratch",
+    "causal-scratch",
+    "masked-frozen",
+    "causal-frozen",
+    "two-way-frozen",
+    "distilled",
+]
+Model = LanguageModel | TwoWay
 Count = Annotated[int, Ge(1)]
 
 
@@ -34,9 +46,11 @@ class Config:
     seed: int = 100
     """First seed: of weights, masks, batches and which windows are labelled."""
     arms: Annotated[tuple[Arm, ...], MinLen(1)] = (
-        "masked", "causal", "masked-scratch", "causal-scratch", "masked-frozen", "causal-frozen", "distilled",
+        "masked", "causal", "two-way", "masked-scratch", "causal-scratch", "masked-frozen", "causal-frozen", "two-way-frozen",
+        "distilled",
     )  # fmt: skip
-    """Both ways or causal, pretrained or not, fine-tuned or frozen; and a frozen causal one taught by what both sides tell."""
+    """Both sides, from the left, or two LSTMs from either side; pretrained or not, fine-tuned or frozen; and a frozen one from
+    the left that is taught by what both sides tell."""
     modules: Annotated[int, Ge(10)] = 50
     """Modules of the standard library: 8 of 10 to learn from, 1 to stop by, 1 to judge by."""
     words: Annotated[int, Ge(2)] = 1000
@@ -114,8 +128,10 @@ def fresh(config: Config, words: int, causal: bool) -> LanguageModel:
     return LanguageModel(sizes, Generator().manual_seed(config.seed + 2**32), causal, spread=config.width**-0.5 / 2)
 
 
-def token_losses(model: LanguageModel, ids: Tensor, corruption: Corruption, generator: Generator) -> Tensor:
-    """Return the cross-entropy of each predicted token: the chosen ones, or every next one of a causal model."""
+def token_losses(model: Model, ids: Tensor, corruption: Corruption, generator: Generator) -> Tensor:
+    """Return the cross-entropy of each predicted token: the chosen ones, every next one, or every next one from either side."""
+    if isinstance(model, TwoWay):
+        return model.losses(ids)
     if model.encoder.causal:
         return cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
     found = corrupt(ids, torch.zeros_like(ids, dtype=torch.bool), corruption, generator)
@@ -124,7 +140,7 @@ def token_losses(model: LanguageModel, ids: Tensor, corruption: Corruption, gene
     return cross_entropy(model.head(hidden, model.encoder.words.weight), found.targets[chosen], reduction="none")
 
 
-def pretrain(config: Config, data: Corpus, model: LanguageModel, saved: Saved) -> Iterator[tuple[int, float]]:
+def pretrain(config: Config, data: Corpus, model: Model, saved: Saved) -> Iterator[tuple[int, float]]:
     """Train on windows without labels; yield step and validation loss a predicted token ten times, which the caller keeps."""
     corruption, generator = Corruption(data.words), Generator().manual_seed(config.seed + 2**33)
     optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
@@ -150,10 +166,10 @@ def pretrain(config: Config, data: Corpus, model: LanguageModel, saved: Saved) -
 class Tagger(nn.Module):
     """An encoder and a linear layer that tells roles."""
 
-    def __init__(self, model: LanguageModel, generator: Generator) -> None:
+    def __init__(self, model: Model, width: int, generator: Generator) -> None:
         super().__init__()
         self.encoder = copy.deepcopy(model.encoder)
-        self.out = linear(model.encoder.sizes.width, len(ROLES), "default", generator)
+        self.out = linear(width, len(ROLES), "default", generator)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return logits of roles at each place."""
@@ -168,9 +184,9 @@ def accuracy(tagger: nn.Module, text: Text) -> float:
     return float((found == text.roles)[known].double().mean())
 
 
-def tune(config: Config, model: LanguageModel, data: Corpus, rows: Tensor, frozen: bool) -> float:
+def tune(config: Config, model: Model, data: Corpus, rows: Tensor, frozen: bool) -> float:
     """Return the test accuracy of a model that is fine-tuned on labelled windows, at its best on validation windows."""
-    tagger = Tagger(model, Generator().manual_seed(config.seed + 2**34))
+    tagger = Tagger(model, config.width, Generator().manual_seed(config.seed + 2**34))
     tagger.encoder.requires_grad_(not frozen)
     trained = [parameter for parameter in tagger.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(trained, config.tuning_rate * (10 if frozen else 1))
@@ -207,7 +223,7 @@ def label_loss(logits: Tensor, y: Tensor) -> Tensor:
     return cross_entropy(logits, y, reduction="none")
 
 
-def named_vectors(model: LanguageModel, text: Text) -> tuple[Tensor, Tensor]:
+def named_vectors(model: Model, text: Text) -> tuple[Tensor, Tensor]:
     """Return the encoder's vector of each name and its role."""
     with torch.no_grad():
         hidden = torch.cat([model.encoder(ids) for ids in text.ids.split(500)])
@@ -215,7 +231,7 @@ def named_vectors(model: LanguageModel, text: Text) -> tuple[Tensor, Tensor]:
     return hidden[known], text.roles[known]
 
 
-def distilled(config: Config, seeing: LanguageModel, causal: LanguageModel, data: Corpus, rows: Tensor) -> tuple[float, float]:
+def distilled(config: Config, seeing: Model, causal: Model, data: Corpus, rows: Tensor) -> tuple[float, float]:
     """Return test accuracies of a student on the causal encoder's vectors, with a teacher that sees both sides and without.
 
     Equal steps: with the teacher each round has a meta-step beside its ordinary ones.
@@ -256,10 +272,15 @@ def distilled(config: Config, seeing: LanguageModel, causal: LanguageModel, data
 def run(config: Config) -> Iterator[Row]:
     """Yield the rows of pretraining, then each arm's accuracy by number of labelled windows."""
     data = corpus(config)
-    models: dict[str, LanguageModel] = {}
-    for name, causal in {"masked": False, "causal": True}.items():
-        models[f"{name}-scratch"] = fresh(config, data.words, causal)
-        models[name], saved = fresh(config, data.words, causal), checkpoint(name)
+    models: dict[str, Model] = {}
+    made: dict[str, Callable[[], Model]] = {
+        "masked": lambda: fresh(config, data.words, causal=False),
+        "causal": lambda: fresh(config, data.words, causal=True),
+        "two-way": lambda: TwoWay(data.words, config.width, Generator().manual_seed(config.seed + 2**32)),
+    }
+    for name, make in made.items():
+        models[f"{name}-scratch"] = make()
+        models[name], saved = make(), checkpoint(name)
         yield from saved.values
         for step, loss in pretrain(config, data, models[name], saved):
             yield saved.keep(step, {"kind": "pretraining", "model": name, "step": step, "loss": loss})
@@ -273,8 +294,7 @@ def run(config: Config) -> Iterator[Row]:
         for arm in config.arms:
             row: Row = {"kind": "final", "arm": arm, "labelled": count, "budget": config.tuning}
             if arm == "distilled":
-                both = models["masked"], models["causal"]
-                taught, alone = computed(f"{arm}, {count}", distilled, config, *both, data, rows)
+                taught, alone = computed(f"{arm}, {count}", distilled, config, models["masked"], models["causal"], data, rows)
                 yield {**row, "accuracy": taught, "alone": alone}
             else:
                 frozen = arm.endswith("frozen")
