@@ -12,7 +12,7 @@ from craik.agreement import Agreement, AndMask, Mean
 from craik.experiments.worlds.forward_models.boards import board
 from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
 from craik.experiments.worlds.forward_models.policies import learn
-from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
+from craik.lab import Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
 from craik.methods.worlds import next_action_losses, perfect_steps
 from craik.nn.graphs import edge_norms, edges_to
 from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
@@ -49,6 +49,8 @@ class Config:
     """Numbers of a habit."""
     team_steps: Annotated[int, Ge(1)] = 200
     """Steps with teams, of 4 windows each."""
+    team_threshold: Share = 1.0
+    """The AND-mask's: all teams have to agree."""
     policy_updates: Annotated[int, Ge(1)] = 400
     """Updates of a learner among scripted hunters, of 10 steps each."""
     policy_hunts: Annotated[int, Ge(1)] = 64
@@ -153,7 +155,7 @@ def new_teammates(config: Config) -> Iterator[Row]:
     new = hunts(config.seed + 2**31, max(1, config.test // config.teams), hunt, config.teams)
     for rule in RULES:
         model = Relational(config.habits, config.hidden, Generator().manual_seed(config.seed))
-        agreement = Agreement(model, Mean() if rule == "averaging" else AndMask(0.5, rescale=True))
+        agreement = Agreement(model, Mean() if rule == "averaging" else AndMask(config.team_threshold, rescale=True))
         optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
         scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.team_steps)], gamma=0.1)
         generator = Generator().manual_seed(config.seed + 2**32)
