@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge
@@ -19,6 +19,7 @@ from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
 
 MODELS = ("relational", "relational without memory", "each alone", "flat")
 RULES = ("averaging", "AND-mask")
+Part = Literal["policies", "teams"]
 SOON = 5
 """Steps within which an agent should stand on an object that an edge foretells."""
 
@@ -29,6 +30,8 @@ class Config:
 
     seed: int = 100
     """First seed: of the play, the initial weights and the batches."""
+    parts: tuple[Part, ...] = ("policies", "teams")
+    """What comes after the models: a learner that has predictions, teams with habits."""
     episodes: Annotated[int, Ge(2)] = 1000
     """Recorded hunts of four agents among six targets."""
     steps: Annotated[int, Ge(1)] = 800
@@ -64,6 +67,8 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3, tolerance=1e-2),
+    # The models alone, nearer to the end of their training.
+    "longer": Preset(Config(parts=(), steps=2000), seeds=6, tolerance=1e-2),
     "paper": Preset(
         Config(episodes=20_000, steps=20_000, hidden=64, team_steps=10_000, policy_updates=5000, test=1000),
         seeds=6,
@@ -80,7 +85,8 @@ def run(config: Config) -> Iterator[Row]:
     for name in MODELS:
         yield from part(name, modelled(config, name, hunt, play, (test, more)))
     yield {"kind": "persistence", "accuracy": float((test.actions[:, 1:] == test.actions[:, :-1]).double().mean())}
-    yield from new_teammates(config)
+    if "teams" in config.parts:
+        yield from new_teammates(config)
 
 
 def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Play, Play]) -> Iterator[Row]:
@@ -106,7 +112,8 @@ def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Pla
         yield foretold(answer.edges, test)
         yield partners(answer.edges, test)
         yield board(answer.edges, test)
-        yield from policies(config, model)
+        if "policies" in config.parts:
+            yield from policies(config, model)
 
 
 def make(name: str, config: Config, hunt: Hunt) -> nn.Module:
