@@ -18,6 +18,7 @@ LARGE = {
     "distill/mujoco/model-based",
     "distill/mujoco/quick,environments=Swimmer,Walker2d,Hopper,HalfCheetah",
     "mazes/television/quick",
+    "own_data/cities/paper",
     "own_data/cities/quick",
     "skips/timeline/quick",
     "skips/timeline/room-runner",
