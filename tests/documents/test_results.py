@@ -18,14 +18,15 @@ LARGE = {
     "distill/mujoco/model-based",
     "distill/mujoco/quick,environments=Swimmer,Walker2d,Hopper,HalfCheetah",
     "mazes/television/quick",
+    "own_data/cities/paper",
     "own_data/cities/quick",
     "skips/timeline/quick",
     "skips/timeline/room-runner",
     "spirals/mechanism/paper",
     "spirals/mechanism/quick",
 }
-"""Records of the time before a record had to keep within 100 kB, by experiment and preset; and some of the same kinds or over it
-by little: one with 54 settings, one with a film, learning curves of six cells, twenty seeds of fifteen horizons and sizes."""
+"""Records of the time before a record had to keep within 100 kB, by experiment and preset; and some of the same kinds or
+over it by little: one with 54 settings, one with a film, learning curves of six cells, twenty seeds of fifteen horizons."""
 
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from craik.experiments.worlds.forward_models.figures import draw_edges, read
 from craik.experiments.worlds.forward_models.models import scene
 from craik.experiments.worlds.forward_models.policies import Hunting, Step, learn, loss
 from craik.experiments.worlds.forward_models.run import area, make, windows
-from craik.lab import Rows
+from craik.lab import Rows, judge
 from craik.nn.graphs import edge_norms, edges_to
 from craik.tasks.agents.stag_hunt import Hunt, aims, hunts
 from tiny import check_measured_and_drawn, rows_of
@@ -40,6 +40,14 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
     check_measured_and_drawn(EXPERIMENT, rows)
     config = EXPERIMENT.presets["quick"].config
     assert all(0 <= EXPERIMENT.progress(config, row)[0] <= 1 for row in rows)
+
+
+def test_the_models_alone_leave_out_what_comes_after():
+    some = rows_of(EXPERIMENT, config=EXPERIMENT.presets["longer"].config, **SMALL)
+    assert not {"policy", "teams"} & {str(row["kind"]) for row in some}
+    assert EXPERIMENT.figures(some)
+    found = {claim.id.removeprefix("forward-models."): judge(claim, some, "longer").measured for claim in EXPERIMENT.claims}
+    assert [name for name, value in found.items() if value is None] == ["policies", "habits-mislead", "new-teammates"]
 
 
 def test_no_model_sees_what_it_predicts():

@@ -27,7 +27,7 @@ def rows():
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
-    check_measured_and_drawn(EXPERIMENT, rows)
+    check_measured_and_drawn(EXPERIMENT, rows, ("quick", "longer"))
     verdicts = {claim.id: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
     for name in ("grounded", "three", "gaze"):
         assert verdicts[f"particle-language.{name}"].verdict == "does not hold so far"  # untrained
@@ -35,6 +35,18 @@ def test_a_tiny_run_can_be_judged_and_drawn(rows):
     shares = [EXPERIMENT.progress(CONFIG, row)[0] for row in rows]
     assert all(0 <= share <= 1 for share in shares)
     assert shares[-1] == 1
+
+
+def test_two_agents_alone_leave_three_out():
+    config = replace(EXPERIMENT.presets["longer"].config, steps=2, batch=4, test=40, time=3)
+    rows = [{**row, "seed": 0} for row in EXPERIMENT.run(config)]
+    assert not any("three" in str(row["kind"]) for row in rows)
+    assert [EXPERIMENT.progress(config, row)[0] for row in rows][-1] == 1
+    verdicts = {claim.id: judge(claim, rows, "longer").verdict for claim in EXPERIMENT.claims}
+    for name in ("three", "grounded", "gaze"):
+        assert verdicts[f"particle-language.{name}"] == "not measurable here"
+    assert EXPERIMENT.figures(Rows(rows)).keys() == {"language"}
+    assert verdicts["particle-language.bodies-longer"] == "does not hold so far"  # untrained
 
 
 def test_a_record_of_two_agents_alone_is_drawn_and_leaves_the_others_out(rows):

@@ -61,7 +61,7 @@ class Config:
     """Of the encoder, which has two heads."""
     layers: Count = 2
     """Of the encoder."""
-    steps: Count = 1500
+    steps: Count = 3000
     """Of pretraining, 32 windows each."""
     learning_rate: Positive = 1e-3
     """Adam's in pretraining, after a tenth of the steps to warm up."""

@@ -36,13 +36,16 @@ def draw_scores(rows: Rows) -> Figure:
     curves.axhline(float(np.median(rows.where(kind="persistence")["accuracy"])), color=COLOURS["reference"], linestyle=":")
     curves.set(xlabel="step", ylabel="accuracy")
     curves.legend(fontsize=6)
-    for index, rule in enumerate(RULES):
+    for index, rule in enumerate(RULES if rows.where(kind="teams") else ()):
         found = rows.where(kind="teams", rule=rule)
         values = [float(np.median(found[key])) for key in ("known", "new")]
         role = COLOURS["baseline" if rule == "averaging" else "ours"]
         bars.bar(np.arange(2) + 0.38 * index - 0.19, values, 0.36, color=role, label=rule)
     bars.set(xticks=[0, 1], xticklabels=["known teams", "new teams"], ylim=(0, 1))
-    bars.legend(fontsize=7)
+    if rows.where(kind="teams"):
+        bars.legend(fontsize=7)
+    else:
+        bars.set_axis_off()
     found = rows.where(kind="edges")
     edges.bar([0, 1], [float(np.median(found[key])) for key in ("norms", "nearness")], 0.5, color=COLOURS["third"])
     edges.axhline(0.5, color=COLOURS["reference"], linestyle=":")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge
@@ -12,13 +12,14 @@ from craik.agreement import Agreement, AndMask, Mean
 from craik.experiments.worlds.forward_models.boards import board
 from craik.experiments.worlds.forward_models.models import Alone, Answer, Flat, Relational
 from craik.experiments.worlds.forward_models.policies import learn
-from craik.lab import Positive, Preset, Row, Saved, check_limits, checkpoint, part
+from craik.lab import Positive, Preset, Row, Saved, Share, check_limits, checkpoint, part
 from craik.methods.worlds import next_action_losses, perfect_steps
 from craik.nn.graphs import edge_norms, edges_to
 from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
 
 MODELS = ("relational", "relational without memory", "each alone", "flat")
 RULES = ("averaging", "AND-mask")
+Part = Literal["policies", "teams"]
 SOON = 5
 """Steps within which an agent should stand on an object that an edge foretells."""
 
@@ -29,6 +30,8 @@ class Config:
 
     seed: int = 100
     """First seed: of the play, the initial weights and the batches."""
+    parts: tuple[Part, ...] = ("policies", "teams")
+    """What comes after the models: a learner that has predictions, teams with habits."""
     episodes: Annotated[int, Ge(2)] = 1000
     """Recorded hunts of four agents among six targets."""
     steps: Annotated[int, Ge(1)] = 800
@@ -49,6 +52,8 @@ class Config:
     """Numbers of a habit."""
     team_steps: Annotated[int, Ge(1)] = 200
     """Steps with teams, of 4 windows each."""
+    team_threshold: Share = 1.0
+    """The AND-mask's: all teams have to agree."""
     policy_updates: Annotated[int, Ge(1)] = 400
     """Updates of a learner among scripted hunters, of 10 steps each."""
     policy_hunts: Annotated[int, Ge(1)] = 64
@@ -62,6 +67,8 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3, tolerance=1e-2),
+    # The models alone, nearer to the end of their training.
+    "longer": Preset(Config(parts=(), steps=2000), seeds=6, tolerance=1e-2),
     "paper": Preset(
         Config(episodes=20_000, steps=20_000, hidden=64, team_steps=10_000, policy_updates=5000, test=1000),
         seeds=6,
@@ -78,7 +85,8 @@ def run(config: Config) -> Iterator[Row]:
     for name in MODELS:
         yield from part(name, modelled(config, name, hunt, play, (test, more)))
     yield {"kind": "persistence", "accuracy": float((test.actions[:, 1:] == test.actions[:, :-1]).double().mean())}
-    yield from new_teammates(config)
+    if "teams" in config.parts:
+        yield from new_teammates(config)
 
 
 def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Play, Play]) -> Iterator[Row]:
@@ -104,7 +112,8 @@ def modelled(config: Config, name: str, hunt: Hunt, play: Play, tests: tuple[Pla
         yield foretold(answer.edges, test)
         yield partners(answer.edges, test)
         yield board(answer.edges, test)
-        yield from policies(config, model)
+        if "policies" in config.parts:
+            yield from policies(config, model)
 
 
 def make(name: str, config: Config, hunt: Hunt) -> nn.Module:
@@ -153,7 +162,7 @@ def new_teammates(config: Config) -> Iterator[Row]:
     new = hunts(config.seed + 2**31, max(1, config.test // config.teams), hunt, config.teams)
     for rule in RULES:
         model = Relational(config.habits, config.hidden, Generator().manual_seed(config.seed))
-        agreement = Agreement(model, Mean() if rule == "averaging" else AndMask(0.5, rescale=True))
+        agreement = Agreement(model, Mean() if rule == "averaging" else AndMask(config.team_threshold, rescale=True))
         optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
         scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, [round(0.75 * config.team_steps)], gamma=0.1)
         generator = Generator().manual_seed(config.seed + 2**32)

@@ -27,6 +27,9 @@ def draw_two(rows: Rows) -> Figure:
     )  # fmt: skip
     draw_curves(left, rows.where(kind="curve"), (*CHANNELS, *SILENT))
     code = rows.where(kind="code")
+    if not code:  # nobody spoke
+        right.set_axis_off()
+        return figure
     counts, colours = np.array([int(word) for word in str(code[0]["counts"]).split()]), int(code["colours"][0])
     right.imshow(counts.reshape(colours, -1), cmap="viridis_r", aspect="auto")
     right.set(xlabel="symbol", ylabel="colour meant", yticks=range(colours))

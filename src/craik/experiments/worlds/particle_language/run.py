@@ -42,9 +42,9 @@ class Arm(NamedTuple):
 
 def run(config: Config) -> Iterator[Row]:
     """Yield distances on the way, with symbols and without, and what the symbols came to mean; then among three."""
-    for channel in (*CHANNELS, *SILENT):
+    for channel in config.channels:
         yield from part(channel, trained(config, channel))
-    for channel in CHANNELS:
+    for channel in CHANNELS if config.three_steps else ():
         yield from part(f"three, {channel}", trained_three(config, channel))
 
 
@@ -152,11 +152,12 @@ def said_of(symbols: Tensor, meanings: Tensor, generator: Generator) -> float:
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
     if row["kind"] == "code":
-        return 0.15, "code"
+        return (0.6 if config.three_steps else 1.0) / len(config.channels), "code"
     many, channel = str(row["kind"]).endswith("three"), str(row["channel"])
     if channel == "untrained":
         return 0.6, channel
-    channels = CHANNELS if many else (*CHANNELS, *SILENT)
-    steps, before, share = (config.three_steps, 0.6, 0.4) if many else (config.steps, 0.0, 0.6)
+    channels = CHANNELS if many else config.channels
+    two = 0.6 if config.three_steps else 1.0
+    steps, before, share = (config.three_steps, two, 1 - two) if many else (config.steps, 0.0, two)
     done = channels.index(channel) + int(str(row.get("step", steps))) / steps
     return before + share * done / len(channels), "training"

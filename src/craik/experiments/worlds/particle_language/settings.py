@@ -1,11 +1,14 @@
 """How much of everything."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 
 from craik.lab import Positive, Preset, check_limits
+
+Channel = Literal["symbols", "none", "gaze", "bodies"]
+"""What two agents have of each other: words, nothing, or with speech cut gaze or bodies."""
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,8 @@ class Config:
 
     seed: int = 100
     """First seed: of worlds, initial weights and noise."""
+    channels: Annotated[tuple[Channel, ...], MinLen(1)] = ("symbols", "none", "gaze", "bodies")
+    """Of two agents."""
     landmarks: Annotated[int, Ge(2)] = 3
     """Landmarks, each of its own colour."""
     symbols: Annotated[int, Ge(2)] = 8
@@ -24,8 +29,8 @@ class Config:
     """Worlds in an optimiser step."""
     steps: Annotated[int, Ge(1)] = 800
     """Optimiser steps, Adam, the rate falling to 0 in a straight line; the change comes at once."""
-    three_steps: Annotated[int, Ge(1)] = 600
-    """The same among three agents."""
+    three_steps: Annotated[int, Ge(0)] = 600
+    """The same among three agents; 0 leaves them out."""
     learning_rate: Positive = 4e-3
     """Adam's, at first."""
     temperature: Positive = 1.0
@@ -41,6 +46,8 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3, tolerance=1e-2),
+    # Two agents alone, in episodes that leave time to show something by walking.
+    "longer": Preset(Config(channels=("none", "bodies"), time=16, steps=1600, three_steps=0), seeds=6, tolerance=1e-2),
     "paper": Preset(
         Config(landmarks=6, symbols=20, time=16, batch=1024, steps=20_000, three_steps=20_000, test=10_000),
         seeds=6,
