@@ -115,6 +115,10 @@ TINY = {
     },
     "skips-timing": {"steps": 2, "evaluations": 16, "train": 12, "test": 5, "hidden": 4, "horizon": 4},
     "skips-values": WALK,
+    "social-dilemmas": {
+        "harvest_height": 7, "harvest_width": 8, "view": 1, "symbols": 2, "hidden": 4, "worlds": 3, "episode": 4, "horizon": 2,
+        "updates": 8, "tested": 3,
+    },
     "social-influence": {"couplings": (0.0, 0.9), "episodes": 4, "model_steps": 2, "replicas": 3, "games": 4, "steps": 8},
     "temperature-sweep": {**TEXT, "arms": ("mle", "seqgan")},
     "trellis": {

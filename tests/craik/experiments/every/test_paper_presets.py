@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif("test" not in os.environ.get("CRAIK_EXTRAS", "")
 EXPERIMENTS = {
     "divide-and-conquer": (),
     "particle-language": (),
+    "social-dilemmas": (),
     "social-influence": (),
     "forward-models": (),
     "take-cover": ("worlds", "cma"),
