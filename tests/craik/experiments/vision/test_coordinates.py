@@ -8,7 +8,7 @@ from craik.experiments.vision.coordinates import networks
 from craik.experiments.vision.coordinates.run import make, scores
 from craik.lab import Rows, judge
 from craik.tasks.pictures.squares import draw_squares, squares
-from tiny import rows_of
+from tiny import check_measured_and_drawn, rows_of
 
 EXPERIMENT = coordinates.EXPERIMENT
 SMALL = {
@@ -30,9 +30,15 @@ def rows():
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
-    for claim in EXPERIMENT.claims:
-        assert judge(claim, rows, "quick").measured is not None
+    check_measured_and_drawn(EXPERIMENT, rows, ("quick", "gan"))
     assert set(EXPERIMENT.figures(Rows(rows))) == {"places", "training", "gan"}
+
+
+def test_the_gan_alone():
+    some = rows_of(EXPERIMENT, config=EXPERIMENT.presets["gan"].config, gan_steps=1, gan_side=8)
+    assert {str(row["kind"]) for row in some} == {"gan"}
+    assert set(EXPERIMENT.figures(some)) == {"gan"}
+    assert all(0 <= EXPERIMENT.progress(EXPERIMENT.presets["gan"].config, row)[0] <= 1 for row in some)
 
 
 def test_the_same_seed_gives_the_same_rows(rows):

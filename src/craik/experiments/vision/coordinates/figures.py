@@ -13,7 +13,7 @@ _ROLES = {"coordinates": "ours", "plain": "baseline"}
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw maps of the held-out places, curves on the way, and the places that the GANs paint."""
-    drawn = {"places": places(rows), "training": training(rows)}
+    drawn = {"places": places(rows), "training": training(rows)} if rows.where(kind="map") else {}
     return {**drawn, "gan": gan(rows)} if rows.where(kind="gan") else drawn
 
 

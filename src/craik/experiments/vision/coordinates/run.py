@@ -32,6 +32,8 @@ class Config:
 
     seed: int = 100
     """First seed: of the split, the initial weights, the batches and the noise."""
+    tasks: tuple[Task, ...] = TASKS
+    """Of positions and pixels."""
     side: Annotated[int, Ge(16)] = 32
     """Pixels of the canvas' side, a power of 2; the paper has 64."""
     square: Annotated[int, Ge(1)] = 9
@@ -50,8 +52,8 @@ class Config:
     """Adam's, without coordinates."""
     width: Annotated[int, Ge(8)] = 64
     """Channels of the deconvolutions' first layer, halved at each of the next."""
-    digit_steps: Annotated[int, Ge(1)] = 300
-    """Steps on the digits, of 64 images, Adam with 3e-3."""
+    digit_steps: Annotated[int, Ge(0)] = 300
+    """Steps on the digits, of 64 images, Adam with 3e-3; 0 leaves them out."""
     gan_steps: Annotated[int, Ge(0)] = 0
     """Steps of both players of the GAN, of 64 pictures; 0 for none, as hundreds are too few for a square."""
     gan_side: Annotated[int, Ge(8)] = 16
@@ -66,17 +68,22 @@ class Config:
 
 _PAPER = Config(side=64, steps=4000, find_steps=20_000, plain_steps=20_000, width=512, digit_steps=2000, gan_steps=10_000)
 
-PRESETS = {"quick": Preset(Config(), seeds=3), "paper": Preset(_PAPER, seeds=5)}
+PRESETS = {
+    "quick": Preset(Config(), seeds=3),
+    # The GAN alone.
+    "gan": Preset(Config(tasks=(), digit_steps=0, gan_steps=3000), seeds=6),
+    "paper": Preset(_PAPER, seeds=5),
+}
 
 
 def run(config: Config) -> Iterator[Row]:
     """Yield how each network ends on each task and split, and on the way; digits; the GAN."""
-    for task in TASKS:
+    for task in config.tasks:
         for division in DIVISIONS:
             data = squares(config.seed, config.side, config.square, division)
             for network in NETWORKS:
                 yield from part(f"{task}, {division}, {network}", fit(config, data, task, division, network))
-    for network in NETWORKS:
+    for network in NETWORKS if config.digit_steps else ():
         accuracy = computed(f"digits, {network}", fit_digits, config, network == "coordinates")
         yield {"kind": "digits", "network": network, "accuracy": accuracy}
     if config.gan_steps:
