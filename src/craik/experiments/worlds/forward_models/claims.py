@@ -65,8 +65,9 @@ CLAIMS = (
         source=_SOURCE,
         measure=over("each alone"),
         condition=low_above(0.02, of="next-action accuracy, relational less each agent by itself,").at(*_MODELS),
-        tried="Recorded first with 800 steps of 16 windows, not searched, where the interval reaches below 0.02. 2,000 steps were "
-        "looked at on seed 1000, and are the rows of longer. Most of a scripted agent's next action follows from its own target.",
+        tried="Recorded first with 800 steps of 16 windows, not searched, where the interval reaches below 0.02. 2,000 steps "
+        "were looked at on seed 1000, and are the rows of longer. Most of a scripted agent's next action follows from its own "
+        "target.",
     ),
     Claim(
         id="forward-models.beats-flat",
@@ -92,8 +93,8 @@ CLAIMS = (
         source=f"{_SOURCE}, figure 3",
         measure=over("each alone", "perfect"),
         condition=low_above(0.0, of="steps until the first mistake, relational less each agent by itself,").at(*_MODELS),
-        tried="800 steps, not searched, where the difference changes its sign from seed to seed; with 2,000 it is above 0 in the "
-        "median, and the interval is not.",
+        tried="800 steps, not searched, where the difference changes its sign from seed to seed; with 2,000 it is above 0 in "
+        "the median, and the interval is not.",
     ),
     Claim(
         id="forward-models.more-agents",
