@@ -161,8 +161,8 @@ CLAIMS = (
         source=f"{_SOURCE}, section 6.3: guiding; there agents also push, here bodies do not touch",
         measure=silent("bodies"),
         condition=high_below(0.9, of="distance to the goal at the end, seeing the other's body over not seeing it,"),
-        tried="One run on seed 1000 before these rows. After them, on seed 1000, 3,200 steps in place of 800, and 800 and 1,600 "
-        "with episodes of 16: bodies bring the agents far nearer with either, hence the rows of longer "
+        tried="One run on seed 1000 before these rows. After them, on seed 1000, 3,200 steps in place of 800, and 800 and "
+        "1,600 with episodes of 16: bodies bring the agents far nearer with either, hence the rows of longer "
         "(particle-language.bodies-longer).",
     ),
     Claim(
