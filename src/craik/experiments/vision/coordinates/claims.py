@@ -129,6 +129,8 @@ CLAIMS = (
         source="ours; without it the claim before would say nothing of places",
         measure=lambda rows: _each(rows, _fewest_squares),
         condition=low_above(0.1, of="share of pictures with a square, the lower of both GANs,").at("gan", "paper"),
+        tried="3,000 steps were chosen on seed 1000, where both painted. On most judged seeds the GAN without coordinates "
+        "paints no square by then, so that coordinates.gan-covers says how much sooner coordinates learn, not what is lost.",
         kind="control",
     ),
 )
