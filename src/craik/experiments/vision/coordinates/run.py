@@ -33,7 +33,7 @@ class Config:
     seed: int = 100
     """First seed: of the split, the initial weights, the batches and the noise."""
     tasks: tuple[Task, ...] = TASKS
-    """Of positions and pixels."""
+    """Of positions and pixels; () leaves them out."""
     side: Annotated[int, Ge(16)] = 32
     """Pixels of the canvas' side, a power of 2; the paper has 64."""
     square: Annotated[int, Ge(1)] = 9

@@ -31,7 +31,7 @@ class Config:
     seed: int = 100
     """First seed: of the play, the initial weights and the batches."""
     parts: tuple[Part, ...] = ("policies", "teams")
-    """What comes after the models: a learner that has predictions, teams with habits."""
+    """What comes after the models: a learner that has predictions, teams with habits; () leaves them out."""
     episodes: Annotated[int, Ge(2)] = 1000
     """Recorded hunts of four agents among six targets."""
     steps: Annotated[int, Ge(1)] = 800
