@@ -63,6 +63,11 @@ def sample_categorical(logits: Float[Tensor, "*batch k"], generator: Generator) 
     return (logits.detach() + gumbel_noise(logits, generator)).argmax(-1)
 
 
+def chosen(logs: Float[Tensor, "*batch k"], taken: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+    """Return the log-probability of each draw, (...), of log-probabilities (..., k)."""
+    return logs.gather(-1, taken[..., None]).squeeze(-1)
+
+
 def straight_through(soft: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch k"]:
     """Return the one-hot of the largest component, exactly, with the gradient of ``soft`` itself.
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 from scipy import stats
 
-from craik.nn.categorical import gumbel_softmax, sample_categorical, straight_through, used_symbols
+from craik.nn.categorical import chosen, gumbel_softmax, sample_categorical, straight_through, used_symbols
 
 
 def generator(seed=0):
@@ -55,6 +55,11 @@ def test_straight_through_and_functional_transforms():
     soft = torch.tensor([[0.3, 0.7], [0.6, 0.4]])
     mapped = torch.func.vmap(torch.func.grad(lambda row: (straight_through(row) * torch.tensor([2.0, 3.0])).sum()))(soft)
     assert mapped.tolist() == [[2.0, 3.0], [2.0, 3.0]]
+
+
+def test_chosen_is_the_entry_of_each_draw():
+    logs = torch.arange(12.0).view(2, 2, 3)
+    assert chosen(logs, torch.tensor([[0, 2], [1, 1]])).tolist() == [[0, 5], [7, 10]]
 
 
 def test_used_symbols():

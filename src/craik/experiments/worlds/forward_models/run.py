@@ -19,7 +19,6 @@ from craik.tasks.agents.stag_hunt import Hunt, Play, hunts
 
 MODELS = ("relational", "relational without memory", "each alone", "flat")
 RULES = ("averaging", "AND-mask")
-Part = Literal["policies", "teams"]
 SOON = 5
 """Steps within which an agent should stand on an object that an edge foretells."""
 
@@ -30,7 +29,7 @@ class Config:
 
     seed: int = 100
     """First seed: of the play, the initial weights and the batches."""
-    parts: tuple[Part, ...] = ("policies", "teams")
+    parts: tuple[Literal["policies", "teams"], ...] = ("policies", "teams")
     """What comes after the models: a learner that has predictions, teams with habits; () leaves them out."""
     episodes: Annotated[int, Ge(2)] = 1000
     """Recorded hunts of four agents among six targets."""

@@ -19,6 +19,11 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def draw_two(rows: Rows) -> Figure:
     """Draw distances on the way, and the code of the first seed."""
+    code = rows.where(kind="code")
+    if not code:  # nobody spoke
+        figure, (only,) = panels(height=2.9, caption="Distance to the goal at the end of an episode, by channel; every seed.")
+        draw_curves(only, rows.where(kind="curve"), (*CHANNELS, *SILENT))
+        return figure
     figure, (left, right) = panels(
         2, 1, height=2.9,
         caption="Left: distance to the goal at the end of an episode, with symbols and without, and with speech cut where "
@@ -26,10 +31,6 @@ def draw_two(rows: Rows) -> Figure:
         "seed; dark is often.",
     )  # fmt: skip
     draw_curves(left, rows.where(kind="curve"), (*CHANNELS, *SILENT))
-    code = rows.where(kind="code")
-    if not code:  # nobody spoke
-        right.set_axis_off()
-        return figure
     counts, colours = np.array([int(word) for word in str(code[0]["counts"]).split()]), int(code["colours"][0])
     right.imshow(counts.reshape(colours, -1), cmap="viridis_r", aspect="auto")
     right.set(xlabel="symbol", ylabel="colour meant", yticks=range(colours))

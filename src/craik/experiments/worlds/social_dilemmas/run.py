@@ -16,6 +16,7 @@ from craik.experiments.worlds.social_dilemmas.scripts import careful, scripted
 from craik.experiments.worlds.social_dilemmas.settings import ARMS, Config, worlds
 from craik.lab import Row, checkpoint, part
 from craik.methods.control.returns import linear_recurrence
+from craik.nn.categorical import chosen
 from craik.tasks.agents.dilemmas import World, begin, step
 
 INFLUENCED = slice(1, 3)
@@ -150,11 +151,6 @@ def standard(better: Tensor) -> Tensor:
     """Return each member's advantages less their mean, over their standard deviation."""
     middle, spread = better.mean((1, 2), keepdim=True), better.std((1, 2), keepdim=True)
     return (better - middle) / (spread + 1e-3)
-
-
-def chosen(logs: Tensor, taken: Tensor) -> Tensor:
-    """Return the log-probabilities of what was taken."""
-    return logs.gather(-1, taken[..., None]).squeeze(-1)
 
 
 def cut(speakers: Speakers, norm: float) -> None:

@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 
 from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, computed, part
 from craik.methods.worlds import ModelOfOthers, causal_influence, mutual_information, others_losses
-from craik.nn.categorical import sample_categorical
+from craik.nn.categorical import chosen, sample_categorical
 from craik.tasks.agents.signalling import coupled_play, states, true_influence
 
 PAID = ("none", "printed", "played")
@@ -157,11 +157,6 @@ def influence(listener: Tensor, policy: Tensor, said: Tensor, paid: str) -> Tens
 def advantage(reward: Tensor) -> Tensor:
     """Return rewards less each replica's mean."""
     return reward - reward.mean(1, keepdim=True)
-
-
-def chosen(logs: Tensor, taken: Tensor) -> Tensor:
-    """Return the log-probabilities of what was taken."""
-    return logs.gather(-1, taken[..., None]).squeeze(-1)
 
 
 def expected(speaker: Tensor, listener: Tensor, chances: Tensor) -> Tensor:
