@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple, TypeVar, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from craik.arguments import check_whole
@@ -64,6 +64,17 @@ def at_rest(layer: nn.LSTM, *batch: int) -> Recurrent:
     """Return the state before the first frame: zeros, of the layer's type and device."""
     zeros = cast(Tensor, layer.weight_hh_l0).new_zeros((*batch, layer.hidden_size))
     return Recurrent(zeros, zeros)
+
+
+def rows_of(state: Recurrent, mask: Bool[Tensor, "..."]) -> Recurrent:
+    """Return the states of the batch's elements at which the mask is True, (m, hidden) both parts."""
+    return Recurrent(state.shown[mask], state.kept[mask])
+
+
+def put_rows(state: Recurrent, mask: Bool[Tensor, "..."], rows: Recurrent) -> Recurrent:
+    """Return the state with others at which the mask is True: what `rows_of` takes out, put back. The state is not changed."""
+    parts = (part.clone() for part in state)
+    return Recurrent(*(part.masked_scatter_(mask.unsqueeze(-1), new) for part, new in zip(parts, rows, strict=True)))
 
 
 def _check(inputs: int, hidden: int) -> None:

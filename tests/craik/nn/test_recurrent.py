@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.nn.recurrent import at_rest, gru, lstm, lstm_step
+from craik.nn.recurrent import Recurrent, at_rest, gru, lstm, lstm_step, put_rows, rows_of
 
 
 def test_steps_are_the_sequence():
@@ -32,3 +32,13 @@ def test_weights_come_from_the_generator_alone(make):
     assert torch.equal(before, torch.random.get_rng_state())
     with pytest.raises(ValueError, match="`hidden` should be at least 1"):
         make(2, 0, torch.Generator())
+
+
+def test_rows_are_taken_out_and_put_back():
+    state = Recurrent(*torch.randn(2, 3, 4, 5, generator=torch.Generator().manual_seed(0)))
+    mask = torch.rand(3, 4, generator=torch.Generator().manual_seed(1)) < 0.5
+    some = rows_of(state, mask)
+    new = put_rows(state, mask, Recurrent(some.shown + 1, some.kept * 2))
+    assert torch.equal(new.shown, torch.where(mask.unsqueeze(-1), state.shown + 1, state.shown))
+    assert torch.equal(new.kept, torch.where(mask.unsqueeze(-1), state.kept * 2, state.kept))
+    assert all(torch.equal(a, b) for a, b in zip(put_rows(state, mask, some), state, strict=True))

@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 from craik.arguments import check_one_of, check_shape, check_whole
 from craik.methods.worlds.world_model import MixtureRNN
 from craik.nn.autoencoders import ConvVAE
-from craik.nn.recurrent import Recurrent
+from craik.nn.recurrent import Recurrent, put_rows, rows_of
 
 State = Any
 """A world's own state, whatever it is."""
@@ -174,8 +174,8 @@ class Seen(NamedTuple):
 class Watched:
     """A world of frames as a controller sees it through V and M: features [z / scale, h], or z alone.
 
-    V no longer looks at an episode that has ended, whose latent stays: it is what a step costs most, and a population's last
-    episode goes on long after most are over.
+    V no longer looks at an episode that has ended, whose latent and memory stay: it is what a step costs most, and a
+    population's last episode goes on long after most are over.
 
     Args:
         world: that shows frames.
@@ -207,11 +207,20 @@ class Watched:
     @torch.no_grad()
     def step(self, state: Seen, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped:
         """Let M remember frame and action, and the world go on."""
-        memory = state.memory if self.memory is None else self.memory.remember(state.z, actions, state.memory)
+        memory = state.memory if self.memory is None else self._remember(self.memory, state, actions)
         stepped = self.world.step(state.world, actions, generator)
         over = state.over | stepped.ended
         z = self._look(stepped.state, state.z, over)
         return Stepped(Seen(stepped.state, z, memory, over), stepped.rewards, stepped.ended)
+
+    def _remember(self, memory: MixtureRNN, state: Seen, actions: Tensor) -> Recurrent:
+        going = ~state.over
+        if going.all():
+            return memory.remember(state.z, actions, state.memory)
+        if not going.any():
+            return state.memory
+        after = memory.remember(state.z[going], actions[going], rows_of(state.memory, going))
+        return put_rows(state.memory, going, after)
 
     @torch.no_grad()
     def _look(self, state: State, last: Tensor, over: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from craik.methods.paper import Paper
 from craik.methods.worlds.acting import Stepped
 from craik.methods.worlds.world_model import MixtureRNN
 from craik.nn.mixtures import mixture_quantile, tempered
-from craik.nn.recurrent import Recurrent
+from craik.nn.recurrent import Recurrent, put_rows, rows_of
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -36,14 +36,30 @@ Done = Literal["threshold", "sample"]
 
 
 class DreamState(NamedTuple):
-    """Where dreams are: latents (p, e, l) and M's state (p, e, hidden)."""
+    """Where dreams are: latents (p, e, l), M's state (p, e, hidden), and which dreams are over (p, e)."""
 
     z: Float[Tensor, "p e l"]
     memory: Recurrent
+    over: Bool[Tensor, "p e"]
+
+
+class _Noise(NamedTuple):
+    """A step's random numbers, of each of e episodes: (e, l) twice for its latents, (e,) for its end where that is drawn."""
+
+    uniform: Tensor
+    normal: Tensor
+    chance: Tensor | None
+
+    def of(self, going: Bool[Tensor, "p e"]) -> "_Noise":
+        """Return those of the copies that are going on, (m, l) and (m,)."""
+        uniform, normal = (part.expand(len(going), -1, -1)[going] for part in self[:2])
+        return _Noise(uniform, normal, None if self.chance is None else self.chance.expand(len(going), -1)[going])
 
 
 class DreamWorld:
     """M's dream for a population: p copies of e dreams, with one draw of noise for all copies.
+
+    A dream that is over stays where it is and costs nothing: the longest of a population lasts several times the mean.
 
     Args:
         memory: M; it is used without gradients and not changed.
@@ -81,7 +97,8 @@ class DreamWorld:
         """Return p copies of e dreams at starts drawn with replacement, M at rest."""
         rows = torch.randint(len(self.starts), (episodes,), generator=generator)
         z = self.starts[rows].expand(population, episodes, -1)
-        return DreamState(z, self.memory.at_rest(population, episodes))
+        over = torch.zeros(population, episodes, dtype=torch.bool)
+        return DreamState(z, self.memory.at_rest(population, episodes), over)
 
     def features(self, state: DreamState) -> Float[Tensor, "p e i"]:
         """Return [z / scale, h]."""
@@ -89,21 +106,33 @@ class DreamWorld:
 
     @torch.no_grad()
     def step(self, state: DreamState, actions: Float[Tensor, "p e a"], generator: Generator) -> Stepped:
-        """Return the dreams a step on; rewards are 1, in the step that ends a dream, too."""
-        episodes, latent = state.z.shape[1:]
-        predicted = self.memory.step(state.z, actions, state.memory)
-        uniform = torch.rand(episodes, latent, generator=generator, dtype=state.z.dtype)
-        normal = torch.randn(episodes, latent, generator=generator, dtype=state.z.dtype)
-        z = mixture_quantile(tempered(*predicted.mixture, self.temperature), uniform, normal)
-        ended = self._ended(predicted.ends, state.z.shape[:2], generator)
-        return Stepped(DreamState(z, predicted.state), state.z.new_ones(state.z.shape[:2]), ended)
+        """Return the dreams a step on; rewards are 1, in the step that ends a dream, too, and 0 of what was over before."""
+        noise, going = self._draw(state.z, generator), ~state.over
+        rewards = going.to(state.z)
+        if not going.any():
+            return Stepped(state, rewards, state.over)
+        if going.all():
+            after = self._dreamt(state.z, actions, state.memory, noise)
+            return Stepped(after, rewards, after.over)
+        some = self._dreamt(state.z[going], actions[going], rows_of(state.memory, going), noise.of(going))
+        z = state.z.masked_scatter(going.unsqueeze(-1), some.z)
+        over = state.over.masked_scatter(going, some.over)
+        return Stepped(DreamState(z, put_rows(state.memory, going, some.memory), over), rewards, over)
 
-    def _ended(self, logits: Tensor | None, shape: torch.Size, generator: Generator) -> Bool[Tensor, "p e"]:
-        if logits is None:
-            return torch.zeros(shape, dtype=torch.bool)
-        if self.done == "threshold":
-            return logits > 0
-        return torch.rand(shape[1], generator=generator) < torch.sigmoid(logits)
+    def _draw(self, z: Tensor, generator: Generator) -> _Noise:
+        uniform = torch.rand(z.shape[1:], generator=generator, dtype=z.dtype)
+        normal = torch.randn(z.shape[1:], generator=generator, dtype=z.dtype)
+        sampled = self.done == "sample" and self.memory.ending is not None
+        return _Noise(uniform, normal, torch.rand(z.shape[1], generator=generator) if sampled else None)
+
+    def _dreamt(self, z: Tensor, actions: Tensor, memory: Recurrent, noise: _Noise) -> DreamState:
+        """Return dreams a step on, any leading dimensions."""
+        predicted = self.memory.step(z, actions, memory)
+        dreamt = mixture_quantile(tempered(*predicted.mixture, self.temperature), noise.uniform, noise.normal)
+        if predicted.ends is None:
+            return DreamState(dreamt, predicted.state, torch.zeros(z.shape[:-1], dtype=torch.bool))
+        over = predicted.ends > 0 if noise.chance is None else noise.chance < torch.sigmoid(predicted.ends)
+        return DreamState(dreamt, predicted.state, over)
 
 
 try:  # gymnasium is an extra; without it populations dream as before
@@ -183,6 +212,7 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         self._state = DreamState(
             torch.where(mask, again.z, stepped.state.z),
             Recurrent(*(torch.where(mask, new, old) for new, old in zip(again.memory, stepped.state.memory, strict=True))),
+            stepped.state.over & ~mask.squeeze(-1),
         )
         self._age = np.where(fresh, 0, self._age + 1)
         terminated = stepped.ended[0].numpy() & ~fresh

@@ -80,7 +80,7 @@ def seen(world: World) -> Float[Tensor, "b n k 2"]:
     """Return where each agent sees all bodies, agents then landmarks, (b, n, n + m, 2): in its own frame, from itself."""
     bodies = torch.cat([world.places, world.landmarks], 1)
     way = bodies[:, None] - world.places[:, :, None]
-    return (world.frames[:, :, None] @ way.unsqueeze(-1)).squeeze(-1)
+    return way @ world.frames.mT
 
 
 def distances(world: World, goals: Int[Tensor, "b n"]) -> Float[Tensor, "b n"]:

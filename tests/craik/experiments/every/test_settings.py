@@ -37,6 +37,8 @@ MEANS = {
     ("mdps", 0): "0 leaves them out",
     ("taught", ()): "() leaves them out",
     ("three_steps", 0): "0 leaves them out",
+    ("channels", ()): "() leaves them out",
+    ("vocabulary", 0): "0 leaves it out",
     ("parts", ()): "() leaves them out",
     ("tasks", ()): "() leaves them out",
     ("digit_steps", 0): "0 leaves them out",

@@ -8,13 +8,13 @@ from craik.experiments.worlds.particle_language.agents import Policy, views
 from craik.experiments.worlds.particle_language.claims import silent
 from craik.experiments.worlds.particle_language.errands import among_three, among_two, held_out
 from craik.experiments.worlds.particle_language.playing import Talk, heard_by_each, play, sensed, widths
-from craik.experiments.worlds.particle_language.run import said_of
+from craik.experiments.worlds.particle_language.run import CONCENTRATION, habit, said_of
 from craik.lab import Rows, judge
 from craik.tasks.agents.particle_world import begin
 from tiny import check_measured_and_drawn
 
 EXPERIMENT = particle_language.EXPERIMENT
-CONFIG = replace(EXPERIMENT.presets["quick"].config, steps=3, three_steps=2, batch=4, test=40, time=3)
+CONFIG = replace(EXPERIMENT.presets["quick"].config, steps=3, three_steps=2, vocabulary=0.1, batch=4, test=40, time=3)
 
 
 def drawn(seed):
@@ -27,7 +27,7 @@ def rows():
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
-    check_measured_and_drawn(EXPERIMENT, rows, ("quick", "longer"))
+    check_measured_and_drawn(EXPERIMENT, rows, ("quick", "longer", "vocabulary"))
     verdicts = {claim.id: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
     for name in ("grounded", "three", "gaze"):
         assert verdicts[f"particle-language.{name}"].verdict == "does not hold so far"  # untrained
@@ -47,6 +47,36 @@ def test_two_agents_alone_leave_three_out():
         assert verdicts[f"particle-language.{name}"] == "not measurable here"
     assert EXPERIMENT.figures(Rows(rows)).keys() == {"language"}
     assert verdicts["particle-language.bodies-longer"] == "does not hold so far"  # untrained
+
+
+def test_three_agents_alone_with_and_without_the_reward_for_what_is_said_often():
+    config = replace(EXPERIMENT.presets["vocabulary"].config, three_steps=2, batch=4, test=40, time=3)
+    rows = [{**row, "seed": 0} for row in EXPERIMENT.run(config)]
+    assert {row["channel"] for row in rows} == {"symbols", "none", "rewarded", "untrained"}
+    assert {str(row["kind"]) for row in rows} == {"curve of three", "three"}
+    shares = [EXPERIMENT.progress(config, row)[0] for row in rows]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    verdicts = {claim.id: judge(claim, rows, "vocabulary").verdict for claim in EXPERIMENT.claims}
+    for name in ("compositional-rewarded", "rewarded"):
+        assert verdicts[f"particle-language.{name}"] == "does not hold so far"  # untrained
+    assert verdicts["particle-language.compositional"] == "not measurable here"
+    assert EXPERIMENT.figures(Rows(rows)).keys() == {"three"}
+
+
+def test_the_reward_draws_symbols_to_the_one_that_is_said_most():
+    said = torch.eye(3)[torch.tensor([0, 0, 0, 1])].requires_grad_()
+    counts = torch.tensor([3.0, 1.0, 0.0])
+    wanted = (said * (counts.clamp(min=torch.finfo(said.dtype).tiny) / (CONCENTRATION + 4 - 1)).log()).sum(-1).mean()
+    torch.testing.assert_close(habit(said), wanted)
+    habit(said).backward()
+    assert (said.grad[:, 0] > said.grad[:, 1]).all()
+    assert (said.grad[:, 1] > said.grad[:, 2]).all()
+
+
+def test_nobody_to_train_is_refused():
+    with pytest.raises(ValueError, match="Two agents or three should be trained"):
+        replace(CONFIG, channels=(), three_steps=0)
 
 
 def test_a_record_of_two_agents_alone_is_drawn_and_leaves_the_others_out(rows):

@@ -41,6 +41,10 @@ def test_what_has_ended_is_no_longer_looked_at():
         seen = world.vision.encode(world.world.frames(state.world).flatten(0, 1)).mean.unflatten(0, (2, 6))
         torch.testing.assert_close(state.z[~over], seen[~over], rtol=0, atol=1e-6)
         assert torch.equal(state.z[over], last.z[over])
+        whole = world.memory.remember(last.z, torch.zeros(2, 6, 1), last.memory)
+        for part, before, everywhere in zip(state.memory, last.memory, whole, strict=True):
+            torch.testing.assert_close(part[~last.over], everywhere[~last.over], rtol=0, atol=1e-6)
+            assert torch.equal(part[last.over], before[last.over])
     assert over.all()
 
 

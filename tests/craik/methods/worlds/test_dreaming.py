@@ -28,6 +28,30 @@ def test_at_temperature_nought_a_dream_is_a_literal_loop_of_lstm_cells():
         state = stepped.state
         torch.testing.assert_close(state.z[0, 0], wanted[t], rtol=0, atol=1e-12)
         assert bool(stepped.ended) == (logits[t] > 0)
+        state = state._replace(over=torch.zeros(1, 1, dtype=torch.bool))  # the loop goes on behind an end
+
+
+@pytest.mark.parametrize("done", ["threshold", "sample"])
+def test_a_dream_that_is_over_stays_and_the_others_go_on_as_if_it_did_not(done):
+    m = memory().double()
+    m.ending.weight.data.mul_(8)
+    m.ending.bias.data.fill_(-0.5)
+    world = DreamWorld(m, STARTS.double(), 1.2, done)
+    draws, same = torch.Generator().manual_seed(1), torch.Generator().manual_seed(1)
+    state, whole = world.start(3, 5, draws), world.start(3, 5, same)
+    actions = torch.randn(3, 5, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    over = torch.zeros(3, 5, dtype=torch.bool)
+    for _ in range(30):
+        last, stepped = state, world.step(state, actions, draws)
+        everywhere = world.step(whole._replace(over=torch.zeros_like(over)), actions, same)
+        state, whole = stepped.state, everywhere.state
+        for one, other in zip((state.z, *state.memory), (whole.z, *whole.memory), strict=True):
+            torch.testing.assert_close(one[~over], other[~over], rtol=0, atol=1e-12)
+        assert torch.equal(state.z[over], last.z[over])
+        assert torch.equal(stepped.rewards, (~over).double())
+        over |= everywhere.ended
+        assert torch.equal(stepped.ended, over)
+    assert over.sum() > 3  # some last longer than others
 
 
 def test_copies_of_a_dream_share_their_noise():

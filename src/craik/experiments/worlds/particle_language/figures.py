@@ -4,17 +4,23 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from craik.experiments.worlds.particle_language.run import CHANNELS, SILENT
+from craik.experiments.worlds.particle_language.run import CHANNELS, REWARDED, SILENT
 from craik.lab import COLOURS, Rows, panels
 
-NAMES = {"symbols": "with symbols", "none": "without", "gaze": "gaze alone", "bodies": "bodies alone"}
-ROLES = {"symbols": "ours", "none": "baseline", "gaze": "third", "bodies": "fourth"}
+NAMES = {
+    "symbols": "with symbols",
+    "none": "without",
+    "gaze": "gaze alone",
+    "bodies": "bodies alone",
+    "rewarded": "with rewarded symbols",
+}
+ROLES = {"symbols": "ours", "none": "baseline", "gaze": "third", "bodies": "fourth", "rewarded": "third"}
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw two agents, and three where a record has them."""
     three = {"three": draw_three(rows)} if rows.where(kind="three") else {}
-    return {"language": draw_two(rows), **three}
+    return {**({"language": draw_two(rows)} if rows.where(kind="curve") else {}), **three}
 
 
 def draw_two(rows: Rows) -> Figure:
@@ -47,18 +53,21 @@ def draw_three(rows: Rows) -> Figure:
         "told to another as the pair that was held out; medians. Right: bits that the most telling step's symbol says of "
         "the addressee, every seed; dotted, all there is to say.",
     )  # fmt: skip
-    draw_curves(left, rows.where(kind="curve of three"), CHANNELS)
-    keys = {"distance": "another's", "own": "one's own", "held_out": "held out"}
-    for index, channel in enumerate(CHANNELS):
+    trained = [channel for channel in (*CHANNELS, REWARDED) if rows.where(kind="three", channel=channel)]
+    draw_curves(left, rows.where(kind="curve of three"), tuple(trained))
+    keys, wide = {"distance": "another's", "own": "one's own", "held_out": "held out"}, 0.76 / len(trained)
+    for index, channel in enumerate(trained):
         found = rows.where(kind="three", channel=channel, exchanged=False)
         values = [float(np.median(found[key])) for key in keys]
-        middle.bar(np.arange(len(keys)) + 0.38 * index - 0.19, values, 0.36, color=COLOURS[ROLES[channel]])
+        places = np.arange(len(keys)) + wide * (index - (len(trained) - 1) / 2)
+        middle.bar(places, values, wide - 0.02, color=COLOURS[ROLES[channel]])
     middle.set(xticks=range(len(keys)), ylabel="distance")
     middle.set_xticklabels(list(keys.values()), fontsize=7)
     arms = {"symbols": "with symbols", "none": "without", "untrained": "untrained"}
-    for index, (channel, colour) in enumerate(zip(arms, ("ours", "baseline", "reference"), strict=True)):
+    arms |= {"rewarded": "rewarded"} if REWARDED in trained else {}
+    for index, channel in enumerate(arms):
         bits = rows.where(kind="three", channel=channel, exchanged=False)["addressee_bits"]
-        right.plot([index] * len(bits), bits, "o", color=COLOURS[colour], markersize=5)
+        right.plot([index] * len(bits), bits, "o", color=COLOURS[ROLES.get(channel, "reference")], markersize=5)
     right.axhline(np.log2(3), color=COLOURS["reference"], linestyle=":")
     right.set(xticks=range(len(arms)), xlim=(-0.5, len(arms) - 0.5), ylim=(0, None), ylabel="bits")
     right.set_xticklabels(list(arms.values()), fontsize=7)

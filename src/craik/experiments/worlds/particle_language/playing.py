@@ -14,12 +14,21 @@ from craik.tasks.agents.particle_world import World, distances, step
 
 
 class Episode(NamedTuple):
-    """What happened: distances at the end (b, n), the auxiliary loss, distances (t, b, n), symbols said (b, n, t)."""
+    """What happened.
+
+    Attributes:
+        ends: (b, n) distances at the end.
+        auxiliary: the auxiliary loss.
+        path: (t, b, n) distances.
+        symbols: (b, n, t) said.
+        said: (t, b, n, K) the same one-hot, with gradients where it was sampled.
+    """
 
     ends: Tensor
     auxiliary: Tensor
     path: Tensor
     symbols: Tensor
+    said: Tensor
 
 
 class Talk(NamedTuple):
@@ -48,7 +57,7 @@ def play(config: Config, policy: Policy, errand: Errand, generator: Generator, t
     heard = told.new_zeros(*goals.shape, widths(config, goals.shape[1])[talk.channel])
     h = told.new_zeros(*goals.shape, policy.memory)
     path: list[Tensor] = []
-    symbols: list[Tensor] = []
+    spoken: list[Tensor] = []
     attended, wanted = heard, heard
     for _ in range(config.time):
         marks, wanted = views(world, goals)
@@ -58,13 +67,14 @@ def play(config: Config, policy: Policy, errand: Errand, generator: Generator, t
             said = one_hot(logits.argmax(-1), config.symbols).float()
         else:
             said = gumbel_softmax(logits, config.temperature, generator, hard=True)
-        symbols.append(said.argmax(-1))
+        spoken.append(said)
         point = world.places + (world.frames.mT @ gaze.unsqueeze(-1)).squeeze(-1)
         world = step(world, config.push * force)
         heard = sensed(talk, world, said, point, heard)
         path.append(distances(world, goals))
     auxiliary = (attended - wanted).square().sum(-1).mean()
-    return Episode(path[-1], auxiliary, torch.stack(path), torch.stack(symbols, -1))
+    said = torch.stack(spoken)
+    return Episode(path[-1], auxiliary, torch.stack(path), said.argmax(-1).movedim(0, -1), said)
 
 
 def sensed(talk: Talk, world: World, said: Tensor, point: Tensor, before: Tensor) -> Tensor:

@@ -16,12 +16,16 @@ from craik.experiments.worlds.particle_language.errands import THREE, Errand, am
 from craik.experiments.worlds.particle_language.playing import Talk, play, widths
 from craik.experiments.worlds.particle_language.settings import Config
 from craik.lab import Row, checkpoint, part
-from craik.methods.worlds import grounding
+from craik.methods.worlds import grounding, vocabulary_reward
 from craik.nn.categorical import used_symbols
 
 CHANNELS = ("symbols", "none")
 SILENT = ("gaze", "bodies")
 """What two agents may have of each other where speech is cut."""
+REWARDED = "rewarded"
+"""Three agents with symbols, paid for those that are said often."""
+CONCENTRATION = 1.0
+"""Of the Chinese-restaurant process: alpha of `vocabulary_reward`."""
 
 
 class Arm(NamedTuple):
@@ -32,20 +36,22 @@ class Arm(NamedTuple):
         errands: that are drawn in each step.
         steps: of the optimiser.
         curve: the kind of rows on the way.
+        vocabulary: weight of the reward for symbols that are said often.
     """
 
     channel: str
     errands: Callable[[Config, int, Generator], Errand]
     steps: int
     curve: str
+    vocabulary: float = 0.0
 
 
 def run(config: Config) -> Iterator[Row]:
     """Yield distances on the way, with symbols and without, and what the symbols came to mean; then among three."""
     for channel in config.channels:
         yield from part(channel, trained(config, channel))
-    for channel in CHANNELS if config.three_steps else ():
-        yield from part(f"three, {channel}", trained_three(config, channel))
+    for arm in arms_of_three(config):
+        yield from part(f"three, {arm}", trained_three(config, arm))
 
 
 def trained(config: Config, channel: str) -> Iterator[Row]:
@@ -56,16 +62,23 @@ def trained(config: Config, channel: str) -> Iterator[Row]:
     yield from tested(config, policy, channel)
 
 
-def trained_three(config: Config, channel: str) -> Iterator[Row]:
+def arms_of_three(config: Config) -> tuple[str, ...]:
+    """Return what three agents are trained with: symbols, nothing, symbols with the reward for those that are said often."""
+    return () if not config.three_steps else (*CHANNELS, REWARDED) if config.vocabulary else CHANNELS
+
+
+def trained_three(config: Config, arm: str) -> Iterator[Row]:
     """Do the same with three agents; first, untrained ones with symbols, whose networks say something of everything, too."""
-    made = Generator().manual_seed(config.seed)
+    made, channel = Generator().manual_seed(config.seed), "none" if arm == "none" else "symbols"
     policy = Policy(config.landmarks, config.symbols, made, widths(config, THREE)[channel], addressees=THREE)
-    if channel == "symbols":
+    if arm == "symbols":
         yield three(config, policy, "untrained")
-    yield from fit(config, policy, Arm(channel, among_three, config.three_steps, "curve of three"))
-    yield three(config, policy, channel)
+    weight = config.vocabulary if arm == REWARDED else 0.0
+    for row in fit(config, policy, Arm(channel, among_three, config.three_steps, "curve of three", weight)):
+        yield {**row, "channel": arm}
+    yield three(config, policy, arm)
     if channel == "symbols":
-        yield three(config, policy, channel, exchanged=True)
+        yield three(config, policy, arm, exchanged=True)
 
 
 def fit(config: Config, policy: Policy, arm: Arm) -> Iterator[Row]:
@@ -79,7 +92,7 @@ def fit(config: Config, policy: Policy, arm: Arm) -> Iterator[Row]:
         errand = arm.errands(config, config.batch, generator)
         found = play(config, policy, errand, generator, Talk(arm.channel))
         optimizer.zero_grad()
-        (found.path.mean() + found.auxiliary).backward()
+        (found.path.mean() + found.auxiliary - arm.vocabulary * habit(found.said)).backward()
         optimizer.step()
         scheduler.step()
         if now % max(1, arm.steps // 16) == 0:
@@ -88,6 +101,11 @@ def fit(config: Config, policy: Policy, arm: Arm) -> Iterator[Row]:
         else:
             saved.keep(now)
     saved.stay()
+
+
+def habit(said: Tensor) -> Tensor:
+    """Return the mean reward of one-hot symbols (..., K) for being said often in this batch."""
+    return vocabulary_reward(said, said.new_zeros(said.shape[-1]), CONCENTRATION)[0].mean()
 
 
 def tested(config: Config, policy: Policy, channel: str) -> Iterator[Row]:
@@ -126,6 +144,7 @@ def three(config: Config, policy: Policy, channel: str, exchanged: bool = False)
     some = errand.colours > 0
     row["addressee_bits"] = said_of(found.symbols[some], errand.offsets[some], generator)
     row["colour_bits"] = said_of(found.symbols[some], errand.colours[some], generator)
+    row["used"] = used_symbols(found.symbols, config.symbols)
     return {**row, "budget": 0 if channel == "untrained" else config.three_steps}
 
 
@@ -154,10 +173,10 @@ def progress(config: Config, row: Row) -> tuple[float, str]:
     if row["kind"] == "code":
         return (0.6 if config.three_steps else 1.0) / len(config.channels), "code"
     many, channel = str(row["kind"]).endswith("three"), str(row["channel"])
+    two = (0.6 if config.three_steps else 1.0) if config.channels else 0.0
     if channel == "untrained":
-        return 0.6, channel
-    channels = CHANNELS if many else config.channels
-    two = 0.6 if config.three_steps else 1.0
+        return two, channel
+    channels = arms_of_three(config) if many else config.channels
     steps, before, share = (config.three_steps, two, 1 - two) if many else (config.steps, 0.0, two)
     done = channels.index(channel) + int(str(row.get("step", steps))) / steps
     return before + share * done / len(channels), "training"

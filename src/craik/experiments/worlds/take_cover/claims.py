@@ -50,8 +50,9 @@ def difference(one: Callable[[Rows], float | None], other: Callable[[Rows], floa
 
 
 DOOM = (
-    "In VizDoom's world: one setting, not searched, an M of 1,500 steps. Longer training, more generations and other "
-    "temperatures were not tried."
+    "In VizDoom's world first with a weight of 1 for V's squared error, 60 generations of 8 episodes and a spread of 0.3: the "
+    "fireballs were not in z, and in the warm dream nothing was learnt. A weight of 20, and 80 generations of 16 episodes at "
+    "0.1, were then tried on seed 1000. Longer training and other temperatures were not."
 )
 
 CLAIMS = (
@@ -70,10 +71,7 @@ CLAIMS = (
         source="Ha and Schmidhuber 2018, table 2",
         printed="at temperature 0.10: 2086 in the dream, 193 in the world",
         measure=EachSeed(difference(lambda rows: gap(rows, "dream 0.1"), lambda rows: gap(rows, dream(rows, 1.0, 1.15)))),
-        # Not at doom as yet: its recorded rows count a dream's steps, not tics.
-        condition=low_above(0.0, of="dream less world at temperature 0.1, less the same at 1, mean over seeds,").at(
-            "quick", "paper"
-        ),
+        condition=low_above(0.0, of="dream less world at temperature 0.1, less the same at 1, mean over seeds,").at(*PRESETS),
     ),
     Claim(
         id="take-cover.low-temperature-harms",
