@@ -66,6 +66,14 @@ def learning(rows: Rows, world: str) -> float | None:
     return less(final(rows, world, "none"), script(rows, world, "random"))
 
 
+def missed(rows: Rows, world: str) -> float | None:
+    """Return the share of careful scripts' apples that agents without influence miss; 0 where there are none."""
+    trained, careful = final(rows, world, "none"), script(rows, world, "careful")
+    if trained is None or careful is None:
+        return None
+    return 1 - trained / careful if careful else 0.0
+
+
 def beyond_surprise(rows: Rows, world: str) -> float | None:
     """Return what agents paid for influence eat more than agents paid for surprise."""
     return less(final(rows, world, "influence"), final(rows, world, "surprise"))
@@ -121,6 +129,15 @@ CLAIMS = (
         condition=low_above(0.0, of="apples of all, trained without influence less at random, lower of both worlds,"),
         kind="control",
         tried=_SEARCH,
+    ),
+    Claim(
+        id="social-dilemmas.trapped",
+        text="Trained without influence, agents stay behind scripts that take care, in both worlds: there is something to gain.",
+        source="ours; otherwise no pay for messages could help",
+        measure=lower(missed),
+        condition=low_above(0.1, of="share of what careful scripts eat that trained agents miss, lower of both worlds,"),
+        kind="control",
+        tried="Asked of recorded rows whose medians had been read: it says what the worlds are, and tests nothing of ours.",
     ),
     Claim(
         id="social-dilemmas.dilemma",
