@@ -132,7 +132,7 @@ CLAIMS = (
     ),
     Claim(
         id="social-dilemmas.trapped",
-        text="Trained without influence, agents stay behind scripts that take care, in both worlds: there is something to gain.",
+        text="Trained without influence, agents stay behind scripts that take care, in both worlds: there is more to gain.",
         source="ours; otherwise no pay for messages could help",
         measure=lower(missed),
         condition=low_above(0.1, of="share of what careful scripts eat that trained agents miss, lower of both worlds,"),
