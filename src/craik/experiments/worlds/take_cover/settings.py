@@ -30,7 +30,7 @@ class Config:
     """Dimensions of z."""
     widths: Annotated[tuple[Whole, ...], MinLen(1)] = (32, 64)
     """Channels of V's convolutions."""
-    vision_steps: Whole = 2000
+    vision_steps: Whole = 1600
     """Training steps of V, 64 frames each."""
     vision_rate: Positive = 2e-3
     """V's learning rate at first."""
@@ -42,7 +42,7 @@ class Config:
     """Units of M."""
     mixtures: Whole = 5
     """Components for each dimension of z."""
-    memory_steps: Whole = 1500
+    memory_steps: Whole = 1200
     """Training steps of M."""
     memory_batch: Whole = 32
     """Episodes in each."""
@@ -62,7 +62,7 @@ class Config:
     """Candidates of a generation."""
     trials: Whole = 8
     """Episodes by which a candidate is judged."""
-    generations: Whole = 40
+    generations: Whole = 25
     """Generations of each evolution."""
     sigma: Positive = 0.3
     """Initial standard deviation of the candidates."""
@@ -85,10 +85,12 @@ DOOM = Config(
     lanes=8,
     latent=64,
     widths=(32, 64, 128, 256),
+    vision_steps=2000,
     vision_rate=1e-3,
     reconstruction=20.0,
     most_lost=0.5,
     hidden=256,
+    memory_steps=1500,
     temperatures=(0.1, 1.15),
     in_world=(),
     trials=16,
@@ -128,6 +130,8 @@ CAR = replace(
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    # What memory adds in the world, alone, evolved for longer.
+    "memory": Preset(Config(temperatures=(), rooms=0, generations=40, film=0), seeds=6),
     "doom": Preset(DOOM, seeds=3),
     "paper": Preset(PAPER, seeds=3),
     "car": Preset(CAR, seeds=3),
