@@ -54,6 +54,14 @@ def _rows(folder: Path) -> int:
     return max((len(path.read_text().splitlines()) for path in folder.glob("runs/*/*/seed-1.partial.jsonl")), default=0)
 
 
+def alive(pid):
+    """Whether a process runs, of Linux."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 def wait_for(condition, still=lambda: None, seconds=60.0):
     """Waits until something holds, and gives what it is; `still` fails the test where it can no longer come."""
     end = time.monotonic() + seconds

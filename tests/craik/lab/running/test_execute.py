@@ -18,7 +18,7 @@ from craik.lab.running.runfiles import read_run
 from craik.lab.running.storage import LOCK, locked
 from craik.lab.running.watching.status import STATUS
 from craik.lab.running.workers.worker import Event
-from fake_commands import wait_for
+from fake_commands import alive, wait_for
 from fake_copies import edit
 
 
@@ -275,13 +275,6 @@ def test_after_a_failure_nothing_new_starts_and_what_runs_ends(package, tmp_path
 
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads processes from /proc, which is Linux's")

@@ -19,6 +19,7 @@ from multiprocessing.process import BaseProcess
 from craik.lab.errors import LabError
 from craik.lab.running.provenance.machine import cores
 from craik.lab.running.provenance.made import Made
+from craik.lab.running.workers.descendants import descendants, kill
 from craik.lab.running.workers.engine import Engine, Main, Worker, ready
 from craik.lab.running.workers.stopping import deaf
 from craik.lab.running.workers.worker import Event, Job, OnEvent, work
@@ -88,14 +89,16 @@ class Child:
             return Event("failed", self.job.seed, text=_obituary(self.job, self.process.exitcode))
 
     def kill(self) -> None:
-        """Ends it: it hears nothing else, and what it has written is whole."""
+        """Ends it with all that it has started: it hears nothing else, and what it has written is whole."""
+        started = [] if self.process.pid is None else descendants(self.process.pid)
         self.process.kill()
+        kill(started)
 
     def end(self) -> None:
         """Waits for its end, not for ever, and lets go of it."""
         self.process.join(timeout=10)
         if self.process.is_alive():  # a thread or a C call that does not end: its rows are written all the same
-            self.process.kill()
+            self.kill()
             self.process.join()
         self.connection.close()
 

@@ -30,6 +30,7 @@ from craik.lab.running.provenance.machine import machine
 from craik.lab.running.provenance.made import Made, made_here, versions
 from craik.lab.running.provenance.source_tree import Code, source_digest
 from craik.lab.running.rowfiles import complete_row, encode
+from craik.lab.running.workers.descendants import descendants, kill
 from craik.lab.running.workers.stopping import hear_nothing
 
 RAISED = "run must not raise, but found"
@@ -136,6 +137,7 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        kill(descendants(os.getpid()))
         os._exit(1)
 
 
