@@ -53,8 +53,8 @@ def difference(one: Callable[[Rows], float | None], other: Callable[[Rows], floa
 
 DOOM = (
     "In VizDoom's world first with a weight of 1 for V's squared error, 60 generations of 8 episodes and a spread of 0.3: the "
-    "fireballs were not in z, and in the warm dream nothing was learnt. A weight of 20, and 80 generations of 16 episodes at "
-    "0.1, were then tried on seed 1000. Longer training and other temperatures were not."
+    "fireballs were not in z, and in the warm dream nothing was learnt. A weight of 20, and one evolution of 80 generations of "
+    "16 episodes from 0.1, were then tried on seed 1000, and recorded. Longer training and other temperatures were not."
 )
 
 CLAIMS = (
