@@ -55,7 +55,7 @@ def draw_three(rows: Rows) -> Figure:
     )  # fmt: skip
     trained = [channel for channel in (*CHANNELS, REWARDED) if rows.where(kind="three", channel=channel)]
     draw_curves(left, rows.where(kind="curve of three"), tuple(trained))
-    keys, wide = {"distance": "another's", "own": "one's own", "held_out": "held out"}, 0.76 / len(trained)
+    keys, wide = {"distance": "an-\nother's", "own": "one's\nown", "held_out": "held\nout"}, 0.76 / len(trained)
     for index, channel in enumerate(trained):
         found = rows.where(kind="three", channel=channel, exchanged=False)
         values = [float(np.median(found[key])) for key in keys]
@@ -63,8 +63,8 @@ def draw_three(rows: Rows) -> Figure:
         middle.bar(places, values, wide - 0.02, color=COLOURS[ROLES[channel]])
     middle.set(xticks=range(len(keys)), ylabel="distance")
     middle.set_xticklabels(list(keys.values()), fontsize=7)
-    arms = {"symbols": "with symbols", "none": "without", "untrained": "untrained"}
-    arms |= {"rewarded": "rewarded"} if REWARDED in trained else {}
+    arms = {"symbols": "with\nsymbols", "none": "with-\nout", "untrained": "un-\ntrained"}
+    arms |= {"rewarded": "re-\nwarded"} if REWARDED in trained else {}
     for index, channel in enumerate(arms):
         bits = rows.where(kind="three", channel=channel, exchanged=False)["addressee_bits"]
         right.plot([index] * len(bits), bits, "o", color=COLOURS[ROLES.get(channel, "reference")], markersize=5)
