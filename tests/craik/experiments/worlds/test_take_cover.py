@@ -28,16 +28,6 @@ def test_a_tiny_run_can_be_judged_and_drawn():
     assert set(EXPERIMENT.figures(Rows(found))) == {"returns", "evolution", "dream-and-world"}
 
 
-@pytest.mark.extra("worlds", "cma")
-def test_memory_alone_has_the_three_controllers_of_the_world():
-    found = rows("memory", film=0, rooms=0)
-    assert [row["method"] for row in found if row["kind"] == "final"] == ["z", "z-h", "z-untrained"]
-    verdicts = {claim.id: judge(claim, found, "memory") for claim in EXPERIMENT.claims}
-    assert verdicts["take-cover.memory-helps"].measured is not None
-    assert verdicts["take-cover.dream-transfers"].verdict == "not measurable here"
-    assert set(EXPERIMENT.figures(Rows(found))) == {"returns", "evolution"}
-
-
 def test_a_seed_whose_vision_sees_nothing_stops():
     found = rows(most_lost=0.01)
     assert [row["kind"] for row in found] == ["vision", "refused"]

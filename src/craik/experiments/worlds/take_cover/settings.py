@@ -130,8 +130,6 @@ CAR = replace(
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
-    # What memory adds in the world, alone, evolved for longer.
-    "memory": Preset(Config(temperatures=(), rooms=0, generations=40, film=0), seeds=6),
     "doom": Preset(DOOM, seeds=3),
     "paper": Preset(PAPER, seeds=3),
     "car": Preset(CAR, seeds=3),
