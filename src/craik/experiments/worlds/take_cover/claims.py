@@ -82,8 +82,8 @@ CLAIMS = (
         printed="in the world 193 at temperature 0.10, 1092 at 1.15",
         measure=EachSeed(difference(lambda rows: final(rows, dream(rows, 1.15, 1.0)), lambda rows: final(rows, "dream 0.1"))),
         condition=low_above(0.0, of="return in the world, temperature 1 less 0.1, mean over seeds,").at(*PRESETS),
-        tried="Nothing was searched for this in our world: a controller from the cold dream finds there what the world does not pay, "
-        "and yet loses little in the world on most seeds; the difference goes either way, seed by seed. " + DOOM,
+        tried="Nothing was searched for this in our world: a controller from the cold dream finds there what the world does "
+        "not pay, and yet loses little in the world on most seeds; the difference goes either way, seed by seed. " + DOOM,
     ),
     Claim(
         id="take-cover.memory-helps",
