@@ -30,7 +30,7 @@ class Config:
     """Dimensions of z."""
     widths: Annotated[tuple[Whole, ...], MinLen(1)] = (32, 64)
     """Channels of V's convolutions."""
-    vision_steps: Whole = 1600
+    vision_steps: Whole = 1400
     """Training steps of V, 64 frames each."""
     vision_rate: Positive = 2e-3
     """V's learning rate at first."""
@@ -42,7 +42,7 @@ class Config:
     """Units of M."""
     mixtures: Whole = 5
     """Components for each dimension of z."""
-    memory_steps: Whole = 1200
+    memory_steps: Whole = 1100
     """Training steps of M."""
     memory_batch: Whole = 32
     """Episodes in each."""
@@ -62,7 +62,7 @@ class Config:
     """Candidates of a generation."""
     trials: Whole = 8
     """Episodes by which a candidate is judged."""
-    generations: Whole = 25
+    generations: Whole = 21
     """Generations of each evolution."""
     sigma: Positive = 0.3
     """Initial standard deviation of the candidates."""
