@@ -26,6 +26,7 @@ TINY = replace(
     selection=20,
     test=20,
 )
+OF_STARTS = ("chosen-above-random", "chosen-learns", "mixed-starts", "loss-tells", "order-decides")
 SETTING = Setting(1e-2, 0.9, 0.0, 16, 1.5, 4, alpha=100.0, scale=0.5, inner_steps=2, meta_lr=1.0, validation=0.5)
 
 
@@ -67,7 +68,7 @@ def test_a_fixed_teacher_is_never_trained_and_trains_on_all_boards(method, monke
 def steps_of(method, config):
     data = life(0, 32, side=5, selection=1, test=1)
     student = _life_networks.Student(SETTING, torch.Generator().manual_seed(0))
-    return list(distill_life.train(config, method, SETTING, student, data, every=1))
+    return [step for step, _ in distill_life.train(config, method, SETTING, student, data, every=1)]
 
 
 @pytest.mark.parametrize("config", [TINY, replace(TINY, steps=None, epochs=3)])
@@ -111,7 +112,8 @@ def test_verdicts_are_computed(rows):
         for row in rows
     ]
     judged = {claim.id.split(".")[1]: judge(claim, changed, "paper") for claim in EXPERIMENT.claims}
-    assert {judged.pop(name).verdict for name in ("three-layers", "sgd-outside", "adam-inside")} == {"not measurable here"}
+    others = ("three-layers", "sgd-outside", "adam-inside", *OF_STARTS)
+    assert {judged.pop(name).verdict for name in others} == {"not measurable here"}
     assert {claim.verdict for claim in judged.values()} == {"holds so far"}
     assert judged["meta-above-random"].measured == pytest.approx(0.1)
     assert judged["no-teacher"].measured == pytest.approx(0.01 / 0.26)  # the oracle's student gains 0.26
@@ -175,3 +177,56 @@ def test_scaled_convolutions_do_not_touch_the_global_generator():
     before = torch.random.get_rng_state()
     scaled_convolutions((1, 2), 1.0, torch.Generator().manual_seed(0))
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def start(seed, method, gained, loss=None, right=1.0, trial=0):
+    told = (
+        {}
+        if loss is None
+        else {"validation_loss": loss, "by_validation": 0.7 + gained} | {f"right_{k}": right for k in (1, 2, 3)}
+    )
+    row = {"seed": seed, "examples": 32, "method": method, "trial": trial, "majority": 0.7, "selected": 0.7 + gained}
+    return {**row, "selection": 0.7 + gained, **told}
+
+
+def judged_starts(*rows):
+    found = {claim.id.split(".")[1]: judge(claim, Rows(rows), "starts") for claim in EXPERIMENT.claims}
+    return {
+        name: found[name] for name in ("chosen-above-random", "chosen-learns", "mixed-starts", "loss-tells", "order-decides")
+    }
+
+
+def test_of_starts_that_of_least_validation_loss_counts():
+    rows = []
+    for seed in range(6):
+        rows += [start(seed, "random", 0.02), start(seed, "random", 0.04, trial=1), start(seed, "oracle", 0.3)]
+        rows += [start(seed, "meta", 0.27, loss=0.1), start(seed, "meta", 0.0, loss=0.6, right=0.5, trial=1)]
+    found = judged_starts(*rows)
+    assert {claim.verdict for claim in found.values()} == {"holds"}
+    assert found["chosen-above-random"].measured == pytest.approx(0.27 - 0.04)
+    assert found["chosen-learns"].measured == pytest.approx(0.9)
+    assert found["mixed-starts"].measured == 1
+    assert found["loss-tells"].measured == pytest.approx(0.135)
+    assert found["order-decides"].measured == pytest.approx(0.9)
+    assert found["order-decides"].n == 12
+
+
+def test_starts_that_all_fail_are_no_lottery():
+    rows = [row for seed in range(6) for row in (start(seed, "meta", 0.0, loss=0.6, right=0.0), start(seed, "oracle", 0.3))]
+    found = judged_starts(*rows)
+    assert found["mixed-starts"].measured == 0
+    assert found["chosen-learns"].verdict == "does not hold"
+    assert found["order-decides"].verdict == found["chosen-above-random"].verdict == "not measurable here"
+
+
+def test_own_starts_differ_and_tell_what_ldt_knows():
+    tiny = {name: getattr(TINY, name) for name in ("examples", "side", "steps", "filters", "inner_steps", "student_steps")}
+    config = replace(EXPERIMENT.presets["starts"].config, seed=3, trials=2, selection=20, test=20, batch=(8, 8), **tiny)
+    found = list(distill_life.run(config))
+    assert [(row["method"], row["trial"]) for row in found] == [(m, k) for m in ("random", "meta", "oracle") for k in (0, 1)]
+    assert [("validation_loss" in row) for row in found] == [False, False, True, True, False, False]
+    one, two = (row for row in found if row["method"] == "meta")
+    assert one["validation_loss"] != two["validation_loss"]
+    assert all(0 <= one[f"right_{step}"] <= 1 for step in (1, 2, 3))
+    assert 1 / 3 <= one["sharpness"] <= 1
+    assert {name: one[name] for name in ("lr", "alpha", "meta_lr")} == {name: two[name] for name in ("lr", "alpha", "meta_lr")}

@@ -1,14 +1,15 @@
 """The Game of Life's student and teachers, and the settings that a search chooses for them."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.distill import TimeMixture
+from craik.distill import Distillation, TimeMixture
 from craik.experiments.distill.life.convolutions import scaled_convolutions
+from craik.lab import Row
 from craik.tasks.pictures.life import STEPS, LifeData, oracle_logits
 from craik.tasks.privileged import Part
 
@@ -88,6 +89,30 @@ def label_loss(prediction: Tensor, y: Tensor) -> Tensor:
 def losses_without(student: Student, examples: Part) -> Callable[[Tensor], Tensor]:
     """Return the loss on labels alone, by the rows of a batch."""
     return lambda rows: label_loss(student(examples.x[rows]), examples.y[rows])
+
+
+def told(taught: Distillation, frame_of_step: Tensor) -> Row:
+    """Return what LDT knows itself: the loss on the labels that train its teacher, and what the teacher's softmax does.
+
+    Args:
+        taught: a student and its teacher.
+        frame_of_step: where the board after each generation stands among the privileged frames; LDT does not know this.
+
+    Returns:
+        `validation_loss`; where a layer a generation is supervised also `right_1` to `right_3`, the share of its filters whose
+        greatest weight lies on that generation's board, and `sharpness`, the mean of the greatest weights.
+    """
+    teacher, rows = cast(TimeMixture, taught.lesson.teacher), taught.split.validation
+    with torch.no_grad():
+        prediction = cast(Tensor, taught.lesson.student(cast(Tensor, taught.examples.x)[rows]))
+        weights = teacher.phi.softmax(0)
+    row: Row = {"validation_loss": float(label_loss(prediction, taught.examples.y[rows]).mean())}
+    if len(teacher.filters) == STEPS:
+        parts = weights.split(list(teacher.filters.values()), dim=1)
+        for step, (part, frame) in enumerate(zip(parts, frame_of_step, strict=True), 1):
+            row[f"right_{step}"] = float((part.argmax(0) == frame).float().mean())
+        row["sharpness"] = float(weights.max(0).values.mean())
+    return row
 
 
 def accuracy(student: Student, examples: Part) -> float:

@@ -6,7 +6,7 @@ by an oracle and kept, or absent; each has its settings from a search of its own
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import torch
@@ -33,6 +33,9 @@ RANGES = (
     *("meta_lr", "meta_momentum", "validation", "adam_lr", "inner_lr"),
 )
 """Fields that are ranges of the search."""
+
+APART = 1_000_003
+"""Between the seeds of two starts."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Config:
     """Range of the share of boards that trains the learnt teacher and not its student; the texts search 0.01 to 1."""
     student_steps: Count = 32
     """N, ordinary steps after each meta-step; the texts do not say."""
+    starts: Literal["same", "own"] = "same"
+    """Whether a seed's trials share initial weights, split and batches, or have each its own; then rows say what LDT knows."""
     adam_lr: Range = (1e-1, 3e-1)
     """Range of the teacher's learning rate where it has Adam."""
     inner_lr: Range = (3e-5, 3e-4)
@@ -102,6 +107,21 @@ PRESETS = {
     # Section 4.4.2's other choices, one at a time: optimisers outside and inside, layers a generation.
     "choices": Preset(
         Config(seed=100, methods=("meta", "meta-adam", "meta-inner-sgd", "oracle", "oracle-two"), trials=1), seeds=6
+    ),
+    # A lottery of the start, or a failure of the method? Starts that differ in nothing but their random numbers.
+    "starts": Preset(
+        Config(
+            seed=200,
+            methods=("random", "meta", "oracle"),
+            trials=3,
+            starts="own",
+            lr=(4e-3, 4e-3),
+            batch=(48, 48),
+            multiplier=(1.8, 1.8),
+            alpha=(3e2, 3e2),
+            meta_lr=(1e1, 1e1),
+        ),
+        seeds=10,
     ),
     "paper": Preset(
         Config(
@@ -159,15 +179,18 @@ def length(config: Config, setting: Setting, examples: int) -> int:
     return config.steps or config.epochs * max(1, examples // setting.batch)
 
 
-def train(config: Config, method: Method, setting: Setting, student: Student, data: LifeData, every: int) -> Iterator[int]:
-    """Train a student in place; yield the number of its steps every so many."""
+def train(
+    config: Config, method: Method, setting: Setting, student: Student, data: LifeData, every: int
+) -> Iterator[tuple[int, Distillation | None]]:
+    """Train a student in place; yield, every so many of its steps, how many they are, and what teaches it."""
     generator = torch.Generator().manual_seed(config.seed + 2**32)
     examples = data.data.train
     optimizer = torch.optim.Adam(student.parameters(), setting.lr, betas=(setting.beta1, 0.999), weight_decay=setting.decay)
     if method == "none":
         batches = Stream(torch.arange(len(examples.y)), setting.batch, generator)
         losses = networks.losses_without(student, examples)
-        yield from ordinary_steps(losses, batches, optimizer, length(config, setting, len(examples.y)), every)
+        for step in ordinary_steps(losses, batches, optimizer, length(config, setting, len(examples.y)), every):
+            yield step, None
         return
     teacher = networks.make_teacher(method, setting, data, torch.Generator().manual_seed(config.seed + 2**33), config.layers)
     everything = Split(torch.arange(len(examples.y)), torch.arange(0))  # a teacher that is never trained needs no validation
@@ -188,7 +211,7 @@ def train(config: Config, method: Method, setting: Setting, student: Student, da
             distillation.meta_step()
         distillation.student_steps(1)
         if step % every == 0:
-            yield step
+            yield step, distillation
 
 
 def meta_optimizer(method: Method, setting: Setting, teacher: torch.nn.Module) -> torch.optim.Optimizer:
@@ -198,12 +221,16 @@ def meta_optimizer(method: Method, setting: Setting, teacher: torch.nn.Module) -
     return torch.optim.SGD(teacher.parameters(), setting.meta_lr, momentum=setting.meta_momentum)
 
 
-def measure(config: Config, method: Method, setting: Setting, data: LifeData) -> Iterator[Measured]:
-    """Train one student and look at it eight times."""
+def measure(config: Config, method: Method, setting: Setting, data: LifeData) -> Iterator[tuple[Measured, Row]]:
+    """Train one student and look at it eight times; also at what LDT knows itself, where trials have starts of their own."""
     student = Student(setting, torch.Generator().manual_seed(config.seed + 2**34), networks.layers_of(method))
     every = max(1, length(config, setting, len(data.data.train.y)) // 8)
-    for step in train(config, method, setting, student, data, every):
-        yield Measured(step, *(networks.accuracy(student, part) for part in (data.data.selection, data.data.test)))
+    for step, taught in train(config, method, setting, student, data, every):
+        found = Measured(step, *(networks.accuracy(student, part) for part in (data.data.selection, data.data.test)))
+        if taught is not None and config.starts == "own" and networks.learns(method):
+            yield found, networks.told(taught, data.frame_of_step)
+        else:
+            yield found, {}
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -230,7 +257,8 @@ def search(config: Config, method: Method, count: int, data: LifeData, row: Row)
     for number_ in range(config.trials):
         trial = study.ask()
         setting = suggest(config, method, count, trial)
-        found = computed(f"{count}, {method}, {number_}", tried, config, method, setting, data)
+        own = config if config.starts == "same" else replace(config, seed=config.seed + APART * (number_ + 1))
+        found = computed(f"{count}, {method}, {number_}", tried, own, method, setting, data)
         study.tell(trial, number(found, "selection"))
         used = {name: value for name, value in setting._asdict().items() if name != "inner_lr" or value > 0}
         yield {**row, "trial": number_, **used, **found}
@@ -239,12 +267,17 @@ def search(config: Config, method: Method, count: int, data: LifeData, row: Row)
 def tried(config: Config, method: Method, setting: Setting, data: LifeData) -> Row:
     """Return how a trial ends; one that diverges has its chance level."""
     diverged = ""
-    points: list[Measured] = []
+    points: list[tuple[Measured, Row]] = []
     try:
         points += measure(config, method, setting, data)
     except FloatingPointError as error:
         diverged = str(error)
-    return {**summary(points or [Measured(0, 0.0, 0.0)], max), "diverged": diverged}
+    row = summary([found for found, _ in points] or [Measured(0, 0.0, 0.0)], max)
+    if any(told for _, told in points):
+        best, _ = min(points, key=lambda point: number(point[1], "validation_loss"))
+        least = min(number(told, "validation_loss") for _, told in points)
+        row |= points[-1][1] | {"validation_loss": least, "by_validation": best.test}
+    return {**row, "diverged": diverged}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
