@@ -82,7 +82,7 @@ def test_a_run_with_a_control(tmp_path):
     assert list(EXPERIMENT.figures(Rows({"seed": 0, **row} for row in rows))) == ["switch"]
 
 
-@pytest.mark.parametrize("preset", ["epochs", "paper"])
+@pytest.mark.parametrize("preset", ["control", "epochs", "paper"])
 def test_a_preset_that_claims_read_has_fed_in_true_frames_long_before_the_switch(preset):
     config = EXPERIMENT.presets[preset].config
     switch = config.switch * config.budget.total / config.batch

@@ -11,6 +11,9 @@ FIXED = ("fixed-1", "fixed-2", "fixed-3")
 AROUND = 3
 """Checks before the switch, and after it, over which accuracy is averaged."""
 
+CONTROLLED = ("control", "epochs", "paper")
+"""Presets that train on standard boards throughout, too."""
+
 LEARNT = 0.2
 """An accuracy below this is less than guessing among five platforms gets."""
 
@@ -110,7 +113,10 @@ _NOISE = (
     "The lowest of several later checks is below an earlier one by chance alone, before a switch as after it; and in the quick "
     "preset true frames are still being fed in when the boards change."
 )
-_CONTROL = "Measured by the preset epochs, which has not been run."
+_CONTROL = (
+    "Measured by the presets control and epochs, which have not been run. The settings of control were looked at once on seed "
+    "1000, with fixed steps of 3 on one schedule and with the other two on both."
+)
 
 CLAIMS = (
     Claim(
@@ -120,7 +126,7 @@ CLAIMS = (
         measure=_of(_around, "asi"),
         condition=at_most(0.1, of=_LOST)
         .instead_of(at_most(0.1, of=_LOWEST), _NOISE, _of(lowest_after, "asi"))
-        .at("epochs", "paper"),
+        .at(*CONTROLLED),
         tried=_CONTROL,
     ),
     Claim(
@@ -130,7 +136,7 @@ CLAIMS = (
         measure=_fixed(_around),
         condition=at_least(0.1, of=f"{_LOST} of the fixed step that loses most,")
         .instead_of(at_least(0.1, of=f"{_LOWEST} of the fixed step that loses most,"), _NOISE, _fixed(lowest_after))
-        .at("epochs", "paper"),
+        .at(*CONTROLLED),
         tried=_CONTROL,
     ),
     Claim(
@@ -141,7 +147,7 @@ CLAIMS = (
         measure=_fixed(beyond_control),
         condition=low_above(
             0, of=f"{_LOST} less the same of training on standard boards throughout, of the fixed step that loses most,"
-        ).at("epochs", "paper"),
+        ).at(*CONTROLLED),
         tried=_CONTROL,
     ),
     Claim(
@@ -153,7 +159,7 @@ CLAIMS = (
             0,
             of=f"mean accuracy over {AROUND} checks without bounce less that on standard boards of training on these, median "
             "over seeds, of the fixed step with the least difference,",
-        ).at("epochs", "paper"),
+        ).at(*CONTROLLED),
         tried=_CONTROL,
     ),
     Claim(
@@ -161,7 +167,7 @@ CLAIMS = (
         text="The ball reaches the same platform with bounce and without on most boards.",
         source="thesis section 2.3.3",
         measure=labels,
-        condition=low_above(0.5, of="share of validation boards with the same label, median over seeds,").at("epochs", "paper"),
+        condition=low_above(0.5, of="share of validation boards with the same label, median over seeds,").at(*CONTROLLED),
         tried=_CONTROL,
     ),
     Claim(
@@ -173,7 +179,7 @@ CLAIMS = (
             0.05,
             of="distance of accuracies with and without bounce at the last check before the switch, median over seeds, of the "
             "fixed step where it is largest,",
-        ).at("epochs", "paper"),
+        ).at(*CONTROLLED),
         tried=_CONTROL,
     ),
 )

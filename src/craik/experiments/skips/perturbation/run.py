@@ -54,6 +54,20 @@ class Config(Settings):
 PRESETS = {
     # The rate falls before the switch, as in the thesis: after 15,000 of 18,750 steps at most.
     "quick": Preset(Config(decay_evaluations=12_000), seeds=3),
+    # The same in a quarter of the steps: sampling ends after 1,000, the boards change after 1,500 of 2,000.
+    "control": Preset(
+        Config(
+            seed=100,
+            episodes=500,
+            epochs=8,
+            switch=0.75,
+            schedules=("switch", "standard"),
+            checks=24,
+            decay_steps=800,
+            sampling_steps=1000,
+        ),
+        seeds=8,
+    ),
     # Equal epochs, with a control. Sampling has ended 500 steps before the switch, the rate has fallen before sampling ends.
     "epochs": Preset(
         Config(
