@@ -124,9 +124,7 @@ CLAIMS = (
         text="ASI holds its accuracy when bouncing boards replace those without bounce.",
         source="thesis figure 2.11",
         measure=_of(_around, "asi"),
-        condition=at_most(0.1, of=_LOST)
-        .instead_of(at_most(0.1, of=_LOWEST), _NOISE, _of(lowest_after, "asi"))
-        .at(*CONTROLLED),
+        condition=at_most(0.1, of=_LOST).instead_of(at_most(0.1, of=_LOWEST), _NOISE, _of(lowest_after, "asi")).at(*CONTROLLED),
         tried=_CONTROL,
     ),
     Claim(
