@@ -102,7 +102,7 @@ DOOM = Config(
     tested=100,
     film=0,
 )
-"""VizDoom's Take Cover in tics of four: what two cores do in about an hour."""
+"""VizDoom's Take Cover in tics of four: about an hour of one core a seed."""
 
 PAPER = replace(
     DOOM,
