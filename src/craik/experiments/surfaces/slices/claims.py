@@ -149,7 +149,7 @@ CLAIMS = (
         id="loss-surface.low-dimensional-path",
         text="Two directions hold 40 to 90 % of a path's variance.",
         source=f"{_SOURCE}, section 7 and figure 9",
-        printed="40-90 %",
+        printed="40-90 %; unchecked",
         measure=path("share"),
         condition=low_at_least(0.4, of="share of the path's variance in two directions"),
     ),
