@@ -18,6 +18,8 @@ WORDS: dict[str, Any] = {
     "measured": wording.measured,
     "spread": wording.spread,
     "tallied": wording.tallied,
+    "counted": wording.counted,
+    "times": wording.times,
     "made": made_words,
     "confirmed": confirmed_words,
     "older": older_words,
