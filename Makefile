@@ -76,6 +76,7 @@ pages: $(STAMP)
 	$(BIN)/craik report results --judge --pages --out runs/results.html
 	$(BIN)/python docs/tables/papers.py
 	$(BIN)/python docs/tables/sections.py
+	$(BIN)/python docs/tables/slopes.py
 
 # A wheel installed in an empty environment, where no file of the checkout is at hand, runs the main experiment.
 wheel: $(STAMP)
