@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from craik.experiments.skips.comparing.outcomes import LEARNT
 from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above, number
 
 FIXED = ("fixed-1", "fixed-2", "fixed-3")
@@ -13,9 +14,6 @@ AROUND = 3
 
 CONTROLLED = ("control", "epochs", "paper")
 """Presets that train on standard boards throughout, too."""
-
-LEARNT = 0.2
-"""An accuracy below this is less than guessing among five platforms gets."""
 
 
 def of_schedule(rows: Rows, schedule: str) -> Rows:
