@@ -52,6 +52,20 @@ def test_rescaled_networks_are_told_apart(made):
     assert found["layer-invariance"] == found["weight-invariance"] == found["balanced-invariance"] == "holds so far"
 
 
+def test_what_filter_normalisation_leaves_is_a_share_of_what_raw_slices_show():
+    changes = {"none": 100.0, "filter": 15.0}
+    rows = [
+        {"kind": "rescaling", "seed": seed, "normalise": normalise, "rescaled": "units", "change": change}
+        for seed in range(6)
+        for normalise, change in changes.items()
+    ]
+    claims = {claim.id.partition(".")[2]: claim for claim in slices.EXPERIMENT.claims}
+    found = judge(claims["unit-invariance-raw"], rows, "quick")
+    assert (found.measured, found.verdict, found.earlier[0].measured) == (pytest.approx(0.15), "holds", pytest.approx(15.0))
+    little = [{**row, "change": 0.5} if row["normalise"] == "filter" else row for row in rows]
+    assert judge(claims["unit-invariance-raw"], little, "quick").verdict == "does not hold"
+
+
 def test_measures_on_made_up_rows():
     rows = []
     for seed, (batch, decay, error, width) in enumerate([(16, 0.0, 0.1, 4.0), (256, 0.0, 0.2, 2.0), (16, 0.1, 0.3, 1.0)] * 2):

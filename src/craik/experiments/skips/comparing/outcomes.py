@@ -45,6 +45,9 @@ ROLES = {
 }
 """A method's colour, by its role in `craik.lab.drawing.COLOURS`; what no preset compares with each other shares one."""
 
+LEARNT = 0.2
+"""An accuracy below this is less than guessing among five platforms gets: that method has learnt nothing yet."""
+
 STILL = 1e-3
 """A frame in which nothing differs by more than this from the one before has come to rest."""
 
