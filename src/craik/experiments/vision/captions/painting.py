@@ -1,4 +1,4 @@
-"""AttnGAN in two stages, with attention and without: only at the paper preset."""
+"""AttnGAN in two stages, with attention and without: at the presets gan and paper."""
 
 import torch
 from torch import Generator, Tensor, nn
@@ -22,7 +22,7 @@ def paint(config: Config, encoders: Encoders, data: Captioned, attention: bool, 
     """Train a generator and its two discriminators; captions and the matching loss are the trained encoders'."""
     made_by = TwoStages(16, config.width, config.channels, generator, attention=attention)
     judges = nn.ModuleList(StageDiscriminator(size, config.width, config.channels, generator) for size in (16, 32))
-    optimizers = [torch.optim.Adam(part.parameters(), 2e-4, (0.5, 0.999)) for part in (judges, made_by)]
+    optimizers = [torch.optim.Adam(part.parameters(), config.gan_rate, (0.5, 0.999)) for part in (judges, made_by)]
     saved = checkpoint("training", made_by, judges, *optimizers, generator)
     for done in range(saved.done, config.gan_steps):
         some = torch.randint(len(data.pictures), (config.batch,), generator=generator)
