@@ -30,6 +30,9 @@ TINY = {
     "memorisation": {"examples": 16, "batch": 8, "epochs": 3, "reports": 1, "thresholds": (0.2,)},
     "label-noise": {"examples": 80, "epochs": 2, "thresholds": (0.2,), "learning_rates": (1e-3,)},
     "early-stopping": {"sizes": (80,), "epochs": 2, "noises": (0.5,), "thresholds": (0.2,), "mask_rates": (1e-3,)},
+    "captions": {
+        "pictures": 12, "tested": 5, "candidates": 4, "width": 8, "steps": 3, "batch": 4, "channels": 4, "gan_steps": 3,
+    },
     "coinrun": {"levels": 3, "states": 4, "validation": 4, "test": 4, "batch": 2, "epochs": 2, "trials": 2, "finalists": 1},
     "conflict-basis": SPIRALS,
     "conflict-colours": {"trials": 1, "steps": 2, "hidden": 4},
@@ -41,6 +44,7 @@ TINY = {
         "side": 16, "steps": 8, "plain_steps": 8, "find_steps": 8, "batch": 4, "width": 8, "digit_steps": 2, "gan_steps": 2,
         "gan_side": 8,
     },
+    "decoding": {"neurons": (), "pictures": 40, "tested": 6, "voxels": 30, "steps": 3, "search": 3, "alpha": 30.0},
     "distill-ablations": {"rounds": 1, "temperatures": (2.0,), "imitations": (0.5,)},
     "distill-board": {
         "boards": 130, "steps": 2, "batch": 3, "hidden": 8, "rounds": 2, "alone": 1, "inner_steps": 2, "frames": 3,

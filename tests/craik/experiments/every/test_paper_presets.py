@@ -1,8 +1,12 @@
-"""Paper presets that take hours, for some seconds: a checkpoint, rows, a resume, finite losses; status 143 and its sentence."""
+"""Paper presets that take hours, for some seconds: a checkpoint, rows, a resume, finite losses, parameters that move.
+
+Status 143 and its sentence.
+"""
 
 import json
 import math
 import os
+import re
 
 import pytest
 from safetensors.torch import load_file
@@ -18,6 +22,12 @@ EXPERIMENTS = {
     "social-influence": (),
     "forward-models": (),
     "take-cover": ("worlds", "cma"),
+    "two-rooms": (),
+    "captions": (),
+    "coordinates": (),
+    "decoding": ("worlds", "nitime"),
+    "loss-surface": (),
+    "environment-surfaces": (),
     "masked-lm": (),
     "trellis": (),
     "eager": (),
@@ -35,6 +45,9 @@ SMALLER = {
     "divide-and-conquer": ("--mazes", "50"),
     "forward-models": ("--episodes", "50", "--test", "20"),
     "take-cover": ("--world", "ours", "--episodes", "100"),
+    "two-rooms": ("--pairs", "5000"),
+    "captions": ("--pictures", "500", "--tested", "50"),
+    "decoding": ("--pictures", "200", "--tested", "20"),
     "masked-lm": ("--modules", "20"),
     "trellis": ("--epochs", "1"),
     "winograd": ("--guessers", "2", "--items", "50"),
@@ -52,7 +65,7 @@ def test_a_paper_preset_is_kept_stops_and_goes_on(name, tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     words = ["run", name, "--preset", "paper", "--seeds", "1", "--jobs", "1", "--checkpoint-seconds", "1", "--json"]
     words += SMALLER.get(name, ())
-    counts = []
+    looks = []
     for _ in range(2):
         status = cli.main([*words, "--max-minutes", "0.3"])
         out, said = capsys.readouterr()
@@ -61,16 +74,28 @@ def test_a_paper_preset_is_kept_stops_and_goes_on(name, tmp_path, monkeypatch, c
         assert answer["error"].startswith("stopped by --max-minutes 0.3; 0 of 1 seeds are recorded")
         assert "its state is kept" in said
         (path,) = tmp_path.rglob("seed-*.checkpoint.safetensors")
-        counts.append(kept(path))
-        numbers = [value for value in load_file(path).values() if value.is_floating_point()]
+        numbers = {name: value for name, value in load_file(path).items() if value.is_floating_point()}
         assert numbers
-        assert all(bool(value.isfinite().all()) for value in numbers)
+        assert all(bool(value.isfinite().all()) for value in numbers.values())
+        looks.append((*kept(path), numbers))
     assert "goes on from its checkpoint" in said
-    (first, before), (second, after) = counts
+    (first, before, old), (second, after, new) = looks
     assert len(second) >= len(first)
     assert second[: len(first)] == first
     assert before != after, "no loop went on"
+    under_way = [name for name in parameters(old) if not before[loop_of(name)][2] and name in new]
+    assert not under_way or any(not old[name].equal(new[name]) for name in under_way), "no parameter moved"
     assert all(math.isfinite(value) for row in second for key, value in row.items() if key == "loss" and value is not None)
+
+
+def loop_of(name):
+    """The loop that a checkpoint's tensor belongs to."""
+    return name.partition("\n")[0]
+
+
+def parameters(tensors):
+    """Names of the tensors that modules hold: an optimiser's own, and tensors that are no module's, move at any step."""
+    return [name for name in tensors if re.search(r"\n\d+\.", name) and not re.search(r"\n\d+\.state\.\d+\.", name)]
 
 
 def kept(path):

@@ -4,8 +4,11 @@ import torch
 
 from craik.experiments.vision.captions import EXPERIMENT
 from craik.experiments.vision.captions.encoders import Encoders
+from craik.experiments.vision.captions.figures import decode
+from craik.experiments.vision.captions.run import encode
 from craik.lab import Rows, judge
 
+OF_MADE = {"captions.attention-helps", "captions.attention-helps-others", "captions.made-fit"}
 TINY = {"pictures": 12, "tested": 5, "candidates": 4, "width": 8, "steps": 2, "batch": 4, "channels": 4}
 
 
@@ -16,15 +19,26 @@ def rows(preset, **changed):
 
 def test_a_tiny_run_can_be_judged_and_drawn():
     found = rows("quick")
-    for claim in EXPERIMENT.claims[:-1]:
-        assert judge(claim, found, "quick").measured is not None
+    for claim in EXPERIMENT.claims:
+        assert (judge(claim, found, "quick").measured is None) == (claim.id in OF_MADE)
     assert set(EXPERIMENT.figures(Rows(found))) == {"attention", "retrieval"}
 
 
 def test_two_stages_for_a_few_steps():
-    found = rows("paper", gan_steps=2)
-    assert judge(EXPERIMENT.claims[-1], found, "paper").measured is not None
+    found = rows("gan", gan_steps=2)
+    for claim in EXPERIMENT.claims:
+        assert (judge(claim, found, "gan").measured is not None) == (claim.id in OF_MADE)
     assert all(row["spread"] > 0 for row in found if row["kind"] == "painted")
+    figure = EXPERIMENT.figures(Rows(found))["painted"]
+    sides = [axis.get_ylabel() for axis in figure.axes if axis.get_ylabel()]
+    assert [side.split(",")[0] for side in sides] == ["true", *2 * ["with attention"], *2 * ["without"]]
+    sizes = [axis.images[0].get_array().shape[0] for axis in figure.axes]
+    assert sizes == 3 * [32] + 2 * (3 * [16] + 3 * [32])
+
+
+def test_a_picture_comes_back_in_sixteen_shades():
+    picture = torch.rand(3, 16, 16)
+    assert abs(decode(encode(picture)) - picture.movedim(0, -1).numpy()).max() < 0.5 / 15 + 1e-6
 
 
 def test_padding_changes_no_caption():

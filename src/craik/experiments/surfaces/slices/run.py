@@ -9,7 +9,7 @@ from annotated_types import Ge, MinLen
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.lab import Positive, Preset, Row, check_limits, part
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint, part
 from craik.nn.convolutions import Residual, Scale
 from craik.nn.perceptrons import linear, relu_mlp
 from craik.params import parameters_of
@@ -102,14 +102,18 @@ def trained(config: Config, data: ImageData, batch: int, decay: float) -> Iterat
     optimizer = torch.optim.SGD(model.parameters(), lr=config.learning_rate, momentum=0.9, weight_decay=decay)
     drops = [round(config.epochs * share) for share in (0.5, 0.75)]
     scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, drops, gamma=0.1)
-    path = [flat(parameters_of(model))]
-    for some in epochs(config, batch, config.epochs):
-        for rows in some.split(batch):
+    generator = Generator().manual_seed(config.seed + 2**32)
+    path = flat(parameters_of(model)).repeat(config.epochs + 1, 1)
+    saved = checkpoint("training", model, optimizer, scheduler, generator, path)
+    for epoch in range(saved.done, config.epochs):
+        for rows in shuffled(config, batch, generator).split(batch):
             optimizer.zero_grad()
             cross_entropy(model(data.train.x[rows].flatten(1)), data.train.y[rows]).backward()
             optimizer.step()
         scheduler.step()
-        path.append(flat(parameters_of(model)))
+        path[epoch + 1] = flat(parameters_of(model))
+        saved.keep(epoch + 1)
+    saved.stay()
     row: Row = {"batch": batch, "decay": decay}
     norm = float(flat(parameters_of(model)).norm())
     yield {"kind": "network", **row, "loss": loss_of(model, data), "test_error": error_of(model, data), "norm": norm}
@@ -185,11 +189,15 @@ def deep(config: Config, data: ImageData, shortcuts: bool) -> Iterator[Row]:
     """Train a deep network with shortcuts or without; yield its losses and |smallest / largest| curvature over a plane."""
     model = deep_network(config, shortcuts)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.deep_rate)
-    for some in epochs(config, 64, config.deep_epochs):
-        for rows in some.split(64):
+    order = Generator().manual_seed(config.seed + 2**32)
+    saved = checkpoint("training", model, optimizer, order)
+    for epoch in range(saved.done, config.deep_epochs):
+        for rows in shuffled(config, 64, order).split(64):
             optimizer.zero_grad()
             cross_entropy(model(data.train.x[rows].flatten(1)), data.train.y[rows]).backward()
             optimizer.step()
+        saved.keep(epoch + 1)
+    saved.stay()
     row: Row = {"shortcuts": shortcuts}
     yield {"kind": "deep", **row, "loss": loss_of(model, data), "test_error": error_of(model, data)}
     few = config.curvature_digits
@@ -219,11 +227,9 @@ def deep_network(config: Config, shortcuts: bool) -> nn.Sequential:
     return nn.Sequential(linear(64, width, "kaiming", generator), *body, nn.ReLU(), linear(width, 10, "default", generator))
 
 
-def epochs(config: Config, batch: int, count: int) -> Iterator[Tensor]:
-    """Yield the rows of each epoch in a random order, whole batches only."""
-    generator = Generator().manual_seed(config.seed + 2**32)
-    for _ in range(count):
-        yield torch.randperm(config.train, generator=generator)[: config.train // batch * batch]
+def shuffled(config: Config, batch: int, generator: Generator) -> Tensor:
+    """Return the rows of an epoch in a random order, whole batches only."""
+    return torch.randperm(config.train, generator=generator)[: config.train // batch * batch]
 
 
 def by_example(outputs: Tensor, targets: Tensor) -> Tensor:

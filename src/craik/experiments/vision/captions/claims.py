@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
+from craik.lab import Claim, EachSeed, Measurement, Rows, bootstrap, high_below, low_above, number
 
 _SOURCE = "Xu et al. 2018, on captioned digits"
+_LATE = "Asked after the quick record's rows had been seen, with the condition that was set for both before."
 
 
 def less(kind: str, key: str, one: dict[str, object], other: dict[str, object]) -> Callable[[Rows], Measurement | None]:
@@ -23,11 +24,22 @@ def less(kind: str, key: str, one: dict[str, object], other: dict[str, object]) 
     return measure
 
 
-def pointing(key: str) -> Callable[[Rows], Measurement | None]:
-    """Return a measure: attention of colour and digit words in a box over its area, mean over words and seeds."""
+def lowest(kind: str, key: str) -> EachSeed:
+    """Return a measure: the least of a number in a seed's rows of a kind, where there are two or more; mean over seeds."""
+
+    def number_of(rows: Rows) -> float | None:
+        found = rows.where(kind=kind)[key]
+        return float(min(found)) if len(found) > 1 else None
+
+    return EachSeed(number_of)
+
+
+def pointing(key: str, *words: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: attention of colour words, digit words or both in a box over its area, mean over words and seeds."""
 
     def measure(rows: Rows) -> Measurement | None:
-        groups = rows.where(kind="pointing", method="words").by("seed").values()
+        some = [rows.where(kind="pointing", method="words", word=word) for word in words]
+        groups = Rows(row for part in some for row in part).by("seed").values()
         found = [float(np.mean(group[key])) for group in groups]
         return bootstrap(found, np.mean) if found else None
 
@@ -43,20 +55,41 @@ CLAIMS = (
         measure=less("retrieval", "right", {"method": "words"}, {"method": "sentence"}),
         condition=low_above(0.0, of="R-precision among 100 captions, words less sentences, mean over seeds,"),
         tried="On seed 1000, before the record: without multiplied words, at half as many steps of three times the "
-        "pictures, words found captions less often than sentences; with them as often.",
+        "pictures, words found captions less often than sentences; with them as often. After it, "
+        "on seeds 1000 and 1001, captions of four digits, up to 19 words, for the same steps: words found 0.84 and 0.76, "
+        "sentences 0.85 and 0.89, as longer captions are easier to tell apart. On seed 1000, as it was, with one word "
+        "exchanged for another: of colours both know the right one always, of names in 0.56 and 0.51 of pairs, of relations "
+        "in 0.51 and 0.50: such captions are found by colours and sizes, and words have little more to say.",
     ),
     Claim(
         id="captions.words-point",
-        text="A word of colour or name looks at the digit that it is about.",
+        text="Words of colour and of name together, as their mean, look at the digit that they are about.",
         source=_SOURCE,
-        measure=pointing("own"),
-        condition=low_above(2.0, of="attention inside the digit's box over the box's share of the area, mean over seeds,"),
+        measure=pointing("own", "colour", "digit"),
+        condition=low_above(2.0, of="attention of both inside the digit's box over its share of the area, mean over seeds,"),
+        tried="This mean was the only condition before the record. The colours alone carry it: see the next two.",
+    ),
+    Claim(
+        id="captions.colours-point",
+        text="A word of colour looks at the digit that it is about.",
+        source=_SOURCE,
+        measure=pointing("own", "colour"),
+        condition=low_above(2.0, of="attention of colours inside the digit's box over its share of the area, mean over seeds,"),
+        tried=_LATE,
+    ),
+    Claim(
+        id="captions.names-point",
+        text="A digit's name looks at the digit that it is about.",
+        source=_SOURCE,
+        measure=pointing("own", "digit"),
+        condition=low_above(2.0, of="attention of names inside the digit's box over its share of the area, mean over seeds,"),
+        tried=f"{_LATE} Names look at the ground more than at either digit.",
     ),
     Claim(
         id="captions.words-point-elsewhere",
-        text="It does not look at the other digit.",
+        text="Neither looks at the other digit, as the mean of both.",
         source="ours",
-        measure=pointing("other"),
+        measure=pointing("other", "colour", "digit"),
         condition=high_below(1.0, of="attention inside the other digit's box over its share of the area, mean over seeds,"),
         kind="control",
     ),
@@ -65,6 +98,29 @@ CLAIMS = (
         text="A generator whose second stage attends to words makes pictures that fit their captions better.",
         source="Xu et al. 2018, table 2",
         measure=less("painted", "right", {"attention": True}, {"attention": False}),
-        condition=low_above(0.0, of="R-precision of made pictures, with attention less without, mean over seeds,").at("paper"),
+        condition=low_above(0.0, of="R-precision of made pictures, with attention less without, mean over seeds,").at(
+            "gan", "paper"
+        ),
+    ),
+    Claim(
+        id="captions.attention-helps-others",
+        text="And so say encoders that neither generator was trained against.",
+        source="ours; the text judges by the encoders that it trains against",
+        measure=less("painted", "right_unseen", {"attention": True}, {"attention": False}),
+        condition=low_above(
+            0.0,
+            of="R-precision of made pictures by the encoders of sentences alone, with attention less without, mean over seeds,",
+        ).at("gan", "paper"),
+        kind="ours",
+    ),
+    Claim(
+        id="captions.made-fit",
+        text="Pictures of both generators fit their captions: the claims before are about pictures that do.",
+        source="ours; without it they would say nothing",
+        measure=lowest("painted", "right"),
+        condition=low_above(0.05, of="R-precision of made pictures, the lower of both generators, mean over seeds,").at(
+            "gan", "paper"
+        ),
+        kind="control",
     ),
 )

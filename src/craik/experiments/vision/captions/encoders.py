@@ -9,6 +9,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import max_pool2d, relu
 
 from craik.experiments.vision.captions.settings import Config
+from craik.lab import checkpoint
 from craik.methods.vision.matching import Captions, Pictures, matching_losses
 from craik.nn.perceptrons import linear
 from craik.nn.recurrent import lstm
@@ -59,13 +60,16 @@ def train(config: Config, encoders: Encoders, data: Captioned, words: bool, gene
     """Train by the four losses, or by those of sentences alone."""
     optimizer = torch.optim.Adam(encoders.parameters(), config.rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.steps)
-    for _ in range(config.steps):
+    saved = checkpoint(f"encoders, {'words' if words else 'sentence'}", encoders, optimizer, schedule, generator)
+    for done in range(saved.done, config.steps):
         some = torch.randint(len(data.pictures), (config.batch,), generator=generator)
         losses = matching_losses(encoders.read(data.words[some]), encoders.see(data.pictures[some]))
         optimizer.zero_grad()
         (losses.total() if words else losses.sentences + losses.sentences_back).backward()
         optimizer.step()
         schedule.step()
+        saved.keep(done + 1)
+    saved.stay()
     encoders.eval().requires_grad_(False)
 
 

@@ -1,6 +1,7 @@
-"""Where each word looks, and how often the caption is found."""
+"""Where each word looks, how often the caption is found, and pictures that were made of captions."""
 
 import base64
+import textwrap
 import zlib
 
 import numpy as np
@@ -11,15 +12,14 @@ from craik.lab import COLOURS, Rows, colour, number, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
-    """Draw the first seed's attention, and every seed's retrieval."""
-    return {"attention": draw_attention(rows), "retrieval": draw_retrieval(rows)}
+    """Draw the first seed's attention, every seed's retrieval, and the first seed's made pictures, where there are any."""
+    found = {"attention": draw_attention(rows), "retrieval": draw_retrieval(rows)}
+    return {**found, "painted": draw_painted(rows)} if rows.where(kind="picture") else found
 
 
 def draw_attention(rows: Rows) -> Figure:
     """Draw three test pictures, each beside the attention of its words."""
-    found = rows.where(kind="attention")
-    if "seed" in found[0]:
-        found = found.where(seed=found[0]["seed"])
+    found = _first_seed(rows.where(kind="attention"))
     longest = max(len(str(row["caption"]).split()) for row in found)
     figure, axes = panels(
         longest + 1, len(found), height=1.0 * len(found) + 0.2,
@@ -27,8 +27,7 @@ def draw_attention(rows: Rows) -> Figure:
     )  # fmt: skip
     for place, row in enumerate(found):
         own = axes[place * (longest + 1) : (place + 1) * (longest + 1)]
-        flat = np.frombuffer(zlib.decompress(base64.b64decode(str(row["pixels"]))), dtype=np.uint8)
-        own[0].imshow(flat.reshape(32, 32, 3) / 15)
+        own[0].imshow(decode(str(row["pixels"])))
         words = str(row["caption"]).split()
         maps = np.array([int(shade, 16) for shade in str(row["maps"])]).reshape(len(words), GRID, GRID)
         for axis, word, shown in zip(own[1:], words, maps, strict=False):
@@ -39,18 +38,56 @@ def draw_attention(rows: Rows) -> Figure:
     return figure
 
 
+def draw_painted(rows: Rows) -> Figure:
+    """Draw the first seed's made pictures, both stages of both generators, below the true ones of the same captions."""
+    true, made = _first_seed(rows.where(kind="attention")), _first_seed(rows.where(kind="picture"))
+    sides: list[tuple[str, Rows, str]] = [("true", true, "pixels")]
+    for attention, name in ((True, "with attention"), (False, "without")):
+        some = made.where(attention=attention)
+        sides += [(f"{name},\n16 x 16", some, "small"), (f"{name},\n32 x 32", some, "large")] if some else []
+    figure, axes = panels(
+        len(true), len(sides), width=1.9 * len(true), height=1.5 * len(sides) + 0.4,
+        caption="Top: true test pictures. Below: what the generators make of the same captions alone, in a first stage "
+        "(16 x 16) and a second (32 x 32), with attention to words and without. One seed.",
+    )  # fmt: skip
+    for place, (name, some, key) in enumerate(sides):
+        own = axes[place * len(true) : (place + 1) * len(true)]
+        own[0].set_ylabel(name)
+        for axis, row in zip(own, some, strict=False):
+            axis.imshow(decode(str(row[key])), interpolation="nearest")
+            axis.set(xticks=[], yticks=[])
+            if not place:
+                axis.set_title(textwrap.fill(str(row["caption"]), 22), fontsize=7.5)
+    return figure
+
+
+def decode(text: str) -> np.ndarray:
+    """Return a square picture (h, w, 3) in [0, 1] from a row's text."""
+    flat = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
+    side = round((len(flat) / 3) ** 0.5)
+    return flat.reshape(side, side, 3) / 15
+
+
+def _first_seed(rows: Rows) -> Rows:
+    return rows.where(seed=rows[0]["seed"]) if "seed" in rows[0] else rows
+
+
 def draw_retrieval(rows: Rows) -> Figure:
     """Draw the share of captions found by method, a dot a seed, and the attention in boxes."""
     figure, axes = panels(
-        2, caption="Left: captions found among 100, a dot a seed. Right: attention of words inside boxes over area.", height=2.8
-    )
+        2, height=2.8,
+        caption="Left: captions found among 100, of true test pictures and, where there are any, of made ones; a dot a seed. "
+        "Right: attention of words inside boxes over area.",
+    )  # fmt: skip
     found = rows.where(kind="retrieval")
-    names = list(dict.fromkeys(str(row["method"]) for row in found))
-    for place, name in enumerate(names):
-        values = found.where(method=name)["right"]
+    shares = {name: found.where(method=name)["right"] for name in dict.fromkeys(str(row["method"]) for row in found)}
+    for attention, name in ((True, "made with attention"), (False, "made without")):
+        some = rows.where(kind="painted", attention=attention)
+        shares |= {name: some["right"]} if some else {}
+    for place, values in enumerate(shares.values()):
         axes[0].plot(place + np.linspace(-0.12, 0.12, len(values)), values, "o", color=colour(place))
     axes[0].axhline(0.01, color=COLOURS["reference"], linestyle="--", linewidth=1)
-    axes[0].set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
+    axes[0].set_xticks(range(len(shares)), [name.replace(" ", "\n") for name in shares], fontsize=7.5)
     axes[0].set(ylabel="R-precision", ylim=(0, 1))
     pointing = rows.where(kind="pointing")
     for place, row in enumerate([(m, w) for m in ("words", "untrained") for w in ("colour", "digit")]):

@@ -1,10 +1,11 @@
-"""AttnGAN in two stages, with attention and without: only at the paper preset."""
+"""AttnGAN in two stages, with attention and without: at the presets gan and paper."""
 
 import torch
 from torch import Generator, Tensor, nn
 
 from craik.experiments.vision.captions.encoders import Encoders
 from craik.experiments.vision.captions.settings import Config
+from craik.lab import checkpoint
 from craik.methods.vision.generating import (
     Generated,
     StageDiscriminator,
@@ -21,8 +22,9 @@ def paint(config: Config, encoders: Encoders, data: Captioned, attention: bool, 
     """Train a generator and its two discriminators; captions and the matching loss are the trained encoders'."""
     made_by = TwoStages(16, config.width, config.channels, generator, attention=attention)
     judges = nn.ModuleList(StageDiscriminator(size, config.width, config.channels, generator) for size in (16, 32))
-    optimizers = [torch.optim.Adam(part.parameters(), 2e-4, (0.5, 0.999)) for part in (judges, made_by)]
-    for _ in range(config.gan_steps):
+    optimizers = [torch.optim.Adam(part.parameters(), config.gan_rate, (0.5, 0.999)) for part in (judges, made_by)]
+    saved = checkpoint("training", made_by, judges, *optimizers, generator)
+    for done in range(saved.done, config.gan_steps):
         some = torch.randint(len(data.pictures), (config.batch,), generator=generator)
         captions = encoders.read(data.words[some])
         large = data.pictures[some]
@@ -34,6 +36,8 @@ def paint(config: Config, encoders: Encoders, data: Captioned, attention: bool, 
         optimizers[1].zero_grad()
         _paint_loss(config, encoders, judges, made, captions).backward()
         optimizers[1].step()
+        saved.keep(done + 1)
+    saved.stay()
     return made_by.eval().requires_grad_(False)
 
 

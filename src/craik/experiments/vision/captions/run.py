@@ -13,12 +13,14 @@ from craik.experiments.vision.captions import encoders as networks
 from craik.experiments.vision.captions import painting
 from craik.experiments.vision.captions.encoders import Encoders
 from craik.experiments.vision.captions.settings import Config
-from craik.lab import Row
+from craik.lab import Row, part
 from craik.methods.vision.matching import Captions, Pictures, attend
 from craik.tasks.pictures.captioned_digits import COLOURS, NAMES, WORDS, Captioned, caption, captioned_digits
 
 GRID = 8
 """Regions of a side."""
+SHOWN = 3
+"""Test pictures whose attention is kept, and captions of which pictures are made for a figure."""
 
 
 def run(config: Config) -> Iterator[Row]:
@@ -31,37 +33,46 @@ def run(config: Config) -> Iterator[Row]:
         trained[name] = Encoders(config.width, generator, config.sharpness)
         networks.train(config, trained[name], train, name == "words", generator)
     untrained = Encoders(config.width, generator, config.sharpness).requires_grad_(False)
-    seen = test.pictures
-    budget = {"budget": config.steps}
-    yield {
-        "kind": "retrieval",
-        **budget,
-        "method": "words",
-        "right": retrieved(config, trained["words"], test, seen, by_words=True),
-    }
-    yield {
-        "kind": "retrieval",
-        **budget,
-        "method": "sentence",
-        "right": retrieved(config, trained["sentence"], test, seen, by_words=False),
-    }
-    yield {
-        "kind": "retrieval",
-        **budget,
-        "method": "words' sentence",
-        "right": retrieved(config, trained["words"], test, seen, by_words=False),
-    }
-    yield {"kind": "retrieval", "method": "untrained", "right": retrieved(config, untrained, test, seen, by_words=True)}
+    yield from part("retrieval", retrieval(config, trained, untrained, test))
     for name, one in (("words", trained["words"]), ("untrained", untrained)):
-        yield from pointing(name, one, test)
+        yield from part(f"pointing, {name}", pointing(name, one, test))
     yield from shown(trained["words"], test)
     for attention in (True, False) if config.gan_steps else ():
-        painter = painting.paint(config, trained["words"], train, attention, Generator().manual_seed(config.seed + 1))
-        captions = trained["words"].read(test.words)
-        made = painter(captions.sentences, captions.words, captions.mask, Generator().manual_seed(config.seed + 2)).large
-        right = retrieved(config, trained["words"], test, made, by_words=True)
-        yield {"kind": "painted", "attention": attention, "right": right, "spread": float(made.std(0).mean())}
-        yield {"kind": "picture", "attention": attention, "captions": caption(test.words[0]), "pixels": encode(made[0])}
+        name = f"painted, {'with' if attention else 'without'} attention"
+        yield from part(name, painted(config, trained, train, test, attention))
+
+
+def retrieval(config: Config, trained: dict[str, Encoders], untrained: Encoders, test: Captioned) -> Iterator[Row]:
+    """Yield how often each pair of encoders finds the caption of a test picture."""
+    ways = (("words", "words", True), ("sentence", "sentence", False), ("words' sentence", "words", False))
+    for method, name, by_words in ways:
+        right = retrieved(config, trained[name], test, test.pictures, by_words=by_words)
+        yield {"kind": "retrieval", "budget": config.steps, "method": method, "right": right}
+    right = retrieved(config, untrained, test, test.pictures, by_words=True)
+    yield {"kind": "retrieval", "method": "untrained", "right": right}
+
+
+def painted(config: Config, trained: dict[str, Encoders], train: Captioned, test: Captioned, attention: bool) -> Iterator[Row]:
+    """Train one generator; yield how often its pictures' captions are found, and the first three of them.
+
+    Found by the encoders that the generator is trained against, as in the text, and by those of sentences alone, which it
+    never meets.
+    """
+    encoders = trained["words"]
+    painter = painting.paint(config, encoders, train, attention, Generator().manual_seed(config.seed + 1))
+    captions = encoders.read(test.words)
+    made = painter(captions.sentences, captions.words, captions.mask, Generator().manual_seed(config.seed + 2))
+    yield {
+        "kind": "painted",
+        "budget": config.gan_steps,
+        "attention": attention,
+        "right": retrieved(config, encoders, test, made.large, by_words=True),
+        "right_unseen": retrieved(config, trained["sentence"], test, made.large, by_words=False),
+        "spread": float(made.large.std(0).mean()),
+    }
+    for i in range(min(SHOWN, len(test.words))):
+        stages: Row = {"small": encode(made.small[i]), "large": encode(made.large[i])}
+        yield {"kind": "picture", "attention": attention, "index": i, "caption": caption(test.words[i]), **stages}
 
 
 def retrieved(config: Config, encoders: Encoders, test: Captioned, pictures: Tensor, *, by_words: bool) -> float:
@@ -79,7 +90,7 @@ def retrieved(config: Config, encoders: Encoders, test: Captioned, pictures: Ten
 
 
 def _scores(captions: Captions, seen: Pictures, chosen: Tensor, i: int, by_words: bool) -> Float[Tensor, " j"]:
-    some = Captions(*(part[chosen] for part in captions))
+    some = Captions(*(piece[chosen] for piece in captions))
     if by_words:
         return attend(some, Pictures(seen.regions[i : i + 1], seen.whole[i : i + 1])).scores[0]
     return normalize(some.sentences, dim=1) @ normalize(seen.whole[i], dim=0)
@@ -104,14 +115,14 @@ def own_attention(encoders: Encoders, test: Captioned) -> Float[Tensor, "n t r"]
     captions, seen = encoders.read(test.words), encoders.see(test.pictures)
     found: list[Tensor] = []
     for i in range(len(test.words)):
-        one = Captions(*(part[i : i + 1] for part in captions))
+        one = Captions(*(piece[i : i + 1] for piece in captions))
         found.append(attend(one, Pictures(seen.regions[i : i + 1], seen.whole[i : i + 1])).attention[0, 0])
     return torch.stack(found)
 
 
 def shown(encoders: Encoders, test: Captioned) -> Iterator[Row]:
     """Yield the first three test pictures with the attention of their words, in sixteenths of the largest."""
-    few = Captioned(*(part[:3] for part in test))
+    few = Captioned(*(piece[:SHOWN] for piece in test))
     for i, attention in enumerate(own_attention(encoders, few)):
         text = caption(few.words[i])
         shades = (15 * attention[: len(text.split())] / attention.max()).round().to(torch.uint8)

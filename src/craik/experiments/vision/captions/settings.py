@@ -38,6 +38,8 @@ class Config:
     """Of the generator and the discriminators."""
     weight: Annotated[float, Ge(0)] = 5.0
     """Lambda, of the matching loss in the generator's."""
+    gan_rate: Positive = 2e-4
+    """Adam's learning rate of generators and discriminators."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -45,5 +47,7 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    # Encoders for as many steps as in quick, then the two generators.
+    "gan": Preset(Config(tested=1000, gan_steps=1500, channels=24, weight=1.0, gan_rate=1e-3), seeds=6),
     "paper": Preset(Config(pictures=20_000, tested=2000, steps=6000, batch=48, gan_steps=40_000), seeds=6),
 }

@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, max_pool2d, mse_loss, relu
 
+from craik.lab import checkpoint
 from craik.nn.perceptrons import linear, relu_mlp
 
 
@@ -44,14 +45,17 @@ LAYERS = ("first", "second", "hidden")
 """Whose features are decoded."""
 
 
-def train_reader(network: Extractor, x: Tensor, y: Int[Tensor, "n d"], steps: int, generator: Generator) -> None:
+def train_reader(name: str, network: Extractor, x: Tensor, y: Int[Tensor, "n d"], steps: int, generator: Generator) -> None:
     """Train a network to name the digits of a picture."""
     optimizer = torch.optim.Adam(network.parameters(), 3e-3)
-    for _ in range(steps):
+    saved = checkpoint(name, network, optimizer, generator)
+    for done in range(saved.done, steps):
         some = torch.randint(len(x), (64,), generator=generator)
         optimizer.zero_grad()
         cross_entropy(network(x[some])["read"].flatten(0, 1), y[some].flatten()).backward()
         optimizer.step()
+        saved.keep(done + 1)
+    saved.stay()
     network.eval().requires_grad_(False)
 
 
@@ -77,11 +81,14 @@ def train_inverse(inverse: Inverse, extractor: Extractor, x: Tensor, steps: int,
     """Train the generator to give the picture whose features it sees."""
     q = relu(extractor(x)["hidden"])
     optimizer = torch.optim.Adam(inverse.parameters(), 2e-3)
-    for _ in range(steps):
+    saved = checkpoint("inverse", inverse, optimizer, generator)
+    for done in range(saved.done, steps):
         some = torch.randint(len(x), (64,), generator=generator)
         optimizer.zero_grad()
         mse_loss(inverse(q[some]), x[some]).backward()
         optimizer.step()
+        saved.keep(done + 1)
+    saved.stay()
     inverse.eval().requires_grad_(False)
 
 

@@ -15,7 +15,7 @@ from torch.nn.functional import relu
 
 from craik.experiments.vision.decoding import networks, pictures
 from craik.experiments.vision.decoding.networks import LAYERS, Extractor, Inverse
-from craik.lab import Positive, Preset, Row, check_limits
+from craik.lab import Positive, Preset, Row, check_limits, checkpoint, part
 from craik.methods.vision.decoding import Decoded, FeatureDecoder, correlations, lagged, match_spread, pairwise_identification
 from craik.methods.vision.reconstructing import Pixels, Prior, reconstruct
 from craik.tasks.pictures.digits import digits
@@ -69,7 +69,7 @@ PRESETS = {
 def run(config: Config) -> Iterator[Row]:
     """Yield what was read from the real neurons, then from the simulated voxels."""
     for neuron in config.neurons:
-        yield from real(config, neuron)
+        yield from part(f"neuron {neuron}", real(config, neuron))
     yield from simulated(config)
 
 
@@ -107,8 +107,8 @@ def simulated(config: Config) -> Iterator[Row]:
     own, training, test = splits(config, generator)
     size = (int(own.x.shape[2]), int(own.x.shape[3]))
     extractor, reader = (Extractor(config.digits, generator) for _ in range(2))
-    for network in (extractor, reader):
-        networks.train_reader(network, own.x, own.y, config.steps, generator)
+    for name, network in (("extractor", extractor), ("reader", reader)):
+        networks.train_reader(name, network, own.x, own.y, config.steps, generator)
     inverse = Inverse(size, generator)
     networks.train_inverse(inverse, extractor, own.x, config.steps, generator)
     voxels = simulated_voxels(config.voxels, *size, generator)
@@ -120,7 +120,7 @@ def simulated(config: Config) -> Iterator[Row]:
     for gain in config.gains:
         seen = voxels.record(test.x, config.noise, config.repetitions, generator, gain).mean(0)
         session = Session(config, test, seen, extractor, inverse, {"recognised by": reader}, own)
-        yield from judged(session, decoders, spread, plain, gain)
+        yield from part(f"gain {gain}", judged(session, decoders, spread, plain, gain))
 
 
 class Session(NamedTuple):
@@ -140,9 +140,9 @@ def splits(config: Config, generator: Generator) -> tuple[Split, Split, Split]:
     data = digits(config.seed, 800, 697, 300)
     counts = (3 * config.pictures, config.pictures, config.tested)
     found: list[Split] = []
-    for part, count in zip(data[:3], counts, strict=True):
-        rows = torch.randint(len(part.x), (count, config.digits), generator=generator)
-        found.append(Split(torch.cat(part.x[rows].unbind(1), -1), part.y[rows]))
+    for some, count in zip(data[:3], counts, strict=True):
+        rows = torch.randint(len(some.x), (count, config.digits), generator=generator)
+        found.append(Split(torch.cat(some.x[rows].unbind(1), -1), some.y[rows]))
     return found[0], found[1], found[2]
 
 
@@ -187,12 +187,19 @@ def reconstructions(session: Session, decoded: dict[str, Tensor], plain: Decoded
     mean = session.own.x.mean(0, keepdim=True).expand(count, -1, -1, -1)
     inputs = relu(session.extractor(session.own.x)["hidden"])
     prior = Prior(session.inverse, inputs.mean(0).expand(count, -1), 3 * inputs.std(0), steps, rate=0.3)
-    return {
-        "all layers": reconstruct(session.extractor, targets, Pixels(mean, steps)).images,
-        "top layer": reconstruct(session.extractor, {"hidden": targets["hidden"]}, Pixels(mean, steps)).images,
-        "with prior": reconstruct(session.extractor, targets, prior).images,
-        "plain ridge": plain.predict(session.recordings).view_as(session.test.x).clamp(0, 1),
+    ways: dict[str, tuple[dict[str, Tensor], Pixels | Prior]] = {
+        "all layers": (targets, Pixels(mean, steps)),
+        "top layer": ({"hidden": targets["hidden"]}, Pixels(mean, steps)),
+        "with prior": (targets, prior),
     }
+    found: dict[str, Tensor] = {}
+    for method, (wanted, way) in ways.items():
+        found[method] = torch.empty_like(session.test.x)
+        saved = checkpoint(method, found[method])
+        if not saved.finished:
+            found[method].copy_(reconstruct(session.extractor, wanted, way).images)
+            saved.stay()
+    return {**found, "plain ridge": plain.predict(session.recordings).view_as(session.test.x).clamp(0, 1)}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

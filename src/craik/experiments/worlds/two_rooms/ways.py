@@ -10,6 +10,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy, log_softmax, logsigmoid, one_hot, softmax
 
 from craik.experiments.worlds.two_rooms.settings import Config
+from craik.lab import checkpoint
 from craik.methods.worlds.infogan import CausalInfoGAN, OneHot, TransitionTable, pair_losses
 from craik.nn.perceptrons import relu_mlp
 
@@ -54,8 +55,9 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
     made = [*networks.generator.parameters(), *table.parameters(), *networks.posterior.parameters()]
     optimizers = [torch.optim.Adam(part, 1e-3, (0.5, 0.999)) for part in (list(networks.discriminator.parameters()), made)]
     schedules = [_falling(optimizer, config.steps) for optimizer in optimizers]
-    recent = 0.0
-    for _ in range(config.steps):
+    recent = torch.zeros((), dtype=torch.float64)
+    saved = checkpoint("training", *networks[:4], *optimizers, *schedules, recent, generator)
+    for done in range(saved.done, config.steps):
         some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
         losses = pair_losses(networks, some, generator, NOISE, jitter=0.02)
         _step(optimizers[0], losses.discriminator, list(networks.discriminator.parameters()))
@@ -64,6 +66,8 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
         for schedule in schedules:
             schedule.step()
         recent += 0.01 * (float(losses.discriminator.detach()) - recent)
+        saved.keep(done + 1)
+    saved.stay()
     for network in networks[:4]:
         cast(nn.Module, network).requires_grad_(False)
 
@@ -74,7 +78,7 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
     def read(points: Tensor) -> Tensor:
         return networks.posterior(points).argmax(-1)
 
-    return Abstraction(read, table.probabilities(), decode, _centres(read, pairs, count), networks.discriminator, recent)
+    return Abstraction(read, table.probabilities(), decode, _centres(read, pairs, count), networks.discriminator, float(recent))
 
 
 def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
@@ -87,7 +91,8 @@ def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
     optimizers = [torch.optim.Adam(part, 1e-3, (0.5, 0.999)) for part in parts]
     schedules = [_falling(optimizer, config.steps) for optimizer in optimizers]
     states = OneHot(count)
-    for _ in range(config.steps):
+    saved = checkpoint("training", made_by, judge, posterior, *optimizers, *schedules, generator)
+    for done in range(saved.done, config.steps):
         real = pairs[torch.randint(len(pairs), (256,), generator=generator), 0]
         code = states.sample(len(real), generator)
         made = made_by(torch.cat((torch.randn(len(real), NOISE, generator=generator), code), -1))
@@ -97,6 +102,8 @@ def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
         _step(optimizers[1], -logsigmoid(judge(shaken[2])).mean() - config.information * bound, parts[1])
         for schedule in schedules:
             schedule.step()
+        saved.keep(done + 1)
+    saved.stay()
     posterior.requires_grad_(False)
     return counted(lambda points: posterior(points).argmax(-1), pairs, count)
 
@@ -112,12 +119,15 @@ def contrastive(config: Config, pairs: Tensor, generator: Generator) -> Abstract
     parameters = [*posterior.parameters(), *table.parameters()]
     optimizer = torch.optim.Adam(parameters, 1e-3)
     schedule = _falling(optimizer, config.steps)
-    for _ in range(config.steps):
+    saved = checkpoint("training", posterior, table, optimizer, schedule, generator)
+    for done in range(saved.done, config.steps):
         some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
         here, there = (softmax(posterior(points), -1) for points in some.unbind(1))
         scores = (here @ table.probabilities() @ (there / there.mean(0)).T).clamp(min=1e-8).log()
         _step(optimizer, cross_entropy(scores, torch.arange(len(some))), parameters)
         schedule.step()
+        saved.keep(done + 1)
+    saved.stay()
     for one in (posterior, table):
         one.requires_grad_(False)
 
