@@ -144,7 +144,7 @@ TINY = {
     "take-cover": {
         "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
         "memory_steps": 2, "memory_batch": 4, "population": 4, "trials": 2, "generations": 2, "horizon": 12, "tested": 6,
-        "film": 5,
+        "film": 5, "room_steps": 2,
     },
 }  # fmt: skip
 """Settings of seeds that train nothing, as in the experiments' own tests."""
