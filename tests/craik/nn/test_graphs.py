@@ -120,7 +120,7 @@ def test_no_edges_and_edge_norms():
 @pytest.mark.usefixtures("as_installed")
 def test_refusals():
     g = graph()
-    with pytest.raises(ValueError, match="should have the widths"):
+    with pytest.raises(ValueError, match=r"should have the shape \(..., n, 4\)"):
         block()(g._replace(nodes=g.nodes[:, :3]))
     with pytest.raises(ValueError, match="nodes 0 to 4"):
         block()(g._replace(senders=g.senders + 4))
