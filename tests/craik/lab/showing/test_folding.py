@@ -8,7 +8,7 @@ from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
 from craik.lab.showing.evidence import labels
 from craik.lab.showing.folding import folded, tallies, tally, tried
-from craik.lab.showing.judging import judge_again, never_run
+from craik.lab.showing.judging import judge_again, judged_again, never_run
 from fake_copies import edit
 
 
@@ -143,6 +143,15 @@ def test_present_claims_judge_recorded_rows(run, tmp_path, package):
     assert "It ends low." in {claim.text for claim in changed.claims}
     assert "It ends low." in (kept.folder / "claims.json").read_text()
     assert (kept.folder / "rows.jsonl.gz").read_bytes() == before
+
+
+@pytest.mark.parametrize(("factor", "again"), [(1 + 1e-13, False), (1 + 1e-6, True)])
+def test_a_number_that_another_processor_rounded_stays_as_it_is_written(run, factor, again):
+    kept = run()
+    claims = [replace(one, measured=one.measured and float(one.measured) * factor) for one in kept.claims]
+    assert any(one.measured for one in claims)
+    recorded = replace(kept, judged=replace(kept.judged, claims=tuple(claims)))
+    assert (judged_again(recorded) != recorded) is again
 
 
 def test_claims_of_what_was_never_run_are_not_measured(run, package):
