@@ -4,6 +4,7 @@ import json
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -87,22 +88,28 @@ def draw_balls(rows: Rows) -> Figure:
         2,
         caption="Left: slow frames that predictions leave out (the first of an episode aside), by what these show: a ball "
         "within a radius of the matched frame's, a ball elsewhere, or less than half a ball; all seeds together. Right: share "
-        "of predictions over a bounce with a ball within so many radii of the matched frame's: median over seeds and their "
-        "range. Fixed steps are matched as freely as ASI, and by their clock. Placebos are of ASI's predictions: the ball of a "
-        "random frame of the window, of another board's prediction, and a ball that stays where the skip began.",
+        "of predictions over a bounce with a ball within so many radii of the matched frame's: median over seeds, for what is "
+        "matched as freely as ASI with their range. Dashed, placebos of ASI's predictions: the ball of a random frame of the "
+        "window, of another board's prediction, and a ball that stays where the skip began.",
         height=3.6,
     )
-    compared = [look for look in COMPARED if rows.where(kind="balls", **look.rows)]
+    compared = [look for look in COMPARED if rows.where(kind="balls", at="bounces", **look.rows)]
     for place, look in enumerate(reversed(compared)):
         _draw_slow(left, place, rows.where(kind="balls", **look.rows))
     left.set(xlim=(0, 1), xlabel="share of slow frames left out")
     left.set_yticks(range(len(compared)), [look.label for look in reversed(compared)])
     left.grid(visible=False, axis="y")
     left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1.0, handlelength=1.0)
+    over_bounces = rows.where(kind="balls", at="bounces")
     for look in compared:
-        _draw_near(right, rows.where(kind="balls", at="bounces", **look.rows), "near", look.label, look.role)
+        curves = _curves(over_bounces.where(**look.rows), "near")
+        if look.rows["matching"] == "greedy":
+            band(right, np.array(GRID), curves, look.label, COLOURS[look.role])
+        else:
+            right.plot(GRID, np.median(curves, axis=0), color=COLOURS[look.role], label=look.label)
     for key, label, role in PLACEBOS:
-        _draw_near(right, rows.where(kind="balls", at="bounces", method="asi"), key, label, role)
+        curves = _curves(over_bounces.where(method="asi"), key)
+        right.plot(GRID, np.median(curves, axis=0), color=COLOURS[role], label=label, linewidth=1.2, linestyle="--")
     right.axvline(1, color=COLOURS["ink"], linewidth=0.8, linestyle=":")
     right.set(xlim=(0, GRID[-1]), ylim=(0, 1), xlabel="radii", ylabel="share within")
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=8)
@@ -117,7 +124,5 @@ def _draw_slow(axes: Axes, place: int, some: Rows) -> None:
         start += share
 
 
-def _draw_near(axes: Axes, some: Rows, key: str, label: str, role: str) -> None:
-    curves = np.array([json.loads(str(row[f"{key}_within"])) for row in some])
-    if len(curves):
-        band(axes, np.array(GRID), curves, label, COLOURS[role])
+def _curves(some: Rows, key: str) -> Float[np.ndarray, "seeds grid"]:
+    return np.array([json.loads(str(row[f"{key}_within"])) for row in some]).reshape(-1, len(GRID))
