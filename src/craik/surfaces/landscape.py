@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_callable, check_kind, check_numbers, check_shape
+from craik.arguments import check_all_finite, check_callable, check_floats, check_kind
 
 Curvature = Literal["hessian", "gauss-newton"]
 """The Hessian of an environment's loss, or its Gauss-Newton part J^T H_out J, positive wherever the loss is convex in the
@@ -118,12 +118,16 @@ def landscape_of_functions(
         functions: for each environment, from theta to its loss, a scalar.
         point: theta*.
         names: where named parameters lie in theta; None calls all of it "theta".
+
+    Raises:
+        TypeError: no functions, a point that is no tensor of floating numbers.
+        ValueError: a point of another shape, or not finite.
     """
     check_kind("functions", functions, (list, tuple), "a list of functions, one for each environment")
     for place, function in enumerate(functions):
         check_callable(f"functions[{place}]", function, "a function from a point to its loss")
-    check_numbers("point", point)
-    check_shape("point", point, "n")
+    check_floats("point", point, "n")
+    check_all_finite("point", point, way_out="Train without what diverged.")
     point = point.detach().clone()
     names = {"theta": slice(0, len(point))} if names is None else names
     return Landscape(point, tuple(range(len(functions))), lambda e: [Part(_itself, functions[e])], names, False)

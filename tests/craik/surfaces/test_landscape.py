@@ -59,3 +59,10 @@ def test_a_loss_without_curvature():
     landscape = landscape_of_functions([lambda x: slope @ x, lambda x: (x * x).sum()], torch.zeros(2))
     assert torch.equal(landscape.product(0, torch.ones(2)), torch.zeros(2))
     assert torch.equal(landscape.hessian(1), 2 * torch.eye(2))
+
+
+def test_a_point_that_is_not_finite_is_refused(as_installed):
+    with pytest.raises(ValueError, match=r"`point` should be finite\. Found nan at \(1,\)"):
+        landscape_of_functions([torch.sum], torch.tensor([0.0, torch.nan]))
+    with pytest.raises(TypeError, match="`point` should hold floating numbers"):
+        landscape_of_functions([torch.sum], torch.tensor([0, 1]))

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_numbers, check_whole
+from craik.arguments import check_not_negative, check_numbers, check_shape, check_whole
 
 
 def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, iterations: int = 1000) -> Float[Tensor, "n n"]:
@@ -27,7 +27,7 @@ def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, ite
         iterations: the most steps to take.
 
     Raises:
-        ValueError: matrices that are not symmetric or not positive definite; the message says which.
+        ValueError: none, matrices that are not square, not symmetric or not positive definite; the message says which.
         RuntimeError: the tolerance was not reached.
 
     >>> a, b = torch.tensor([0.01, 1.0]).diag(), torch.tensor([1.0, 0.01]).diag()
@@ -35,6 +35,7 @@ def karcher_mean(matrices: Float[Tensor, "k n n"], tolerance: float = 1e-12, ite
     [0.1, 0.1]
     """
     check_numbers("matrices", matrices)
+    check_shape("matrices", matrices, "k", "n", "n", way_out="torch.stack joins square matrices.")
     check_not_negative("tolerance", tolerance)
     check_whole("iterations", iterations)
     a = _checked(matrices)

@@ -50,7 +50,7 @@ def test_order_copies_and_changes_of_basis(seed):
     torch.testing.assert_close(karcher_mean(torch.linalg.inv(a)), torch.linalg.inv(x), rtol=1e-6, atol=1e-8)
 
 
-def test_bad_matrices_are_named():
+def test_bad_matrices_are_named(as_installed):
     good = torch.eye(2)
     with pytest.raises(ValueError, match=r"positive definite.*eigenvalue -1 in number 1.*identity"):
         karcher_mean(torch.stack([good, torch.tensor([[1.0, 0.0], [0.0, -1.0]])]))
@@ -58,3 +58,6 @@ def test_bad_matrices_are_named():
         karcher_mean(torch.tensor([[[1.0, 0.5], [0.0, 1.0]]]))
     with pytest.raises(RuntimeError, match=r"residual.*iterations"):
         karcher_mean(positive(0, 3, 3), iterations=1)
+    for wrong in (torch.eye(2), torch.zeros(0, 2, 2), torch.ones(1, 2, 3)):
+        with pytest.raises(ValueError, match=r"`matrices` should have the shape \(k, n, n\)\. Found"):
+            karcher_mean(wrong)
