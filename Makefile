@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 CORES  ?= 2
 
-.PHONY: demo test extras versions lowest lint docs pages wheel verify soak clean
+.PHONY: demo test extras worlds versions lowest lint docs pages wheel verify soak clean
 
 demo: $(STAMP)
 	$(BIN)/craik run spirals --preset quick --seeds 5 --out runs
@@ -27,8 +27,14 @@ lint: $(STAMP)
 # The peers of `craik bench` are not among them: BackPACK brings torchvision, whose wheel does not load beside the CPU torch.
 EXTRAS := .venv-extras
 EVERY  := experiments,sklearn,test,rl,worlds,language,cluster,tracking,recipes
+PICK   ?=
 extras: $(EXTRAS)/.installed
-	CRAIK_EXTRAS=$(EVERY) $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 tests
+	CRAIK_EXTRAS=$(EVERY) $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 $(PICK) tests
+
+# Those of them that CI has: evolution, VizDoom, car racing, recordings; without the paper's presets, which take minutes each.
+worlds:
+	$(MAKE) extras EXTRAS=build/worlds EVERY=experiments,sklearn,test,worlds \
+		PICK=--ignore=tests/craik/experiments/every/test_paper_presets.py
 
 # The same build of torch as `make` has: what an extra asks for must not bring another one, such as one for CUDA.
 $(EXTRAS)/.installed: $(STAMP)
@@ -70,6 +76,7 @@ pages: $(STAMP)
 	$(BIN)/craik report results --judge --pages --out runs/results.html
 	$(BIN)/python docs/tables/papers.py
 	$(BIN)/python docs/tables/sections.py
+	$(BIN)/python docs/tables/slopes.py
 
 # A wheel installed in an empty environment, where no file of the checkout is at hand, runs the main experiment.
 wheel: $(STAMP)

@@ -19,7 +19,10 @@ from craik.lab.running.runfiles import find_runs
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "results"
 FAMILIES = ("worlds", "vision", "surfaces")
-CHOSEN = {"decoding": "reconstructions", "divide-and-conquer": "plans", "coordinates": "maps", "forward-models": "edges"}
+CHOSEN = {
+    "decoding": "reconstructions", "divide-and-conquer": "plans", "coordinates": "maps", "forward-models": "edges",
+    "take-cover": "dream-strip",
+}  # fmt: skip
 """Which of an experiment's figures; the first one where none is named or the rows lack it."""
 BEFORE = "## How to read it"
 WIDE, COLOURS = 640, 64

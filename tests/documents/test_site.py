@@ -6,11 +6,17 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mkdocs", reason="needs craik's extra dev")
+import markdown
+import yaml
+
+from craik.lab.showing.folding import Tried
+from craik.lab.showing.rendering import render
 
 ROOT = Path(__file__).parents[2]
 PLACE = importlib.util.spec_from_file_location("docs_site", ROOT / "docs" / "hooks" / "site.py")
 site = importlib.util.module_from_spec(PLACE)
 PLACE.loader.exec_module(site)
+VALUES = {"claims": [], "runs": [], "labels": {}, "tried": [], "changed": []}
 
 
 def test_links_lead_to_the_site_s_pages_and_sources_become_their_names():
@@ -44,3 +50,13 @@ def test_a_room_s_page_begins_with_what_its_door_gives():
     assert "- [`match`][craik.skips.matching.match]: Predict" in page
     assert modules.index("craik.skips.matching") < modules.index("craik.skips.matchings.paths")
     assert len(set(modules)) == len(modules)
+
+
+def test_what_was_tried_folds_out_and_stays_a_list():
+    folded = render("verdicts.md.jinja", VALUES | {"tried": [Tried(("a.b", "a.c"), "Much *more*.")]})
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["markdown_extensions"]
+    names = [next(iter(one)) if isinstance(one, dict) else one for one in settings]
+    shown = markdown.markdown(folded, extensions=names)
+    inside = shown.partition("<summary>What was tried (2 claims)</summary>")[2].partition("</details>")[0]
+    assert "<li><code>a.b</code>, <code>a.c</code>: Much <em>more</em>.</li>" in inside
+    assert "markdown=" not in shown

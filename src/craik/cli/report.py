@@ -46,8 +46,11 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         written = {"report": shown(path), "pages": [shown(page) for page in pages], "judged": judged}
         print_json({**written, "runs": [run_json(one) for one in runs], "never_run": _never_run(runs, package(options))})
         return 0
+    from craik.lab.showing.evidence import labels  # noqa: PLC0415
+
+    names = labels(runs)
     for one in runs:
-        _print(one)
+        _print(one, names[one.folder])
     for one in judged:
         print(f"judged  {one} anew")
     print(f"report  {shown(path)}" + "".join(f"\npage    {shown(page)}" for page in pages))
@@ -56,7 +59,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 def run_json(run: Run) -> dict[str, Any]:
     """One run in the answer of `craik report --json`."""
-    from craik.lab.showing.evidence import confirmed_commits, made_commits  # noqa: PLC0415
+    from craik.lab.showing.evidence import confirmed_commits, made_commits, whole  # noqa: PLC0415
 
     recipe = run.recipe
     evidence = {"made": made_commits(run), "confirmed": confirmed_commits(run)}
@@ -66,6 +69,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "changed": recipe.changed,
         "seconds": run.judged.seconds if run.judged else 0.0,
         "older": list(run.older),
+        "witnesses": [{"commit": one.code.commit, "outcome": one.outcome, "whole": whole(one)} for one in run.confirmed],
         "claims": [claim | evidence for claim in claims_json(run.claims)],
     }
 
@@ -84,11 +88,11 @@ def _never_run(runs: list[Run], package: str) -> list[dict[str, Any]]:
     return [{"name": name, "claims": claims_json(claims)} for name, claims in never_run(runs, package).items()]
 
 
-def _print(run: Run) -> None:
+def _print(run: Run, label: str) -> None:
     from craik.lab.showing.evidence import confirmed_words, made_words, older_words  # noqa: PLC0415
     from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
     from craik.lab.showing.wording import counted, plain  # noqa: PLC0415
 
-    title = f"{run.recipe.name}, {run.recipe.label}, {counted(len(run.seeds), 'seed')}"
+    title = f"{run.recipe.name}, {label}, {counted(len(run.seeds), 'seed')}"
     print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])))
     print(plain(f"made at {made_words(run)}, {confirmed_words(run)}\n"))

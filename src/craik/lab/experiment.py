@@ -113,6 +113,11 @@ class Listing:
     reproduces: str
     module: str
 
+    @property
+    def family(self) -> str:
+        """The folder of the package that holds its own."""
+        return self.module.split(".")[-2]
+
 
 def listing(package: str = PACKAGE) -> list[Listing]:
     """All experiments of a package by name, from their sources alone.

@@ -8,10 +8,11 @@ axes broadcast, so that words (b, 1, T, d) with regions (1, c, R, d) give every 
 import math
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.arguments import check_kind, check_positive, check_tensor
+from craik.arguments import check_finite, check_floats, check_mask, check_positive
 
 
 class Attended(NamedTuple):
@@ -40,16 +41,19 @@ def attend(
         scale: of the products; None for 1 / sqrt(d).
 
     Raises:
-        TypeError: no tensors; a mask that is not of booleans.
-        ValueError: shapes that do not fit.
+        TypeError: no tensors of floating numbers of one type; a mask that is not of booleans.
+        ValueError: shapes that do not fit, no rows. Values are not looked at, as in every layer.
     """
     for name, tensor in (("queries", queries), ("keys", keys), ("values", values)):
-        _check_rows(name, tensor)
+        check_floats(name, tensor, "...", "rows", "features", like=queries, way_out="Add an axis.")
+    if scale is not None:
+        check_finite("scale", scale)
     if queries.shape[-1] != keys.shape[-1] or keys.shape[-2] != values.shape[-2]:
         raise ValueError(
             "Queries and keys should have the same last axis, keys and values the same number of rows. Found "
             f"{tuple(queries.shape)}, {tuple(keys.shape)}, {tuple(values.shape)}. Check which axis is which."
         )
+    _check_together(queries[..., :1, :1], keys[..., :1, :1], values[..., :1, :1])
     scores = queries @ keys.mT * (1 / math.sqrt(queries.shape[-1]) if scale is None else scale)
     weights = _softmax(scores, mask, -1)
     return Attended(weights @ values, weights)
@@ -70,8 +74,8 @@ def word_attention(
         mask: (..., T) True for words, False for padding; padding changes nothing and gets zeros.
 
     Raises:
-        TypeError: no tensors; a mask that is not of booleans.
-        ValueError: shapes that do not fit, a sharpness that is not positive.
+        TypeError: no tensors of floating numbers of one type; a mask that is not of booleans.
+        ValueError: shapes that do not fit, no rows, a sharpness that is not positive.
     """
     _check_pair(words, regions)
     check_positive("sharpness", sharpness)
@@ -95,8 +99,8 @@ def region_attention(
         mask: (..., T) True for words, False for padding, which changes nothing.
 
     Raises:
-        TypeError: no tensors; a mask that is not of booleans.
-        ValueError: shapes that do not fit.
+        TypeError: no tensors of floating numbers of one type; a mask that is not of booleans.
+        ValueError: shapes that do not fit, no rows.
     """
     _check_pair(words, regions)
     return attend(regions, words, words, None if mask is None else mask.unsqueeze(-2), scale=1.0)
@@ -105,9 +109,8 @@ def region_attention(
 def _softmax(scores: Tensor, mask: Tensor | None, dim: int) -> Tensor:
     if mask is None:
         return scores.softmax(dim)
-    if not isinstance(mask, Tensor) or str(mask.dtype) != "torch.bool":  # pyright: ignore[reportUnnecessaryIsInstance]
-        found = str(mask.dtype) if isinstance(mask, Tensor) else type(mask).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"`mask` should be a tensor of booleans, True for what counts. Found {found}. Compare, as in ids != 0.")
+    check_mask("mask", mask, "...")
+    _check_together(scores, mask, whole=scores)
     # The least number instead of -inf: where all is masked, softmax of -inf would be NaN, in the gradient, too.
     low = scores.masked_fill(~mask, -math.inf).amax(dim, keepdim=True).clamp(min=-1e30).detach()
     weights = (scores - low).masked_fill(~mask, -math.inf).exp()
@@ -115,19 +118,26 @@ def _softmax(scores: Tensor, mask: Tensor | None, dim: int) -> Tensor:
     return weights / total.masked_fill(total == 0, 1.0)
 
 
-def _check_rows(name: str, tensor: Tensor) -> None:
-    check_tensor(name, tensor)
-    if tensor.dim() < 2:
-        raise ValueError(f"`{name}` should have the shape (..., rows, features). Found {tuple(tensor.shape)}. Add an axis.")
+def _check_together(*tensors: Tensor, whole: Tensor | None = None) -> None:
+    """Refuse leading axes that do not broadcast, and those that would make a whole larger."""
+    shapes = [tuple(tensor.shape) for tensor in tensors]
+    try:
+        found = torch.broadcast_shapes(*shapes)
+    except RuntimeError:
+        found = None
+    if found is None or (whole is not None and found != whole.shape):
+        raise ValueError(
+            f"Leading axes should broadcast, a mask's to the scores'. Found {', '.join(map(str, shapes))}. Check which axis is "
+            "which."
+        )
 
 
 def _check_pair(words: Tensor, regions: Tensor) -> None:
-    check_kind("words", words, Tensor, "a tensor")
-    check_kind("regions", regions, Tensor, "a tensor")
-    _check_rows("words", words)
-    _check_rows("regions", regions)
+    check_floats("words", words, "...", "rows", "features", way_out="Add an axis.")
+    check_floats("regions", regions, "...", "rows", "features", like=words, way_out="Add an axis.")
     if words.shape[-1] != regions.shape[-1]:
         raise ValueError(
             f"Words and regions should have one width, the last axis. Found {words.shape[-1]} and {regions.shape[-1]}. "
             "Bring one to the other's by a linear layer."
         )
+    _check_together(words[..., :1, :1], regions[..., :1, :1])

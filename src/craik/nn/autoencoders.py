@@ -14,13 +14,27 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_not_negative, check_one_of, check_positive, check_shape, check_share, check_whole
+from craik.arguments import (
+    all_finite,
+    check_all_finite,
+    check_floats,
+    check_generator,
+    check_kind,
+    check_not_negative,
+    check_one_of,
+    check_positive,
+    check_result,
+    check_share,
+    check_whole,
+)
 from craik.nn.perceptrons import linear
 
 Decoder = Literal["mirrored", "published"]
 
 PUBLISHED = 64
 """The only size that the published decoder's kernels 5, 5, 6, 6 give."""
+
+SMALLER = "Lower the learning rate, clip gradients, or scale the frames to [0, 1]."
 
 
 class Encoded(NamedTuple):
@@ -45,7 +59,7 @@ class ConvVAE(nn.Module):
             drive every pixel to 0 before anything is told apart, and there the sigmoid has no gradient.
 
     Raises:
-        TypeError: sizes that are no whole numbers.
+        TypeError: sizes that are no whole numbers, no generator.
         ValueError: sizes below 1, a frame that is too small for so many convolutions, or the published decoder at another size.
     """
 
@@ -64,6 +78,7 @@ class ConvVAE(nn.Module):
             check_whole(name, number, 1)
         check_one_of("decoder", decoder, ("mirrored", "published"))
         check_share("brightness", brightness)
+        check_generator("generator", generator)
         self.channels, self.size, self.latent = channels, size, latent
         sizes = _sizes(size, widths)
         kernels, first = _way_back(sizes, widths, decoder, size)
@@ -88,9 +103,11 @@ class ConvVAE(nn.Module):
         """Return mean and log variance of each frame's latents.
 
         Raises:
+            TypeError: no frames, or of another type than the weights.
             ValueError: frames of another shape, or outside [0, 1].
         """
-        check_shape("x", x, "b", self.channels, self.size, self.size, way_out="Crop or resize the frames to V's size.")
+        sizes = (self.channels, self.size, self.size)
+        check_floats("x", x, "b", *sizes, like=self.mean.weight, way_out="Crop or resize the frames to V's size.")
         low, high = x.detach().aminmax()
         if not (low >= 0 and high <= 1):
             raise ValueError(
@@ -101,8 +118,13 @@ class ConvVAE(nn.Module):
         return Encoded(self.mean(hidden), self.log_var(hidden))
 
     def decode(self, z: Float[Tensor, "..."]) -> Float[Tensor, "b c h w"]:
-        """Return a frame in [0, 1] for each latent."""
-        check_shape("z", z, "b", self.latent)
+        """Return a frame in [0, 1] for each latent.
+
+        Raises:
+            TypeError: no latents, or of another type than the weights.
+            ValueError: of another shape. Values are not looked at, as in every layer.
+        """
+        check_floats("z", z, "b", self.latent, like=self.mean.weight)
         return self.decoder(z)
 
 
@@ -110,14 +132,15 @@ def sample_latent(encoded: Encoded, generator: Generator) -> Float[Tensor, "*b l
     """Return z = mean + exp(log_var / 2) e with e of a standard normal.
 
     Raises:
-        ValueError: a log variance whose exponential is not finite; the sentence names the layer.
+        TypeError: no `Encoded`, no generator.
+        ValueError: other shapes, means that are not finite, a generator on another device; a log variance whose exponential
+            is not finite: the sentence names the layer.
     """
+    _check_encoded(encoded, "...")
+    check_all_finite("mean", encoded.mean)
+    check_generator("generator", generator, beside=encoded.mean)
     deviation = torch.exp(0.5 * encoded.log_var)
-    if not bool(deviation.isfinite().all()):
-        raise ValueError(
-            f"`log_var` should have finite exponentials. Found {float(encoded.log_var.detach().max()):g} from the layer "
-            "`log_var`. Lower the learning rate, clip gradients, or scale the frames to [0, 1]."
-        )
+    _check_exponential(deviation, encoded)
     noise = torch.randn(encoded.mean.shape, generator=generator, dtype=encoded.mean.dtype, device=encoded.mean.device)
     return encoded.mean + deviation * noise
 
@@ -140,17 +163,40 @@ def vae_loss(
             they are 4 % of the frame).
 
     Raises:
-        TypeError: weights that are no numbers.
-        ValueError: frames of different shapes, a negative `free_nats`, or a weight that is not positive.
+        TypeError: weights that are no numbers, frames that are no floats, no `Encoded`.
+        ValueError: frames of different shapes, latents of another number, a negative `free_nats`, a weight that is not
+            positive; a loss that is not finite: what it comes of is named, the layer `log_var` where its exponential overflows.
     """
+    check_floats("x", x, "...")
+    check_floats("x_hat", x_hat, "...")
     check_not_negative("free_nats", free_nats)
     check_positive("reconstruction", reconstruction)
     if x.shape != x_hat.shape:
         raise ValueError(f"`x_hat` should have the shape of `x`, {tuple(x.shape)}. Found {tuple(x_hat.shape)}.")
     squared = (x - x_hat).square().flatten(1).sum(1)
+    _check_encoded(encoded, len(x))
     mean, log_var = encoded
     divergence = 0.5 * (mean.square() + log_var.exp() - log_var - 1).sum(1)
-    return reconstruction * squared + divergence.clamp(min=free_nats * mean.shape[1])
+    losses = reconstruction * squared + divergence.clamp(min=free_nats * mean.shape[1])
+    if not all_finite(losses):
+        _check_exponential(log_var.exp(), encoded)
+        check_result(losses, {"x": x, "x_hat": x_hat, "mean": mean}, way_out=SMALLER)
+    return losses
+
+
+def _check_encoded(encoded: object, batch: int | str) -> None:
+    check_kind("encoded", encoded, Encoded, "an Encoded(mean, log_var)")
+    if isinstance(encoded, Encoded):
+        check_floats("mean", encoded.mean, batch, "latent")
+        check_floats("log_var", encoded.log_var, *encoded.mean.shape, like=encoded.mean)
+
+
+def _check_exponential(exponential: Tensor, encoded: Encoded) -> None:
+    if not all_finite(exponential):
+        raise ValueError(
+            f"`log_var` should have finite exponentials. Found {float(encoded.log_var.detach().max()):g} from the layer "
+            f"`log_var`. {SMALLER}"
+        )
 
 
 def _sizes(size: int, widths: Sequence[int]) -> list[int]:

@@ -15,7 +15,17 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import one_hot
 
-from craik.arguments import check_flag, check_generator, check_kind, check_positive, check_tensor, check_whole
+from craik.arguments import (
+    all_finite,
+    check_flag,
+    check_floats,
+    check_generator,
+    check_ids,
+    check_kind,
+    check_positive,
+    check_tensor,
+    check_whole,
+)
 
 
 def gumbel_softmax(
@@ -49,27 +59,39 @@ def gumbel_noise(logits: Float[Tensor, "*batch k"], generator: Generator) -> Flo
 
     Raises:
         TypeError: no logits, no generator.
-        ValueError: no choices, logits with NaN or with nothing allowed.
+        ValueError: no choices, logits with NaN or with nothing allowed, a generator on another device.
     """
     _check_logits(logits)
-    check_generator("generator", generator)
+    check_generator("generator", generator, beside=logits)
     wide = torch.promote_types(logits.dtype, torch.float32)
     exponential = torch.empty(logits.shape, dtype=wide, device=logits.device).exponential_(generator=generator)
     return -exponential.clamp_(min=torch.finfo(wide).tiny).log_().to(logits.dtype)
 
 
 def sample_categorical(logits: Float[Tensor, "*batch k"], generator: Generator) -> Int[Tensor, "*batch"]:
-    """Return draws of softmax(logits), (...), by the largest of logits + Gumbel noise: no gradient."""
-    return (logits.detach() + gumbel_noise(logits, generator)).argmax(-1)
+    """Return draws of softmax(logits), (...), by the largest of logits + Gumbel noise: no gradient; see `gumbel_noise`."""
+    noise = gumbel_noise(logits, generator)
+    return (logits.detach() + noise).argmax(-1)
 
 
 def chosen(logs: Float[Tensor, "*batch k"], taken: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
-    """Return the log-probability of each draw, (...), of log-probabilities (..., k)."""
+    """Return the log-probability of each draw, (...), of log-probabilities (..., k).
+
+    Raises:
+        TypeError: no floating numbers, draws that are no whole ones.
+        ValueError: other shapes, draws that there are not. What the log-probabilities are is not looked at.
+    """
+    check_floats("logs", logs, "...", "k")
+    check_ids("taken", taken, *logs.shape[:-1], count=logs.shape[-1])
     return logs.gather(-1, taken[..., None]).squeeze(-1)
 
 
 def straight_through(soft: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch k"]:
-    """Return the one-hot of the largest component, exactly, with the gradient of ``soft`` itself.
+    """Return the one-hot of the largest component, exactly, with the gradient of ``soft`` itself; its values are not looked at.
+
+    Raises:
+        TypeError: no tensor of floating numbers.
+        ValueError: none of them.
 
     >>> import torch
     >>> soft = torch.tensor([0.2, 0.8], requires_grad=True)
@@ -77,7 +99,7 @@ def straight_through(soft: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch k
     >>> soft.grad
     tensor([3., 5.])
     """
-    check_tensor("soft", soft)
+    check_floats("soft", soft, "...", "k")
     return _StraightThrough.apply(soft)
 
 
@@ -113,7 +135,7 @@ def used_symbols(symbols: Int[Tensor, "*draws"], count: int, least: float = 0.01
     check_tensor("symbols", symbols, way_out="Pass ids; one-hot symbols with .argmax(-1).")
     check_whole("count", count, least=1)
     check_positive("least", least)
-    if symbols.is_floating_point():
+    if symbols.is_floating_point() or symbols.is_complex():
         raise TypeError(
             f"`symbols` should be ids, whole numbers. Found {symbols.dtype}. Pass one-hot symbols with .argmax(-1)."
         )
@@ -126,13 +148,12 @@ def used_symbols(symbols: Int[Tensor, "*draws"], count: int, least: float = 0.01
 
 def _check_logits(logits: Tensor) -> None:
     check_kind("logits", logits, Tensor, "a tensor", way_out="Convert it with torch.as_tensor.")
-    if not logits.is_floating_point() or logits.dim() == 0 or logits.shape[-1] == 0:
+    if not logits.is_floating_point() or logits.dim() == 0 or not logits.numel():
         raise ValueError(
             f"`logits` should be floating numbers of shape (..., K) with one choice or more. Found {tuple(logits.shape)}, "
             f"{logits.dtype}. Put the choices last."
         )
-    largest = logits.detach().amax(-1) if logits.numel() else logits
-    if not bool(torch.isfinite(largest).all()):
+    if not all_finite(logits.detach().amax(-1)):
         raise ValueError(
             "`logits` should be numbers, minus infinity for some choices at most. Found NaN, infinity, or no choice."
         )

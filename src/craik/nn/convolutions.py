@@ -7,6 +7,7 @@ from typing import Literal, cast
 
 from torch import Generator, Tensor, nn
 
+from craik.arguments import check_generator
 from craik.nn.perceptrons import linear
 
 Norm = Literal["group", "batch"]
@@ -28,6 +29,7 @@ def trajectory_network(
         outputs: numbers that come out.
         generator: of the initial weights.
     """
+    check_generator("generator", generator)
     modules: list[nn.Module] = [_TimeLast()]
     for inputs, filters in pairwise((features, *channels)):
         modules += [_convolution(inputs, filters, generator), nn.BatchNorm1d(filters), nn.ReLU()]
@@ -63,6 +65,7 @@ def fast_resnet(
         norm: "batch" as in the texts; "group" keeps examples apart, so that single examples can be environments.
         groups: of a GroupNorm; divides the width.
     """
+    check_generator("generator", generator)
 
     def conv(inputs: int, outputs: int) -> nn.Sequential:
         layer = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False, device="meta").to_empty(device="cpu")

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import conv_transpose2d
 
-from craik.arguments import check_flag, check_generator, check_kind, check_shape, check_whole
+from craik.arguments import check_flag, check_floats, check_generator, check_kind, check_whole
 
 
 def add_coordinates(x: Float[Tensor, "b c h w"], radius: bool = False) -> Float[Tensor, "b c2 h w"]:
@@ -29,10 +29,10 @@ def add_coordinates(x: Float[Tensor, "b c h w"], radius: bool = False) -> Float[
     What `CoordConv2d` folds away; for networks whose convolutions cannot be exchanged.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: no tensor of floating numbers.
         ValueError: no batch of images.
     """
-    check_shape("x", x, "B", "C", "H", "W", way_out="Add the axes that are missing: images come in batches, channels first.")
+    check_floats("x", x, "B", "C", "H", "W", way_out="Add the axes that are missing: images come in batches, channels first.")
     check_flag("radius", radius)
     grid = _grid_like(x, radius).expand(len(x), -1, -1, -1)
     return torch.cat([x, grid], dim=1)
@@ -107,9 +107,10 @@ class CoordConv2d(nn.Module):
         """Return the convolution of the images and their coordinates.
 
         Raises:
-            ValueError: another number of channels.
+            TypeError: no tensor of floating numbers, or of another type than the weights.
+            ValueError: another number of channels, no images. Pixels are not looked at, as in every layer.
         """
-        _check_images(x, self.inputs)
+        _check_images(x, self.inputs, self.conv.weight)
         weight = self.conv.weight
         # Conv2d's own forward pass with a part of its weights: so every padding it knows is ours, too.
         convolve = self.conv._conv_forward  # pyright: ignore[reportPrivateUsage]
@@ -171,9 +172,10 @@ class CoordConvTranspose2d(nn.Module):
         """Return the transposed convolution of the images and their coordinates.
 
         Raises:
-            ValueError: another number of channels.
+            TypeError: no tensor of floating numbers, or of another type than the weights.
+            ValueError: another number of channels, no images.
         """
-        _check_images(x, self.inputs)
+        _check_images(x, self.inputs, self.conv.weight)
         weight, bias, grid = self.conv.weight, self.conv.bias, _grid_like(x, self.radius)
         seen = self._convolve(x, weight[: self.inputs], bias)
         return seen.add_(self._convolve(grid, weight[self.inputs :], None))
@@ -256,8 +258,5 @@ def _check_layer(
     check_flag("radius", radius)
 
 
-def _check_images(x: Tensor, inputs: int) -> None:
-    if x.dim() != 4 or x.shape[1] != inputs:
-        raise ValueError(
-            f"`x` should have the shape (B, {inputs}, H, W). Found {tuple(x.shape)}. Coordinates are added by the layer itself."
-        )
+def _check_images(x: Tensor, inputs: int, weight: Tensor) -> None:
+    check_floats("x", x, "B", inputs, "H", "W", like=weight, way_out="Coordinates are added by the layer itself.")

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_generator, check_kind, check_tensor, check_whole
+from craik.arguments import check_floats, check_generator, check_ids, check_kind, check_tensor, check_whole
 from craik.nn.perceptrons import linear
 
 
@@ -106,9 +106,9 @@ class GraphBlock(nn.Module):
         """Return the graph with new edges, nodes and global vector.
 
         Raises:
-            ValueError: other widths, edges that lead nowhere.
+            TypeError, ValueError: no graphs, another type or width, edges that lead nowhere. Values are not looked at.
         """
-        _check_graph(graph, self.inputs)
+        _check_graph(graph, self.inputs, self.last["edges"].get_parameter("weight"))
         edges = self._update("edges", _edge_inputs(self.first["edges"], graph))
         heard = _summed(edges, graph.receivers, graph.nodes.shape[-2])
         v_in = torch.cat([heard, graph.nodes, _along(graph.globals, graph.nodes)], -1)
@@ -143,26 +143,18 @@ class GraphGRU(nn.Module):
 
     def begin(self, graph: Graph) -> GraphState:
         """Return zeros, the state before the first step, for a batch like this one."""
-        edges, nodes, top = graph.edges, graph.nodes, graph.globals
-        wide = self.outputs
-        return GraphState(
-            edges.new_zeros(*edges.shape[:-1], wide.edges),
-            nodes.new_zeros(*nodes.shape[:-1], wide.nodes),
-            top.new_zeros(*top.shape[:-1], wide.globals),
-        )
+        parts = zip((graph.edges, graph.nodes, graph.globals), self.outputs, strict=True)
+        return GraphState(*(part.new_zeros(*part.shape[:-1], width) for part, width in parts))
 
     def forward(self, graph: Graph, state: GraphState | None = None) -> tuple[Graph, GraphState]:
         """Return the graph after one step of time, and the state, whose tensors are the graph's new ones.
 
         Args:
-            graph: of this step.
-            state: of the step before; None at the beginning.
-
-        Raises:
-            ValueError: other widths, edges that lead nowhere.
+            graph: of this step; refused as by a `GraphBlock`.
+            state: of the step before; None at the beginning; one of other graphs is refused.
         """
-        _check_graph(graph, self.inputs)
-        before = self.begin(graph) if state is None else state
+        _check_graph(graph, self.inputs, self.again["edges"].get_parameter("weight"))
+        before = self.begin(graph) if state is None else _check_state(state, graph, self.outputs)
         edges = self._update("edges", _edge_inputs(self.first["edges"], graph), before.edges)
         heard = _summed(edges, graph.receivers, graph.nodes.shape[-2])
         v_in = torch.cat([heard, graph.nodes, _along(graph.globals, graph.nodes)], -1)
@@ -182,7 +174,7 @@ class GraphGRU(nn.Module):
 
 def edge_norms(edges: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:
     """Return how much each edge says: the norm of its vector (Tacchetti et al., section 3.2)."""
-    check_tensor("edges", edges)
+    check_floats("edges", edges, "...", "d")
     return edges.norm(dim=-1)
 
 
@@ -237,14 +229,20 @@ def _check_widths(inputs: Widths, outputs: Widths, generator: Generator) -> None
     check_generator("generator", generator)
 
 
-def _check_graph(graph: Graph, wanted: Widths) -> None:
+def _check_graph(graph: Graph, wanted: Widths, weight: Tensor) -> None:
     check_kind("graph", graph, Graph, "a Graph(nodes, edges, globals, senders, receivers)")
-    found = Widths(graph.edges.shape[-1], graph.nodes.shape[-1], graph.globals.shape[-1])
-    if found != wanted:
-        raise ValueError(f"The graph should have the widths {wanted}. Found {found}. Build the block for these.")
-    edges, nodes = graph.edges.shape[-2], graph.nodes.shape[-2]
-    if not len(graph.senders) == len(graph.receivers) == edges:
-        found = (len(graph.senders), len(graph.receivers))
-        raise ValueError(f"Each of the {edges} edges should have one sender and one receiver. Found {found} of them.")
-    if edges and max(int(graph.senders.max()), int(graph.receivers.max())) >= nodes:
-        raise ValueError(f"Edges should join nodes 0 to {nodes - 1}. Found one that names a node beyond. Check `senders`.")
+    check_floats("graph.nodes", graph.nodes, "...", "n", wanted.nodes, like=weight, way_out="Build the block for these widths.")
+    *batch, n, _ = graph.nodes.shape
+    check_tensor("graph.senders", graph.senders)
+    joined, rule = graph.senders.numel(), f"Edges join nodes 0 to {n - 1}, each has one sender and one receiver."
+    for name, ends in (("senders", graph.senders), ("receivers", graph.receivers)):
+        check_ids(f"graph.{name}", ends, joined, count=n, way_out=rule)
+    check_floats("graph.edges", graph.edges, *batch, joined, wanted.edges, like=weight, way_out=rule)
+    check_floats("graph.globals", graph.globals, *batch, wanted.globals, like=weight)
+
+
+def _check_state(state: GraphState, graph: Graph, wide: Widths) -> GraphState:
+    check_kind("state", state, GraphState, "a GraphState(edges, nodes, globals)")
+    for name, part, like, width in zip(state._fields, state, (graph.edges, graph.nodes, graph.globals), wide, strict=True):
+        check_floats(f"state.{name}", part, *like.shape[:-1], width, like=like)
+    return state

@@ -18,7 +18,16 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import softmax
 
-from craik.arguments import check_finite, check_not_negative, check_whole
+from craik.arguments import (
+    all_finite,
+    check_all_finite,
+    check_finite,
+    check_floats,
+    check_generator,
+    check_kind,
+    check_not_negative,
+    check_whole,
+)
 from craik.nn.perceptrons import linear
 
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
@@ -48,7 +57,15 @@ def mixture_log_prob(
         means: (..., K) mu.
         log_scales: (..., K) log sigma.
         y: (...,) where the densities are read.
+
+    Raises:
+        TypeError: what is no tensor of floating numbers.
+        ValueError: other shapes. Values are not looked at, which would cost as much as the densities: who makes a loss of them
+            looks at that.
     """
+    _check_mixture(log_weights, means, log_scales)
+    if not isinstance(y, Tensor) or y.shape != means.shape[:-1] or not y.is_floating_point():  # pyright: ignore[reportUnnecessaryIsInstance]
+        check_floats("y", y, *means.shape[:-1], way_out="One value for each mixture.")
     standard = (y.unsqueeze(-1) - means) * torch.exp(-log_scales)
     joint = torch.addcmul(log_weights - log_scales, standard, standard, value=-0.5)
     return torch.logsumexp(joint, -1) - torch.logsumexp(log_weights, -1) - LOG_SQRT_2PI
@@ -72,9 +89,10 @@ def tempered(
         temperature: tau, at least 0.
 
     Raises:
-        TypeError: a temperature that is no number.
-        ValueError: one below 0.
+        TypeError: a temperature that is no number, parameters that are no floating numbers.
+        ValueError: a temperature below 0, parameters of different shapes. What they are is not looked at.
     """
+    _check_mixture(log_weights, means, log_scales)
     check_not_negative("temperature", temperature, why="weights are divided by it", way_out="1 is the mixture as it is.")
     if temperature == 1:
         return Mixture(log_weights, means, log_scales)
@@ -97,12 +115,35 @@ def mixture_sample(
         log_weights: (..., K) logits; a component of weight minus infinity is never drawn.
         means: (..., K).
         log_scales: (..., K).
-        generator: of one uniform and one normal number for each value.
+        generator: of one uniform and one normal number for each value, on the mixtures' device.
+
+    Raises:
+        TypeError: parameters that are no floating numbers, no generator.
+        ValueError: other shapes, a generator on another device; weights with NaN or without any, means or scales that are not
+            finite: a sample enters some state.
     """
+    check_drawable(Mixture(log_weights, means, log_scales), generator)
     shape = means.shape[:-1]
     uniform = torch.rand(shape, generator=generator, dtype=means.dtype, device=means.device)
     normal = torch.randn(shape, generator=generator, dtype=means.dtype, device=means.device)
     return mixture_quantile(Mixture(log_weights, means, log_scales), uniform, normal)
+
+
+def check_drawable(mixture: Mixture, generator: Generator) -> None:
+    """Refuse, before anything is drawn, what a sample of a mixture would not be finite for; see `mixture_sample`."""
+    check_kind("mixture", mixture, Mixture, "a Mixture(log_weights, means, log_scales)")
+    log_weights, means, log_scales = mixture
+    _check_mixture(log_weights, means, log_scales)
+    check_generator("generator", generator, beside=means)
+    check_all_finite("means", means)
+    if not all_finite(log_scales.detach().exp()):
+        raise ValueError(
+            "`log_scales` should have finite exponentials. Found NaN, or one that overflows. Bound the log scales."
+        )
+    if not all_finite(log_weights.detach().amax(-1)):
+        raise ValueError(
+            "`log_weights` should be numbers, minus infinity for some components at most. Found NaN, infinity, or no component."
+        )
 
 
 def mixture_quantile(mixture: Mixture, uniform: Float[Tensor, "..."], normal: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -115,7 +156,15 @@ def mixture_quantile(mixture: Mixture, uniform: Float[Tensor, "..."], normal: Fl
         mixture: (..., K).
         uniform: (...,) in [0, 1); broadcast against the mixtures.
         normal: (...,) the same.
+
+    Raises:
+        TypeError: no mixture, or what is no tensor of floating numbers.
+        ValueError: other shapes. Values are not looked at: a dream takes this in every step.
     """
+    check_kind("mixture", mixture, Mixture, "a Mixture(log_weights, means, log_scales)")
+    _check_mixture(*mixture)
+    for name, numbers in (("uniform", uniform), ("normal", normal)):
+        _check_beside(name, numbers, mixture.means.shape[:-1])
     below = softmax(mixture.log_weights, -1).cumsum(-1)
     below = below / below[..., -1:]  # so that rounding leaves nothing above 1, where a component of weight 0 may lie
     chosen = (uniform.unsqueeze(-1) >= below).sum(-1, keepdim=True)
@@ -135,7 +184,7 @@ class MixtureHead(nn.Module):
             deviations above 0.0009.
 
     Raises:
-        TypeError: sizes that are no whole numbers.
+        TypeError: sizes that are no whole numbers, no generator.
         ValueError: sizes below 1, or a floor that is not finite.
     """
 
@@ -148,7 +197,33 @@ class MixtureHead(nn.Module):
         self.linear = linear(inputs, 3 * outputs * mixtures, "default", generator)
 
     def forward(self, x: Float[Tensor, "*batch inputs"]) -> Mixture:
-        """Return the mixtures, (..., outputs, K) each parameter; the log scales are clamped from below."""
+        """Return the mixtures, (..., outputs, K) each parameter; the log scales are clamped from below.
+
+        Raises:
+            TypeError: what is no tensor, or of another type than the weights.
+            ValueError: another width. Values are not looked at, as in every layer.
+        """
+        check_floats("x", x, "...", self.linear.in_features, like=self.linear.weight)
         found = self.linear(x).unflatten(-1, (3, self.outputs, self.mixtures))
         log_weights, means, log_scales = found.unbind(-3)
         return Mixture(log_weights, means, log_scales.clamp(min=self.least_log_scale))
+
+
+def _check_mixture(log_weights: Tensor, means: Tensor, log_scales: Tensor) -> None:
+    parts = (log_weights, means, log_scales)
+    # One comparison where all is well: this is a part of every step of a dream.
+    if all(isinstance(part, Tensor) and part.is_floating_point() for part in parts) and (  # pyright: ignore[reportUnnecessaryIsInstance]
+        log_weights.shape == means.shape == log_scales.shape and means.numel() and means.dim()
+    ):
+        return
+    check_floats("means", means, "...", "K")
+    for name, part in (("log_weights", log_weights), ("log_scales", log_scales)):
+        check_floats(name, part, *means.shape, way_out="One number for each mean.")
+
+
+def _check_beside(name: str, numbers: Tensor, batch: torch.Size) -> None:
+    if isinstance(numbers, Tensor) and numbers.is_floating_point():  # pyright: ignore[reportUnnecessaryIsInstance]
+        own = numbers.shape
+        if own == batch or (len(own) <= len(batch) and all(a in (1, b) for a, b in zip(own[::-1], batch[::-1], strict=False))):
+            return
+    check_floats(name, numbers, *batch, way_out="Or what can be expanded to it.")

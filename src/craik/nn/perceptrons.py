@@ -10,6 +10,8 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm as normalise_weight
 
+from craik.arguments import check_generator
+
 Init = Literal["kaiming", "default"]
 
 
@@ -71,7 +73,12 @@ def relu_mlp(widths: Sequence[int], generator: Generator, weight_norm: bool = Fa
 
 
 def linear(inputs: int, outputs: int, init: Init, generator: Generator) -> nn.Linear:
-    """Return a linear layer whose weights and biases come from a generator; `mlp` says what the ways to draw them are."""
+    """Return a linear layer whose weights and biases come from a generator; `mlp` says what the ways to draw them are.
+
+    Raises:
+        TypeError: no generator: torch would draw from the global one without a word.
+    """
+    check_generator("generator", generator)
     # Made on the meta device first: elsewhere a Linear would draw its default weights from the global generator.
     layer = nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
     if init == "kaiming":

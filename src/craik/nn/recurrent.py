@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
-from craik.arguments import check_whole
+from craik.arguments import check_floats, check_generator, check_kind, check_whole
 
 Layer = TypeVar("Layer", bound=nn.RNNBase)
 
@@ -32,16 +32,16 @@ def lstm(inputs: int, hidden: int, generator: Generator) -> nn.LSTM:
         generator: of the weights, uniform within 1 / sqrt(hidden).
 
     Raises:
-        TypeError: sizes that are no whole numbers.
+        TypeError: sizes that are no whole numbers, no generator.
         ValueError: sizes below 1.
     """
-    _check(inputs, hidden)
+    _check(inputs, hidden, generator)
     return _drawn(nn.LSTM(inputs, hidden, batch_first=True, device="meta"), hidden, generator)
 
 
 def gru(inputs: int, hidden: int, generator: Generator) -> nn.GRU:
     """Return one layer of a GRU over (b, t, inputs); see `lstm`."""
-    _check(inputs, hidden)
+    _check(inputs, hidden, generator)
     return _drawn(nn.GRU(inputs, hidden, batch_first=True, device="meta"), hidden, generator)
 
 
@@ -52,12 +52,32 @@ def lstm_step(layer: nn.LSTM, x: Float[Tensor, "*batch inputs"], state: Recurren
         layer: of one layer and one direction, as `lstm` makes it.
         x: (..., inputs).
         state: (..., hidden) both parts.
+
+    Raises:
+        TypeError: no LSTM, no `Recurrent`, or numbers of another type than the layer's.
+        ValueError: other shapes. Values are not looked at: whoever starts a loop of steps does.
     """
+    check_kind("layer", layer, nn.LSTM, "a torch.nn.LSTM")
+    check_floats("x", x, "...", layer.input_size, like=cast(Tensor, layer.weight_hh_l0))
+    check_state(layer, state, *x.shape[:-1])
+    return stepped(layer, x, state)
+
+
+def stepped(layer: nn.LSTM, x: Float[Tensor, "*batch inputs"], state: Recurrent) -> Recurrent:
+    """Return what `lstm_step` does, for those who have looked at frame and state themselves."""
     shape = x.shape[:-1]
     flat = [part.reshape(-1, part.shape[-1]) for part in (x, *state)]
     weights = (layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0)
     shown, kept = torch.lstm_cell(flat[0], (flat[1], flat[2]), *(cast(Tensor, weight) for weight in weights))
     return Recurrent(shown.reshape(*shape, -1), kept.reshape(*shape, -1))
+
+
+def check_state(layer: nn.LSTM, state: object, *batch: int) -> None:
+    """Refuse what is no state of a layer for a batch."""
+    check_kind("state", state, Recurrent, "a Recurrent(shown, kept)", way_out="Begin with at_rest(layer, batch).")
+    if isinstance(state, Recurrent):
+        for name, part in state._asdict().items():
+            check_floats(f"state.{name}", part, *batch, layer.hidden_size, like=cast(Tensor, layer.weight_hh_l0))
 
 
 def at_rest(layer: nn.LSTM, *batch: int) -> Recurrent:
@@ -77,9 +97,10 @@ def put_rows(state: Recurrent, mask: Bool[Tensor, "..."], rows: Recurrent) -> Re
     return Recurrent(*(part.masked_scatter_(mask.unsqueeze(-1), new) for part, new in zip(parts, rows, strict=True)))
 
 
-def _check(inputs: int, hidden: int) -> None:
+def _check(inputs: int, hidden: int, generator: Generator) -> None:
     check_whole("inputs", inputs, 1)
     check_whole("hidden", hidden, 1)
+    check_generator("generator", generator)
 
 
 def _drawn(layer: Layer, hidden: int, generator: Generator) -> Layer:

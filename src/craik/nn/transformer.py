@@ -231,6 +231,7 @@ def causal_mask(length: int, device: torch.device | None = None) -> Bool[Tensor,
 @torch.no_grad()
 def initialise(module: nn.Module, generator: Generator, spread: float) -> None:
     """Draw the weights of linear layers and embeddings from a normal distribution; biases 0, LayerNorms the identity."""
+    check_generator("generator", generator)
     for part in module.modules():
         if isinstance(part, nn.Linear | nn.Embedding):
             nn.init.normal_(part.weight, 0.0, spread, generator)

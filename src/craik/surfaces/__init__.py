@@ -29,6 +29,7 @@ from craik.surfaces.directions import between as between
 from craik.surfaces.directions import from_flat as from_flat
 from craik.surfaces.directions import orthogonal_to as orthogonal_to
 from craik.surfaces.directions import random_direction as random_direction
+from craik.surfaces.flatness import flatness as flatness
 from craik.surfaces.landscape import Landscape as Landscape
 from craik.surfaces.landscape import landscape_of_functions as landscape_of_functions
 from craik.surfaces.model_landscape import landscape_of_model as landscape_of_model
@@ -37,7 +38,6 @@ from craik.surfaces.paths import flat as flat
 from craik.surfaces.paths import principal as principal
 from craik.surfaces.paths import random_walk_explained as random_walk_explained
 from craik.surfaces.planes import Surface as Surface
-from craik.surfaces.planes import flatness as flatness
 from craik.surfaces.planes import line as line
 from craik.surfaces.planes import plane as plane
 from craik.surfaces.planes import surface_of_model as surface_of_model

@@ -19,13 +19,13 @@ from torch.func import functional_call, replace_all_batch_norm_modules_, vmap
 from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all of them
 
 from craik.arguments import (
+    check_all_finite,
     check_callable,
     check_kind,
     check_numbers,
     check_one_of,
     check_params,
-    check_positive,
-    check_tensor,
+    check_shape,
     check_whole,
 )
 from craik.nn.stacks import dense_layers, through
@@ -144,9 +144,9 @@ def line(loss: Function, parameters: Params, direction: Params, at: Float[Tensor
 
     Raises:
         TypeError: arguments of another kind.
-        ValueError: no points, directions with other names or shapes.
+        ValueError: no finite points, directions with other names or shapes. Losses may be NaN: that, too, belongs to a slice.
     """
-    check_numbers("at", at)
+    _check_points("at", at)
     _check_directions(loss, parameters, {"direction": direction})
     points = at.reshape(-1, 1)
     return _evaluated(loss, parameters, [direction], points, chunk).movedim(0, -1)
@@ -167,60 +167,30 @@ def plane(
 
     Raises:
         TypeError: arguments of another kind.
-        ValueError: no points, directions with other names or shapes.
+        ValueError: no finite points, directions with other names or shapes.
     """
     check_kind("at", at, (list, tuple), "two tensors, values of a and of b")
     _check_directions(loss, parameters, {"first": first, "second": second})
     if len(at) != 2:
         raise ValueError(f"`at` should have two parts, values of a and of b. Found {len(at)}. Write (a, b).")
     for name, values in zip(("at[0]", "at[1]"), at, strict=True):
-        check_tensor(name, values)
+        _check_points(name, values)
     points = torch.cartesian_prod(*at).reshape(-1, 2)
     found = _evaluated(loss, parameters, [first, second], points, chunk)
     return found.unflatten(0, (len(at[0]), len(at[1]))).movedim((0, 1), (-2, -1))
+
+
+def _check_points(name: str, values: Tensor) -> None:
+    check_numbers(name, values)
+    if values.numel():
+        check_shape(name, values, "n")
+    check_all_finite(name, values, way_out="Write torch.linspace(-1, 1, 51), for example.")
 
 
 def _check_directions(loss: Function, parameters: Params, directions: dict[str, Params]) -> None:
     check_callable("loss", loss, "a function from parameters to a loss")
     for name, some in {"parameters": parameters, **directions}.items():
         check_params(name, some)
-
-
-def flatness(curve: Float[Tensor, " n"], at: Float[Tensor, " n"], rise: float) -> float:
-    """Return the width of a slice around its lowest point: how far apart the loss has risen by ``rise`` on either side.
-
-    Between points the curve is a straight line. Infinite where it does not rise so far within the slice.
-
-    Args:
-        curve: the losses of a `line`.
-        at: its values of a, ascending.
-        rise: positive, in units of the loss.
-
-    Raises:
-        ValueError: another number of points, a rise that is not positive, points that do not ascend.
-    """
-    check_numbers("curve", curve)
-    check_numbers("at", at)
-    check_positive("rise", rise)
-    if curve.shape != at.shape or at.dim() != 1 or len(at) < 2 or not bool((at.diff() > 0).all()):
-        raise ValueError(
-            f"`curve` and `at` should be as long as each other, with ascending points. Found {tuple(curve.shape)} and "
-            f"{tuple(at.shape)}. Sort them."
-        )
-    low = int(curve.argmin())
-    level = float(curve[low]) + rise
-    right = _crossing(curve[low:], at[low:], level)
-    left = _crossing(curve[: low + 1].flip(0), at[: low + 1].flip(0), level)
-    return abs(right - left)
-
-
-def _crossing(curve: Tensor, at: Tensor, level: float) -> float:
-    above = (curve >= level).nonzero()
-    if len(above) == 0:
-        return float("inf") if len(at) < 2 or at[-1] > at[0] else -float("inf")
-    i = int(above[0, 0])
-    share = (level - float(curve[i - 1])) / (float(curve[i]) - float(curve[i - 1]))
-    return float(at[i - 1]) + share * (float(at[i]) - float(at[i - 1]))
 
 
 def _evaluated(loss: Function, parameters: Params, axes: list[Params], points: Tensor, chunk: int) -> Tensor:

@@ -123,6 +123,7 @@ def test_records_are_verified_reported_and_shown_on_pages(craik, package):
     found = json.loads(out)
     assert (status, found["report"], found["pages"][0]) == (0, "results/report.html", "docs/claims.md")
     assert list(found["runs"][0]["claims"][0]) == [*CLAIM, "made", "confirmed"]
+    assert found["runs"][0]["witnesses"] == [{"commit": None, "outcome": "equal", "whole": True}]
     verdicts = [claim["verdict"] for claim in found["runs"][0]["claims"]]
     assert verdicts == ["holds so far", "does not hold so far", "not measurable here"]
     assert Path("docs/claims.md").exists()

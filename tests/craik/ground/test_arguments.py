@@ -4,7 +4,21 @@ import numpy as np
 import pytest
 import torch
 
-from craik.arguments import check_decay, check_not_negative, check_one_of, check_positive, check_shape, check_share, check_whole
+from craik.arguments import (
+    check_all_finite,
+    check_decay,
+    check_floats,
+    check_generator,
+    check_ids,
+    check_mask,
+    check_not_negative,
+    check_one_of,
+    check_positive,
+    check_result,
+    check_shape,
+    check_share,
+    check_whole,
+)
 
 NUMBERS = [check_decay, check_not_negative, check_positive, check_share]
 
@@ -63,3 +77,83 @@ def test_shapes():
             check_shape("x", tensor, "B", 2, "B")
     with pytest.raises(TypeError, match=r"a tensor and have the shape \(B,\)\. Found \[1\] of type list"):
         check_shape("x", [1], "B")
+
+
+def test_leading_axes():
+    for tensor in (torch.ones(3), torch.ones(2, 3), torch.ones(4, 2, 3)):
+        check_shape("x", tensor, "...", 3)
+    for tensor in (torch.ones(()), torch.ones(2), torch.ones(0, 3)):
+        with pytest.raises(ValueError, match=r"shape \(\.\.\., 3\)\. Found"):
+            check_shape("x", tensor, "...", 3)
+    with pytest.raises(ValueError, match=r"shape \(\.\.\., n, 3\)\. Found \(3,\)"):
+        check_shape("x", torch.ones(3), "...", "n", 3)
+
+
+def test_floats_are_of_the_type_and_the_place_of_what_they_meet():
+    weight = torch.ones(2)
+    check_floats("x", torch.ones(5, 2), "n", 2, like=weight)
+    with pytest.raises(TypeError, match=r"`x` should hold floating numbers\. Found torch\.int64\. Convert it with"):
+        check_floats("x", torch.ones(5, 2).long(), "n", 2)
+    with pytest.raises(TypeError, match=r"be of the type torch\.float32\. Found torch\.float64"):
+        check_floats("x", torch.ones(5, 2).double(), "n", 2, like=weight)
+    with pytest.raises(ValueError, match=r"be on the device cpu\. Found meta"):
+        check_floats("x", torch.ones(5, 2, device="meta"), "n", 2, like=weight)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        check_floats("x", torch.ones(5, 2, dtype=torch.bfloat16), "n", 2, like=weight)
+
+
+def test_ids_and_masks():
+    check_ids("x", torch.tensor([0, 2]), "n", count=3)
+    for wrong in (torch.tensor([0, 3]), torch.tensor([-1, 0])):
+        with pytest.raises(ValueError, match=r"be numbers from 0 to 2\. Found"):
+            check_ids("x", wrong, "n", count=3)
+    for wrong in (torch.ones(2), torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.complex64)):
+        with pytest.raises(TypeError, match=r"hold whole numbers\. Found torch"):
+            check_ids("x", wrong, "n", count=3)
+    check_mask("x", torch.ones(2, dtype=torch.bool), "n")
+    with pytest.raises(TypeError, match=r"hold booleans\. Found torch\.float32\. True for what counts"):
+        check_mask("x", torch.ones(2), "n")
+
+
+def test_finite_tensors():
+    large = torch.full((3,), 3e38)  # their sum overflows, and they are finite
+    check_all_finite("x", large)
+    check_all_finite("x", torch.tensor([1, 2]))
+    with pytest.raises(ValueError, match=r"`x` should be finite\. Found inf at \(2,\)\. Leave it out\."):
+        check_all_finite("x", torch.tensor([1.0, 2.0, torch.inf]), way_out="Leave it out.")
+    with pytest.raises(ValueError, match=r"Found nan\."):
+        check_all_finite("x", torch.tensor(torch.nan))
+
+
+def test_a_result_is_looked_at_and_its_inputs_are_named():
+    fine, broken = torch.ones(2), torch.tensor([0.0, torch.nan])
+    check_result(fine, {"x": broken}, way_out="")  # what is finite came of what matters
+    with pytest.raises(ValueError, match=r"`y` should be finite\. Found nan at \(1,\)"):
+        check_result(broken, {"x": fine, "y": broken}, way_out="")
+    with pytest.raises(ValueError, match=r"What comes of `x`, `y` should be finite\. Found inf at \(0,\)\. Scale them\."):
+        check_result(fine / 0, {"x": fine, "y": fine}, way_out="Scale them.")
+
+
+def test_where_values_are_hidden_nothing_is_looked_at(as_installed):
+    def squared(x):
+        check_all_finite("x", x)
+        check_ids("i", x.long(), "...", count=1)
+        check_floats("x", x, "...", 2, like=torch.ones(1))
+        return x.square().sum()
+
+    x = torch.tensor([[0.5, torch.nan], [0.0, 0.5]])
+    assert torch.func.vmap(squared)(x).isnan().tolist() == [True, False]
+    assert torch.func.vmap(torch.func.grad(squared))(x).shape == (2, 2)
+    assert torch.compile(squared, fullgraph=True, backend="eager")(x).isnan()
+    check_all_finite("x", torch.ones(2, device="meta"))
+    with pytest.raises(ValueError, match="Found nan"):
+        torch.func.grad(squared)(x)
+
+
+def test_generators_are_on_the_tensors_device():
+    check_generator("g", torch.Generator())
+    check_generator("g", torch.Generator(), beside=torch.ones(1))
+    with pytest.raises(ValueError, match=r"on the device meta\. Found cpu\. Use torch\.Generator\('meta'\)"):
+        check_generator("g", torch.Generator(), beside=torch.ones(1, device="meta"))
+    with pytest.raises(TypeError, match=r"`g` should be a torch\.Generator\. Found None"):
+        check_generator("g", None)

@@ -14,6 +14,7 @@ import pytest
 
 import craik
 import wrong_kinds
+import wrong_tensors
 
 SENTENCE = re.compile(r"(?s)[A-Z`'].*\bshould\b.*\bFound\b.*[.?]")
 
@@ -24,12 +25,13 @@ TAKEN = {
 """What is right after all."""
 
 
-@pytest.fixture(scope="module")
-def found() -> list[dict]:
+@pytest.fixture(scope="module", params=[wrong_kinds, wrong_tensors], ids=["systems", "worlds"])
+def found(request) -> list[dict]:
     """What all of them ended in, from a process of its own: without the type checker that these tests run under."""
-    places = [Path(craik.__file__).parent.parent, Path(wrong_kinds.__file__).parent]
+    here = Path(request.param.__file__)
+    places = [Path(craik.__file__).parent.parent, here.parent, here.parent.parent]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places)), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, wrong_kinds.__file__], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([sys.executable, here], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

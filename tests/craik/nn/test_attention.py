@@ -65,3 +65,18 @@ def test_refusals():
         attend(WORDS[0], WORDS, WORDS)
     with pytest.raises(ValueError, match="same number of rows"):
         attend(WORDS, WORDS, WORDS[:2])
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_axes_that_do_not_broadcast_types_and_empty_rows_are_refused():
+    q, k = draw(2, 3, 4), draw(2, 5, 4)
+    with pytest.raises(ValueError, match="Leading axes should broadcast"):
+        attend(q, draw(3, 5, 4), draw(3, 5, 4))
+    with pytest.raises(ValueError, match="a mask's to the scores'"):
+        attend(q, k, k, torch.ones(2, 4, 5, dtype=torch.bool))
+    with pytest.raises(ValueError, match=r"`keys` should have the shape \(\.\.\., rows, features\)\. Found \(2, 0, 4\)"):
+        attend(q, k[:, :0], k[:, :0])
+    with pytest.raises(TypeError, match="`regions` should be of the type"):
+        word_attention(q, k.float())
+    with pytest.raises(TypeError, match="`scale` should be a number"):
+        attend(q, k, k, scale="small")

@@ -70,3 +70,44 @@ def test_what_is_refused():
         ConvVAE(1, 96, 2, torch.Generator(), decoder="published")
     with pytest.raises(ValueError, match="`x_hat` should have the shape of `x`"):
         vae_loss(torch.rand(1, 1, 4, 4), torch.rand(1, 1, 5, 5), Encoded(torch.zeros(1, 2), torch.zeros(1, 2)))
+
+
+def test_a_loss_that_is_not_finite_names_what_it_comes_of():
+    x, z = torch.rand(2, 1, 4, 4), torch.zeros(2, 3)
+    broken = x.clone()
+    broken[1, 0, 2, 3] = math.nan
+    with pytest.raises(ValueError, match=r"`x_hat` should be finite\. Found nan at \(1, 0, 2, 3\)"):
+        vae_loss(x, broken, Encoded(z, z))
+    with pytest.raises(ValueError, match="`mean` should be finite"):
+        vae_loss(x, x, Encoded(z + math.inf, z))
+    with pytest.raises(ValueError, match=r"Found 100 from the layer `log_var`\. Lower the learning rate"):
+        vae_loss(x, x, Encoded(z, z + 100))
+    with pytest.raises(ValueError, match=r"What comes of `x`, `x_hat`, `mean` should be finite\. Found inf"):
+        vae_loss(x, x, Encoded(z + 1e30, z))
+    assert vae_loss(x, x, Encoded(z, z + 80)).isfinite().all()
+
+
+def test_nothing_is_drawn_where_a_sample_is_refused(as_installed):
+    generator, z = torch.Generator().manual_seed(0), torch.zeros(2, 3)
+    before = generator.get_state()
+    for encoded, error, match in (
+        (Encoded(z + math.nan, z), ValueError, "`mean` should be finite"),
+        (Encoded(z, z + math.nan), ValueError, r"finite exponentials\. Found nan"),
+        (Encoded(z, z[:, :2]), ValueError, r"`log_var` should have the shape \(2, 3\)"),
+        (Encoded(z[:0], z[:0]), ValueError, r"`mean` should have the shape"),
+        ((z, z), TypeError, r"`encoded` should be an Encoded\(mean, log_var\)"),
+    ):
+        with pytest.raises(error, match=match):
+            sample_latent(encoded, generator)
+    assert torch.equal(generator.get_state(), before)
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        sample_latent(Encoded(z, z), None)
+    vae = ConvVAE(1, 10, 2, generator, (4, 4))
+    with pytest.raises(TypeError, match=r"`x` should hold floating numbers\. Found torch\.uint8"):
+        vae.encode(torch.zeros(2, 1, 10, 10, dtype=torch.uint8))
+    with pytest.raises(TypeError, match=r"`x` should be of the type torch\.float32\. Found torch\.float64"):
+        vae.encode(torch.zeros(2, 1, 10, 10, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"`z` should have the shape \(b, 2\)"):
+        vae.decode(torch.zeros(0, 2))
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        ConvVAE(1, 10, 2, None, (4, 4))

@@ -84,3 +84,20 @@ def test_refusals():
         used_symbols(good, 3)
     with pytest.raises(ValueError, match="ids from 0 to 2"):
         used_symbols(torch.tensor([3]), 3)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_empty_batches_types_and_ids_are_refused_before_anything_is_drawn():
+    drawn = generator()
+    before = drawn.get_state()
+    with pytest.raises(ValueError, match="one choice or more"):
+        gumbel_softmax(torch.zeros(0, 3), 1.0, drawn)
+    with pytest.raises(TypeError, match="`logits` should be a tensor"):
+        sample_categorical([0.0, 1.0], drawn)
+    assert torch.equal(drawn.get_state(), before)
+    with pytest.raises(ValueError, match=r"`taken` should be numbers from 0 to 2\. Found 0 to 3"):
+        chosen(torch.zeros(2, 3), torch.tensor([0, 3]))
+    with pytest.raises(ValueError, match=r"`taken` should have the shape \(\)\. Found \(2,\)"):
+        chosen(torch.zeros(3), torch.tensor([0, 2]))
+    with pytest.raises(TypeError, match="`soft` should hold floating numbers"):
+        straight_through(torch.tensor([0, 1]))

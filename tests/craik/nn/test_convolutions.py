@@ -39,3 +39,12 @@ def test_fast_resnet_has_the_published_size():
     assert sum(p.numel() for p in model.parameters()) == 6_573_120
     small = fast_resnet(1, 10, torch.Generator().manual_seed(0), width=8, norm="group")
     assert small(torch.rand(2, 1, 8, 8)).shape == (2, 10)
+
+
+def test_the_global_generator_is_never_drawn_from(as_installed):
+    before = torch.get_rng_state()
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        fast_resnet(3, 2, None, width=8)
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        trajectory_network(2, 4, (3, 3), 4, 1, None)
+    assert torch.equal(torch.get_rng_state(), before)

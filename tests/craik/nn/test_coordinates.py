@@ -94,3 +94,18 @@ def test_refusals():
         CoordConvTranspose2d(2, 1, 0, generator)
     with pytest.raises(TypeError, match="Generator"):
         CoordConv2d(2, 1, 3, 0)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_empty_batches_and_other_types_are_refused():
+    for layer in (CoordConv2d(2, 3, 3, torch.Generator()), CoordConvTranspose2d(2, 3, 3, torch.Generator())):
+        with pytest.raises(ValueError, match=r"shape \(B, 2, H, W\)\. Found \(0, 2, 4, 4\)"):
+            layer(torch.zeros(0, 2, 4, 4))
+        with pytest.raises(TypeError, match=r"of the type torch\.float32\. Found torch\.float64"):
+            layer(torch.zeros(1, 2, 4, 4, dtype=torch.float64))
+        with pytest.raises(TypeError, match="hold floating numbers"):
+            layer(torch.zeros(1, 2, 4, 4, dtype=torch.uint8))
+        with pytest.raises(TypeError, match="`x` should be a tensor"):
+            layer(None)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert layer(torch.zeros(1, 2, 4, 4, dtype=torch.bfloat16)).isfinite().all()

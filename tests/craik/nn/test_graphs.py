@@ -120,7 +120,7 @@ def test_no_edges_and_edge_norms():
 @pytest.mark.usefixtures("as_installed")
 def test_refusals():
     g = graph()
-    with pytest.raises(ValueError, match="should have the widths"):
+    with pytest.raises(ValueError, match=r"should have the shape \(..., n, 4\)"):
         block()(g._replace(nodes=g.nodes[:, :3]))
     with pytest.raises(ValueError, match="nodes 0 to 4"):
         block()(g._replace(senders=g.senders + 4))
@@ -132,3 +132,24 @@ def test_refusals():
         GraphGRU(IN, Widths(1, 0, 1), generator())
     with pytest.raises(ValueError, match="`nodes` should be at least 3"):
         edges_to(3, 2)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_empty_batches_types_and_states_are_refused():
+    g = graph(batch=(2,))
+    with pytest.raises(ValueError, match=r"`graph\.nodes` should have the shape"):
+        block()(g._replace(nodes=g.nodes[:0], edges=g.edges[:0], globals=g.globals[:0]))
+    with pytest.raises(ValueError, match=r"`graph\.globals` should have the shape \(2, "):
+        block()(g._replace(globals=g.globals[:1]))
+    with pytest.raises(TypeError, match=r"`graph\.edges` should be of the type torch\.float64\. Found torch\.float32"):
+        block()(g._replace(edges=g.edges.float()))
+    with pytest.raises(ValueError, match="nodes 0 to 4"):
+        block()(g._replace(receivers=g.receivers - 1))
+    with pytest.raises(TypeError, match=r"`graph\.senders` should hold whole numbers"):
+        block()(g._replace(senders=g.senders.double()))
+    memory = GraphGRU(IN, OUT, generator()).double()
+    state = memory.begin(g)
+    with pytest.raises(ValueError, match=r"`state\.nodes` should have the shape \(2, 5, "):
+        memory(g, state._replace(nodes=state.nodes[:, :1]))
+    with pytest.raises(TypeError, match="`state` should be a GraphState"):
+        memory(g, tuple(state))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from craik.nn.mixtures import MixtureHead, mixture_log_prob, mixture_sample, tempered
+from craik.nn.mixtures import Mixture, MixtureHead, mixture_log_prob, mixture_quantile, mixture_sample, tempered
 
 
 def parameters(*shape, seed=0):
@@ -84,3 +84,42 @@ def test_what_is_refused():
         tempered(*parameters(2), -1.0)
     with pytest.raises(TypeError):
         MixtureHead(6, 2, 2.0, torch.Generator())
+    generator, three = torch.Generator().manual_seed(0), parameters(2, 5)
+    before = generator.get_state()
+    for place, value, what in (
+        (0, math.nan, "`log_weights` should be numbers"),
+        (0, math.inf, "`log_weights` should be numbers"),
+        (1, math.nan, r"`means` should be finite\. Found nan at \(0, 0\)"),
+        (2, math.nan, "`log_scales` should have finite exponentials"),
+        (2, 800.0, "`log_scales` should have finite exponentials"),
+    ):
+        broken = [part.detach().clone() for part in three]
+        broken[place][0, 0] = value
+        with pytest.raises(ValueError, match=what):
+            mixture_sample(*broken, generator)
+    assert torch.equal(generator.get_state(), before)
+
+
+def test_shapes_and_generators_that_are_refused(as_installed):
+    logits, means, log_scales = parameters(3, 2, 5)
+    with pytest.raises(ValueError, match=r"`y` should have the shape \(2,\)\. Found \(3,\)\. One value for each mixture"):
+        mixture_log_prob(logits[0], means[0], log_scales[0], torch.zeros(3))
+    with pytest.raises(ValueError, match=r"`log_scales` should have the shape \(2, 5\)\. Found \(2, 4\)"):
+        mixture_log_prob(logits[0], means[0], log_scales[0, :, :4], torch.zeros(2))
+    with pytest.raises(TypeError, match="`means` should hold floating numbers"):
+        mixture_log_prob(logits, means.long(), log_scales, torch.zeros(3, 2))
+    with pytest.raises(ValueError, match="what can be expanded to it"):
+        mixture_quantile(Mixture(logits, means, log_scales), torch.zeros(3), torch.zeros(3, 2))
+    with pytest.raises(ValueError, match=r"shape \(\.\.\., 6\)\. Found \(3, 5\)"):
+        MixtureHead(6, 2, 5, torch.Generator())(torch.zeros(3, 5))
+    before = torch.get_rng_state()
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        mixture_sample(logits, means, log_scales, None)
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        MixtureHead(6, 2, 5, None)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_under_vmap_a_density_is_one_for_each():
+    three, y = parameters(4, 2, 5), torch.randn(4, 2, dtype=torch.float64)
+    torch.testing.assert_close(torch.func.vmap(mixture_log_prob)(*three, y), mixture_log_prob(*three, y))

@@ -79,3 +79,12 @@ def test_a_code_perceptron_adds_to_its_input_and_begins_near_the_identity():
     wanted = model.net(torch.cat([frames, beside], 1)) + 6 * frames - 3
     torch.testing.assert_close(model(frames, beside), wanted)
     assert torch.equal((model(frames, beside) > 0)[0], frames[0] > 0.5)
+
+
+def test_the_global_generator_is_never_drawn_from(as_installed):
+    before = torch.get_rng_state()
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        mlp(2, 1, None)
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        relu_mlp((2, 1), None)
+    assert torch.equal(torch.get_rng_state(), before)

@@ -42,3 +42,20 @@ def test_rows_are_taken_out_and_put_back():
     assert torch.equal(new.shown, torch.where(mask.unsqueeze(-1), state.shown + 1, state.shown))
     assert torch.equal(new.kept, torch.where(mask.unsqueeze(-1), state.kept * 2, state.kept))
     assert all(torch.equal(a, b) for a, b in zip(put_rows(state, mask, some), state, strict=True))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_steps_of_another_width_type_or_state_are_refused():
+    layer = lstm(3, 4, torch.Generator().manual_seed(0))
+    state = at_rest(layer, 2)
+    with pytest.raises(ValueError, match=r"`x` should have the shape \(\.\.\., 3\)\. Found \(2, 5\)"):
+        lstm_step(layer, torch.zeros(2, 5), state)
+    with pytest.raises(TypeError, match=r"`x` should be of the type torch\.float32"):
+        lstm_step(layer, torch.zeros(2, 3, dtype=torch.float64), state)
+    with pytest.raises(ValueError, match=r"`state\.shown` should have the shape \(1, 4\)\. Found \(2, 4\)"):
+        lstm_step(layer, torch.zeros(1, 3), state)
+    with pytest.raises(TypeError, match=r"`state` should be a Recurrent\(shown, kept\).*Begin with at_rest"):
+        lstm_step(layer, torch.zeros(2, 3), tuple(state))
+    for make in (lstm, gru):
+        with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+            make(3, 4, None)

@@ -186,3 +186,23 @@ def test_refusals():
     frozen = relu_mlp((4, 3), generator()).requires_grad_(False)
     with pytest.raises(ValueError, match="Unfreeze"):
         surface_of_model(frozen, by_example, [(x, y, ids)])
+
+
+def test_points_and_curves_that_are_not_numbers(as_installed):
+    theta = {"weight": torch.ones(3)}
+
+    def loss(some):
+        return some["weight"].square().sum()
+
+    at = torch.tensor([0.0, torch.nan, 1.0])
+    with pytest.raises(ValueError, match=r"`at` should be finite\. Found nan at \(1,\)\. Write torch\.linspace"):
+        line(loss, theta, theta, at)
+    with pytest.raises(ValueError, match=r"`at\[1\]` should be finite\. Found inf"):
+        plane(loss, theta, theta, theta, (torch.zeros(2), torch.tensor([torch.inf])))
+    with pytest.raises(ValueError, match=r"`at` should have the shape \(n,\)\. Found \(2, 2\)"):
+        line(loss, theta, theta, torch.zeros(2, 2))
+    with pytest.raises(ValueError, match=r"`curve` should be numbers\. Found nan at 0\.5"):
+        flatness(torch.tensor([0.0, torch.nan, 1.0]), torch.tensor([0.0, 0.5, 1.0]), 0.1)
+    assert flatness(torch.tensor([torch.inf, 0.0, torch.inf]), torch.tensor([-1.0, 0.0, 1.0]), 0.1) == 0.0  # steep
+    curves = torch.func.vmap(lambda scale: line(loss, theta, {"weight": scale * torch.ones(3)}, torch.tensor([0.0, 1.0])))
+    assert curves(torch.tensor([0.0, 1.0])).tolist() == [[3.0, 3.0], [3.0, 12.0]]

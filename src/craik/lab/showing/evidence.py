@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 from craik.lab.running.run import Run, Witness, commit_words
 from craik.lab.showing.wording import number, numerals
+
+
+def labels(runs: Iterable[Run]) -> dict[Path, str]:
+    """What each run is called among others, by its folder: its preset, and its settings where they are not the preset's.
+
+    A preset may change after it was recorded. Of runs that would be called alike the one recorded last keeps the name; an
+    earlier one is "quick, then ..." with those of its settings that are others now.
+    """
+    alike: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        alike.setdefault((run.recipe.name, run.recipe.label), []).append(run)
+    found = dict[Path, str]()
+    for (_, label), some in alike.items():
+        found |= {one.folder: label for one in some}
+        present = sorted((one for one in some if not one.is_older), key=recorded)
+        found |= {one.folder: f"{label}, then {_other_settings(one, present[-1])}" for one in present[:-1]}
+    return found
+
+
+def recorded(run: Run) -> tuple[str, str]:
+    """A key that puts what was recorded last behind: when rows were last added; within one second, the folder's name."""
+    return run.time, run.folder.name
+
+
+def _other_settings(run: Run, last: Run) -> str:
+    known = {one.name: one.value for one in last.recipe.settings}
+    other = (f"{one.name} {one.value}" for one in run.recipe.settings if known.get(one.name) != one.value)
+    return ", ".join(other) or run.folder.name
 
 
 def made_words(run: Run) -> str:
@@ -21,8 +52,21 @@ def confirmed_words(run: Run) -> str:
     return witness_words(run.confirmed[-1], len(run.seeds)) if run.confirmed else "not confirmed since"
 
 
+def found_words(witness: Witness) -> str:
+    """What a witness found, in short: "confirmed in part" where it compared only the first rows of its seeds."""
+    if witness.outcome == "differs":
+        return "not confirmed"
+    return "confirmed" if whole(witness) else "confirmed in part"
+
+
+def whole(witness: Witness) -> bool:
+    """Whether it compared every row that is recorded of the seeds that it made again."""
+    compared, recorded = witness.rows
+    return compared >= recorded
+
+
 def witness_words(witness: Witness, seeds: int) -> str:
-    """What a witness found.
+    """What a witness found, of which rows, where.
 
     Args:
         witness: of a run.
@@ -30,12 +74,11 @@ def witness_words(witness: Witness, seeds: int) -> str:
     """
     compared, recorded = witness.rows
     counted = f"{len(witness.seeds)} of {seeds} seed{'s' * (seeds != 1)}"
-    if compared < recorded:
+    if not whole(witness):
         counted = f"first {compared} of {recorded} rows of {counted}"
-    if witness.outcome == "differs":
-        return f"not confirmed at {commit_words(witness.code)} ({counted}, differs: {witness.where})"
-    how = "equal" if witness.outcome == "equal" else f"within {number(witness.difference)}"
-    return f"confirmed at {commit_words(witness.code)} ({counted}, {how})"
+    within = f"within {number(witness.difference)}"
+    how = {"differs": f"differs: {witness.where}", "equal": "equal", "within tolerance": within}[witness.outcome]
+    return f"{found_words(witness)} at {commit_words(witness.code)} ({counted}, {how})"
 
 
 def older_words(run: Run) -> str:

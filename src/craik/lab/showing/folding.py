@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from craik.lab.claims import JudgedClaim, Verdict
 from craik.lab.running.run import Run
+from craik.lab.showing.evidence import labels, recorded
 
 HELD: tuple[Verdict, ...] = ("holds", "holds so far")
 FAILED: tuple[Verdict, ...] = ("does not hold", "does not hold so far")
@@ -15,25 +17,32 @@ FAILED: tuple[Verdict, ...] = ("does not hold", "does not hold so far")
 
 @dataclass(frozen=True)
 class Said:
-    """What one run says of a claim."""
+    """What one run says of a claim.
+
+    Args:
+        run: which.
+        claim: as it judged it.
+        scale: what the run is called among those of its experiment.
+    """
 
     run: Run
     claim: JudgedClaim
+    scale: str
 
     @property
-    def scale(self) -> str:
-        """The run's preset, and its settings where they are not the preset's."""
-        return self.run.recipe.label
+    def weight(self) -> tuple[bool, bool, bool, int]:
+        """Measured before open, a preset as it is before changed settings, the paper's scale before others, then by seeds."""
+        recipe = self.run.recipe
+        return self.claim.measured is not None, not recipe.changed, recipe.preset == "paper", self.claim.n
 
     @property
-    def weight(self) -> tuple[bool, bool, bool, int, bool]:
-        """Measured before open, a preset as it is before changed settings, the paper's scale before others, then by seeds.
+    def place(self) -> tuple[tuple[bool, bool, bool, int], bool, tuple[str, str]]:
+        """By weight; of runs that weigh the same the one recorded last, whatever it says: `Folded.disputes` has the others.
 
-        Last, what an earlier condition could measure before what it could not either, so that its verdict is shown.
+        Of runs that measured nothing it is one that an earlier condition could measure, so that its verdict is shown.
         """
-        recipe, measured = self.run.recipe, self.claim.measured is not None
-        read_before = any(one.measured is not None for one in self.claim.earlier)
-        return measured, not recipe.changed, recipe.preset == "paper", self.claim.n, read_before
+        read_before = self.claim.measured is None and any(one.measured is not None for one in self.claim.earlier)
+        return self.weight, read_before, recorded(self.run)
 
 
 @dataclass(frozen=True)
@@ -57,22 +66,34 @@ class Folded:
 
     @property
     def claim(self) -> JudgedClaim:
-        """As the run that weighs most judged it."""
-        return self.first.claim
+        """As the run that weighs most judged it, but "not measured" where none measures it.
+
+        Of a run that it is "not measurable here" says nothing of its other presets and settings.
+        """
+        claim = self.first.claim
+        return claim if claim.measured is not None else replace(claim, verdict="not measured")
+
+    @property
+    def disputes(self) -> tuple[Said, ...]:
+        """The runs that weigh as much and say the opposite, so that only when they were recorded decides which comes first."""
+        held = self.claim.verdict in HELD
+        return tuple(one for one in self.others if one.weight == self.first.weight and (one.claim.verdict in HELD) != held)
 
 
 def folded(runs: Iterable[Run]) -> list[Folded]:
-    """One entry a claim, in the order in which the runs name them.
+    """One entry a claim of an experiment, in the order in which its runs name them.
 
     Runs that cannot measure a claim are no rows of their own: only where none can is one of them shown.
     """
+    runs = list(runs)
+    names = labels(runs)
     said: dict[str, list[Said]] = {}
     for run in runs:
         for claim in run.claims:
-            said.setdefault(claim.id, []).append(Said(run, claim))
+            said.setdefault(claim.id, []).append(Said(run, claim, names[run.folder]))
     found = list[Folded]()
     for some in said.values():
-        first, *rest = sorted(some, key=lambda one: one.weight, reverse=True)  # stable: equals stay in the runs' order
+        first, *rest = sorted(some, key=lambda one: one.place, reverse=True)
         rest = [one for one in rest if one.claim.measured is not None]
         twins = tuple(one for one in rest if _number(one) == _number(first))
         found.append(Folded(first, tuple(one for one in rest if one not in twins), twins))
@@ -111,6 +132,7 @@ class Tally:
         held: how many of them hold, and of these how many at the paper's scale.
         failed: the same of those that do not.
         few: how many of both rest on fewer than five seeds.
+        disputed: the ids of those of which a run that weighs as much says the opposite.
     """
 
     family: str
@@ -118,6 +140,7 @@ class Tally:
     held: tuple[int, int]
     failed: tuple[int, int]
     few: int
+    disputed: tuple[str, ...]
 
     @property
     def open(self) -> int:
@@ -125,8 +148,14 @@ class Tally:
         return self.claims - self.held[0] - self.failed[0]
 
 
-def tally(family: str, claims: Sequence[Folded]) -> Tally:
-    """Counts claims, each once."""
+def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
+    """Counts claims, each once.
+
+    Args:
+        family: of experiments.
+        claims: of which there are runs.
+        never_run: how many others there are.
+    """
     found = Counter((one.claim.verdict, one.first.run.recipe.preset == "paper") for one in claims)
 
     def count(verdicts: Sequence[Verdict]) -> tuple[int, int]:
@@ -134,4 +163,18 @@ def tally(family: str, claims: Sequence[Folded]) -> Tally:
         return at_paper + sum(found[verdict, False] for verdict in verdicts), at_paper
 
     few = sum(number for (verdict, _), number in found.items() if verdict.endswith("so far"))
-    return Tally(family, len(claims), count(HELD), count(FAILED), few)
+    disputed = tuple(one.claim.id for one in claims if one.disputes)
+    return Tally(family, len(claims) + never_run, count(HELD), count(FAILED), few, disputed)
+
+
+def tallies(claims: Mapping[str, Sequence[Folded]], never_run: Mapping[str, int] = MappingProxyType({})) -> list[Tally]:
+    """The tally of each family by name, behind them that of all of them where there are several.
+
+    Args:
+        claims: by family.
+        never_run: how many others there are, by family.
+    """
+    found = [tally(family, some, never_run.get(family, 0)) for family, some in sorted(claims.items())]
+    if len(found) > 1:
+        found.append(tally("all", [one for some in claims.values() for one in some], sum(never_run.values())))
+    return found

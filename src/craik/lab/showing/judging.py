@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from craik.lab.claims import JudgedClaim, judge
 from craik.lab.experiment import PACKAGE, listing, load
@@ -15,6 +17,8 @@ from craik.lab.running.runfiles import find_runs, keep
 def judged_again(run: Run) -> Run:
     """The run with the verdicts that its experiment's present claims compute from its rows.
 
+    A claim that was judged alike but for rounding stays as it is written: another processor adds up in another order.
+
     Raises:
         UsageError: its experiment is no more.
         LabError: the experiment cannot be imported, or a claim cannot be measured on the rows.
@@ -22,8 +26,20 @@ def judged_again(run: Run) -> Run:
     if run.judged is None:
         return run
     claims = load(run.recipe.name, run.recipe.package).claims
-    rows = run.rows()
-    return replace(run, judged=replace(run.judged, claims=tuple(judge(claim, rows, run.recipe.preset) for claim in claims)))
+    rows, before = run.rows(), {one.id: one for one in run.judged.claims}
+    anew = [judge(claim, rows, run.recipe.preset) for claim in claims]
+    kept = tuple(before[one.id] if one.id in before and _alike(asdict(before[one.id]), asdict(one)) else one for one in anew)
+    return replace(run, judged=replace(run.judged, claims=kept))
+
+
+def _alike(one: Any, other: Any) -> bool:  # noqa: ANN401  # what a judged claim is made of
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return one == other
 
 
 def judge_again(directory: Path) -> list[Run]:

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from craik.lab.claims import JudgedClaim
 from craik.lab.errors import LabError
 from craik.lab.experiment import PACKAGE, Listing, listing
 from craik.lab.running.run import Run
 from craik.lab.running.runfiles import find_runs
 from craik.lab.running.storage import ensure_file, write_atomically
-from craik.lab.showing.evidence import made_words
-from craik.lab.showing.folding import Folded, folded, tally, tried
+from craik.lab.showing.evidence import found_words, labels, made_words
+from craik.lab.showing.folding import Folded, folded, tallies, tried
+from craik.lab.showing.judging import never_run
 from craik.lab.showing.rendering import render
 from craik.lab.showing.wording import SIGNS, tallied
 
@@ -52,15 +54,17 @@ def pages(directory: Path, package: str = PACKAGE) -> dict[Path, str]:
     """
     runs = [run for run in find_runs(directory) if not run.is_older]
     index, found, lines = directory.parent / "docs" / "claims.md", dict[Path, str](), list[Line]()
-    families: dict[str, list[Folded]] = {}
+    families, missing = dict[str, list[Folded]](), Counter[str]()
+    unseen = never_run(runs, package)
     for one in listing(package):
         mine, readme = [run for run in runs if run.recipe.name == one.name], _readme(one)
-        found[readme] = _with_verdicts(readme, mine)
-        lines.append(_line(one, mine, Path(os.path.relpath(readme, index.parent.absolute())).as_posix()))
-        families.setdefault(readme.parent.parent.name, []).extend(folded(mine))
-    tallies = [tally(family, claims) for family, claims in sorted(families.items())]
-    tallies.append(tally("all", [claim for claims in families.values() for claim in claims]))
-    values = {"directory": directory.name, "lines": lines, "tallies": tallies}
+        claims = folded(mine)
+        found[readme] = _with_verdicts(readme, mine, claims)
+        link = Path(os.path.relpath(readme, index.parent.absolute())).as_posix()
+        lines.append(_line(one, mine, [*(claim.claim for claim in claims), *unseen.get(one.name, ())], link))
+        families.setdefault(one.family, []).extend(claims)
+        missing[one.family] += len(unseen.get(one.name, ()))
+    values = {"directory": directory.name, "lines": lines, "tallies": tallies(families, missing)}
     return {index: render("claims.md.jinja", values), **found}
 
 
@@ -85,26 +89,26 @@ def _readme(one: Listing) -> Path:
     return Path(spec.origin).with_name("README.md")
 
 
-def _with_verdicts(readme: Path, runs: Sequence[Run]) -> str:
+def _with_verdicts(readme: Path, runs: Sequence[Run], claims: Sequence[Folded]) -> str:
     text = readme.read_text(encoding="utf-8") if readme.exists() else ""
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)
     if not start or not end:
         raise LabError(f"an experiment's README must hold the lines {START} and {END}, but {readme} does not; add them")
-    claims = folded(runs)
-    values = {"claims": claims, "runs": runs, "tried": tried(claims), "changed": [one for one in claims if one.claim.earlier]}
+    changed = [one.claim for one in claims if one.claim.earlier]
+    values = {"claims": claims, "runs": runs, "labels": labels(runs), "tried": tried(claims), "changed": changed}
     return before + START + "\n" + render("verdicts.md.jinja", values).rstrip("\n") + "\n\n" + END + after
 
 
-def _line(one: Listing, runs: Sequence[Run], link: str) -> Line:
-    verdicts = Counter(claim.claim.verdict for claim in folded(runs))
-    presets = "; ".join(run.recipe.label for run in runs)
+def _line(one: Listing, runs: Sequence[Run], claims: Sequence[JudgedClaim], link: str) -> Line:
+    names, verdicts = labels(runs), Counter(claim.verdict for claim in claims)
+    presets = "; ".join(names[run.folder] for run in runs)
     counts = ", ".join(f"{SIGNS[verdict]} {tallied(verdicts[verdict], verdict)}" for verdict in SIGNS if verdicts[verdict])
     return Line(one.name, link, presets or "-", counts or "-", "; ".join(dict.fromkeys(map(_evidence, runs))) or "-")
 
 
 def _evidence(run: Run) -> str:
     last = run.confirmed[-1] if run.confirmed else None
-    found = "not confirmed since" if last is None else "confirmed" if last.outcome != "differs" else "not confirmed"
+    found = "not confirmed since" if last is None else found_words(last)
     at = f" {last.code.commit[:10]}" if last is not None and last.code.commit else ""
     return f"{made_words(run)}, {found}{at}"

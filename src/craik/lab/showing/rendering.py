@@ -18,6 +18,8 @@ WORDS: dict[str, Any] = {
     "measured": wording.measured,
     "spread": wording.spread,
     "tallied": wording.tallied,
+    "counted": wording.counted,
+    "times": wording.times,
     "made": made_words,
     "confirmed": confirmed_words,
     "older": older_words,
@@ -26,12 +28,12 @@ WORDS: dict[str, Any] = {
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """A template of this folder, filled in.
+    """A template of the folder `templates`, filled in.
 
     Sentences of experiments are text, whatever they contain: HTML is escaped by the renderer, cells of Markdown by `cell`.
     """
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("craik.lab.showing", "."),
+        loader=jinja2.PackageLoader("craik.lab.showing", "templates"),
         autoescape=template.endswith(".html.jinja"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from craik.lab.errors import LabError, UsageError
-from craik.lab.experiment import load
+from craik.lab.experiment import listing, load
 from craik.lab.rows import Rows
 from craik.lab.running.run import Picture, Run
 from craik.lab.running.runfiles import find_runs
 from craik.lab.running.storage import ensure_file, write_atomically
-from craik.lab.showing.folding import folded
+from craik.lab.showing.evidence import labels
+from craik.lab.showing.folding import Folded, folded, tallies
 from craik.lab.showing.rendering import render
 
 
@@ -53,12 +55,24 @@ def page(runs: Sequence[Run]) -> str:
         named.setdefault(run.recipe.name, []).append(run)
     groups = [(some, folded(some)) for some in named.values()]
     verdicts = Counter(one.claim.verdict for _, claims in groups for one in claims)
+    systems, homes = dict[str, list[Folded]](), families(current)
+    for some, claims in groups:
+        systems.setdefault(homes.get(some[0].recipe.name, "gone"), []).extend(claims)
     shown = [(run, shown_figures(run, run.rows())) for run in current]
     apart = [run for run in runs if run.is_older]
     for run in apart:
         run.recorded()
-    values = {"current": shown, "groups": groups, "apart": apart, "verdicts": verdicts, "anchor": anchor}
-    return render("report.html.jinja", values)
+    values = {"current": shown, "groups": groups, "apart": apart, "verdicts": verdicts, "tallies": tallies(systems)}
+    return render("report.html.jinja", {**values, "anchor": anchor, "labels": labels(current)})
+
+
+def families(runs: Iterable[Run]) -> dict[str, str]:
+    """The families of experiments as their sources lie today, by the experiment's name; none of what cannot be read."""
+    found = dict[str, str]()
+    for package in sorted({run.recipe.package for run in runs}):
+        with contextlib.suppress(LabError, OSError, LookupError, TypeError, ValueError, SyntaxError):
+            found |= {one.name: one.family for one in listing(package)}
+    return found
 
 
 def anchor(run: Run) -> str:

@@ -119,6 +119,15 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
+def times(number: int) -> str:
+    """How often something happened.
+
+    >>> times(1), times(2), times(3)
+    ('once', 'twice', '3 times')
+    """
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
 def tallied(number: int, verdict: str) -> str:
     """A number of verdicts.
 

@@ -16,7 +16,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_positive, check_shape, check_whole
+from craik.arguments import (
+    check_all_finite,
+    check_floats,
+    check_kind,
+    check_not_negative,
+    check_positive,
+    check_result,
+    check_whole,
+)
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -60,14 +68,14 @@ class FeatureDecoder:
             features: (n, u).
 
         Raises:
-            TypeError: what is no tensor.
+            TypeError: what is no tensor of floating numbers, both of one type.
             ValueError: different numbers of samples, or numbers that are not finite.
         """
-        check_shape("recordings", recordings, "n", "v", way_out="One row a sample, one column a voxel.")
-        check_shape("features", features, len(recordings), "u", way_out="One row a sample: features.flatten(1).")
+        check_floats("recordings", recordings, "n", "v", way_out="One row a sample, one column a voxel.")
+        rows = "One row a sample: features.flatten(1)."
+        check_floats("features", features, len(recordings), "u", like=recordings, way_out=rows)
         for name, values in {"recordings": recordings, "features": features}.items():
-            if not bool(values.isfinite().all()):
-                raise ValueError(f"`{name}` should be finite. Found NaN or infinity. Leave such samples or columns out.")
+            check_all_finite(name, values, way_out="Leave such samples or columns out.")
         middle, mean = recordings.mean(0), features.mean(0)
         x, y = recordings - middle, features - mean
         if self.voxels is None or self.voxels >= x.shape[1]:
@@ -88,9 +96,11 @@ class Decoded:
         """Return the features of other samples (n, v).
 
         Raises:
-            ValueError: another number of voxels.
+            TypeError: what is no tensor of the type that was fitted.
+            ValueError: another number of voxels, or numbers that are not finite.
         """
-        check_shape("recordings", recordings, "n", len(self.weights))
+        check_floats("recordings", recordings, "n", len(self.weights), like=self.weights)
+        check_all_finite("recordings", recordings, way_out="Leave such samples out.")
         return torch.addmm(self.intercepts, recordings, self.weights)
 
 
@@ -102,9 +112,13 @@ def lagged(recordings: Float[Tensor, "t v"], lags: Sequence[int]) -> Float[Tenso
         lags: in samples; k puts what is recorded k later beside a moment: a neuron answers after its stimulus.
 
     Raises:
-        ValueError: no lag, or one of the recording's length or more.
+        TypeError: recordings that are no floating numbers, lags that are no whole ones.
+        ValueError: no lag, or one of the recording's length or more. What is recorded is not looked at: `FeatureDecoder` does.
     """
-    check_shape("recordings", recordings, "t", "v")
+    check_floats("recordings", recordings, "t", "v")
+    check_kind("lags", lags, Sequence, "a list of lags")
+    for lag in lags:
+        check_kind("lags", lag, int, "whole numbers")
     if not lags or max(abs(lag) for lag in lags) >= len(recordings):
         raise ValueError(f"`lags` should be some, shorter than the {len(recordings)} samples. Found {list(lags)[:5]}.")
     columns: list[Tensor] = []
@@ -128,18 +142,38 @@ def match_spread(decoded: Float[Tensor, "n u"], spread: float) -> Float[Tensor, 
         spread: the mean standard deviation over units of true features of many pictures.
 
     Raises:
-        TypeError: a spread that is no number.
-        ValueError: a negative one.
+        TypeError: a spread that is no number, features that are no floating ones.
+        ValueError: a negative spread; features that are not finite, or the same in all units of a sample, to rounding: whatever
+            they are divided by, noise would be blown up.
     """
     check_not_negative("spread", spread)
-    return decoded / decoded.std(1, keepdim=True).clamp(min=torch.finfo(decoded.dtype).tiny) * spread
+    check_floats("decoded", decoded, "n", "u")
+    check_all_finite("decoded", decoded, way_out="Leave such samples out.")
+    found = decoded.std(1, keepdim=True, correction=min(1, decoded.shape[1] - 1))
+    flat = found <= torch.finfo(decoded.dtype).eps * decoded.abs().amax(1, keepdim=True)
+    if bool(flat.any()):
+        row = int(flat.flatten().nonzero()[0])
+        raise ValueError(
+            f"`decoded` should vary over a sample's units. Found {float(decoded[row, 0]):g} in all of row {row}. Leave the "
+            "sample out, or decode from more voxels."
+        )
+    return decoded / found.clamp(min=torch.finfo(decoded.dtype).tiny) * spread
 
 
 def correlations(found: Float[Tensor, "n d"], truths: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
-    """Return the correlation over d of each row with each row; 0 where one is constant."""
+    """Return the correlation over d of each row with each row; 0 where one is constant.
+
+    Raises:
+        TypeError: what is no tensor of floating numbers.
+        ValueError: rows of different lengths, none, or some that are not finite.
+    """
+    check_floats("found", found, "n", "d")
+    check_floats("truths", truths, "m", found.shape[1], like=found)
     rows = [one - one.mean(1, keepdim=True) for one in (found, truths)]
     left, right = (one / one.norm(dim=1, keepdim=True).clamp(min=1e-12) for one in rows)
-    return left @ right.T
+    table = left @ right.T
+    check_result(table, {"found": found, "truths": truths}, way_out="Scale them down.")
+    return table
 
 
 def pairwise_identification(found: Float[Tensor, "n ..."], truths: Float[Tensor, "n ..."]) -> Float[Tensor, " n"]:
@@ -150,8 +184,11 @@ def pairwise_identification(found: Float[Tensor, "n ..."], truths: Float[Tensor,
         truths: (n, ...) what they are of.
 
     Raises:
-        ValueError: other shapes, or fewer than two.
+        TypeError: what is no tensor of floating numbers.
+        ValueError: other shapes, fewer than two, or some that are not finite.
     """
+    check_floats("found", found, "...")
+    check_floats("truths", truths, "...", like=found)
     if found.shape != truths.shape or len(found) < 2:
         raise ValueError(
             f"`found` and `truths` should be two or more of one shape. Found {tuple(found.shape)} and {tuple(truths.shape)}."

@@ -16,10 +16,23 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
-from torch.nn.functional import interpolate, leaky_relu, logsigmoid
+from torch.nn.functional import interpolate, leaky_relu
 
-from craik.arguments import check_shape, check_whole
+from craik.arguments import (
+    check_all_finite,
+    check_flag,
+    check_floats,
+    check_generator,
+    check_mask,
+    check_result,
+    check_whole,
+)
 from craik.methods.paper import Paper
+from craik.methods.vision.judging import Augmented as Augmented  # noqa: PLC0414  # re-exported: py.typed
+from craik.methods.vision.judging import Judged as Judged  # noqa: PLC0414  # re-exported, as the next three
+from craik.methods.vision.judging import augmentation_divergence as augmentation_divergence  # noqa: PLC0414
+from craik.methods.vision.judging import stage_discriminator_loss as stage_discriminator_loss  # noqa: PLC0414
+from craik.methods.vision.judging import stage_generator_loss as stage_generator_loss  # noqa: PLC0414
 from craik.nn.perceptrons import linear
 
 PAPER = Paper(
@@ -32,14 +45,6 @@ PAPER = Paper(
 
 FIRST = 4
 """Pixels of the grid that the first stage starts from; 16 after two doublings."""
-
-
-class Augmented(NamedTuple):
-    """A sentence's condition: a sample, and the normal distribution (b, c) it is drawn from."""
-
-    condition: Float[Tensor, "b c"]
-    mean: Float[Tensor, "b c"]
-    log_var: Float[Tensor, "b c"]
 
 
 class Generated(NamedTuple):
@@ -62,46 +67,15 @@ def word_context(
         mask: True for a caption's own words.
 
     Raises:
-        ValueError: shapes that do not fit.
+        TypeError: what is no tensor of floating numbers, a mask that is not of booleans.
+        ValueError: shapes that do not fit. Values are not looked at: `TwoStages` looks at what enters.
     """
-    check_shape("words", words, len(hidden), hidden.shape[1], "t", way_out="Map words to the stage's channels first.")
-    check_shape("mask", mask, len(words), words.shape[2])
+    check_floats("hidden", hidden, "b", "d", "r")
+    check_floats("words", words, *hidden.shape[:2], "t", like=hidden, way_out="Map words to the stage's channels first.")
+    check_mask("mask", mask, len(words), words.shape[2], way_out="True for a caption's own words.")
     similar = torch.einsum("bdr,bdt->brt", hidden, words).masked_fill(~mask.unsqueeze(1), -torch.inf)
     attention = similar.softmax(2)
     return torch.einsum("brt,bdt->bdr", attention, words), attention
-
-
-def augmentation_divergence(augmented: Augmented) -> Float[Tensor, ""]:
-    """Return the mean over the batch of KL(N(mean, var) || N(0, 1)), F_ca's term."""
-    _, mean, log_var = augmented
-    return 0.5 * (mean.square() + log_var.exp() - log_var - 1).sum(1).mean()
-
-
-class Judged(NamedTuple):
-    """A discriminator's logits (b,): of the picture alone, and of the picture with a caption."""
-
-    alone: Float[Tensor, " b"]
-    captioned: Float[Tensor, " b"]
-
-
-def stage_discriminator_loss(real: Judged, made: Judged, wrong: Float[Tensor, " b"] | None = None) -> Float[Tensor, ""]:
-    """Return a stage's loss for D: -1/2 E [log D(x) + log(1 - D(x^)) + log D(x, e) + log(1 - D(x^, e))] (equation 6).
-
-    Args:
-        real: logits of real pictures, with their captions.
-        made: logits of made pictures, detached, with theirs.
-        wrong: logits of real pictures with captions of others; the published code has this further term.
-    """
-    loss = (
-        -0.5
-        * (logsigmoid(real.alone) + logsigmoid(-made.alone) + logsigmoid(real.captioned) + logsigmoid(-made.captioned)).mean()
-    )
-    return loss if wrong is None else loss - 0.5 * logsigmoid(-wrong).mean()
-
-
-def stage_generator_loss(made: Judged) -> Float[Tensor, ""]:
-    """Return a stage's loss for G: -1/2 E [log D(x^) + log D(x^, e)] (equation 5)."""
-    return -0.5 * (logsigmoid(made.alone) + logsigmoid(made.captioned)).mean()
 
 
 class TwoStages(nn.Module):
@@ -116,7 +90,7 @@ class TwoStages(nn.Module):
         attention: without it, every region of the second stage sees the mean of the words.
 
     Raises:
-        TypeError: sizes that are no whole numbers.
+        TypeError: sizes that are no whole numbers, no generator.
         ValueError: sizes below 1.
     """
 
@@ -126,6 +100,8 @@ class TwoStages(nn.Module):
         super().__init__()
         for name, size in {"noise": noise, "sentence": sentence, "channels": channels, "condition": condition}.items():
             check_whole(name, size, 1)
+        check_flag("attention", attention)
+        check_generator("generator", generator)
         self.noise, self.attends = noise, attention
         self.augment = linear(sentence, 2 * condition, "default", generator)
         self.first = linear(noise + condition, channels * FIRST**2, "default", generator)
@@ -145,10 +121,19 @@ class TwoStages(nn.Module):
             words: (b, d, t).
             mask: (b, t).
             generator: of n and of the condition's noise.
+
+        Raises:
+            TypeError: captions of another type than the weights, a mask that is not of booleans, no generator.
+            ValueError: other widths, captions without words or not finite, a generator on another device; a log variance of the
+                layer `augment` whose exponential is not finite.
         """
+        self._check(sentences, words, mask)
+        check_generator("generator", generator, beside=sentences)
         mean, log_var = self.augment(sentences).chunk(2, 1)
-        condition = mean + torch.exp(0.5 * log_var) * torch.randn(mean.shape, generator=generator)
-        noise = torch.randn(len(sentences), self.noise, generator=generator)
+        deviation = torch.exp(0.5 * log_var)
+        check_result(deviation, {"sentences": sentences}, way_out="The layer `augment` overflows: lower the learning rate.")
+        condition = mean + deviation * torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
+        noise = torch.randn(len(mean), self.noise, generator=generator, dtype=mean.dtype, device=mean.device)
         h = self.first(torch.cat((noise, condition), 1)).unflatten(1, (-1, FIRST, FIRST))
         for layer in self.rising:
             h = leaky_relu(layer(interpolate(leaky_relu(h, 0.2), scale_factor=2.0)), 0.2)
@@ -163,6 +148,17 @@ class TwoStages(nn.Module):
         small, large = torch.sigmoid(self.small(h)), torch.sigmoid(self.large(later))
         return Generated(small, large, attention, Augmented(condition, mean, log_var))
 
+    def _check(self, sentences: Tensor, words: Tensor, mask: Tensor) -> None:
+        weight = self.augment.weight
+        check_floats("sentences", sentences, "b", weight.shape[1], like=weight)
+        check_floats("words", words, len(sentences), weight.shape[1], "t", like=weight)
+        check_mask("mask", mask, len(words), words.shape[2], way_out="True for a caption's own words.")
+        check_all_finite("sentences", sentences, way_out="Leave such captions out.")
+        check_all_finite("words", words, way_out="Leave such captions out.")
+        if not bool(mask.any(1).all()):
+            empty = int((~mask.any(1)).nonzero()[0])
+            raise ValueError(f"Every caption should have a word. Found none in caption {empty}. Leave it out.")
+
 
 class StageDiscriminator(nn.Module):
     """D of one stage: convolutions down to 4 x 4 features, to which the sentence is joined for the second judgement.
@@ -174,7 +170,7 @@ class StageDiscriminator(nn.Module):
         generator: of the initial weights.
 
     Raises:
-        TypeError: sizes that are no whole numbers.
+        TypeError: sizes that are no whole numbers, no generator.
         ValueError: sizes below 1, or pictures of another size.
     """
 
@@ -186,6 +182,7 @@ class StageDiscriminator(nn.Module):
         steps = math.log2(size / FIRST)
         if steps != int(steps):
             raise ValueError(f"`size` should be 4 times a power of 2. Found {size}. Take 16 or 32.")
+        check_generator("generator", generator)
         self.size = size
         widths = [3, *[channels] * int(steps)]
         self.down = nn.ModuleList(_convolution(a, b, generator, stride=2) for a, b in pairwise(widths))
@@ -197,9 +194,12 @@ class StageDiscriminator(nn.Module):
         """Return the logits that pictures are real, and real with these captions.
 
         Raises:
-            ValueError: pictures of another size.
+            TypeError: pictures or sentences of another type than the weights.
+            ValueError: pictures of another size, sentences of another width. Values are not looked at: the losses' are.
         """
-        check_shape("pictures", pictures, len(sentences), 3, self.size, self.size)
+        weight = self.joint.weight
+        check_floats("sentences", sentences, "b", weight.shape[1] - weight.shape[0], like=weight)
+        check_floats("pictures", pictures, len(sentences), 3, self.size, self.size, like=weight)
         h = pictures
         for layer in self.down:
             h = leaky_relu(layer(h), 0.2)

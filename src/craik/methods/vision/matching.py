@@ -15,7 +15,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from craik.arguments import check_flag, check_positive, check_shape
+from craik.arguments import (
+    check_flag,
+    check_floats,
+    check_ids,
+    check_kind,
+    check_mask,
+    check_positive,
+    check_result,
+)
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -81,8 +89,8 @@ def attend(captions: Captions, pictures: Pictures, gamma1: float = 5.0, gamma2: 
         outer: whether 1 / gamma2 is applied, as printed; the published code leaves it out, which rescales gamma3.
 
     Raises:
-        TypeError: numbers of another type.
-        ValueError: shapes that do not fit, a caption without words.
+        TypeError: numbers of another type, a mask that is not of booleans.
+        ValueError: shapes that do not fit, a caption without words, scores that are not finite.
     """
     _check(captions, pictures)
     check_positive("gamma1", gamma1)
@@ -96,6 +104,7 @@ def attend(captions: Captions, pictures: Pictures, gamma1: float = 5.0, gamma2: 
     context = torch.einsum("ijtr,idr->ijdt", attention, regions)
     cosine = torch.einsum("ijdt,jdt->ijt", normalize(context, dim=2, eps=1e-8), normalize(words, dim=1, eps=1e-8))
     scores = (gamma2 * cosine).masked_fill(~mask[None], -torch.inf).logsumexp(2)
+    check_result(scores, {"words": words, "regions": regions}, way_out="Lower the learning rate of the encoders.")
     return Attended(scores / gamma2 if outer else scores, attention)
 
 
@@ -120,9 +129,13 @@ def matching_losses(
         outer: see `attend`.
 
     Raises:
-        TypeError: numbers of another type.
-        ValueError: shapes or numbers that do not fit.
+        TypeError: numbers of another type, a mask that is not of booleans, classes that are no ids.
+        ValueError: shapes or numbers that do not fit, losses that are not finite.
     """
+    _check(captions, pictures)
+    check_kind("gammas", gammas, (tuple, list), "three numbers")
+    if len(gammas) != 3:
+        raise ValueError(f"`gammas` should be three: of regions, of words, of the batch. Found {len(gammas)}.")
     count = len(captions.words)
     if len(pictures.regions) != count:
         raise ValueError(f"There should be one caption a picture. Found {count} captions and {len(pictures.regions)} pictures.")
@@ -132,19 +145,25 @@ def matching_losses(
     whole, sentences = (normalize(one, dim=1, eps=1e-8) for one in (pictures.whole, captions.sentences))
     by_sentences = gammas[2] * whole @ sentences.T
     if classes is not None:
-        check_shape("classes", classes, count)
-        same = (classes.unsqueeze(0) == classes.unsqueeze(1)) & ~torch.eye(count, dtype=torch.bool)
+        check_ids("classes", classes, count)
+        same = (classes.unsqueeze(0) == classes.unsqueeze(1)) & ~torch.eye(count, dtype=torch.bool, device=classes.device)
         by_words, by_sentences = (scores.masked_fill(same, -torch.inf) for scores in (by_words, by_sentences))
-    own = torch.arange(count)
-    return MatchingLosses(*(cross_entropy(one, own) for one in (by_words, by_words.T, by_sentences, by_sentences.T)))
+    own = torch.arange(count, device=by_words.device)
+    losses = MatchingLosses(*(cross_entropy(one, own) for one in (by_words, by_words.T, by_sentences, by_sentences.T)))
+    inputs = {"sentences": captions.sentences, "whole": pictures.whole}
+    check_result(torch.stack(losses), inputs, way_out="Lower the learning rate of the encoders.")
+    return losses
 
 
 def _check(captions: Captions, pictures: Pictures) -> None:
-    check_shape("words", captions.words, "b", "d", "t")
-    check_shape("mask", captions.mask, len(captions.words), captions.words.shape[2], way_out="True for a caption's own words.")
-    check_shape("sentences", captions.sentences, len(captions.words), captions.words.shape[1])
-    check_shape("regions", pictures.regions, "i", captions.words.shape[1], "r", way_out="Words and regions share d.")
-    check_shape("whole", pictures.whole, len(pictures.regions), captions.words.shape[1])
+    check_kind("captions", captions, Captions, "Captions(words, mask, sentences)")
+    check_kind("pictures", pictures, Pictures, "Pictures(regions, whole)")
+    words = captions.words
+    check_floats("words", words, "b", "d", "t")
+    check_mask("mask", captions.mask, len(words), words.shape[2], way_out="True for a caption's own words.")
+    check_floats("sentences", captions.sentences, *words.shape[:2], like=words)
+    check_floats("regions", pictures.regions, "i", words.shape[1], "r", like=words, way_out="Words and regions share d.")
+    check_floats("whole", pictures.whole, len(pictures.regions), words.shape[1], like=words)
     if not bool(captions.mask.any(1).all()):
         empty = int((~captions.mask.any(1)).nonzero()[0])
         raise ValueError(f"Every caption should have a word. Found none in caption {empty}. Leave it out.")

@@ -13,7 +13,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_callable, check_decay, check_kind, check_one_of, check_positive, check_shape, check_whole
+from craik.arguments import (
+    check_all_finite,
+    check_callable,
+    check_decay,
+    check_floats,
+    check_kind,
+    check_one_of,
+    check_params,
+    check_positive,
+    check_result,
+    check_whole,
+)
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -28,6 +39,8 @@ Extractor = Callable[[Tensor], Mapping[str, Tensor]]
 """From pictures (n, c, h, w) to features (n, ...) by layer."""
 
 Weights = Literal["inverse-norm", "equal"]
+
+BY_LAYER = "Features by layer, each a tensor (n, ...)."
 
 
 class Reconstruction(NamedTuple):
@@ -50,7 +63,7 @@ class Pixels:
 
     Raises:
         TypeError: numbers of another type.
-        ValueError: numbers out of range.
+        ValueError: numbers out of range, pictures that are not finite.
     """
 
     start: Float[Tensor, "n c h w"]
@@ -58,7 +71,8 @@ class Pixels:
     rate: float = 0.05
 
     def __post_init__(self) -> None:
-        check_shape("start", self.start, "n", "c", "h", "w")
+        check_floats("start", self.start, "n", "c", "h", "w")
+        check_all_finite("start", self.start, way_out="Start from the mean picture.")
         check_whole("steps", self.steps, 1)
         check_positive("rate", self.rate)
 
@@ -80,7 +94,7 @@ class Prior:
 
     Raises:
         TypeError: numbers of another type.
-        ValueError: numbers out of range.
+        ValueError: numbers out of range, a start that is not finite.
     """
 
     network: Callable[[Tensor], Tensor]
@@ -93,8 +107,12 @@ class Prior:
 
     def __post_init__(self) -> None:
         check_callable("network", self.network, "a generator of pictures")
-        check_shape("start", self.start, "n", "q")
-        check_shape("highest", self.highest, self.start.shape[1])
+        check_floats("start", self.start, "n", "q")
+        check_floats("highest", self.highest, self.start.shape[1], like=self.start)
+        check_all_finite("start", self.start, way_out="Zeros will do.")
+        if not bool((self.highest >= 0).all()):  # infinity is no bound, and may be
+            found = float(self.highest.min())
+            raise ValueError(f"`highest` should be at least 0, from where inputs are clipped. Found {found:g}.")
         check_whole("steps", self.steps, 1)
         check_positive("rate", self.rate)
         check_decay("momentum", self.momentum)
@@ -112,8 +130,11 @@ def feature_loss(
         weights: "inverse-norm": w_l = 1 / |f_l|^2, normalised to sum 1; "equal": one over their number.
 
     Raises:
-        ValueError: no targets, layers that are not found, or other shapes.
+        TypeError: features that are no dictionaries of tensors of floating numbers.
+        ValueError: no targets, layers that are not found, other shapes, or a loss that is not finite: the layer is named.
     """
+    check_params("found", found, way_out=BY_LAYER)
+    check_params("targets", targets, way_out=BY_LAYER)
     check_one_of("weights", weights, ("inverse-norm", "equal"))
     missing = [name for name in targets if name not in found]
     if missing or not targets:
@@ -121,6 +142,8 @@ def feature_loss(
             f"`targets` should be layers of the extractor, {sorted(found)}. Found {missing or 'none'}. Leave others out."
         )
     for name, target in targets.items():
+        check_floats(f"targets[{name!r}]", target, "...")
+        check_floats(f"found[{name!r}]", found[name], "...")
         if target.shape != found[name].shape:
             raise ValueError(
                 f"`targets` should have the extractor's shapes. Found {tuple(target.shape)} for {name!r}, where it gives "
@@ -128,9 +151,13 @@ def feature_loss(
             )
     errors = torch.stack([(found[name] - targets[name]).flatten(1).square().sum(1) for name in targets])
     if weights == "equal":
-        return errors.mean(0)
-    inverse = torch.stack([1 / targets[name].flatten(1).square().sum(1).clamp(min=1e-12) for name in targets])
-    return (errors * inverse).sum(0) / inverse.sum(0)
+        losses = errors.mean(0)
+    else:
+        inverse = torch.stack([1 / targets[name].flatten(1).square().sum(1).clamp(min=1e-12) for name in targets])
+        losses = (errors * inverse).sum(0) / inverse.sum(0)
+    inputs = {f"targets[{name!r}]": targets[name] for name in targets} | {f"found[{name!r}]": found[name] for name in targets}
+    check_result(losses, inputs, way_out="Lower the rate.")
+    return losses
 
 
 def reconstruct(
@@ -145,9 +172,12 @@ def reconstruct(
         weights: see `feature_loss`.
 
     Raises:
-        TypeError: another way to search.
-        ValueError: targets that do not fit, see `feature_loss`.
+        TypeError: another way to search, an extractor that cannot be called.
+        ValueError: targets that do not fit or are not finite, see `feature_loss`.
     """
+    check_params("targets", targets, way_out=BY_LAYER)
+    for name, target in targets.items():
+        check_all_finite(f"targets[{name!r}]", target, way_out="Leave such pictures out.")
     check_callable("extractor", extractor, "a function from pictures to features by layer")
     check_kind("by", by, (Pixels, Prior), "Pixels(...) or Prior(...)")
     if isinstance(by, Pixels):

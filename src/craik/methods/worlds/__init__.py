@@ -5,12 +5,12 @@ from craik.methods.worlds.forward_models import RelationalForwardModel as Relati
 from craik.methods.worlds.forward_models import next_action_losses as next_action_losses
 from craik.methods.worlds.forward_models import perfect_steps as perfect_steps
 from craik.methods.worlds.forward_models import relative_places as relative_places
-from craik.methods.worlds.influence import ModelOfOthers as ModelOfOthers
 from craik.methods.worlds.influence import causal_influence as causal_influence
 from craik.methods.worlds.influence import influence_rewards as influence_rewards
 from craik.methods.worlds.influence import mutual_information as mutual_information
-from craik.methods.worlds.influence import others_losses as others_losses
 from craik.methods.worlds.influence import pointwise_influence as pointwise_influence
+from craik.methods.worlds.others import ModelOfOthers as ModelOfOthers
+from craik.methods.worlds.others import others_losses as others_losses
 from craik.methods.worlds.symbols import grounding as grounding
 from craik.methods.worlds.symbols import topographic_similarity as topographic_similarity
 from craik.methods.worlds.symbols import vocabulary_log_probability as vocabulary_log_probability

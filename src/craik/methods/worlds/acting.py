@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_one_of, check_shape, check_whole
-from craik.methods.worlds.world_model import MixtureRNN
+from craik.arguments import all_finite, check_all_finite, check_floats, check_generator, check_kind, check_one_of, check_whole
+from craik.methods.worlds.world_model import MixtureRNN, check_actions, check_scale
 from craik.nn.autoencoders import ConvVAE
 from craik.nn.recurrent import Recurrent, put_rows, rows_of
 
@@ -89,10 +89,10 @@ class LinearController:
             features: (p, e, i).
 
         Raises:
-            ValueError: another number of parameters or features.
+            TypeError, ValueError: another number of parameters or features, or of another type. Values are not looked at.
         """
-        check_shape("candidates", candidates, "p", self.parameters)
-        check_shape("features", features, len(candidates), "e", self.inputs)
+        check_floats("candidates", candidates, "p", self.parameters)
+        check_floats("features", features, len(candidates), "e", self.inputs, like=candidates)
         cut = self.actions * self.inputs
         weight = candidates[:, :cut].reshape(-1, self.actions, self.inputs)
         squashed = torch.tanh(torch.baddbmm(candidates[:, None, cut:], features, weight.mT))
@@ -126,15 +126,19 @@ def population_returns(
         generator: of the episodes.
 
     Raises:
-        TypeError: counts that are no whole numbers.
-        ValueError: counts below 1, or candidates of another length.
+        TypeError: arguments of another kind.
+        ValueError: counts below 1, candidates of another length or not finite; rewards that are not: the candidate is named.
     """
     check_whole("episodes", episodes, 1)
     check_whole("horizon", horizon, 1)
-    check_shape("candidates", candidates, "p", controller.parameters)
+    check_kind("controller", controller, LinearController, "a LinearController")
+    check_kind("world", world, World, "a World with start, features and step")
+    check_floats("candidates", candidates, "p", controller.parameters)
+    check_all_finite("candidates", candidates, way_out="Evolve from finite ones.")
+    check_generator("generator", generator)
     state = world.start(len(candidates), episodes, generator)
-    returns = torch.zeros(len(candidates), episodes)
-    alive = torch.ones(len(candidates), episodes, dtype=torch.bool)
+    returns = torch.zeros(len(candidates), episodes, device=candidates.device)
+    alive = torch.ones(len(candidates), episodes, dtype=torch.bool, device=candidates.device)
     for _ in range(horizon):
         stepped = world.step(state, controller.act(candidates, world.features(state)), generator)
         state = stepped.state
@@ -142,6 +146,10 @@ def population_returns(
         alive &= ~stepped.ended
         if not alive.any():
             break
+    if not all_finite(returns):
+        p, e = (~returns.isfinite()).nonzero()[0].tolist()
+        found = f"a sum of {float(returns[p, e])} for candidate {p} in episode {e}"
+        raise ValueError(f"`world` should give finite rewards. Found {found}. Bound them.")
     return returns
 
 
@@ -174,22 +182,28 @@ class Seen(NamedTuple):
 class Watched:
     """A world of frames as a controller sees it through V and M: features [z / scale, h], or z alone.
 
-    V no longer looks at an episode that has ended, whose latent and memory stay: it is what a step costs most, and a
-    population's last episode goes on long after most are over.
+    V no longer looks at an episode that has ended, whose latent and memory stay: it is what a step costs most, and the last
+    episode goes on long after most are over.
 
     Args:
         world: that shows frames.
         vision: V; latents are its means.
         memory: M, trained or not; None for z alone.
         scale: (l,) what z is divided by, such as its standard deviation; None for 1.
+
+    Raises:
+        TypeError, ValueError: arguments of another kind, a scale that is not positive and finite.
     """
 
     def __init__(
         self, world: FrameWorld, vision: ConvVAE, memory: MixtureRNN | None, scale: Float[Tensor, " l"] | None = None
     ) -> None:
+        for name, found, kind in (("world", world, FrameWorld), ("vision", vision, ConvVAE)):
+            check_kind(name, found, kind, f"a {kind.__name__}")
+        check_kind("memory", memory, (MixtureRNN, type(None)), "a MixtureRNN or None")
         self.world, self.vision, self.memory = world, vision, memory
-        self.scale = torch.ones(vision.latent) if scale is None else scale
-        check_shape("scale", self.scale, vision.latent)
+        self.scale = vision.mean.weight.new_ones(vision.latent) if scale is None else scale
+        check_scale(self.scale, vision.latent, vision.mean.weight)
 
     def start(self, population: int, episodes: int, generator: Generator) -> Seen:
         """Return the world before the first action, V's latents of it, and M at rest."""
@@ -206,7 +220,9 @@ class Watched:
 
     @torch.no_grad()
     def step(self, state: Seen, actions: Float[Tensor, "p e o"], generator: Generator) -> Stepped:
-        """Let M remember frame and action, and the world go on."""
+        """Let M remember frame and action, and the world go on; actions that are not finite are refused."""
+        check_actions(actions, state.over, None if self.memory is None else self.memory.action, state.z)
+        check_generator("generator", generator)
         memory = state.memory if self.memory is None else self._remember(self.memory, state, actions)
         stepped = self.world.step(state.world, actions, generator)
         over = state.over | stepped.ended

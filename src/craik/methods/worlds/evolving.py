@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_callable, check_positive, check_shape, check_whole
+from craik.arguments import check_callable, check_numbers, check_positive, check_shape, check_whole
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -63,8 +63,8 @@ def evolve(fitness: Fitness, parameters: int, *, generations: int, population: i
     Raises:
         ImportError: `cma` is not installed.
         TypeError: numbers of another type, a fitness that cannot be called.
-        ValueError: numbers out of range; fitness of another shape, or not finite: the candidate is named, cma's state is as
-            before.
+        ValueError: numbers out of range; fitness of another shape, or not finite: the candidate is named, cma is not told
+            and its state is as before.
     """
     check_callable("fitness", fitness, "a function of candidates and the generation's number")
     for name, value, least in (("parameters", parameters, 2), ("generations", generations, 1), ("population", population, 4)):
@@ -95,6 +95,7 @@ def options(parameters: int, population: int, seed: int) -> dict[str, Any]:
 
 
 def _check_fitness(found: object, population: int, generation: int) -> None:
+    check_numbers("fitness", found, way_out="Return one number for each candidate, as a tensor.")
     check_shape("fitness", found, population, way_out="Return one number for each candidate.")
     if isinstance(found, Tensor) and not bool(found.isfinite().all()):
         first = int((~found.isfinite()).nonzero()[0])

@@ -18,7 +18,18 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import check_flag, check_generator, check_tensor, check_whole
+from craik.arguments import (
+    all_finite,
+    check_all_finite,
+    check_flag,
+    check_floats,
+    check_generator,
+    check_ids,
+    check_kind,
+    check_result,
+    check_tensor,
+    check_whole,
+)
 from craik.methods.paper import Paper
 from craik.nn.graphs import Graph, GraphBlock, GraphGRU, GraphState, Widths
 from craik.nn.perceptrons import linear
@@ -82,11 +93,16 @@ class RelationalForwardModel(nn.Module):
             state: after the step before; None at the beginning.
 
         Raises:
-            TypeError: no graph.
-            ValueError: other leading axes, other widths, more agents than nodes.
+            TypeError: no graph, no state, numbers of another type than the weights.
+            ValueError: other leading axes, none of them, other widths, more agents than nodes; numbers that are not finite: the
+                state would not forget them.
         """
-        if graph.nodes.dim() != 4:
-            raise ValueError(f"Nodes should have the shape (b, t, n, width). Found {tuple(graph.nodes.shape)}. Add axes.")
+        check_kind("graph", graph, Graph, "a Graph(nodes, edges, globals, senders, receivers)")
+        check_floats("Nodes", graph.nodes, "b", "t", "n", "width", way_out="Add axes.")
+        for name, part in (("nodes", graph.nodes), ("edges", graph.edges), ("globals", graph.globals)):
+            check_tensor(f"graph.{name}", part)
+            check_all_finite(f"graph.{name}", part, way_out="Leave such windows out.")
+        check_whole("agents", agents)
         if not 1 <= agents <= graph.nodes.shape[2]:
             raise ValueError(f"`agents` should be among the {graph.nodes.shape[2]} nodes. Found {agents}. Agents come first.")
         encoded = self.encoder(graph)
@@ -116,11 +132,13 @@ def relative_places(
     With positions on nodes only, the network has to learn subtraction first: in our trials it was then worse than no relations.
 
     Raises:
-        ValueError: places that are no pairs.
+        TypeError: places that are no floating numbers, ids that are no whole ones.
+        ValueError: places that are no pairs, edges of other nodes. Where the places are is not looked at: who reads the edges
+            does.
     """
-    check_tensor("places", places)
-    if places.dim() < 2 or places.shape[-1] != 2:
-        raise ValueError(f"`places` should have the shape (..., n, 2). Found {tuple(places.shape)}.")
+    check_floats("places", places, "...", "n", 2)
+    check_ids("senders", senders, "m", count=places.shape[-2])
+    check_ids("receivers", receivers, len(senders), count=places.shape[-2])
     way = places.index_select(-2, senders) - places.index_select(-2, receivers)
     return torch.cat([way, way.norm(dim=-1, keepdim=True)], -1)
 
@@ -129,10 +147,13 @@ def next_action_losses(logits: Float[Tensor, "b t n k"], actions: Int[Tensor, "b
     """Return each window's mean cross-entropy, (b,): unreduced, so that windows of several teams can be environments.
 
     Raises:
-        ValueError: shapes that do not fit.
+        TypeError: logits that are no floating numbers, actions that are no whole ones.
+        ValueError: shapes that do not fit, actions that there are not, a loss that is not finite.
     """
     _check(logits, actions)
-    return cross_entropy(logits.flatten(0, 2), actions.flatten(), reduction="none").view(actions.shape).mean((1, 2))
+    losses = cross_entropy(logits.flatten(0, 2), actions.flatten(), reduction="none").view(actions.shape).mean((1, 2))
+    check_result(losses, {"logits": logits}, way_out="Allow every action that was taken.")
+    return losses
 
 
 def perfect_steps(logits: Float[Tensor, "b t n k"], actions: Int[Tensor, "b t n"]) -> Int[Tensor, " b"]:
@@ -142,18 +163,22 @@ def perfect_steps(logits: Float[Tensor, "b t n k"], actions: Int[Tensor, "b t n"
     such a roll-out is perfect (section 3.1).
 
     Raises:
-        ValueError: shapes that do not fit.
+        TypeError: logits that are no floating numbers, actions that are no whole ones.
+        ValueError: shapes that do not fit, actions that there are not, logits with NaN.
     """
     _check(logits, actions)
+    if not all_finite(logits.detach().amax(-1)):
+        raise ValueError("`logits` should be numbers, minus infinity for some at most. Found NaN or infinity. Train the model.")
     right = (logits.argmax(-1) == actions).all(-1)
     return right.long().cumprod(1).sum(1)
 
 
 def _check(logits: Tensor, actions: Tensor) -> None:
-    check_tensor("logits", logits)
-    check_tensor("actions", actions)
+    check_floats("logits", logits, "...")
+    check_ids("actions", actions, "...")
     if logits.dim() != 4 or logits.shape[:3] != actions.shape:
         raise ValueError(
             f"`logits` should be (b, t, agents, actions) for actions (b, t, agents). Found {tuple(logits.shape)} and "
-            f"{tuple(actions.shape)}."
+            f"{tuple(actions.shape)}. Put the actions' logits last."
         )
+    check_ids("actions", actions, "...", count=logits.shape[-1])

@@ -4,13 +4,13 @@ Whoever walked from a state to a later one has shown that the states between are
 experience replay, as in https://arxiv.org/abs/2004.11410). `craik.methods.worlds.dividing` searches with such proposals.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from craik.arguments import check_one_of, check_shape, check_whole
+from craik.arguments import check_ids, check_kind, check_one_of, check_whole
 
 Split = Literal["middle", "every"] | int
 """Which sub-goal of a solved problem is taught."""
@@ -34,7 +34,9 @@ def hindsight(paths: Sequence[Sequence[int]], split: Split = "middle") -> Tensor
     else:
         check_one_of("split", split, ("middle", "every"), way_out="Or a whole number of places.")
     found: list[tuple[int, int, int]] = []
+    check_kind("paths", paths, Iterable, "a list of paths", way_out="One walk alone is [walk].")
     for path in paths:
+        check_kind("paths", path, Iterable, "a list of paths, each of states", way_out="One walk alone is [walk].")
         for state in path:
             check_whole("paths", state)
         for i in range(len(path)):
@@ -72,11 +74,11 @@ def matched_states(states: Tensor, matched: Tensor) -> list[list[int]]:
         matched: (b, u) frames, -1 behind a trajectory's last step: ``craik.skips.match(...).matched``.
 
     Raises:
-        TypeError: no tensors.
+        TypeError: no tensors of whole numbers.
         ValueError: other shapes, or frames that there are not.
     """
-    check_shape("states", states, "b", "T")
-    check_shape("matched", matched, len(states), "u")
+    check_ids("states", states, "b", "T")
+    check_ids("matched", matched, len(states), "u")
     if int(matched.max()) >= states.shape[1]:
         raise ValueError(f"`matched` should be frames below {states.shape[1]}. Found {int(matched.max())}.")
     return [

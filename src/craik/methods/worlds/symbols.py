@@ -17,7 +17,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_positive, check_tensor, check_whole
+from craik.arguments import (
+    check_all_finite,
+    check_floats,
+    check_generator,
+    check_ids,
+    check_numbers,
+    check_one_of,
+    check_positive,
+    check_tensor,
+    check_whole,
+)
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -78,16 +88,20 @@ def vocabulary_reward(
         alpha: positive.
 
     Raises:
-        ValueError: another number of symbols, negative counts, an alpha that is not positive.
+        TypeError: no floating numbers.
+        ValueError: another number of symbols, no utterances, some that are not finite, negative counts, an alpha that is not
+            positive.
     """
-    check_tensor("utterances", utterances)
-    check_tensor("counts", counts)
+    check_floats("utterances", utterances, "...", "K")
+    check_numbers("counts", counts)
     check_positive("alpha", alpha)
     if counts.dim() != 1 or utterances.shape[-1:] != counts.shape or bool((counts < 0).any()):
         raise ValueError(
             f"`counts` should be {utterances.shape[-1]} numbers of at least 0, one a symbol. Found {tuple(counts.shape)}. "
             "Begin with torch.zeros(K)."
         )
+    check_all_finite("counts", counts, way_out="They would stay so.")
+    check_all_finite("utterances", utterances, way_out="They would be counted.")
     said = counts + utterances.detach().reshape(-1, len(counts)).sum(0)
     share = said.clamp(min=torch.finfo(said.dtype).tiny) / (alpha + said.sum() - 1).clamp(min=alpha)
     return (utterances * share.log()).sum(-1), said
@@ -132,11 +146,13 @@ def topographic_similarity(
         distance: the number of places in which two differ.
 
     Raises:
-        ValueError: other lengths, fewer than three messages.
+        TypeError: no whole numbers.
+        ValueError: other lengths, fewer than three messages, another distance.
     """
-    _check_ids("messages", messages.flatten())
-    _check_ids("meanings", meanings.flatten())
-    if len(messages) != len(meanings) or len(messages) < 3 or distance != "hamming":
+    for name, table in (("messages", messages), ("meanings", meanings)):
+        check_ids(name, table, "n", "places")
+    check_one_of("distance", distance, ("hamming",))
+    if len(messages) != len(meanings) or len(messages) < 3:
         raise ValueError(
             f"There should be three messages or more, each with its meaning. Found {len(messages)}, {len(meanings)}."
         )
@@ -164,7 +180,7 @@ def _bits(first: Tensor, second: Tensor) -> float:
 
 def _check_ids(name: str, ids: Tensor) -> None:
     check_tensor(name, ids)
-    if ids.is_floating_point() or ids.dtype == torch.bool:
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise TypeError(f"`{name}` should be ids, whole numbers. Found {ids.dtype}. Take one-hot ones by .argmax(-1).")
     if ids.dim() != 1 or len(ids) == 0:
         raise ValueError(f"`{name}` should be one row of ids, at least one. Found shape {tuple(ids.shape)}. Flatten it.")

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_decay, check_generator, check_positive, check_shape, check_whole
+from craik.arguments import check_all_finite, check_decay, check_floats, check_generator, check_ids, check_positive, check_whole
 
 
 class World(NamedTuple):
@@ -66,9 +66,11 @@ def step(world: World, forces: Float[Tensor, "b n 2"], time: float = 0.1, dampin
         damping: share of the speed that is left, in [0, 1).
 
     Raises:
-        ValueError: forces of another shape, numbers out of range.
+        TypeError: forces that are no floating numbers, or of another type than the world's.
+        ValueError: forces of another shape or not finite, numbers out of range. The world before is left as it was.
     """
-    check_shape("forces", forces, *world.places.shape)
+    check_floats("forces", forces, *world.places.shape, like=world.places)
+    check_all_finite("forces", forces, way_out="Clamp what the policy gives.")
     check_positive("time", time)
     check_decay("damping", damping)
     pushed = (world.frames.mT @ forces.unsqueeze(-1)).squeeze(-1)
@@ -84,6 +86,12 @@ def seen(world: World) -> Float[Tensor, "b n k 2"]:
 
 
 def distances(world: World, goals: Int[Tensor, "b n"]) -> Float[Tensor, "b n"]:
-    """Return how far each agent is from the landmark it should be at, by the landmark's index; minus this is its reward."""
+    """Return how far each agent is from the landmark it should be at, by the landmark's index; minus this is its reward.
+
+    Raises:
+        TypeError: goals that are no whole numbers.
+        ValueError: goals of another shape, landmarks that there are not.
+    """
+    check_ids("goals", goals, *world.places.shape[:2], count=world.landmarks.shape[1])
     wanted = world.landmarks.gather(1, goals[..., None].expand(-1, -1, 2))
     return (world.places - wanted).norm(dim=-1)

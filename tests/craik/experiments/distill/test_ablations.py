@@ -118,7 +118,9 @@ def test_another_body_is_asked_for_every_order(rows, redrawn, verdict):
     ]
     judged = {claim.id.split(".")[1]: judge(claim, finals, "quick") for claim in EXPERIMENT.claims}
     assert judged["hopper"].verdict == verdict
-    assert judged["hopper"].measured == pytest.approx(redrawn / 0.024)
+    assert judged["hopper"].measured == (5 if redrawn == 0.023 else 4)  # pairs in order
+    assert judged["hopper"].earlier[0].measured == pytest.approx(redrawn / 0.024)
+    assert judged["hopper"].earlier[0].verdict == verdict
     assert judged["swimmer"].verdict == "not measurable here"
     assert judged["hopper-redrawn"].measured == pytest.approx(redrawn / 0.024)
     assert judged["hopper-untrained"].measured == pytest.approx(0.08 / 0.024)
@@ -171,8 +173,26 @@ def test_claims_of_parts_are_judged():
         for seed in range(6)
         for variant in ("ldt", *PARTS)
     ]
-    judged = {claim.id.split(".")[1]: judge(claim, finals, "quick").verdict for claim in EXPERIMENT.claims}
-    assert {judged[name] for name in ("gate", "gates", "weight-norm", "batch-norm", "clip")} == {"holds"}
+    judged = {claim.id.split(".")[1]: judge(claim, finals, "quick") for claim in EXPERIMENT.claims}
+    assert {judged[name].verdict for name in ("gate", "gates", "weight-norm", "batch-norm")} == {"holds"}
+    clip = judged["clip"]
+    assert (clip.verdict, clip.earlier[0].verdict) == ("not measurable here", "holds")  # alike, bit by bit: nothing was clipped
+    acted = {"selection": 0.11, "selected": 0.0207}
+    some = [row | (acted if row["variant"] == "no-clip" and row["seed"] < 2 else {}) for row in finals]
+    clip = judge(next(claim for claim in EXPERIMENT.claims if claim.id.endswith("clip")), some, "quick")
+    assert (clip.n, clip.measured) == (2, pytest.approx(1.035))
+
+
+def test_how_many_pairs_are_in_order_has_an_interval_over_seeds():
+    order = {"ldt": 1.0, "permuted": 1.0, "untrained": 3.0, "noise-16": 3.0, "redrawn": 2.0, "no-teacher": 2.0}
+    finals = [
+        {"kind": "final", "environment": "Hopper", "seed": seed, "variant": variant, "selection": 0.1, "selected": error}
+        for seed in range(6)
+        for variant, error in (order | ({"redrawn": 1.0} if seed < 2 else {})).items()
+    ]
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "distill-ablations.hopper")
+    found = judge(claim, finals, "bodies")
+    assert (found.measured, found.low, found.high, found.n, found.verdict) == (5, 4, 5, 6, "holds")
 
 
 @pytest.mark.parametrize("changes", [{"rounds": 0}, {"variants": ("noise-17",)}, {"variants": ("magic",)}, {"size": "huge"}])

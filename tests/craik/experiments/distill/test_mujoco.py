@@ -5,6 +5,7 @@ import torch
 
 import mujoco_made_up
 from craik.experiments.distill import bodies
+from craik.experiments.distill.measured import shortened
 from craik.experiments.distill.mujoco import EXPERIMENT, baselines
 from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.experiments.distill.mujoco.claims import TABLE
@@ -42,6 +43,14 @@ def test_rows_are_a_curve_and_a_summary_for_each_point_of_the_grids(rows):
 def test_the_same_seed_gives_the_same_rows(rows):
     again = [{"seed": 1, **row} for row in distill_mujoco.run(replace(TINY, seed=1))]
     assert again == [row for row in rows if row["seed"] == 1]
+
+
+def test_all_of_a_training_is_the_run_itself_and_half_of_it_its_first_look(rows):
+    finals = [{key: row[key] for key in row if key != "diverged"} for row in rows.where(kind="final")]
+    assert shortened(rows, 1.0).where(kind="final") == Rows(finals)
+    half = shortened(rows, 0.5)
+    assert len(half) == 2 * len(finals)
+    assert set(half.where(kind="final").values("selected_step")) == {min(rows.where(kind="curve")["step"])}
 
 
 def test_an_auxiliary_head_changes_the_student_and_a_weight_of_zero_does_not():

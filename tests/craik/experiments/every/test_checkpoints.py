@@ -55,6 +55,9 @@ TINY = {
         "examples": (32,), "side": 5, "trials": 2, "steps": 3, "filters": (2, 3), "inner_steps": (1, 2), "student_steps": 1,
     },
     "distill-mujoco": {**BODIES, "rounds": 3, "grid_batch": (6,), "grid_weight": (1.0,), "methods": ("auxiliary", "ldt")},
+    "distill-mujoco, stacked": {
+        **BODIES, "rounds": 3, "grid_batch": (6, 8), "grid_weight": (1.0, 2.0), "methods": ("auxiliary",), "stacked": True,
+    },
     "distill-noisy-labels": {**TEACHING, "examples": 40, "test": 60, "betas": (0.0, 1.0)},
     "distill-population": {
         "inputs": 4, "examples": 32, "students": 2, "renewed": 2, "rounds": 2, "inner_steps": 2, "student_steps": 2, "batch": 8,
@@ -141,7 +144,7 @@ TINY = {
     "take-cover": {
         "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
         "memory_steps": 2, "memory_batch": 4, "population": 4, "trials": 2, "generations": 2, "horizon": 12, "tested": 6,
-        "film": 5,
+        "film": 5, "room_steps": 2,
     },
 }  # fmt: skip
 """Settings of seeds that train nothing, as in the experiments' own tests."""
@@ -165,7 +168,11 @@ def small(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(options, "PATIENCE", 3)
     monkeypatch.setattr(bodies, "mujoco", made_up_data)
     monkeypatch.setitem(bodies.TRAININGS, "quick", replace(bodies.TRAININGS["quick"], **BODIES | {"train": 80}))
-    return lambda name: (load(name), replace(load(name).presets["quick"].config, **TINY[name]))
+    return lambda name: _small(load(name.partition(",")[0]), TINY[name])
+
+
+def _small(experiment, changes):
+    return experiment, replace(experiment.presets["quick"].config, **changes)
 
 
 @pytest.fixture

@@ -151,6 +151,15 @@ def test_curves_that_rise_and_fall():
     assert claims.last_checks_advantage(rows, "asi", "fixed-2").value == pytest.approx((2.2 - 1.6) / 3)
 
 
+@pytest.mark.parametrize(("preset", "unit"), [("quick", "evaluations"), ("epochs", "episodes")])
+def test_the_last_checks_and_the_highest_are_compared_at_either_budget(preset, unit):
+    runs = [curve("asi", s, 0.3, 0.9, 0.8, 0.4) + curve("fixed-3", s, 0.9, 0.1, 0.2, 0.3) for s in range(5)]
+    rows = [{**row, "unit": unit} for run in runs for row in run]
+    found = {claim.id.split(".")[1]: judge(claim, rows, preset) for claim in EXPERIMENT.claims if claim.kind == "ours"}
+    assert (found["last-checks"].measured, found["last-checks"].verdict) == (pytest.approx(0.5), "holds")
+    assert (found["highest"].measured, found["highest"].verdict) == (pytest.approx(0.0), "does not hold")
+
+
 def test_a_fall_is_that_of_a_step_which_learnt_on_every_seed():
     rows = Rows(curve("fixed-1", 0, 0.9, 0.1) + curve("fixed-1", 1, 0.0, 0.0) + curve("fixed-2", 0, 0.5, 0.4))
     assert claims.largest_fall(Rows([*rows, *curve("fixed-2", 1, 0.5, 0.4)])).value == pytest.approx(0.1)

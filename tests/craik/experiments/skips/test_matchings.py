@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.skips.matchings import EXPERIMENT, claims
+from craik.experiments.skips.matchings import EXPERIMENT
 from craik.experiments.skips.matchings import run as matchings
 from craik.experiments.skips.matchings.networks import Latents, Remembering, Shifting, learnt_reader
 from craik.lab import Rows, judge
@@ -122,8 +122,9 @@ def test_claims_can_hold_and_fail():
         claim.id.partition(".")[2]: judge(claim, made_up(dict.fromkeys(base, 0.0)), "quick") for claim in EXPERIMENT.claims
     }
     assert {nothing[name].verdict for name in ("learnt", "gaussian", "latent")} == {"does not hold"}
-    better = made_up({**base, "aligned-predictions": 0.8})
-    assert claims.best_alignment(better).value == pytest.approx(0.2)
+    better = [judge(claim, made_up({**base, "aligned-predictions": 0.8}), "quick") for claim in EXPERIMENT.claims]
+    asked = [claim.id for claim in better if claim.measured == pytest.approx(0.2)]
+    assert asked == ["skips-matchings.aligned-predictions"]  # one number, one claim
 
 
 @pytest.mark.parametrize("changes", [{"methods": ()}, {"temperature": 0.0}, {"latents": 0}, {"sampling": 2.0}])

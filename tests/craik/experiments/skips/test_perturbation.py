@@ -55,6 +55,22 @@ def test_a_control_tells_what_is_lost_anyway():
     assert list(EXPERIMENT.figures(rows)) == ["switch"]
 
 
+@pytest.mark.parametrize(
+    ("same", "verdict"), [(1.0, "not measurable here"), (0.99, "not measurable here"), (0.9, "holds so far")]
+)
+def test_a_frozen_network_is_asked_only_where_labels_may_set_it_apart(same, verdict):
+    rows = made_up("fixed-2", 0, 0.8, 0.5, accuracy_without_bounce=0.8, same_labels=same)
+    found = judged(rows, "control")["frozen"]
+    assert (found.verdict, found.earlier[0].verdict) == (verdict, "holds so far")
+
+
+def test_a_seed_with_the_same_labels_is_left_out_of_those_that_tell():
+    told = made_up("fixed-2", 0, 0.8, 0.5, accuracy_without_bounce=0.7, same_labels=0.9)
+    silent = made_up("fixed-2", 1, 0.8, 0.5, accuracy_without_bounce=0.8, same_labels=1.0)
+    found = judged(Rows(told + silent))["frozen"]
+    assert (found.measured, found.n) == (pytest.approx(0.1), 1)
+
+
 def test_a_run_with_a_control(tmp_path):
     tiny = replace(
         QUICK,

@@ -102,6 +102,33 @@ def test_a_trial_trains_each_architecture_asked_for_on_the_same_draw(tmp_path):
     assert skips_search.networks(QUICK, settings) == [settings]
 
 
+def test_an_opponent_none_of_whose_trials_learnt_does_not_count():
+    ours = trials("asi", [(0.9, 0.9)] * 6)
+    rows = (
+        ours + trials("fixed-1", [(0.0, 0.0)] * 5 + [(0.065, 0.065)]) + trials("fixed-2", [(0.0, 0.0)] * 3 + [(0.5, 0.6)] * 3)
+    )
+    judged = {claim.id.split(".")[1]: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
+    untrained, trained = judged["above-1"], judged["above-2"]
+    assert (untrained.verdict, untrained.earlier[0].verdict) == ("not measurable here", "holds")
+    assert untrained.earlier[0].measured == pytest.approx(0.835)
+    assert (trained.verdict, trained.measured) == ("holds", pytest.approx(0.3))
+
+
+def test_architectures_are_alike_only_if_draws_of_settings_say_so_too():
+    networks = {"simple": [0.9, 0.8, 0.0], "strided": [0.85, 0.8, 0.9], "dilated": [0.82, 0.3, 0.0]}
+    rows = [
+        {"kind": "trial", "seed": seed, "method": "asi", "architecture": name, "validation_accuracy": value}
+        for name, values in networks.items()
+        for seed, value in enumerate(values)
+    ]
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id.endswith("architectures"))
+    found = judge(claim, rows, "architectures")
+    assert (found.measured, found.n) == (pytest.approx(0.08), 3)  # n counts draws, not networks
+    assert (found.low, found.high) == (pytest.approx(0.08), pytest.approx(0.9))  # a sample of the third draw alone: 0.9 - 0
+    (before,) = found.earlier
+    assert (found.verdict, before.verdict) == ("does not hold so far", "holds")
+
+
 def test_networks_that_learn_nothing_are_not_said_to_be_alike():
     def rows(*accuracies):
         return Rows(

@@ -5,11 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
-from craik.experiments.skips.timeline import EXPERIMENT, figures, filmstrip, pictures
+from craik.experiments.skips.comparing.training import make_world
+from craik.experiments.skips.timeline import EXPERIMENT, balls, figures, filmstrip, pictures
 from craik.experiments.skips.timeline import run as skips_timeline
 from craik.lab import Rows, judge
+from craik.skips import Matched
+from craik.tasks.frames.funnel_board.rendering import to_pixels
+from craik.trajectories import Trajectories
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +80,7 @@ def test_truth_and_prediction_are_told_apart_without_colour():
 
 
 def test_figures_and_claims(rows):
-    assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction"]
+    assert list(EXPERIMENT.figures(rows)) == ["timeline", "matches", "truth-and-prediction", "balls"]
     slow = {
         "kind": "skips",
         "slow_matched": 1,
@@ -86,15 +91,164 @@ def test_figures_and_claims(rows):
         "ones": 0.6,
     }
     made_up = [{"seed": seed, **slow} for seed in range(3)]
-    verdicts = [judge(claim, made_up, "quick") for claim in EXPERIMENT.claims]
+    verdicts = [judge(claim, made_up, "quick") for claim in EXPERIMENT.claims[:3]]
     assert [one.verdict for one in verdicts] == ["holds so far", "holds so far", "not measurable here"]
-    of_room_runner = [judge(claim, made_up, "room-runner").verdict for claim in EXPERIMENT.claims]
+    of_room_runner = [judge(claim, made_up, "room-runner").verdict for claim in EXPERIMENT.claims[:3]]
     assert of_room_runner == ["not measurable here", "not measurable here", "holds so far"]
     assert verdicts[0].measured == pytest.approx(0.2)
     assert verdicts[1].measured == pytest.approx(0.4)
     steps_of_2 = [{**row, "mean_skip": 2.0, "ones": 0.0} for row in made_up]
     fixed = judge(EXPERIMENT.claims[1], steps_of_2, "quick")
     assert (fixed.verdict, fixed.earlier[0].verdict) == ("does not hold so far", "holds so far")
+
+
+def balls_of(seed, **numbers):
+    """Rows of a seed as a run makes them, with the few numbers that claims read."""
+    asi = {
+        "with_ball": 0.9,
+        "distance": 0.5,
+        "near": 0.6,
+        "near_random": 0.1,
+        "near_stranger": 0.05,
+        "near_still": 0.0,
+        "slow": 100,
+        "slow_to_ball": 60,
+    }
+    found = {"kind": "balls", "seed": seed, "method": "asi", "matching": "greedy", "at": "bounces"}
+    counts = {"slow_frames": 10, "fast_frames": 10, "fast_matched": 5}
+    return [
+        {**counts, "kind": "skips", "seed": seed, "slow_matched": 1, "mean_skip": 3.0, "ones": 0.6},
+        {**found, **asi, **numbers},
+        {**counts, "kind": "fixed", "seed": seed, "matching": "greedy", "slow_matched": 3, "accuracy": 0.5},
+        {**found, **asi, "method": "fixed", "near": 0.3},
+    ]
+
+
+BALLS = ("ball-stays", "ball-place", "bounces-to-ball", "ball-placebo", "ball-fixed", "bouncing-control")
+
+
+def failing(rows):
+    """Which claims on balls do not hold."""
+    claims = {claim.id: claim for claim in EXPERIMENT.claims}
+    verdicts = {name: judge(claims[f"skips-timeline.{name}"], rows, "quick").verdict for name in BALLS}
+    assert set(verdicts.values()) <= {"holds so far", "does not hold so far"}
+    return {name for name, verdict in verdicts.items() if verdict == "does not hold so far"}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({}, set()),
+        ({"with_ball": 0.4, "near": 0.35, "slow_to_ball": 35}, {"ball-stays", "bounces-to-ball"}),
+        ({"distance": 20.0, "near": 0.0, "slow_to_ball": 0}, {"ball-place", "bounces-to-ball", "ball-placebo", "ball-fixed"}),
+        ({"near_random": 0.5}, {"ball-placebo"}),
+        ({"near_stranger": 0.5}, {"ball-placebo"}),
+        ({"near_still": 0.5}, {"ball-placebo"}),
+    ],
+)
+def test_claims_on_balls_can_fail(numbers, expected):
+    """Of a ball that fades, that stays where it is, or is where any would be."""
+    assert failing(Rows(row for seed in range(3) for row in balls_of(seed, **numbers))) == expected
+
+
+def test_what_has_no_balls_cannot_be_judged_on_them():
+    without = Rows(row for seed in range(3) for row in balls_of(seed)[:1])
+    untrained = Rows({**row, "accuracy": 0.0} for seed in range(3) for row in balls_of(seed))
+    for claim in EXPERIMENT.claims[3:]:
+        assert judge(claim, without, "quick").verdict == "not measurable here"
+        opponent = claim.id.removeprefix("skips-timeline.") in {"ball-fixed", "bouncing-control"}
+        assert (judge(claim, untrained, "quick").verdict == "not measurable here") == opponent
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return make_world(tiny_settings(tmp_path_factory.mktemp("cache")), "test", 2)
+
+
+def tiny_settings(cache, **changes):
+    return replace(EXPERIMENT.presets["quick"].config, cache=str(cache), **changes)
+
+
+@pytest.mark.parametrize("view", ["moving", "pixels"])
+def test_balls_are_found_where_they_are(view, tmp_path):
+    world = make_world(tiny_settings(tmp_path, view=view), "test", 2)
+    path = to_pixels(world.episodes.settings, world.episodes.paths[1])
+    found = balls.find_balls(world, 1, world.frames[1].float().numpy() / 255)
+    assert np.abs(found.mass - np.pi).max() < (0.5 if view == "moving" else 1)  # a disc; in RGB its rim is mixed with the board
+    off = np.linalg.norm(found.place - path, axis=1)
+    clear = path[:, 1] < world.frames.frame_shape[1] - 8 if view == "pixels" else np.full(len(path), True)
+    assert off[clear].max() < 0.15
+    nothing = balls.find_balls(world, 1, np.zeros((1, *world.frames.frame_shape), dtype=np.float32))
+    assert nothing.mass.item() == 0
+    assert np.isnan(nothing.place).all()
+
+
+def predicting(world, ends, shown):
+    """Predictions of two episodes that show these frames, matched with those."""
+    frames = torch.stack([world.frames[b][list(some)].float() / 255 for b, some in enumerate(shown)])
+    matched = torch.tensor(ends)
+    empty = torch.zeros(matched.shape)
+    steps = torch.full((2,), matched.shape[1])
+    skips = torch.diff(matched, prepend=torch.zeros(2, 1, dtype=matched.dtype), dim=1)
+    predictions = Trajectories(torch.logit(frames, eps=1e-6), steps)
+    return Matched(torch.zeros(()), empty.mean(1), empty, steps, skips, matched, empty > 0, 4, predictions)
+
+
+def test_a_prediction_of_the_true_frame_is_at_the_ball_and_one_of_another_time_is_off_by_its_way(world):
+    place = to_pixels(world.episodes.settings, world.episodes.paths[0])  # a radius is one pixel
+    first, second = balls.aims(world, predicting(world, [[8, 20], [8, 20]], [[8, 16], [8, 20]]), 20)[0]
+    assert (first.after, second.after) == (0, 1)
+    assert first.distance == pytest.approx(0, abs=1e-3)
+    assert first.mass == pytest.approx(1, abs=1e-3)
+    assert len(first.window) == 20
+    assert first.window[7] == first.distance
+    assert first.still == pytest.approx(np.linalg.norm(place[8] - place[0]), abs=0.2)
+    assert second.distance == pytest.approx(np.linalg.norm(place[20] - place[16]), abs=0.2)
+    other = to_pixels(world.episodes.settings, world.episodes.paths[1])
+    assert second.stranger == pytest.approx(np.linalg.norm(place[9:29] - other[20], axis=1).min(), abs=0.2)
+
+
+def test_a_ball_that_has_faded_is_near_nothing(world):
+    matched = predicting(world, [[8, 20], [8, 20]], [[8, 20], [8, 20]])
+    faded = matched.predictions.frames.sigmoid() * 0.12
+    dim = matched._replace(predictions=Trajectories(torch.logit(faded, eps=1e-6), matched.steps))
+    (aim, _), _ = balls.aims(world, dim, 20)
+    assert 0 < aim.mass < balls.ENOUGH
+    assert (aim.clear, aim.distance, aim.window.min(), aim.stranger) == (0, np.inf, np.inf, np.inf)
+    assert balls.sighting(aim)["distance"] is None
+    summary = balls.summary([aim])
+    assert (summary["with_ball"], summary["distance"], summary["near"], summary["near_random"]) == (0, None, 0, 0)
+
+
+def test_slow_frames_left_out_are_told_by_what_the_prediction_shows():
+    def aim(slow, distance, after=1):
+        return balls.Aim(after, slow, 1.0, 1.0, distance, np.array([distance, 3.0]), 9.0, 9.0)
+
+    some = [aim(3, 0.5), aim(2, 5.0), aim(4, np.inf), aim(1, 0.2), aim(5, 0.1, after=0)]
+    bounces, elsewhere = balls.summaries([some])
+    assert [bounces[name] for name in ("predictions", "slow", "slow_to_ball", "slow_astray", "slow_faded")] == [3, 9, 3, 2, 4]
+    assert (elsewhere["predictions"], elsewhere["slow"], elsewhere["slow_to_ball"]) == (1, 1, 1)
+    assert bounces["near"] == pytest.approx(1 / 3)
+    assert bounces["near_random"] == pytest.approx(1 / 6)
+    within = json.loads(bounces["near_random_within"])
+    assert within[balls.GRID.index(3)] == pytest.approx(4 / 6, abs=1e-3)  # 2 of 2, 1 of 2, 1 of 2
+    assert list(balls.summaries([])) == []
+
+
+def test_rows_say_where_the_ball_is(rows):
+    for row in rows.where(kind="predicted"):
+        assert row["ball"] >= 0
+        assert (row["distance"] is None) == (row["ball"] < balls.ENOUGH)
+    assert {(row["method"], row["matching"]) for row in rows.where(kind="balls")} >= {("asi", "greedy"), ("fixed", "fixed")}
+    (length,) = rows.where(kind="skips")["mean_skip"]
+    assert set(rows.where(kind="fixed")["step"]) == {min(skips_timeline.FIXED, key=lambda step: abs(step - length))}
+
+
+def test_a_seed_s_progress_goes_up(rows):
+    config = EXPERIMENT.presets["quick"].config
+    done = [skips_timeline.progress(config, row)[0] for row in rows]
+    assert done == sorted(done)
+    assert done[-1] == 1
 
 
 def test_room_runner_has_a_timeline_too(tmp_path):

@@ -65,6 +65,15 @@ def test_claims_and_figure(rows):
     assert list(EXPERIMENT.figures(rows)) == ["correlations"]
 
 
+def test_the_caption_names_the_reading(rows):
+    caption = EXPERIMENT.figures(rows)["correlations"].get_label()
+    assert "initial weights PyTorch's default" in caption
+    assert "spirals not scaled, as printed" in caption
+    assert "standard deviation of 0.1" in caption
+    assert "init kaiming" in caption
+    assert "unit_variance true" in caption
+
+
 def test_rows_repeat(rows):
     assert [{"seed": 1, **row} for row in correlations.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
     assert correlations.progress(TINY, rows[-1])[0] == 1

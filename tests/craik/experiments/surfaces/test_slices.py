@@ -3,23 +3,21 @@ from dataclasses import replace
 import pytest
 import torch
 
-from craik.experiments.surfaces import environments, slices
+from craik.experiments.surfaces import slices
 from craik.experiments.surfaces.slices.claims import flip, rank
 from craik.experiments.surfaces.slices.run import deep_network
 from craik.lab import Rows, judge
 
 SMALL = {
-    slices: {"hidden": (6,), "train": 32, "epochs": 3, "batches": (4, 16), "directions": 1, "points": 7, "depth": 2,
-             "deep_width": 4, "deep_epochs": 1, "grid": 2, "curvature_digits": 8},
-    environments: {"environments": 3, "examples": 8, "shortcuts": 2, "hidden": 6, "batch": 4, "steps": 2, "grid": 3, "lines": 5,
-                   "compared": 2},
+    "hidden": (6,), "train": 32, "epochs": 3, "batches": (4, 16), "directions": 1, "points": 7, "depth": 2, "deep_width": 4,
+    "deep_epochs": 1, "grid": 2, "curvature_digits": 8,
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=list(SMALL), ids=lambda module: module.__name__.rpartition(".")[2])
-def made(request):
-    experiment = request.param.EXPERIMENT
-    config = replace(experiment.presets["quick"].config, **SMALL[request.param])
+@pytest.fixture(scope="module")
+def made():
+    experiment = slices.EXPERIMENT
+    config = replace(experiment.presets["quick"].config, **SMALL)
     return experiment, config, [{**row, "seed": 0} for row in experiment.run(config)]
 
 
@@ -31,6 +29,18 @@ def test_a_tiny_run_can_be_judged_and_drawn(made):
     assert all(0 <= experiment.progress(config, row)[0] <= 1 for row in rows)
 
 
+def test_the_legend_lies_over_no_curve(made):
+    experiment, _, rows = made
+    figure = experiment.figures(Rows(rows))["slices"]
+    (legend,) = figure.legends
+    assert all(axes.get_legend() is None for axes in figure.axes)
+    assert [text.get_text() for text in legend.get_texts()] == [
+        f"batch {batch}, decay {decay}" for batch in (4, 16) for decay in (0.0, 0.005)
+    ]
+    figure.draw_without_rendering()
+    assert legend.get_window_extent().y1 <= min(axes.get_window_extent().y0 for axes in figure.axes)
+
+
 def test_the_same_seed_gives_the_same_rows(made):
     experiment, config, rows = made
     assert {**next(experiment.run(config)), "seed": 0} == rows[0]
@@ -38,10 +48,22 @@ def test_the_same_seed_gives_the_same_rows(made):
 
 def test_rescaled_networks_are_told_apart(made):
     experiment, _, rows = made
-    if experiment.name != "loss-surface":
-        return
     found = {claim.id.partition(".")[2]: judge(claim, rows, "quick").verdict for claim in experiment.claims}
     assert found["layer-invariance"] == found["weight-invariance"] == found["balanced-invariance"] == "holds so far"
+
+
+def test_what_filter_normalisation_leaves_is_a_share_of_what_raw_slices_show():
+    changes = {"none": 100.0, "filter": 15.0}
+    rows = [
+        {"kind": "rescaling", "seed": seed, "normalise": normalise, "rescaled": "units", "change": change}
+        for seed in range(6)
+        for normalise, change in changes.items()
+    ]
+    claims = {claim.id.partition(".")[2]: claim for claim in slices.EXPERIMENT.claims}
+    found = judge(claims["unit-invariance-raw"], rows, "quick")
+    assert (found.measured, found.verdict, found.earlier[0].measured) == (pytest.approx(0.15), "holds", pytest.approx(15.0))
+    little = [{**row, "change": 0.5} if row["normalise"] == "filter" else row for row in rows]
+    assert judge(claims["unit-invariance-raw"], little, "quick").verdict == "does not hold"
 
 
 def test_measures_on_made_up_rows():

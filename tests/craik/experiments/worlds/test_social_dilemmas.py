@@ -11,6 +11,7 @@ from craik.experiments.worlds.social_dilemmas.playing import anew, answered, inf
 from craik.experiments.worlds.social_dilemmas.run import ARMS, advantages, cut, losses, pay, played, risen, standard
 from craik.experiments.worlds.social_dilemmas.scripts import careful, scripted
 from craik.experiments.worlds.social_dilemmas.settings import Config, worlds
+from craik.lab import judge
 from craik.methods.worlds import causal_influence
 from craik.tasks.agents.dilemmas import CLEAN, State, begin, layout
 from tiny import check_measured_and_drawn, rows_of
@@ -187,6 +188,24 @@ def test_scripted_agents_go_for_apples_and_the_careful_leave_the_last_ones_or_cl
     assert 1 not in spared[:, 0].tolist()
     small = replace(config, **SMALL)
     assert played(small, worlds(small)["harvest"], "random", None).shape == (3,)
+
+
+def test_influence_alone_is_asked_whether_it_does_more_than_none():
+    def found(alone):
+        apples = {"none": 30.0, "influence": 30.5, "alone": alone}
+        return [
+            {"kind": "final", "world": "harvest", "arm": arm, "reward": reward + seed, "seed": seed}
+            for seed in range(6)
+            for arm, reward in apples.items()
+        ]
+
+    asked = {claim.id: claim for claim in EXPERIMENT.claims}
+    suffices, above = (asked[f"social-dilemmas.{name}"] for name in ("alone-suffices", "alone-above-none"))
+    assert above.kind == "control"
+    same, more = found(30.0), found(31.0)
+    assert [judge(claim, same, "quick").verdict for claim in (suffices, above)] == ["holds", "does not hold"]
+    assert [judge(claim, more, "quick").verdict for claim in (suffices, above)] == ["holds", "holds"]
+    assert judge(above, more, "quick").measured == pytest.approx(1.0)
 
 
 def test_refusals():

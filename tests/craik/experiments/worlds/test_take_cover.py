@@ -5,6 +5,7 @@ import torch
 
 from craik.experiments.worlds.take_cover import EXPERIMENT, films, models, rooms
 from craik.lab import Rows, judge
+from craik.nn.autoencoders import ConvVAE, Encoded
 
 TINY = {
     "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
@@ -25,7 +26,8 @@ def test_a_tiny_run_can_be_judged_and_drawn():
         if claim.id in ("take-cover.rooms-mislead", "take-cover.new-room"):
             continue  # no held-out episode ends within six steps
         assert judge(claim, found, "quick").measured is not None, claim.id
-    assert set(EXPERIMENT.figures(Rows(found))) == {"returns", "evolution", "dream-and-world"}
+    assert set(EXPERIMENT.figures(Rows(found))) == {"returns", "evolution", "dream-strip", "dream-and-world"}
+    assert not Rows(found).where(kind="seen")  # VizDoom's and car racing's, where the film is another
 
 
 def test_a_seed_whose_vision_sees_nothing_stops():
@@ -47,13 +49,20 @@ def test_doom_for_a_few_steps(monkeypatch, tmp_path):
             trials=1,
             tested=2,
             temperatures=(1.15,),
-            film=0,
+            film=1,
             rooms=0,
         )
     )
     (final,) = found.where(kind="final")
     assert 0 < final["actual"] <= 12 * 4
     assert found.where(kind="reference", method="random")[0]["actual"] == 12 * 4  # nobody dies in a second and a half
+    (seen,) = found.where(kind="seen")
+    assert films.decode_colours(seen["pictures"], 2).shape == (2, 64, 64, 3)
+    assert set(EXPERIMENT.figures(found)) == {"returns", "evolution", "seen"}
+
+
+def test_recorded_presets_of_other_worlds_keep_no_picture():
+    assert [EXPERIMENT.presets[name].config.film for name in ("quick", "doom", "paper", "car")] == [48, 0, 0, 0]
 
 
 # Box2D's bindings warn while they are made, and a warning that is an error there ends the process.
@@ -80,6 +89,40 @@ def test_films_come_back():
     assert (found[0] == 255).all()
     assert found[1, 2, 3, 0] > 200 > found[1, 2, 3, 1]
     assert found[2, 4, 4, 2] > 150 > found[2, 4, 4, 0]
+
+
+def test_a_strip_shows_both_sides_at_the_same_steps():
+    def film(side, count):
+        frames = torch.zeros(count, 2, 6, 6)
+        frames[:, 0, 2] = torch.linspace(0, 1, count)[:, None]
+        pictures = films.encode(frames)
+        return {"kind": "film", "method": "dream 1", "side": side, "frames": count, "pictures": pictures, "seed": 100}
+
+    strip = EXPERIMENT.figures(Rows([film("dream", 11), film("world", 48)]))["dream-strip"]
+    titles = [axes.get_title("center") for axes in strip.axes]
+    assert titles == [f"step {step}" for step in (0, 2, 4, 6, 8, 10)] + [""] * 6
+    assert [axes.get_ylabel() for axes in strip.axes] == ["dream", *[""] * 5, "world", *[""] * 5]
+    shown = [axes.images[0].get_array()[2, 0, 1] for axes in strip.axes]
+    assert shown[5] < shown[0] == shown[6] == 255 > shown[11] > shown[5]  # the dream's last frame, the world's eleventh
+
+
+def test_a_frame_and_what_v_makes_of_it_come_back():
+    class Half(ConvVAE):
+        """Makes every frame half as bright."""
+
+        def encode(self, frames):
+            return Encoded(frames, frames)
+
+        def decode(self, z):
+            return z / 2
+
+    frames = torch.linspace(0, 1, 5)[:, None, None, None] * torch.tensor([1.0, 0.4, 0.0])[:, None, None] * torch.ones(4, 4)
+    row = films.seen(Half(3, 8, 2, torch.Generator(), (2,)), frames)
+    real, rebuilt = films.decode_colours(row["pictures"], row["frames"])
+    assert real[0, 0].tolist() == [8 * 17, 3 * 17, 0]  # the frame in the middle, in sixteen shades
+    assert rebuilt[0, 0].tolist() == [4 * 17, 2 * 17, 0]
+    figure = EXPERIMENT.figures(Rows([{**row, "seed": 100}]))["seen"]
+    assert [axes.get_title() for axes in figure.axes] == ["the world's frame", "V's picture of it"]
 
 
 def test_m_without_alarms_is_m_whose_alarms_are_zero():

@@ -6,8 +6,9 @@ from craik.lab.claims import Reading
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
-from craik.lab.showing.folding import folded, tally, tried
-from craik.lab.showing.judging import judge_again, never_run
+from craik.lab.showing.evidence import labels
+from craik.lab.showing.folding import folded, tallies, tally, tried
+from craik.lab.showing.judging import judge_again, judged_again, never_run
 from fake_copies import edit
 
 
@@ -24,6 +25,23 @@ def of(runs, name):
     return next(one for one in folded(runs) if one.claim.id == name)
 
 
+def later(run, time="2999-01-01T00:00:00Z", **changes):
+    """The same run, recorded then, elsewhere, as another preset or with other claims."""
+    made = tuple(replace(one, time=time) for one in run.made)
+    recipe = replace(run.recipe, **{name: changes.pop(name) for name in ("preset", "settings") if name in changes})
+    folder = run.folder.with_name(f"{recipe.preset}-{time[:4]}")
+    return replace(run, made=made, recipe=recipe, folder=folder, **changes)
+
+
+def measuring(run, value, verdict, n=2):
+    """What a run judged, had it measured this of `counter.low`."""
+    claims = [
+        replace(one, measured=value, low=value, high=value, n=n, verdict=verdict) if one.id == "counter.low" else one
+        for one in run.claims
+    ]
+    return replace(run.judged, claims=tuple(claims))
+
+
 def test_the_paper_s_scale_weighs_more_than_seeds_and_a_preset_more_than_changed_settings(run):
     quick, paper, changed = run(seeds=3), run("paper"), run(steps=5)
     found = of([changed, quick, paper], "counter.low")
@@ -34,15 +52,61 @@ def test_the_paper_s_scale_weighs_more_than_seeds_and_a_preset_more_than_changed
 
 def test_runs_that_measured_the_same_are_named_together(run):
     quick = run()
-    twin = replace(quick, recipe=replace(quick.recipe, preset="paper"))
+    twin = later(quick, preset="paper")
     found = of([quick, twin], "counter.low")
     assert (found.others, found.scale) == ((), "paper and quick")
 
 
-def test_what_no_run_can_measure_is_one_row_and_open(run):
+def test_of_runs_that_weigh_the_same_the_one_recorded_last_comes_first(run):
+    one = run()
+    early = later(one, "2001-01-01T00:00:00Z", preset="zeal")
+    late = later(one, preset="ample", judged=measuring(one, 5.0, "does not hold so far"))
+    for runs in ([early, late], [late, early]):
+        assert of(runs, "counter.low").scale == "ample"
+    early, late = later(late, "2001-01-01T00:00:00Z"), later(early)
+    for runs in ([early, late], [late, early]):
+        assert of(runs, "counter.low").scale == "zeal"
+
+
+def test_more_seeds_come_before_what_was_recorded_last(run):
+    one = run()
+    more = later(one, "2001-01-01T00:00:00Z", preset="more", judged=measuring(one, 5.0, "does not hold", 6))
+    found = of([one, more], "counter.low")
+    assert (found.scale, found.disputes) == ("more", ())
+
+
+def test_equals_that_say_the_opposite_are_named(run):
+    one = run()
+    other = later(one, preset="other", judged=measuring(one, -5.0, "holds so far"))
+    found = of([one, other], "counter.low")
+    assert (found.claim.verdict, [(said.scale, said.claim.verdict) for said in found.disputes]) == (
+        "holds so far",
+        [("quick", "does not hold so far")],
+    )
+    assert tally("walks", folded([one, other])).disputed == ("counter.low",)
+    agreeing = later(one, preset="other", judged=measuring(one, 5.0, "does not hold so far"))
+    assert of([one, agreeing], "counter.low").disputes == ()
+    heavier = later(one, preset="paper", judged=measuring(one, -5.0, "holds so far"))
+    assert of([one, heavier], "counter.low").disputes == ()
+
+
+def test_a_preset_that_changed_after_it_was_recorded_is_told_apart(run):
+    one = run()
+    settings = tuple(replace(stated, value="9") if stated.name == "steps" else stated for stated in one.recipe.settings)
+    now = later(one, settings=settings)
+    steps = next(stated.value for stated in one.recipe.settings if stated.name == "steps")
+    expected = {now.folder: "quick", one.folder: f"quick, then steps {steps}"}
+    assert labels([one, now]) == labels([now, one]) == expected
+    assert labels([one]) == {one.folder: "quick"}
+    assert {said.scale for found in folded([one, now]) for said in (found.first, *found.twins)} == set(expected.values())
+
+
+def test_what_no_run_measures_is_one_row_and_open(run):
     runs = [run(), run(steps=5)]
     found = of(runs, "counter.far")
-    assert (found.claim.verdict, found.others, found.twins) == ("not measurable here", (), ())
+    assert (found.claim.verdict, found.others, found.twins) == ("not measured", (), ())
+    assert {one.verdict for each in runs for one in each.claims if one.id == "counter.far"} == {"not measurable here"}
+    assert of([*runs, run("paper")], "counter.far").claim.verdict == "holds so far"
     counts = tally("walks", folded(runs))
     assert (counts.claims, counts.held, counts.failed, counts.open, counts.few) == (3, (1, 0), (1, 0), 1, 2)
 
@@ -54,6 +118,14 @@ def test_of_open_rows_the_one_with_an_earlier_verdict_is_shown(run):
     speaks = replace(silent, judged=replace(silent.judged, claims=tuple(claims)))
     for runs in ([silent, speaks], [speaks, silent]):
         assert of(runs, "counter.far").claim.earlier == (before,)
+
+
+def test_families_are_summed_and_what_was_never_run_is_open(run):
+    claims = folded([run()])
+    walks, every = tallies({"walks": claims, "runs": []}, {"runs": 2})[1:]
+    assert (walks.family, walks.claims, walks.open) == ("walks", 3, 1)
+    assert (every.family, every.claims, every.held, every.open) == ("all", 5, (1, 0), 3)
+    assert [one.family for one in tallies({"walks": claims})] == ["walks"]  # no sum of one
 
 
 def test_each_text_of_what_was_tried_stands_once(run):
@@ -71,6 +143,15 @@ def test_present_claims_judge_recorded_rows(run, tmp_path, package):
     assert "It ends low." in {claim.text for claim in changed.claims}
     assert "It ends low." in (kept.folder / "claims.json").read_text()
     assert (kept.folder / "rows.jsonl.gz").read_bytes() == before
+
+
+@pytest.mark.parametrize(("factor", "again"), [(1 + 1e-13, False), (1 + 1e-6, True)])
+def test_a_number_that_another_processor_rounded_stays_as_it_is_written(run, factor, again):
+    kept = run()
+    claims = [replace(one, measured=one.measured and float(one.measured) * factor) for one in kept.claims]
+    assert any(one.measured for one in claims)
+    recorded = replace(kept, judged=replace(kept.judged, claims=tuple(claims)))
+    assert (judged_again(recorded) != recorded) is again
 
 
 def test_claims_of_what_was_never_run_are_not_measured(run, package):

@@ -101,6 +101,41 @@ def test_every_run_and_what_was_tried_is_one_step_away(run, tmp_path):
     assert text.index("1 holds so far ✗") < text.index("The walk <ends> high.")
 
 
+def test_the_report_opens_with_what_each_system_holds_at_which_scale(run, package, tmp_path):
+    run()
+    run("paper")
+    source = (write_report(tmp_path / "runs")).read_text()
+    cells = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(<td>walks</td>.*?)</tr>", source)]
+    assert cells == [["walks", "3", "2", "2", "1", "1", "0", "3"]]  # hold, at the paper's scale, do not, at it, open, few seeds
+    assert source.index("<td>walks</td>") < source.index('<section id="claims"')
+    shutil.rmtree(folder_of(package) / "walks" / "counter")
+    forget(package)
+    assert "<td>gone</td><td>3</td>" in write_report(tmp_path / "runs").read_text()
+
+
+def test_what_no_run_measures_is_open_in_the_table_and_not_measurable_in_the_run(run, tmp_path):
+    run()
+    text = " ".join(read(write_report(tmp_path / "runs")).text.split())
+    table, _, article = text.partition("How the verdicts are reached")
+    assert "9 \N{EN DASH} - not measured" in table[table.index("It ends far.") :]
+    assert "- not measurable here It ends far." in article
+
+
+def test_the_report_says_how_often_a_condition_changed(run, package, tmp_path):
+    edit(
+        package,
+        "counter/claims.py",
+        'condition=above(1, of="last value")',
+        'condition=above(1, of="last value").instead_of(above(0, of="last value"), "All passed.")',
+    )
+    name = f"counter-walk-{run().folder.name}"
+    page = read(write_report(tmp_path / "runs"))
+    assert page.links.count(f"#{name}-counter.high") == 1
+    text = " ".join(page.text.split())
+    assert "condition changed once" in text
+    assert "Its condition was changed once" in text
+
+
 def test_the_report_needs_nothing_else(run, tmp_path):
     result = run()
     page = read(write_report(tmp_path / "runs"))

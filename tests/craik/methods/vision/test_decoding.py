@@ -84,3 +84,36 @@ def test_what_is_refused():
         lagged(x, [])
     with pytest.raises(ValueError, match="two or more of one shape"):
         pairwise_identification(x[:1], x[:1])
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_features_that_are_the_same_everywhere_have_no_spread():
+    rows = torch.tensor([[1.0, 2.0, 3.0], [0.1, 0.1, 0.1]])
+    with pytest.raises(ValueError, match=r"`decoded` should vary over a sample's units\. Found 0\.1 in all of row 1"):
+        match_spread(rows, 1.0)
+    with pytest.raises(ValueError, match="in all of row 0"):
+        match_spread(rows[:1, :1], 1.0)
+    with pytest.raises(ValueError, match="`decoded` should be finite"):
+        match_spread(rows * math.nan, 1.0)
+    small = rows[:1] * 1e-30
+    torch.testing.assert_close(match_spread(small, 2.0).std(1), torch.tensor([2.0]))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_what_is_not_finite_or_of_another_type_is_refused():
+    x, y = data(10, 3, 2)
+    decoder, broken = FeatureDecoder(1.0).fit(x, y), x.clone()
+    broken[4, 1] = math.inf
+    with pytest.raises(ValueError, match=r"`recordings` should be finite\. Found inf at \(4, 1\)"):
+        decoder.predict(broken)
+    for way in (correlations, pairwise_identification):
+        with pytest.raises(ValueError, match=r"`truths` should be finite\. Found inf at \(4, 1\)"):
+            way(x, broken)
+    with pytest.raises(ValueError, match=r"`truths` should have the shape \(m, 3\)\. Found \(10, 2\)"):
+        correlations(x, y)
+    with pytest.raises(TypeError, match="`features` should be of the type"):
+        FeatureDecoder(1.0).fit(x, y.half())
+    with pytest.raises(TypeError, match="`recordings` should hold floating numbers"):
+        lagged(x.long(), [1])
+    with pytest.raises(TypeError, match="`lags` should be whole numbers"):
+        lagged(x, [0.5])

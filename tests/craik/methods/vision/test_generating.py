@@ -2,6 +2,7 @@ import math
 
 import pytest
 import torch
+from torch import nn
 from torch.distributions import Normal, kl_divergence
 
 from craik.methods.vision.generating import (
@@ -80,3 +81,53 @@ def test_what_is_refused():
         StageDiscriminator(16, 6, 8, generator())(torch.zeros(2, 3, 32, 32), torch.zeros(2, 6))
     with pytest.raises(ValueError, match="`noise` should be at least 1"):
         TwoStages(0, 6, 8, generator())
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_nothing_is_drawn_where_captions_are_refused():
+    painter, drawn = TwoStages(2, 4, 3, generator()), generator()
+    sentences, words, mask = torch.zeros(2, 4), torch.zeros(2, 4, 3), torch.ones(2, 3, dtype=torch.bool)
+    before = drawn.get_state()
+    for given, error, match in (
+        ((sentences * math.nan, words, mask), ValueError, r"`sentences` should be finite\. Found nan"),
+        ((sentences, words * math.nan, mask), ValueError, r"`words` should be finite\. Found nan"),
+        ((sentences[:, :3], words, mask), ValueError, r"`sentences` should have the shape \(b, 4\)"),
+        ((sentences, words[:, :3], mask), ValueError, r"`words` should have the shape \(2, 4, t\)"),
+        ((sentences[:0], words[:0], mask[:0]), ValueError, r"`sentences` should have the shape"),
+        ((sentences, words, mask.float()), TypeError, "`mask` should hold booleans"),
+        ((sentences, words, mask & False), ValueError, "Found none in caption 0"),
+        ((sentences.double(), words, mask), TypeError, r"of the type torch\.float32"),
+    ):
+        with pytest.raises(error, match=match):
+            painter(*given, drawn)
+    nn.init.constant_(painter.augment.bias, 1e3)
+    with pytest.raises(ValueError, match="The layer `augment` overflows"):
+        painter(sentences, words, mask, drawn)
+    assert torch.equal(drawn.get_state(), before)
+    everywhere = torch.get_rng_state()
+    for call in (lambda: painter(sentences, words, mask, None), lambda: TwoStages(2, 4, 3, None)):
+        with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+            call()
+    assert torch.equal(torch.get_rng_state(), everywhere)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_losses_name_what_is_not_finite():
+    good, z = Judged(torch.zeros(2), torch.zeros(2)), torch.zeros(2, 3)
+    broken = good._replace(captioned=torch.tensor([0.0, math.nan]))
+    with pytest.raises(ValueError, match=r"`made\.captioned` should be finite\. Found nan at \(1,\)"):
+        stage_discriminator_loss(good, broken)
+    with pytest.raises(ValueError, match=r"`made\.captioned` should be finite"):
+        stage_generator_loss(broken)
+    with pytest.raises(ValueError, match=r"`wrong` should be finite\. Found nan"):
+        stage_discriminator_loss(good, good, torch.tensor([math.nan]))
+    with pytest.raises(ValueError, match=r"`made\.alone` should have the shape \(2,\)\. Found \(3,\)"):
+        stage_discriminator_loss(good, Judged(torch.zeros(3), torch.zeros(3)))
+    with pytest.raises(ValueError, match=r"`real\.captioned` should have the shape \(2,\)\. Found \(2, 1\)"):
+        stage_discriminator_loss(Judged(torch.zeros(2), torch.zeros(2, 1)), good)
+    with pytest.raises(ValueError, match="What comes of `mean`, `log_var` should be finite"):
+        augmentation_divergence(Augmented(z, z, z + 100))
+    with pytest.raises(TypeError, match=r"`words` should be of the type torch\.float32"):
+        word_context(torch.zeros(2, 4, 5), torch.zeros(2, 4, 3).double(), torch.ones(2, 3, dtype=torch.bool))
+    with pytest.raises(ValueError, match=r"`sentences` should have the shape \(b, 4\)"):
+        StageDiscriminator(8, 4, 3, generator())(torch.zeros(2, 3, 8, 8), torch.zeros(2, 5))

@@ -99,3 +99,25 @@ def test_what_is_refused():
         matching_losses(captions, pictures, gammas=(1.0, 1.0, 0.0))
     with pytest.raises(ValueError, match=r"`regions` should have the shape \(i, 3, r\)"):
         attend(captions, pictures._replace(regions=pictures.regions[:, :2]))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_what_is_not_finite_of_another_type_or_number_is_refused():
+    captions, pictures = batch()
+    for part, where in (("words", captions), ("sentences", captions), ("regions", pictures), ("whole", pictures)):
+        broken = where._replace(**{part: getattr(where, part) * math.nan})
+        both = (broken, pictures) if where is captions else (captions, broken)
+        with pytest.raises(ValueError, match=rf"`{part}` should be finite\. Found nan"):
+            matching_losses(*both)
+    with pytest.raises(ValueError, match="`words` should be finite"):
+        attend(captions._replace(words=captions.words * math.nan), pictures)
+    with pytest.raises(TypeError, match=r"`mask` should hold booleans\. Found torch\.float.*True for a caption's own words"):
+        attend(captions._replace(mask=captions.mask.float()), pictures)
+    with pytest.raises(TypeError, match="`regions` should be of the type"):
+        attend(captions, pictures._replace(regions=pictures.regions.half()))
+    with pytest.raises(TypeError, match="`classes` should hold whole numbers"):
+        matching_losses(captions, pictures, torch.zeros(4))
+    with pytest.raises(ValueError, match="`gammas` should be three"):
+        matching_losses(captions, pictures, gammas=(1.0, 1.0))
+    with pytest.raises(TypeError, match=r"`captions` should be Captions\(words, mask, sentences\)"):
+        attend(tuple(captions), pictures)

@@ -77,3 +77,33 @@ def test_what_is_refused():
         reconstruct(extractor(), {}, by)
     with pytest.raises(ValueError, match="`momentum` should lie in"):
         Prior(torch.nn.Linear(2, 2), torch.zeros(1, 2), torch.ones(2), momentum=1.0)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_targets_and_starts_that_are_not_finite_are_refused_before_the_first_step():
+    seen, see, start = [], extractor(), torch.rand(2, 1, 3, 4)
+    targets = {name: found.detach() for name, found in see(start).items()}
+
+    def counted(pictures):
+        seen.append(pictures)
+        return see(pictures)
+
+    broken = targets | {"one": targets["one"].clone()}
+    broken["one"][1, 2] = torch.nan
+    with pytest.raises(ValueError, match=r"`targets\['one'\]` should be finite\. Found nan at \(1, 2\)"):
+        reconstruct(counted, broken, Pixels(start, 2))
+    with pytest.raises(TypeError, match="`extractor` should be a function"):
+        reconstruct(None, targets, Pixels(start, 2))
+    assert not seen
+    for weights in ("equal", "inverse-norm"):
+        with pytest.raises(ValueError, match=r"`found\['one'\]` should be finite\. Found nan"):
+            feature_loss(broken, targets, weights)
+    with pytest.raises(TypeError, match=r"`targets` should be a dictionary of tensors by name"):
+        feature_loss(targets, None)
+    with pytest.raises(TypeError, match=r"`targets\['one'\]` should hold floating numbers"):
+        feature_loss(targets, {"one": targets["one"].long()})
+    with pytest.raises(ValueError, match="`start` should be finite"):
+        Pixels(start / 0)
+    with pytest.raises(ValueError, match=r"`highest` should be at least 0, from where inputs are clipped\. Found nan"):
+        Prior(torch.nn.Linear(2, 2), torch.zeros(1, 2), torch.full((2,), torch.nan))
+    Prior(torch.nn.Linear(2, 2), torch.zeros(1, 2), torch.full((2,), torch.inf))  # nothing is clipped

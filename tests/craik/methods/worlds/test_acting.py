@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.methods.worlds.acting import LinearController, Watched, population_returns
+from craik.methods.worlds.acting import LinearController, Stepped, Watched, population_returns
 from craik.methods.worlds.dreaming import DreamWorld
 from craik.methods.worlds.world_model import MixtureRNN
 from craik.nn.autoencoders import ConvVAE
@@ -74,3 +74,59 @@ def test_what_is_refused():
         LinearController(3, 1, "car")
     with pytest.raises(ValueError, match="`horizon` should be at least 1"):
         population_returns(LinearController(11, 1), torch.zeros(2, 12), world, 1, 0, generator())
+
+
+class Paying:
+    """A world of one step that pays what it is told."""
+
+    def __init__(self, rewards):
+        self.rewards = rewards
+
+    def start(self, population, episodes, generator):
+        return torch.zeros(population, episodes, 11)
+
+    def features(self, state):
+        return state
+
+    def step(self, state, actions, generator):
+        return Stepped(state, self.rewards, torch.ones_like(self.rewards, dtype=torch.bool))
+
+
+def test_rewards_and_candidates_that_are_not_finite_are_refused(as_installed):
+    c, rewards = LinearController(11, 1), torch.zeros(2, 3)
+    rewards[1, 2] = torch.nan
+    with pytest.raises(ValueError, match="Found a sum of nan for candidate 1 in episode 2"):
+        population_returns(c, torch.zeros(2, 12), Paying(rewards), 3, 1, generator())
+    drawn = generator()
+    before = drawn.get_state()
+    with pytest.raises(ValueError, match=r"`candidates` should be finite\. Found nan at \(0, 0\)"):
+        population_returns(c, torch.full((2, 12), torch.nan), dream(), 3, 1, drawn)
+    with pytest.raises(TypeError, match="`world` should be a World with start, features and step"):
+        population_returns(c, torch.zeros(2, 12), c, 3, 1, drawn)
+    with pytest.raises(TypeError, match="`controller` should be a LinearController"):
+        population_returns(None, torch.zeros(2, 12), dream(), 3, 1, drawn)
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        population_returns(c, torch.zeros(2, 12), dream(), 3, 1, None)
+    with pytest.raises(TypeError, match=r"`features` should be of the type torch\.float32"):
+        c.act(torch.zeros(2, 12), torch.zeros(2, 3, 11, dtype=torch.float64))
+    assert torch.equal(drawn.get_state(), before)
+
+
+def test_what_m_would_remember_is_finite(as_installed):
+    world, drawn = watched(), generator()
+    state = world.start(2, 3, drawn)
+    before = drawn.get_state()
+    width = world.memory.action
+    for actions, match in (
+        (torch.full((2, 3, width), torch.nan), "`actions` should be finite"),
+        (torch.zeros(2, 3, width + 1), r"`actions` should have the shape \(2, 3, "),
+    ):
+        with pytest.raises(ValueError, match=match):
+            world.step(state, actions, drawn)
+    assert torch.equal(drawn.get_state(), before)
+    with pytest.raises(ValueError, match="`scale` should be positive"):
+        Watched(world.world, world.vision, None, torch.zeros(3))
+    with pytest.raises(TypeError, match="`memory` should be a MixtureRNN or None"):
+        Watched(world.world, world.vision, torch.nn.LSTM(3, 2))
+    with pytest.raises(TypeError, match="`world` should be a FrameWorld"):
+        Watched(None, world.vision, None)

@@ -121,3 +121,70 @@ def test_what_is_refused():
     env = Dream(DreamWorld(memory(), STARTS), 2, None, torch.Generator())
     with pytest.raises(ValueError, match=r"`actions` should have the shape \(2, 2\)"):
         env.step(np.zeros((2, 3)))
+
+
+def test_starts_scales_and_actions_that_are_not_finite_are_refused_before_anything_is_drawn(as_installed):
+    broken = STARTS.clone()
+    broken[2, 1] = torch.nan
+    with pytest.raises(ValueError, match=r"`starts` should be finite\. Found nan at \(2, 1\)\. Leave such frames out"):
+        DreamWorld(memory(), broken)
+    with pytest.raises(ValueError, match="`scale` should be finite"):
+        DreamWorld(memory(), STARTS, scale=torch.full((3,), torch.inf))
+    world, generator = DreamWorld(memory(), STARTS), torch.Generator().manual_seed(0)
+    state = world.start(2, 4, generator)
+    before = generator.get_state()
+    for actions, error, match in (
+        (torch.full((2, 4, 2), torch.nan), ValueError, "`actions` should be finite"),
+        (torch.zeros(2, 4, 3), ValueError, r"`actions` should have the shape \(2, 4, 2\)"),
+        (torch.zeros(2, 4, 2).double(), TypeError, r"of the type torch\.float32"),
+    ):
+        with pytest.raises(error, match=match):
+            world.step(state, actions, generator)
+    with pytest.raises(TypeError, match="`state` should be a DreamState"):
+        world.step(tuple(state), torch.zeros(2, 4, 2), generator)
+    with pytest.raises(ValueError, match="`episodes` should be at least 1"):
+        world.start(2, 0, generator)
+    assert torch.equal(generator.get_state(), before)
+    for call in (lambda: world.start(1, 1, None), lambda: world.step(state, torch.zeros(2, 4, 2), None)):
+        with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+            call()
+
+
+@pytest.mark.extra("experiments", "gymnasium")
+@pytest.mark.parametrize("kind", ["box", "discrete"])
+def test_a_refused_step_leaves_the_dreams_where_they_are(kind):
+    generator = torch.Generator().manual_seed(0)
+    env, twin = (Dream(DreamWorld(memory(), STARTS), 2, 9, one, kind) for one in (generator, torch.Generator()))
+    good = np.zeros((2, 2), np.float32) if kind == "box" else np.array([0, 1])
+    for one in (env, twin):
+        one.reset(seed=3)
+        one.step(good)
+
+    def held():
+        parts = (env._state.z, *env._state.memory, env._state.over, generator.get_state(), *env.world.memory.parameters())
+        return [part.detach().clone() for part in parts], env._age.copy(), env._over.copy()
+
+    before = held()
+    wrong = [np.full((2, 2), np.nan), np.array([[0, np.inf], [0, 0]]), np.full((2, 2), 1e300), np.array(["a", "b"]), None]
+    wrong += [np.array([0, 2]), np.array([0.0, 1.0])] if kind == "discrete" else [np.zeros((2, 3))]
+    for actions in wrong:
+        with pytest.raises((TypeError, ValueError), match="`actions` should"):
+            env.step(actions)
+    with pytest.raises(ValueError, match="`seed` should be at least 0"):
+        env.reset(seed=-1)
+    after = held()
+    assert all(torch.equal(one, other) for one, other in zip(before[0], after[0], strict=True))
+    assert np.array_equal(before[1], after[1])
+    assert np.array_equal(before[2], after[2])
+    assert np.array_equal(env.step(good)[0], twin.step(good)[0])  # as if nothing had been asked
+
+
+@pytest.mark.extra("experiments", "gymnasium")
+def test_an_m_that_has_diverged_does_not_reach_the_dreams():
+    env = Dream(DreamWorld(memory(), STARTS), 2, 9, torch.Generator().manual_seed(0))
+    before = env._state.z.clone()
+    with torch.no_grad():
+        env.world.memory.head.linear.bias.fill_(torch.nan)
+    with pytest.raises(FloatingPointError, match="M should dream"):
+        env.step(np.zeros((2, 2), np.float32))
+    assert torch.equal(env._state.z, before)

@@ -53,6 +53,40 @@ def test_a_failing_candidate_is_named_and_cma_is_not_told():
     assert calls == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("broken", "error", "match"),
+    [
+        (lambda values: values.masked_fill(torch.arange(6) == 3, math.nan), ValueError, "Found nan for candidate 3"),
+        (lambda values: values[:5], ValueError, r"`fitness` should have the shape \(6,\)"),
+        (lambda values: values.tolist(), TypeError, "`fitness` should be a tensor"),
+        (lambda values: values.to(torch.complex64), TypeError, "`fitness` should hold real numbers"),
+    ],
+)
+def test_a_refusal_leaves_cmas_state_as_it_was(monkeypatch, broken, error, match):
+    import cma
+
+    made, states = [], []
+
+    class Kept(cma.CMAEvolutionStrategy):
+        def __init__(self, *args):
+            super().__init__(*args)
+            made.append(self)
+
+    def held():
+        (one,) = made
+        return one.mean.tolist(), one.sigma, one.sm.C.tolist(), one.pc.tolist(), one.countiter, one.countevals, one.best.f
+
+    def fitness(candidates, generation):
+        states.append(held())
+        values = bowl(candidates, generation)
+        return broken(values) if generation == 1 else values
+
+    monkeypatch.setattr(cma, "CMAEvolutionStrategy", Kept)
+    with pytest.raises(error, match=match):
+        evolve(fitness, 4, generations=3, population=6, sigma=0.5, seed=1)
+    assert states[0] != states[1] == held()
+
+
 def test_what_is_refused():
     with pytest.raises(ValueError, match="`seed` should be at least 1: 0 is the clock to cma"):
         evolve(bowl, 4, generations=1, population=6, sigma=0.5, seed=0)

@@ -90,3 +90,30 @@ def test_refusals():
         perfect_steps(torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 2, dtype=torch.long))
     with pytest.raises(ValueError, match="n, 2"):
         relative_places(torch.zeros(3, 3), *edges_to(1, 3))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_what_is_not_finite_empty_or_no_action_is_refused():
+    g = scene()
+    for name in ("nodes", "edges", "globals"):
+        with pytest.raises(ValueError, match=rf"`graph\.{name}` should be finite\. Found nan.*Leave such windows out"):
+            model()(g._replace(**{name: getattr(g, name) * torch.nan}), 3)
+    with pytest.raises(ValueError, match=r"`Nodes` should have the shape \(b, t, n, width\). Found \(0, "):
+        model()(g._replace(nodes=g.nodes[:0], edges=g.edges[:0], globals=g.globals[:0]), 3)
+    with pytest.raises(TypeError, match="`agents` should be a whole number"):
+        model()(g, 1.5)
+    logits, actions = torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, dtype=torch.long)
+    for function in (next_action_losses, perfect_steps):
+        with pytest.raises(ValueError, match=r"`actions` should be numbers from 0 to 3\. Found 4 to 4"):
+            function(logits, actions + 4)
+        with pytest.raises(TypeError, match="`actions` should hold whole numbers"):
+            function(logits, actions.float())
+    with pytest.raises(ValueError, match=r"`logits` should be finite\. Found nan at \(0, 0, 0, 0\)"):
+        next_action_losses(logits * torch.nan, actions)
+    with pytest.raises(ValueError, match="`logits` should be numbers, minus infinity for some"):
+        perfect_steps(logits * torch.nan, actions)
+    masked = logits.masked_fill(torch.arange(4) == 2, -torch.inf)  # an action that is not allowed
+    assert perfect_steps(masked, actions).tolist() == [2]
+    assert next_action_losses(masked, actions).isfinite().all()
+    with pytest.raises(ValueError, match="`senders` should be numbers from 0 to 2"):
+        relative_places(torch.zeros(3, 2), torch.tensor([3]), torch.tensor([0]))

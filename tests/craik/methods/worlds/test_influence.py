@@ -104,3 +104,35 @@ def test_refusals():
         others_losses(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 2, dtype=torch.long))
     with pytest.raises(ValueError, match="`clip` should be positive"):
         influence_rewards(torch.zeros(2, 2), clip=0.0)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_empty_batches_nan_and_ids_are_refused():
+    counterfactual, policy, taken = draw()
+    with pytest.raises(ValueError, match=r"`counterfactual` should have the shape \(\.\.\., A, B\)\. Found \(0, "):
+        causal_influence(counterfactual[:0], policy[:0], taken[:0])
+    with pytest.raises(TypeError, match="`taken` should hold whole numbers"):
+        causal_influence(counterfactual, policy, taken.float())
+    influence = torch.zeros(4, 2)
+    influence[1, 0] = math.nan
+    with pytest.raises(ValueError, match=r"`influence` should be finite\. Found nan at \(1, 0\)"):
+        influence_rewards(influence)
+    assert influence_rewards(torch.tensor([[math.inf], [0.0]])).tolist() == [10.0, 0.0]  # is clipped
+    assert influence_rewards(influence, torch.zeros(4, 2, dtype=torch.bool)).tolist() == [0.0] * 4  # nobody saw it
+    with pytest.raises(TypeError, match="`seen` should hold booleans"):
+        influence_rewards(torch.zeros(4, 2), torch.ones(4, 2))
+    model = ModelOfOthers(3, 2, 4, 8, generator())
+    features, actions = torch.zeros(2, 5, 3), torch.zeros(2, 5, 2, dtype=torch.long)
+    for call in (model, model.counterfactuals):
+        with pytest.raises(ValueError, match=r"`features` should be finite\. Found nan.*Leave such episodes out"):
+            call(features * math.nan, actions)
+        with pytest.raises(ValueError, match=r"`actions` should be numbers from 0 to 3\. Found 4 to 4"):
+            call(features, actions + 4)
+        with pytest.raises(ValueError, match=r"`features` should have the shape \(B, T, 3\)"):
+            call(features[..., :2], actions)
+        with pytest.raises(TypeError, match=r"of the type torch\.float32"):
+            call(features.double(), actions)
+    with pytest.raises(ValueError, match=r"`predicted` should be finite\. Found nan"):
+        others_losses(model(features, actions) * math.nan, actions)
+    with pytest.raises(ValueError, match="`actions` should be numbers from 0 to 3"):
+        others_losses(model(features, actions), actions - 1)

@@ -18,6 +18,7 @@ from craik.methods.worlds.infogan import (
     straight_through,
     waypoints,
 )
+from craik.nn.categorical import gumbel_softmax
 from dreams_oracles import best_path, mutual_information
 
 
@@ -41,6 +42,28 @@ def test_straight_through_draws_by_the_softmax():
     logits = torch.tensor([0.0, 1.0, -1.0, 2.0])
     share = straight_through(logits.expand(200_000, 4), 1.0, generator()).mean(0)
     assert float((share - logits.softmax(-1)).abs().max()) < 4 * 0.5 / math.sqrt(200_000)
+
+
+def test_straight_through_is_bit_for_bit_what_it_was():
+    for seed in range(5):
+        logits = 3 * torch.randn(64, 5, generator=generator(seed))
+        weight, found = torch.randn(64, 5, generator=generator(seed + 9)), []
+        for draw in (straight_through, before):
+            x = logits.clone().requires_grad_()
+            sample = draw(x, 0.7, generator(seed))
+            found.append((sample.detach(), *torch.autograd.grad((sample * weight).sum(), x)))
+        assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+    other = gumbel_softmax(logits, 0.7, generator(4), hard=True)
+    assert not torch.equal(other, found[0][0])  # which draws its noise another way: records would change
+
+
+def before(logits, temperature, generator):
+    """What it was when runs were recorded."""
+    uniform = torch.rand(logits.shape, generator=generator, dtype=logits.dtype)
+    gumbel = -torch.log(-torch.log(uniform.clamp(min=torch.finfo(logits.dtype).tiny)))
+    soft = torch.softmax((logits + gumbel) / temperature, -1)
+    hard = torch.nn.functional.one_hot(soft.argmax(-1), logits.shape[-1]).to(soft)
+    return hard + (soft - soft.detach())
 
 
 class EnumeratedStates(OneHot):
@@ -187,3 +210,41 @@ def test_what_is_refused():
         waypoints(torch.eye(3), 0, 3)
     with pytest.raises(ValueError, match="`states` should be at least 2"):
         OneHot(1)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_generators_types_and_what_is_not_finite():
+    table, drawn = TransitionTable(3), generator()
+    held = drawn.get_state()
+    for call in (
+        lambda: OneHot(3).sample(2, None),
+        lambda: Uniform(2).sample(2, None),
+        lambda: table.sample(torch.eye(3), None),
+        lambda: GaussianTransition(2, None),
+        lambda: GaussianTransition(2, generator()).sample(torch.zeros(2, 2), None),
+        lambda: straight_through(torch.zeros(2, 3), 1.0, None),
+    ):
+        with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+            call()
+    with pytest.raises(ValueError, match=r"`states` should have the shape \(b, 3\)\. Found \(2, 2\)"):
+        table.sample(torch.eye(2), drawn)
+    with pytest.raises(ValueError, match="`logits` should be numbers, minus infinity for some at most"):
+        straight_through(torch.full((2, 3), math.nan), 1.0, drawn)
+    with pytest.raises(ValueError, match="`count` should be at least 1"):
+        OneHot(3).sample(0, drawn)
+    assert torch.equal(drawn.get_state(), held)
+    straight_through(torch.tensor([[0.0, -math.inf]]), 1.0, drawn)
+    broken = networks()
+    nn.init.constant_(broken.discriminator.weight, math.nan)
+    with pytest.raises(ValueError, match=r"What comes of `real_pairs` should be finite\. Found nan.*Look at the networks"):
+        pair_losses(broken, torch.zeros(4, 2, 2), generator())
+    with pytest.raises(TypeError, match="`real_pairs` should hold floating numbers"):
+        pair_losses(networks(), torch.zeros(4, 2, 2).long(), generator())
+    with pytest.raises(ValueError, match=r"`b` should have the shape \(2,\)\. Found \(3,\)"):
+        interpolate(torch.zeros(2), torch.ones(3), 4)
+    with pytest.raises(ValueError, match=r"`a` should be finite\. Found nan"):
+        interpolate(torch.full((2,), math.nan), torch.ones(2), 4)
+    with pytest.raises(ValueError, match=r"`stages` should be finite"):
+        most_plausible(nn.Linear(4, 1), [torch.full((1, 2), math.nan), torch.ones(3, 2)])
+    with pytest.raises(ValueError, match=r"`table` should have the shape \(k, k\)"):
+        waypoints(torch.ones(2, 3), 0, 1)

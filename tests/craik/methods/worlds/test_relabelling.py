@@ -46,4 +46,8 @@ def test_what_is_refused(as_installed):
     with pytest.raises(TypeError, match="`paths` should be a whole number"):
         hindsight([[1.5, 2, 3]])
     with pytest.raises(ValueError, match=r"`matched` should be frames below 4\. Found 4"):
-        matched_states(torch.zeros(1, 4), torch.tensor([[4]]))
+        matched_states(torch.zeros(1, 4).long(), torch.tensor([[4]]))
+    with pytest.raises(TypeError, match=r"`states` should hold whole numbers\. Found torch.float32"):
+        matched_states(torch.zeros(1, 4), torch.tensor([[1]]))
+    with pytest.raises(TypeError, match="`paths` should be a list of paths"):
+        hindsight([1, 2, 3])

@@ -71,3 +71,19 @@ def test_refusals():
         grounding(ids, ids[:1], generator())
     with pytest.raises(ValueError, match="three messages"):
         topographic_similarity(ids[:, None], ids[:, None])
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_what_would_be_counted_is_finite():
+    with pytest.raises(ValueError, match=r"`utterances` should be finite\. Found nan at \(0, 0\)\. They would be counted"):
+        vocabulary_reward(torch.full((2, 3), math.nan), torch.zeros(3), 1.0)
+    with pytest.raises(ValueError, match=r"`counts` should be finite\. Found inf at \(1,\)"):
+        vocabulary_reward(torch.eye(3), torch.tensor([0.0, math.inf, 0.0]), 1.0)
+    with pytest.raises(ValueError, match=r"`utterances` should have the shape \(\.\.\., K\)\. Found \(0, 3\)"):
+        vocabulary_reward(torch.zeros(0, 3), torch.zeros(3), 1.0)
+    with pytest.raises(TypeError, match="`utterances` should hold floating numbers"):
+        vocabulary_reward(torch.eye(3).long(), torch.zeros(3), 1.0)
+    with pytest.raises(ValueError, match=r"`messages` should have the shape \(n, places\)"):
+        topographic_similarity(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 2]))
+    with pytest.raises(ValueError, match='`distance` should be "hamming"'):
+        topographic_similarity(torch.eye(3).long(), torch.eye(3).long(), "edit")

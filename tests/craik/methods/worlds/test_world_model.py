@@ -68,3 +68,37 @@ def test_what_is_refused():
         memory_loss(m(z, a), z)
     with pytest.raises(ValueError, match="`end_weight` should be finite and at least 0"):
         memory_loss(m(z, a), z, torch.zeros(2, 5, dtype=torch.bool), -1.0)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_what_is_not_finite_of_another_width_or_type_is_refused():
+    m, (z, a) = memory(), play()
+    broken = z.clone()
+    broken[1, 2, 0] = torch.nan
+    with pytest.raises(ValueError, match=r"`z` should be finite\. Found nan at \(1, 2, 0\)\. Leave such episodes out"):
+        m(broken, a)
+    with pytest.raises(ValueError, match="`a` should be finite"):
+        m(z, a / 0)
+    with pytest.raises(ValueError, match=r"`following` should be finite\. Found nan at \(1, 2, 0\)"):
+        memory_loss(m(z, a), broken, torch.zeros(2, 5, dtype=torch.bool))
+    with pytest.raises(TypeError, match="`ended` should hold booleans"):
+        memory_loss(m(z, a), z, torch.zeros(2, 5))
+    with pytest.raises(TypeError, match=r"`z` should be of the type torch\.float64\. Found torch\.float32"):
+        m(z.float(), a)
+    rest = m.at_rest(2)
+    for step in (m.step, m.remember):
+        with pytest.raises(ValueError, match=r"`z` should have the shape \(\.\.\., 3\)\. Found \(2, 2\)"):
+            step(z[:, 0, :2], a[:, 0], rest)
+        with pytest.raises(ValueError, match=r"`a` should have the shape \(2, 2\)\. Found \(2, 1\)"):
+            step(z[:, 0], a[:, 0, :1], rest)
+        with pytest.raises(ValueError, match=r"`state\.shown` should have the shape \(2, "):
+            step(z[:, 0], a[:, 0], m.at_rest(3))
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        MixtureRNN(3, 2, 8, 4, True, None)
+    drawn = torch.Generator().manual_seed(0)
+    before = drawn.get_state()
+    with pytest.raises(ValueError, match="`mixtures` should be at least 1"):
+        MixtureRNN(3, 2, 8, 0, True, drawn)
+    assert torch.equal(drawn.get_state(), before)
+    with pytest.raises(ValueError, match="`frames` should vary"):
+        energy_lost(ConvVAE(1, 10, 2, drawn, widths=(4,)), torch.ones(3, 1, 10, 10))

@@ -41,6 +41,35 @@ def test_a_step_is_the_formula_and_differentiable():
     assert torch.equal(begin(1, 1, 2, generator()).places, world.places)
 
 
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("forces", "error", "match"),
+    [
+        (torch.tensor([[[0.0, 0.0], [0.0, math.nan]]]), ValueError, r"`forces` should be finite\. Found nan at \(0, 1, 1\)"),
+        (torch.full((1, 2, 2), math.inf), ValueError, "`forces` should be finite"),
+        (torch.zeros(1, 2, 3), ValueError, r"`forces` should have the shape \(1, 2, 2\)\. Found \(1, 2, 3\)"),
+        (torch.zeros(1, 2, 2, dtype=torch.float64), TypeError, r"of the type torch\.float32\. Found torch\.float64"),
+        (torch.zeros(1, 2, 2, dtype=torch.int64), TypeError, "`forces` should hold floating numbers"),
+        (None, TypeError, "`forces` should be a tensor"),
+    ],
+)
+def test_a_refused_step_leaves_the_world_as_it_was(forces, error, match):
+    world = step(begin(1, 2, 2, generator()), torch.ones(1, 2, 2))
+    before = [part.clone() for part in world]
+    with pytest.raises(error, match=match):
+        step(world, forces)
+    assert all(torch.equal(one, other) for one, other in zip(world, before, strict=True))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_goals_that_there_are_not_are_refused():
+    world = begin(1, 2, 3, generator())
+    with pytest.raises(ValueError, match=r"`goals` should be numbers from 0 to 2\. Found 0 to 3"):
+        distances(world, torch.tensor([[0, 3]]))
+    with pytest.raises(TypeError, match="`goals` should hold whole numbers"):
+        distances(world, torch.zeros(1, 2))
+
+
 def test_refusals():
     world = begin(1, 2, 2, generator())
     with pytest.raises(ValueError, match="`time` should be positive"):

@@ -33,8 +33,8 @@ def agreeing_colour(rows: Rows) -> Measurement | None:
 
 
 _TRIED = (
-    "4 and 12 draws of settings, 150 and 400 steps. Colour and label go together in both training environments, so that signs "
-    "agree and the mask lets the colour through (coloured-digits.signs-agree)."
+    "4, 12 (quick) and 20 (paper) draws of settings, 150 and 400 steps. Colour and label go together in both training "
+    "environments, so that signs agree and the mask lets the colour through (coloured-digits.signs-agree)."
 )
 _SOURCE = "ours; the construction is Arjovsky et al. 2019, section 5.2"
 

@@ -1,9 +1,12 @@
 """What is claimed of LDT less one part, and of other uses of the same privileged data."""
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from craik.experiments.distill.measured import best_of_seeds, ratio
-from craik.lab import Claim, Condition, Measurement, Rows, above, at_least, below, between, high_below, low_above
+from craik.lab import Claim, Condition, Measurement, Rows, above, at_least, below, between, bootstrap, high_below, low_above
 
 
 def best_finals(rows: Rows, variant: str) -> Rows:
@@ -34,6 +37,29 @@ ORDER = (
 )
 """Pairs of variants as figure 4.9 orders them on Walker2d: the first has the larger error, or one that is hardly less."""
 
+HARDLY_LESS = 0.95
+"""Above this ratio an error is larger than another, or hardly less."""
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """A measure for `Claim`: on one body, how many pairs of `ORDER` come in order, by medians of ratios over seeds."""
+
+    environment: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the number with its interval over seeds, or None where another body was run or a variant is missing."""
+        own = rows.where(lambda row: row.get("environment") == self.environment)
+        errors = {variant: best_finals(own, variant)["selected"] for pair in ORDER for variant in pair}
+        if not all(errors.values()):
+            return None
+        ratios = np.array([np.divide(errors[worse], errors[better]) for worse, better in ORDER])
+
+        def count(seeds: np.ndarray[Any, np.dtype[Any]], axis: int) -> Any:  # noqa: ANN401  # an array, or a scalar of numpy
+            return (np.median(ratios[:, seeds.astype(int)], axis=axis) > HARDLY_LESS).sum(axis=0)
+
+        return bootstrap(range(ratios.shape[1]), count)
+
 
 @dataclass(frozen=True)
 class LeastOfOrder:
@@ -47,6 +73,16 @@ class LeastOfOrder:
         if not all(found):
             return None
         return min((one for one in found if one), key=lambda one: one.value)
+
+
+def unclipped(rows: Rows) -> Measurement | None:
+    """Return the error without clipping over LDT's, of seeds on which a clip acted, None where both trained alike."""
+    acted = [
+        seed
+        for seed, group in rows.by("seed").items()
+        if best_finals(group, "no-clip")["selection"] != best_finals(group, "ldt")["selection"]
+    ]
+    return Ratio("no-clip", "ldt")(rows.where(lambda row: row["seed"] in acted))
 
 
 _FIGURE = "thesis section 4.4.4, figure 4.9; paper section 4.4, figure 7"
@@ -95,8 +131,18 @@ _PARTS = (
         kind="hypothesis",
         text="Clipping the meta-gradient is not necessary.",
         source=f'{_APPENDIX} ("did not investigate whether this was necessary")',
-        measure=Ratio("no-clip", "ldt"),
-        condition=between(0.95, 1.05, of="error without clipping as a multiple of LDT's, median over seeds,").at(*_WITH_PARTS),
+        measure=unclipped,
+        condition=between(
+            0.95, 1.05, of="error without clipping as a multiple of LDT's, median over seeds on which the clip acted,"
+        )
+        .instead_of(
+            between(0.95, 1.05, of="error without clipping as a multiple of LDT's, median over seeds,").at(*_WITH_PARTS),
+            "The texts' clip, 1e8 a component, never acted: both variants trained alike, bit by bit, and their ratio is 1 "
+            "whatever clipping does.",
+            Ratio("no-clip", "ldt"),
+        )
+        .at(*_WITH_PARTS),
+        tried="The settings of the quick preset on Walker2d, where no meta-gradient reached the clip.",
     ),
 )
 
@@ -195,11 +241,23 @@ CLAIMS = (
             id=f"distill-ablations.{body.lower()}",
             text=f"On {body} the ablations come in the order that Walker2d shows.",
             source="paper section 4.4, appendix B.2.4 and figure 8",
-            measure=LeastOfOrder(body),
-            condition=above(
-                0.95,
-                of="least of the ratios of errors no teacher over LDT, no teacher over PT, and FT, RT-16, AR over no teacher,",
-            ).at(*_WITH_BODIES),
+            measure=InOrder(body),
+            condition=at_least(
+                len(ORDER),
+                of=f"pairs of errors with a median ratio above {HARDLY_LESS:g}, of five (no teacher over LDT, no teacher over "
+                "PT, and FT, RT-16, AR over no teacher),",
+            )
+            .instead_of(
+                above(
+                    HARDLY_LESS,
+                    of="least of the ratios of errors no teacher over LDT, no teacher over PT, and FT, RT-16, AR over no "
+                    "teacher,",
+                ).at(*_WITH_BODIES),
+                "The least ratio is mostly that of AR, which has a claim of its own: one number stood in two rows. How many "
+                "pairs are in order asks the same of the medians.",
+                LeastOfOrder(body),
+            )
+            .at(*_WITH_BODIES),
             tried="Measured by the preset bodies.",
         )
         for body in OTHER_BODIES

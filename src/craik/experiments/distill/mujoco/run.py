@@ -24,6 +24,7 @@ from craik.experiments.distill.mujoco.model_based import (
     make_world,
     train_world,
 )
+from craik.experiments.distill.mujoco.side_by_side import batched
 from craik.experiments.distill.training import Counts, check_split, rounds_of
 from craik.lab import Positive, Preset, Row, Saved, checkpoint, number
 from craik.tasks.bodies.rollouts import Environment
@@ -51,6 +52,9 @@ class Config(bodies.Training):
     """Their batch sizes (table C.2: 8, 16, 32)."""
     grid_weight: Annotated[tuple[NotNegative, ...], MinLen(1)] = (1.0, 4.0)
     """Weights of the auxiliary loss (table C.3: 1, 2, 4)."""
+    stacked: bool = False
+    """Whether the points of a grid without a teacher that have one batch size train side by side in one batched run: the same
+    steps up to rounding. Off where records were made one by one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,6 +76,22 @@ PRESETS = {
     "ldt-grid": Preset(
         replace(Config(**asdict(bodies.TRAININGS["quick"]), methods=("no-teacher", "ldt-grid")), seed=100, rounds=30), seeds=6
     ),
+    # The printed teacher, unrolls and step sizes on all bodies, with two fifths of paper's rounds and fewer decays.
+    "faithful": Preset(
+        replace(
+            Config(**asdict(bodies.TRAININGS["paper"])),
+            seed=100,
+            rounds=400,
+            every=20,
+            environments=("Swimmer", "Walker2d", "Hopper", "HalfCheetah"),
+            grid_lr=(1e-3, 1e-2),
+            grid_decay=(0.0, 1e-4),
+            grid_batch=(8, 16, 32),
+            grid_weight=(1.0, 2.0, 4.0),
+            stacked=True,
+        ),
+        seeds=6,
+    ),
     "paper": Preset(
         Config(
             **asdict(bodies.TRAININGS["paper"]),
@@ -80,6 +100,7 @@ PRESETS = {
             grid_decay=(0.0, 1e-5, 1e-4),
             grid_batch=(8, 16, 32),
             grid_weight=(1.0, 2.0, 4.0),
+            stacked=True,
         ),
         seeds=8,
     ),
@@ -115,6 +136,9 @@ def run(config: Config) -> Iterator[Row]:
             if method == "ldt-grid":
                 yield from grid_rows(config, data, environment)
                 continue
+            if config.stacked and method in ("no-teacher", "auxiliary"):
+                yield from stacked_rows(config, method, data, environment)
+                continue
             for place, setting in enumerate(grid(config, method)):
                 row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}
                 saved = checkpoint(f"{environment}, {method}, {place}")
@@ -134,6 +158,15 @@ def grid_rows(config: Config, data: PrivilegedData, environment: Environment) ->
         printed = bodies.Printed(point.meta_beta1, point.log10_alpha, point.validation)
         changed = replace(config, inner_lr=point.inner_lr)
         yield from bodies.rows_of(measure(changed, "ldt", data, printed, setting, saved), row)
+
+
+def stacked_rows(config: Config, method: Method, data: PrivilegedData, environment: Environment) -> Iterator[Row]:
+    """Yield the runs over the grid of a method without a teacher, trained side by side."""
+    settings = grid(config, method)
+    seen = batched(config, data, settings, f"{environment}, {method}")
+    for place, (setting, one) in enumerate(zip(settings, seen, strict=True)):
+        row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}
+        yield from bodies.rows_of(one.again(), row)
 
 
 def places(config: Config, method: Method) -> int:

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from craik.experiments.skips.comparing.training import PUBLISHED, Method, Settings, Unit, World, make_model, make_world, train
-from craik.lab import Row, Rows, checkpoint
+from craik.lab import Row, Rows, checkpoint, number
 from craik.losses import BinaryCrossEntropyWithLogits
 from craik.skips import Dynamics, rollout
 from craik.skips.dynamics import Model
@@ -44,6 +44,9 @@ ROLES = {
     "direct": "third",
 }
 """A method's colour, by its role in `craik.lab.drawing.COLOURS`; what no preset compares with each other shares one."""
+
+LEARNT = 0.2
+"""An accuracy below this is less than guessing among five platforms gets: that method has learnt nothing yet."""
 
 STILL = 1e-3
 """A frame in which nothing differs by more than this from the one before has come to rest."""
@@ -176,3 +179,23 @@ def train_and_read(settings: Settings, method: Method, worlds: Worlds, budget: B
 def methods_of(rows: Rows) -> list[str]:
     """Return the methods that rows are of, in the order of their labels."""
     return [method for method in LABELS if rows.where(method=method)]
+
+
+def spending(rows: Rows) -> str:
+    """Return the column that says what has been spent: epochs where all methods see as many, evaluations elsewhere."""
+    return "epochs" if rows.where(unit="episodes") else "evaluations"
+
+
+def shortened(rows: Rows, share: float) -> Rows:
+    """Return a comparison's rows as if each training had ended at a share of the budget.
+
+    These are the checks until then, and each training's last of them as its final row. Test episodes are looked at once, so
+    that such a final row's test accuracy is that on validation episodes.
+    """
+    curves, spent = rows.where(kind="curve"), spending(rows)
+    end = share * max(curves[spent], default=0.0)
+    found: list[Row] = []
+    for seed in curves.where(lambda row: number(row, spent) <= end).by("seed").values():
+        for checks in seed.by("method").values():
+            found += [*checks, {**checks[-1], "kind": "final", "test_accuracy": checks[-1]["validation_accuracy"]}]
+    return Rows(found)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from craik.experiments.skips.comparing.outcomes import LEARNT
 from craik.lab import Claim, Measurement, Rows, at_least, at_most, bootstrap, low_above, number
 
 FIXED = ("fixed-1", "fixed-2", "fixed-3")
@@ -11,11 +12,11 @@ FIXED = ("fixed-1", "fixed-2", "fixed-3")
 AROUND = 3
 """Checks before the switch, and after it, over which accuracy is averaged."""
 
+KEPT = 0.05
+"""How far accuracy with bounce may be from that without if a frozen network is to have kept it."""
+
 CONTROLLED = ("control", "epochs", "paper")
 """Presets that train on standard boards throughout, too."""
-
-LEARNT = 0.2
-"""An accuracy below this is less than guessing among five platforms gets."""
 
 
 def of_schedule(rows: Rows, schedule: str) -> Rows:
@@ -64,7 +65,7 @@ def easier(rows: Rows, method: str) -> list[float]:
     return found
 
 
-def frozen(rows: Rows, method: str) -> list[float]:
+def frozen_anyhow(rows: Rows, method: str) -> list[float]:
     """Return, for each seed, how far apart accuracies with and without bounce are at the last check before the switch.
 
     Seeds on which nothing was learnt are left out.
@@ -73,6 +74,16 @@ def frozen(rows: Rows, method: str) -> list[float]:
     lasts = [group[-1] for group in some.by("seed").values()]
     learnt = [row for row in lasts if number(row, "accuracy_without_bounce") >= LEARNT]
     return [abs(number(row, "accuracy") - number(row, "accuracy_without_bounce")) for row in learnt]
+
+
+def frozen(rows: Rows, method: str) -> list[float]:
+    """Return the same, of seeds where it can be more than `KEPT`.
+
+    First frames with and without bounce are the same, and with them predictions: accuracies are never further apart than the
+    share of boards with another label.
+    """
+    others = rows.where(lambda row: "same_labels" in row and number(row, "same_labels") < 1 - KEPT)
+    return frozen_anyhow(others, method)
 
 
 def labels(rows: Rows) -> Measurement | None:
@@ -114,8 +125,12 @@ _NOISE = (
     "preset true frames are still being fed in when the boards change."
 )
 _CONTROL = (
-    "Measured by the presets control and epochs, which have not been run. The settings of control were looked at once on seed "
+    "Measured by the presets control, epochs and paper, not by quick. The settings of control were looked at once on seed "
     "1000, with fixed steps of 3 on one schedule and with the other two on both."
+)
+_BY_CONSTRUCTION = (
+    "On the small boards of control and epochs it is nearly so by construction: no training enters, and 99 or 100 of the "
+    "hundred validation boards of each of control's seeds have the same label. The published boards are those of paper."
 )
 
 CLAIMS = (
@@ -166,7 +181,7 @@ CLAIMS = (
         source="thesis section 2.3.3",
         measure=labels,
         condition=low_above(0.5, of="share of validation boards with the same label, median over seeds,").at(*CONTROLLED),
-        tried=_CONTROL,
+        tried=f"{_CONTROL} {_BY_CONSTRUCTION}",
     ),
     Claim(
         id="skips-perturbation.frozen",
@@ -174,10 +189,21 @@ CLAIMS = (
         source="thesis section 2.3.3",
         measure=_fixed(frozen),
         condition=at_most(
-            0.05,
-            of="distance of accuracies with and without bounce at the last check before the switch, median over seeds, of the "
-            "fixed step where it is largest,",
-        ).at(*CONTROLLED),
+            KEPT,
+            of=f"distance of accuracies with and without bounce at the last check before the switch, median over seeds on "
+            f"which more than {KEPT:g} of the boards have another label without bounce, of the fixed step where it is largest,",
+        )
+        .instead_of(
+            at_most(
+                KEPT,
+                of="distance of accuracies with and without bounce at the last check before the switch, median over seeds, of "
+                "the fixed step where it is largest,",
+            ).at(*CONTROLLED),
+            "The distance is at most the share of boards with another label, so that the claim could not fail where labels are "
+            "the same on all boards or nearly all, as on small ones.",
+            _fixed(frozen_anyhow),
+        )
+        .at(*CONTROLLED),
         tried=_CONTROL,
     ),
 )

@@ -1,17 +1,48 @@
 """A portion of a timeline (figures 2.7 and 2.8), truth beside prediction as an animation, and how often frames are matched."""
 
+import json
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from craik.experiments.skips.timeline import pictures
+from craik.experiments.skips.timeline.balls import GRID
 from craik.experiments.skips.timeline.claims import share_matched
 from craik.experiments.skips.timeline.filmstrip import draw_timeline
-from craik.lab import COLOURS, Animation, Rows, number, panels
+from craik.lab import COLOURS, Animation, Rows, Scalar, band, number, panels
+
+
+class Look(NamedTuple):
+    """What is compared: which rows, what it is called, and its role in `craik.lab.COLOURS`."""
+
+    rows: dict[str, Scalar]
+    label: str
+    role: str
+
+
+COMPARED = (
+    Look({"method": "asi", "matching": "greedy"}, "ASI", "ours"),
+    Look({"method": "fixed", "matching": "greedy"}, "fixed steps, free", "baseline"),
+    Look({"method": "fixed", "matching": "fixed"}, "fixed steps, clock", "sixth"),
+)
+
+PLACEBOS = (
+    ("near_random", "random frame", "reference"),
+    ("near_stranger", "another board", "fifth"),
+    ("near_still", "ball stays", "third"),
+)
+
+FATES = (("slow_to_ball", "at the ball", "ours"), ("slow_astray", "astray", "fourth"), ("slow_faded", "faded", "reference"))
+"""What predictions that leave out slow frames show."""
 
 
 def figures(rows: Rows) -> dict[str, Figure | Animation]:
     """Draw a portion of a timeline of the most accurate seed, how often frames are matched, and truth beside prediction."""
     shown = rows.where(seed=most_accurate(rows))
-    return {"timeline": draw_timeline(shown), "matches": draw_matches(rows), "truth-and-prediction": animate(shown)}
+    found = {"timeline": draw_timeline(shown), "matches": draw_matches(rows), "truth-and-prediction": animate(shown)}
+    return {**found, "balls": draw_balls(rows)} if rows.where(kind="balls") else found
 
 
 def most_accurate(rows: Rows) -> int:
@@ -48,3 +79,45 @@ def draw_matches(rows: Rows) -> Figure:
     axes.set_xticks([0, 1], ["slow frames", "fast frames"])
     axes.set(xlim=(-0.5, 1.5), ylim=(0, 1), ylabel="share matched")
     return figure
+
+
+def draw_balls(rows: Rows) -> Figure:
+    """Draw what becomes of slow frames that are left out, and how near the predicted ball is where a bounce is skipped."""
+    figure, (left, right) = panels(
+        2,
+        caption="Left: slow frames that predictions leave out (the first of an episode aside), by what these show: a ball "
+        "within a radius of the matched frame's, a ball elsewhere, or less than half a ball; all seeds together. Right: share "
+        "of predictions over a bounce with a ball within so many radii of the matched frame's: median over seeds and their "
+        "range. Fixed steps are matched as freely as ASI, and by their clock. Placebos are of ASI's predictions: the ball of a "
+        "random frame of the window, of another board's prediction, and a ball that stays where the skip began.",
+        height=3.6,
+    )
+    compared = [look for look in COMPARED if rows.where(kind="balls", **look.rows)]
+    for place, look in enumerate(reversed(compared)):
+        _draw_slow(left, place, rows.where(kind="balls", **look.rows))
+    left.set(xlim=(0, 1), xlabel="share of slow frames left out")
+    left.set_yticks(range(len(compared)), [look.label for look in reversed(compared)])
+    left.grid(visible=False, axis="y")
+    left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1.0, handlelength=1.0)
+    for look in compared:
+        _draw_near(right, rows.where(kind="balls", at="bounces", **look.rows), "near", look.label, look.role)
+    for key, label, role in PLACEBOS:
+        _draw_near(right, rows.where(kind="balls", at="bounces", method="asi"), key, label, role)
+    right.axvline(1, color=COLOURS["ink"], linewidth=0.8, linestyle=":")
+    right.set(xlim=(0, GRID[-1]), ylim=(0, 1), xlabel="radii", ylabel="share within")
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=8)
+    return figure
+
+
+def _draw_slow(axes: Axes, place: int, some: Rows) -> None:
+    start, whole = 0.0, max(1.0, sum(some["slow"]))
+    for key, label, role in FATES:
+        share = sum(some[key]) / whole
+        axes.barh(place, share, 0.6, start, color=COLOURS[role], label=label if place == 0 else None)
+        start += share
+
+
+def _draw_near(axes: Axes, some: Rows, key: str, label: str, role: str) -> None:
+    curves = np.array([json.loads(str(row[f"{key}_within"])) for row in some])
+    if len(curves):
+        band(axes, np.array(GRID), curves, label, COLOURS[role])

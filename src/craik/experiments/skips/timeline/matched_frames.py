@@ -12,14 +12,14 @@ from craik.experiments.skips.comparing.training import Settings, World
 from craik.experiments.skips.timeline import pictures
 from craik.lab import Row
 from craik.losses import BinaryCrossEntropyWithLogits
-from craik.skips import Dynamics, Greedy, Matched, candidate_losses, match
+from craik.skips import Dynamics, Fixed, Greedy, Matched, candidate_losses, match
 
 
 @torch.no_grad()
-def predict(config: Settings, model: nn.Module, world: World) -> Matched:
+def predict(model: nn.Module, world: World, matching: Greedy | Fixed) -> Matched:
     """Match a model's predictions from its own predictions, as roll-outs go, with true frames."""
     dynamics = Dynamics(model, BinaryCrossEntropyWithLogits(), world.context)
-    return match(dynamics, world.frames, Greedy(config.horizon), teacher_forcing=0.0, keep_predictions=True)
+    return match(dynamics, world.frames, matching, teacher_forcing=0.0, keep_predictions=True)
 
 
 def is_slow(world: World, index: int) -> Bool[np.ndarray, " time"]:

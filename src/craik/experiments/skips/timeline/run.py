@@ -1,7 +1,8 @@
 """Training with adaptive skip intervals, and what the trained model's predictions were matched with.
 
 Bouncing in a funnel is hard to predict and decides nothing; the model learns to leave it out and to predict the ball that
-leaves the funnel.
+leaves the funnel. Whether the ball is in what it predicts, and where, is read off the predictions; beside it are those of
+fixed steps of about the same mean length, trained on as many evaluations.
 """
 
 from collections.abc import Iterator
@@ -12,9 +13,14 @@ from annotated_types import Ge
 
 from craik.experiments.skips.comparing import training as skips
 from craik.experiments.skips.comparing.outcomes import label_accuracy
-from craik.experiments.skips.comparing.training import Settings
+from craik.experiments.skips.comparing.training import Method, Settings, World
+from craik.experiments.skips.timeline import balls
 from craik.experiments.skips.timeline.matched_frames import count_matches, predict, timeline
-from craik.lab import Preset, Row, number
+from craik.lab import Preset, Row, number, part
+from craik.skips import Fixed, Greedy
+
+FIXED: dict[int, Method] = {1: "fixed-1", 2: "fixed-2", 3: "fixed-3", 4: "fixed-4", 8: "fixed-8", 16: "fixed-16"}
+"""Fixed steps to set beside it."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +51,53 @@ PRESETS = {
 
 
 def run(config: Config) -> Iterator[Row]:
-    """Train with ASI; yield how often slow and fast frames are matched, and the frames of some timelines."""
+    """Train with ASI; yield how often slow and fast frames are matched, the frames of some timelines and where the balls are.
+
+    On the Funnel board the same follows of fixed steps, of those that are nearest to ASI's mean length.
+    """
     training = skips.make_world(config, "train", config.episodes)
     test = skips.make_world(config, "test", config.test_episodes)
+    length = 1.0
+    for row in part("asi", _adaptive(config, training, test)):
+        length = number(row, "mean_skip") if row["kind"] == "skips" else length
+        yield row
+    if config.task == "funnel-board":
+        yield from part("fixed", _fixed(config, min(FIXED, key=lambda step: abs(step - length)), training, test))
+
+
+def _adaptive(config: Config, training: World, test: World) -> Iterator[Row]:
     model = skips.make_model(config, training)
     for report in skips.train(config, "asi", model, lambda _: training, config.evaluations):
         yield {"kind": "trained", **report._asdict(), **label_accuracy(model, test, config.max_steps)._asdict()}
         break
-    matched = predict(config, model, test)
+    matched = predict(model, test, Greedy(config.horizon))
     yield {"kind": "skips", **count_matches(test, matched), "horizon": config.horizon}
+    aims = balls.aims(test, matched, config.horizon) if config.task == "funnel-board" else []
     for index in range(config.timelines):
-        yield from timeline(config, test, matched, index)
+        for row in timeline(config, test, matched, index):
+            seen = aims and row["kind"] == "predicted"
+            yield row | balls.sighting(aims[index][int(number(row, "u"))]) if seen else row
+    for row in balls.summaries(aims):
+        yield {"kind": "balls", "method": "asi", "matching": "greedy", **row}
+
+
+def _fixed(config: Config, step: int, training: World, test: World) -> Iterator[Row]:
+    """Train with fixed steps; yield the same of what they predict, matched as freely as ASI's and by their own clock."""
+    model = skips.make_model(config, training)
+    found: Row = {"kind": "fixed", "step": step}
+    for report in skips.train(config, FIXED[step], model, lambda _: training, config.evaluations):
+        found |= {**report._asdict(), **label_accuracy(model, test, config.max_steps)._asdict()}
+        break
+    for matching, name in ((Greedy(config.horizon), "greedy"), (Fixed(step), "fixed")):
+        matched = predict(model, test, matching)
+        yield {**found, "matching": name, **count_matches(test, matched)}
+        for row in balls.summaries(balls.aims(test, matched, config.horizon)):
+            yield {"kind": "balls", "method": "fixed", "matching": name, **row}
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
     """Tell how far a seed is."""
-    return (0.9, f"accuracy {number(row, 'accuracy'):.2f}") if row["kind"] == "trained" else (1.0, str(row["kind"]))
+    alone = config.task != "funnel-board"
+    if row["kind"] == "trained":
+        return 0.9 if alone else 0.45, f"accuracy {number(row, 'accuracy'):.2f}"
+    return 1.0 if alone or "fixed" in (row["kind"], row.get("method")) else 0.5, str(row["kind"])

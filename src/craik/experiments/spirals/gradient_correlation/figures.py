@@ -3,7 +3,19 @@
 from matplotlib.figure import Figure
 
 from craik.experiments.spirals.gradient_correlation.claims import ENOUGH, telling
+from craik.experiments.spirals.gradient_correlation.run import Config
 from craik.lab import COLOURS, Rows, band, panels
+
+_INIT = {"default": "PyTorch's default", "kaiming": "He-normal (kaiming)"}
+_VARIANCE = {False: "not scaled, as printed", True: "scaled to unit variance"}
+
+READING = (
+    f"Reading of the texts, where the run's name adds no other init or unit_variance: initial weights {_INIT[Config().init]}, "
+    f"spirals {_VARIANCE[Config().unit_variance]}, and N(0, 0.1) of the shortcuts as a standard deviation of "
+    f"{Config().shortcut_scale:g}. 'init kaiming' in the name is the published code's weights, 'unit_variance true' its "
+    "scaling."
+)
+"""Of rows alone a figure cannot tell; the run's name has what differs from the preset."""
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
@@ -17,7 +29,7 @@ def correlations(rows: Rows) -> Figure:
         3,
         caption="Correlation of the combined gradient with that of the mechanism alone and of the shortcuts alone, "
         f"over the components that are left, where {ENOUGH} or more are; median over seeds with range. The XOR-mask at "
-        "threshold 0 leaves nothing, the AND-mask everything. Right: share of components that is left.",
+        f"threshold 0 leaves nothing, the AND-mask everything. Right: share of components that is left. {READING}",
         height=2.8,
     )
     for axes, method, title in zip(all_axes, ("xor-mask", "and-mask"), ("XOR-mask", "AND-mask"), strict=False):

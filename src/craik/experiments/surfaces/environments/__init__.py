@@ -5,7 +5,7 @@ from craik.lab import Experiment
 
 EXPERIMENT = Experiment(
     name="environment-surfaces",
-    title="The loss of every environment on a plane through what averaging and what the AND-mask found on the spirals.",
+    title="The mean loss and two environments' on a plane through what averaging and what the AND-mask found on the spirals.",
     reproduces="thesis figure 3.1, which is drawn by hand, with trained networks",
     presets=run.PRESETS,
     run=run.run,

@@ -1,4 +1,4 @@
-"""Averaging and the AND-mask on the spirals, and the loss of each environment around what they found.
+"""Averaging and the AND-mask on the spirals, and the losses of environments around what they found.
 
 The plane has the straight way from averaging's solution to the AND-mask's as its first axis, and the consistency score's worst
 direction at averaging's solution, made orthogonal to it, as the second. The other cuts are lines: each solution's own worst
@@ -164,7 +164,7 @@ def worst_line(config: Config, solution: Solution, method: str) -> Iterator[Row]
 
 
 def between_both(config: Config, averaging: Solution, masked: Solution) -> Iterator[Row]:
-    """Yield the plane through both solutions and averaging's worst direction, for the mean and for each environment."""
+    """Yield the plane through both solutions and averaging's worst direction, for the mean and its pair of environments."""
     surface = averaging.surface
     way = between(surface.parameters, masked.surface.parameters)
     worst = orthogonal_to(worst_of(averaging), [way])

@@ -55,6 +55,15 @@ def _growth(rows: Rows) -> Measurement | None:
     return bootstrap(found) if found else None
 
 
+def _off_closed_form(rows: Rows) -> Measurement | None:
+    """How far the volumes' ratio is from (1 + c) / (2 sqrt c), as a share, the largest over curvatures c; median over seeds."""
+    found: list[float] = []
+    for group in rows.where(kind="caption").by("seed").values():
+        forms = [(1 + c) / (2 * c**0.5) for c in group["curvature"]]
+        found.append(max(abs(ratio / form - 1) for ratio, form in zip(group["volume_ratio"], forms, strict=True)))
+    return bootstrap(found) if found else None
+
+
 def _volume(times: int, curvature: float, text: str, source: str, tried: str) -> Claim:
     return Claim(
         id=f"hessians.volume-{times}",
@@ -86,17 +95,12 @@ CLAIMS = (
     _volume(
         25,
         0.01,
-        "For diag(0.01, 1) and diag(1, 0.01) it is 25 times bigger.",
-        "thesis figure B.3",
-        "Erratum 3: 25.5 is the determinants' ratio, and volume goes with its root, as the caption itself says.",
-    ),
-    _volume(
-        100,
-        0.01,
-        "For diag(0.01, 1) and diag(1, 0.01) it is 100 times bigger.",
-        "paper figures 3 and 12",
-        "Erratum 3: neither volumes (5.05) nor determinants (25.5) give 100. The Hessians' condition number does, and, "
-        "nearly, the determinant of their sum in place of their mean over that of the geometric mean (102).",
+        "For diag(0.01, 1) and diag(1, 0.01) it is 25 times bigger; the paper has 100 times.",
+        "thesis figure B.3; paper figures 3 and 12",
+        "Erratum 3: 25.5 is the determinants' ratio, and volume goes with its root, as the thesis's caption itself says. The "
+        "paper's 100 had an id of its own with the same measured number (volume-100, within 10 % of 100, does not hold); it is "
+        "neither volumes (5.05) nor determinants (25.5) but the Hessians' condition number and, nearly, the determinant of "
+        "their sum in place of their mean over that of the geometric mean (102).",
     ),
     Claim(
         id="hessians.determinants",
@@ -165,14 +169,23 @@ CLAIMS = (
     ),
     Claim(
         id="hessians.faster",
-        text="Near the shared minimum descent on the pooled loss is much faster than on the geometrically averaged one.",
-        source="paper section 2.3, of its figure 3",
-        measure=_Largest("volume_ratio", {"kind": "caption", "curvature": 0.05}),
-        condition=above(
-            2,
-            of="ratio of the two means' curvatures for diag(0.05, 1) and diag(1, 0.05), both multiples of the identity,",
+        kind="ours",
+        text="Arithmetic: for diag(c, 1) and diag(1, c) the pooled loss curves (1 + c) / (2 sqrt c) times as much as the "
+        "geometric mean, in every direction, and descent near the shared minimum is as much faster.",
+        source="ours, of paper section 2.3, which says much faster of its figure 3",
+        measure=_off_closed_form,
+        condition=high_at_most(
+            1e-9, of="largest distance of a measured ratio from it, as a share, over both captions,"
+        ).instead_of(
+            above(
+                2,
+                of="ratio of the two means' curvatures for diag(0.05, 1) and diag(1, 0.05), both multiples of the identity,",
+            ),
+            "It is a closed form, 2.35 at c = 0.05 whatever a run does, which volume-5 has measured; and its bound was written "
+            "after the rows. Now it is asked whether the means that are computed follow the form.",
+            _Largest("volume_ratio", {"kind": "caption", "curvature": 0.05}),
         ),
-        tried="Written after these rows had been recorded.",
+        tried="No training: how much is much was never asked of a run.",
     ),
     Claim(
         id="hessians.not-commuting",

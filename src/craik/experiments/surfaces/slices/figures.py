@@ -21,7 +21,7 @@ def numbers(text: object) -> np.ndarray:  # pyright: ignore[reportMissingTypeArg
 def slices(first: Rows) -> Figure:
     """Draw each network's slice, a panel a normalisation."""
     figure, axes = panels(
-        4, 1, height=2.8,
+        4, 1, height=3.0,
         caption="Training loss along a random direction from each network (one seed). Raw directions compare the scale of the "
         "weights; blue is the small batch, red the large one, dashed with weight decay.",
     )  # fmt: skip
@@ -35,7 +35,7 @@ def slices(first: Rows) -> Figure:
             axis.plot(np.linspace(-reach, reach, len(curve)), curve, style, color=role, label=label)
         axis.set(title="raw" if normalise == "none" else normalise, ylim=(0, 3), xlabel="step")
     axes[0].set_ylabel("loss")
-    axes[0].legend(fontsize=6)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     return figure
 
 

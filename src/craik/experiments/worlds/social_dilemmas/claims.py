@@ -122,6 +122,15 @@ CLAIMS = (
         tried=_SEARCH,
     ),
     Claim(
+        id="social-dilemmas.alone-above-none",
+        text="In Harvest, messages paid for influence alone do better than messages paid for their speaker's apples.",
+        source="ours; without it the claim before would say nothing of influence",
+        measure=EachSeed(lambda rows: less(final(rows, "harvest", "alone"), final(rows, "harvest", "none"))),
+        condition=low_above(0.0, of="apples of all, influence alone less none,"),
+        kind="control",
+        tried="Asked of recorded rows whose medians had been read: in Harvest all arms end alike. Nothing was tried for it.",
+    ),
+    Claim(
         id="social-dilemmas.learns",
         text="Without influence, too, agents learn to eat more than at random, in both worlds.",
         source="ours; without it the comparison would be one of agents that have not learned",

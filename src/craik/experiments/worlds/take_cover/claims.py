@@ -1,4 +1,9 @@
-"""What is claimed of dreams and memories; written before any recorded run. `[P]`: a printed number from memory, not checked."""
+"""What is claimed of dreams and memories; written before any recorded run.
+
+Printed numbers were written from memory and later found in the authors' draft of their own page (draft.md of
+https://github.com/worldmodels/worldmodels.github.io); CarRacing's, with those of an untrained M, in the documentation of
+https://github.com/ctallec/world-models (docs/README.md).
+"""
 
 from collections.abc import Callable
 

@@ -1,6 +1,7 @@
-"""Returns in dream and world, how they were evolved, and a dream beside the world."""
+"""Returns in dream and world, how they were evolved, a dream beside the world, and what V makes of a frame."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from craik.experiments.worlds.take_cover import films
@@ -8,6 +9,8 @@ from craik.lab import COLOURS, Animation, Rows, colour, number, panels
 
 WORDS = {"z": "z", "z-h": "[z, h]", "z-untrained": "[z, untrained h]"}
 """What a controller sees, by its method's name."""
+SHOWN = 6
+"""Frames of each side in the strip."""
 
 
 def figures(rows: Rows) -> dict[str, Figure | Animation]:
@@ -15,8 +18,10 @@ def figures(rows: Rows) -> dict[str, Figure | Animation]:
     found: dict[str, Figure | Animation] = {}
     if rows.where(kind="final"):
         found = {"returns": draw_returns(rows), "evolution": draw_evolution(rows)}
-    if film := draw_film(rows):
-        found["dream-and-world"] = film
+    if len(rows.where(kind="film")):
+        found |= {"dream-strip": draw_strip(rows), "dream-and-world": draw_film(rows)}
+    if len(rows.where(kind="seen")):
+        found["seen"] = draw_seen(rows)
     return found
 
 
@@ -70,20 +75,65 @@ def draw_evolution(rows: Rows) -> Figure:
     return figure
 
 
-def draw_film(rows: Rows) -> Animation | None:
-    """Animate the dream at the highest temperature beside the world, of the first seed that has both."""
+def filmed(rows: Rows) -> tuple[str, dict[str, np.ndarray]]:
+    """Return the dream at the highest temperature of the first seed that has a film: its title, and both sides' pictures."""
     found = rows.where(kind="film")
-    if not found:
-        return None
-    row = found[0]
-    own = found.where(seed=row["seed"]) if "seed" in row else found
+    own = found.where(seed=found[0]["seed"]) if "seed" in found[0] else found
     name = str(own[-1]["method"])
     sides = {str(one["side"]): films.decode(str(one["pictures"]), int(number(one, "frames"))) for one in own.where(method=name)}
+    return name.replace("dream", "dream, temperature"), sides
+
+
+def draw_strip(rows: Rows) -> Figure:
+    """Draw six frames of a dream above the world's at the same steps."""
+    title, sides = filmed(rows)
+    figure, axes = panels(
+        SHOWN, 2, height=2.9,
+        caption=f"One controller, evolved in the dream alone: above in the {title}, as V decodes it, below in the world, each "
+        "with what the controller does in it, and from a first frame of its own. Balls red, agent blue. One seed; the last "
+        "column is where the shorter of both films ends.",
+    )  # fmt: skip
+    steps = np.linspace(0, min(len(film) for film in sides.values()) - 1, SHOWN).round().astype(int)
+    for index, (axis, step) in enumerate(zip(axes, [*steps, *steps], strict=True)):
+        side = "dream" if index < SHOWN else "world"
+        show(axis, sides[side][step])
+        if index < SHOWN:
+            axis.set_title(f"step {step}", fontsize=9, loc="center", pad=4)
+        if index % SHOWN == 0:
+            axis.set_ylabel(side)
+    return figure
+
+
+def draw_film(rows: Rows) -> Animation:
+    """Animate a dream beside the world."""
+    title, sides = filmed(rows)
     caption = (
         "The same controller, evolved in the dream alone: on the left the dream, decoded by V, on the right the world, "
-        "each with what the controller does in it. Both begin with the same frame; a side stands still when its episode is "
-        "over. Balls red, agent blue."
+        "each with what the controller does in it, and from a first frame of its own. A side stands still when its episode "
+        "is over. Balls red, agent blue."
     )
-    return Animation(
-        caption, films.beside(sides["dream"], sides["world"], (name.replace("dream", "dream, temperature"), "world"))
-    )
+    return Animation(caption, films.beside(sides["dream"], sides["world"], (title, "world")))
+
+
+def draw_seen(rows: Rows) -> Figure:
+    """Draw a frame beside what V makes of it, of the first seed that has both."""
+    row = rows.where(kind="seen")[0]
+    figure, axes = panels(
+        2, 1, height=3.4,
+        caption="A frame of an episode that V was not trained on, and what V makes of it: of these frames the one whose loss "
+        f"is the median's, {100 * number(row, 'lost'):.0f} % of its energy. One seed, in sixteen shades a colour.",
+    )  # fmt: skip
+    pictures = films.decode_colours(str(row["pictures"]), int(number(row, "frames")))
+    for axis, picture, title in zip(axes, pictures, ("the world's frame", "V's picture of it"), strict=True):
+        show(axis, picture)
+        axis.set_title(title)
+    return figure
+
+
+def show(axis: Axes, picture: np.ndarray) -> None:
+    """Draw a picture in a frame, without ticks."""
+    axis.imshow(picture, interpolation="nearest")
+    axis.set(xticks=[], yticks=[])
+    axis.grid(visible=False)
+    for spine in axis.spines.values():
+        spine.set_visible(True)

@@ -1,4 +1,4 @@
-"""A dream beside the world, as text for rows and as moving pictures."""
+"""A dream beside the world, and a frame beside what V makes of it, as text for rows and as pictures."""
 
 import base64
 import io
@@ -15,6 +15,7 @@ from craik.experiments.worlds.take_cover.settings import Config
 from craik.lab import Row
 from craik.methods.worlds.acting import LinearController, Seen, Watched, World
 from craik.methods.worlds.dreaming import DreamState, DreamWorld
+from craik.nn.autoencoders import ConvVAE
 
 LEVELS = 16
 """Shades that are kept of a pixel."""
@@ -43,6 +44,30 @@ def rows(
                 frames.append(show(state))
                 break
         yield {"kind": "film", "method": name, "side": side, "frames": len(frames), "pictures": encode(torch.stack(frames))}
+
+
+@torch.no_grad()
+def seen(vision: ConvVAE, frames: Tensor) -> Row:
+    """Return, of frames (m, 3, h, h), the one whose loss is the median's, and what V makes of it."""
+    rebuilt = vision.decode(vision.encode(frames).mean)
+    lost = (frames - rebuilt).square().sum((1, 2, 3))
+    index = int(lost.argsort()[len(lost) // 2])
+    share = float(lost[index] / (frames[index] - frames.mean(0)).square().sum().clamp(min=1e-9))
+    pictures = encode_colours(torch.stack((frames[index], rebuilt[index])))
+    return {"kind": "seen", "lost": share, "frames": 2, "pictures": pictures}
+
+
+def encode_colours(frames: Tensor) -> str:
+    """Return (t, 3, h, h) in [0, 1] as text, in sixteen shades of each colour."""
+    shades = (frames * (LEVELS - 1)).round().to(torch.uint8)
+    return base64.b64encode(zlib.compress(shades.numpy().tobytes(), 9)).decode()
+
+
+def decode_colours(text: str, count: int) -> np.ndarray:
+    """Return (t, h, h, 3) bytes."""
+    flat = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
+    size = int(np.sqrt(len(flat) // (3 * count)))
+    return flat.reshape(count, 3, size, size).transpose(0, 2, 3, 1) * (255 // (LEVELS - 1))
 
 
 def encode(frames: Tensor) -> str:

@@ -32,8 +32,11 @@ def run(config: Config) -> Iterator[Row]:
     episodes = recorded(config, world, generator)
     held_out = torch.arange(len(episodes.lengths)) >= len(episodes.lengths) * 9 // 10
     vision = models.train_vision(config, _some(episodes, ~held_out).shown(), generator)
-    lost = energy_lost(vision, _some(episodes, held_out).shown()[:4096].float() / 255)
+    new = _some(episodes, held_out).shown()[:4096].float() / 255
+    lost = energy_lost(vision, new)
     yield {"kind": "vision", "lost": lost, "steps": int(episodes.lengths.sum())}
+    if config.film and config.world != "ours":
+        yield films.seen(vision, new)
     if lost > config.most_lost:
         yield {"kind": "refused", "lost": lost}
         return
@@ -125,7 +128,7 @@ def evolved(config: Config, name: str, world: World, real: Watched) -> Iterator[
         "parameters": controller.parameters,
         "budget": config.generations * config.population * config.trials,
     }
-    if config.film and isinstance(world, DreamWorld):
+    if config.film and config.world == "ours" and isinstance(world, DreamWorld):
         yield from films.rows(config, name, controller, found.mean[None], world, real)
 
 

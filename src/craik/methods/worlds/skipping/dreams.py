@@ -9,9 +9,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_kind, check_not_negative, check_shape, check_whole
+from craik.arguments import (
+    check_all_finite,
+    check_floats,
+    check_generator,
+    check_kind,
+    check_not_negative,
+    check_shape,
+    check_whole,
+)
 from craik.methods.worlds.skipping.memory import SkippingRNN
-from craik.nn.mixtures import Mixture, mixture_log_prob, mixture_quantile, tempered
+from craik.nn.mixtures import Mixture, check_drawable, mixture_log_prob, mixture_quantile, tempered
 from craik.skips import Actions
 
 
@@ -56,14 +64,19 @@ def skipped_dream(
 
     Raises:
         TypeError: arguments of another kind.
-        ValueError: starts or actions of another shape, a duration below 1, or a temperature below 0.
+        ValueError: starts or actions of another shape, or not finite; a generator on another device, a duration below 1, or a
+            temperature below 0.
     """
     check_kind("memory", memory, SkippingRNN, "a SkippingRNN")
-    check_shape("starts", starts, "b", memory.latent, way_out="Encode and whiten the first frames of some episodes.")
+    way_out = "Encode and whiten the first frames of some episodes."
+    check_floats("starts", starts, "b", memory.latent, like=memory.head.linear.weight, way_out=way_out)
+    check_all_finite("starts", starts, way_out="Leave such episodes out.")
     check_kind("actions", actions, Actions, "craik.skips.Actions")
     check_shape("actions.values", actions.values.flatten(2), len(starts), "t", "a")
+    if actions.lengths is None:  # else they were looked at when they were made
+        check_all_finite("actions.values", actions.values, way_out="Say by `lengths` which of them are padding.")
     check_whole("duration", duration, 1)
-    check_generator("generator", generator)
+    check_generator("generator", generator, beside=starts)
     check_not_negative("temperature", temperature, way_out="1 is M as it was trained.")
     count = len(starts)
     rows, state = torch.arange(count), memory.at_rest(count)
@@ -108,9 +121,10 @@ def entropies(mixture: Mixture, generator: Generator, samples: int = 64) -> Floa
         samples: of each; the standard error is about 1 / sqrt(samples).
 
     Raises:
-        TypeError, ValueError: no generator, or no whole number of samples, at least 1.
+        TypeError: no mixture, no generator on its device, or no whole number of samples.
+        ValueError: fewer than 1 of them, parameters of different shapes or not finite; a component may have no weight.
     """
-    check_generator("generator", generator)
+    check_drawable(mixture, generator)
     check_whole("samples", samples, 1)
     every = Mixture(*(part.expand(samples, *part.shape) for part in mixture))
     shape, dtype = (samples, *mixture.means.shape[:-1]), mixture.means.dtype

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_positive, check_shape
+from craik.arguments import check_floats, check_positive
 
 
 class Whitening(NamedTuple):
@@ -26,11 +26,13 @@ class Whitening(NamedTuple):
     backward: Float[Tensor, "l l"]
 
     def whiten(self, z: Float[Tensor, "*batch l"]) -> Float[Tensor, "*batch l"]:
-        """Return latents as M sees them."""
+        """Return latents as M sees them; other widths and types are refused, values are not looked at."""
+        check_floats("z", z, "...", len(self.mean), like=self.mean)
         return (z - self.mean) @ self.forward
 
     def undo(self, z: Float[Tensor, "*batch l"]) -> Float[Tensor, "*batch l"]:
-        """Return latents as the decoder sees them."""
+        """Return latents as the decoder sees them; refuses as `whiten` does."""
+        check_floats("z", z, "...", len(self.mean), like=self.mean)
         return z @ self.backward + self.mean
 
 
@@ -46,7 +48,7 @@ def whitening(z: Float[Tensor, "..."], least: float = 1e-2) -> Whitening:
         TypeError: what is no tensor, or no number.
         ValueError: another shape, fewer than two latents, all the same, or not finite.
     """
-    check_shape("z", z, "n", "l")
+    check_floats("z", z, "n", "l")
     check_positive("least", least)
     if len(z) < 2 or not bool(z.isfinite().all()):
         raise ValueError(f"`z` should be two finite latents or more. Found {len(z)}, or NaN. Leave broken ones out.")

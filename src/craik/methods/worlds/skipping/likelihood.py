@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import softmax
 
-from craik.arguments import check_finite, check_whole
+from craik.arguments import check_finite, check_floats, check_whole
 from craik.nn.mixtures import Mixture, mixture_log_prob, mixture_quantile
 
 
@@ -35,12 +35,25 @@ class MixtureNLL:
         check_finite("least_log_scale", self.least_log_scale)
 
     def __call__(self, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
-        """Return one value for each frame."""
-        losses = -mixture_log_prob(*self.mixture(prediction), target)
+        """Return one value for each frame.
+
+        Raises:
+            TypeError: what is no tensor of floating numbers.
+            ValueError: other shapes. Values are not looked at: the matching does, where it chooses among the losses.
+        """
+        mixture = self.mixture(prediction)
+        check_floats("target", target, *mixture.means.shape[:-1])
+        losses = -mixture_log_prob(*mixture, target)
         return losses.flatten(1).mean(1) if losses.dim() > 1 else losses
 
     def mixture(self, prediction: Float[Tensor, "n *z"]) -> Mixture:
-        """Return the mixtures of predictions, floor included."""
+        """Return the mixtures of predictions, floor included; other shapes are refused."""
+        check_floats("prediction", prediction, "...")
+        if prediction.dim() < 3 or prediction.shape[1] != 3 or prediction.shape[-1] != self.mixtures:
+            raise ValueError(
+                f"`prediction` should have the shape (n, 3, *frame, {self.mixtures}). Found {tuple(prediction.shape)}. Stack "
+                "logits, means and log scales behind the frames."
+            )
         log_weights, means, log_scales = prediction.unbind(1)
         return Mixture(log_weights, means, log_scales.clamp(min=self.least_log_scale))
 

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import check_kind, check_shape
+from craik.arguments import check_each, check_floats, check_ids, check_kind, check_numbers, check_shape
 from craik.methods.worlds.skipping.likelihood import MixtureNLL
 from craik.methods.worlds.skipping.memory import SkippingRNN
 from craik.nn.recurrent import Recurrent
@@ -72,6 +72,7 @@ def skipped_nll(
     check_kind("memory", memory, SkippingRNN, "a SkippingRNN")
     check_kind("actions", actions, Actions, "craik.skips.Actions", way_out="Actions(values, window=...) takes (b, t, a).")
     check_kind("trajectories", trajectories, Trajectories, "craik.trajectories.Trajectories, of latents")
+    check_kind("matching", matching, Matching, "Greedy(...) or Fixed(...) of craik.skips")
     _check_widths(memory, trajectories, actions)
     _check_rewards(memory, trajectories, rewards)
     loss = MixtureNLL(memory.mixtures, memory.head.least_log_scale)
@@ -189,7 +190,20 @@ def _added(
 def passed_over(
     rewards: Float[Tensor, "b t"], begun: Int[Tensor, " n"], skips: Int[Tensor, " n"], rows: Sequence[int]
 ) -> Float[Tensor, " n"]:
-    """Return the sum of the rewards at frames begun .. begun + skip - 1 of trajectories ``rows[i]``."""
+    """Return the sum of the rewards at frames begun .. begun + skip - 1 of trajectories ``rows[i]``.
+
+    Raises:
+        TypeError: rewards that are no numbers, frames that are no whole ones.
+        ValueError: other shapes, frames or trajectories that there are not. What the rewards are is not looked at: behind the
+            frames that count they may be anything.
+    """
+    check_numbers("rewards", rewards)
+    check_shape("rewards", rewards, "b", "t")
+    check_ids("begun", begun, "n", count=rewards.shape[1])
+    check_ids("skips", skips, len(begun))
+    check_ids("begun + skips", begun + skips, "...", count=rewards.shape[1] + 1)
+    check_each("rows", rows, int, "trajectories")
+    check_ids("rows", torch.as_tensor(rows), len(begun), count=len(rewards), way_out="One trajectory for each jump.")
     before = torch.cat((rewards.new_zeros(len(rewards), 1), rewards.cumsum(1)), 1).cpu()
     at = torch.as_tensor(rows)
     return before[at, begun + skips] - before[at, begun]
@@ -208,6 +222,7 @@ def _check_widths(memory: SkippingRNN, trajectories: Trajectories, actions: Acti
             f"`trajectories` should be of latents ({memory.latent},), as M was made for. Found frames of shape "
             f"{trajectories.frame_shape}. craik.skips.encoded makes latents of frames."
         )
+    check_floats("trajectories", trajectories.frames, "...", like=memory.head.linear.weight)
     width = actions.values[0, 0].numel() * (actions.window or 1)
     if width != memory.action:
         raise ValueError(
@@ -222,6 +237,7 @@ def _check_rewards(memory: SkippingRNN, trajectories: Trajectories, rewards: Ten
             f"Rewards should be both predicted and given. Found {found}. Make M with rewards=True and pass `rewards`."
         )
     if rewards is not None:
+        check_numbers("rewards", rewards)
         check_shape("rewards", rewards, len(trajectories), "t")
         most = int(trajectories.lengths.max()) - 1
         if rewards.shape[1] < most or not bool(rewards[:, :most].isfinite().all()):

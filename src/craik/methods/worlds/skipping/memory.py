@@ -22,7 +22,7 @@ class SkippingRNN(MixtureRNN):
         least_log_scale: the log scales' floor.
 
     Raises:
-        TypeError: sizes that are no whole numbers.
+        TypeError: sizes that are no whole numbers, no generator.
         ValueError: sizes below 1, or a floor that is not finite.
     """
 
@@ -37,10 +37,10 @@ class SkippingRNN(MixtureRNN):
         rewards: bool = False,
         least_log_scale: float = -3.0,
     ) -> None:
-        super().__init__(latent, action, hidden, mixtures, False, generator)
         check_whole("horizon", horizon, 1)
         check_flag("rewards", rewards)
         check_finite("least_log_scale", least_log_scale)
+        super().__init__(latent, action, hidden, mixtures, False, generator)
         self.horizon, self.mixtures = horizon, mixtures
         self.head.least_log_scale = float(least_log_scale)
         self.jump = linear(hidden, horizon, "default", generator)

@@ -82,3 +82,16 @@ def test_what_is_refused():
         skipped_dream(memory(), z, actions, duration=0, generator=generator())
     with pytest.raises(ValueError, match="`temperature` should be finite and at least 0"):
         skipped_dream(memory(), z, actions, duration=3, generator=generator(), temperature=-1.0)
+
+
+def test_what_is_not_finite_is_refused_before_anything_is_drawn():
+    m, drawn = memory(), generator()
+    starts, actions = case()
+    before = drawn.get_state()
+    with pytest.raises(ValueError, match=r"`starts` should be finite\. Found nan at \(0, 0\)\. Leave such episodes out"):
+        skipped_dream(m, starts * math.nan, actions, duration=3, generator=drawn)
+    with pytest.raises(ValueError, match=r"`actions\.values` should be finite.*Say by `lengths`"):
+        skipped_dream(m, starts, Actions(actions.values * math.nan, actions.window), duration=3, generator=drawn)
+    with pytest.raises(ValueError, match="`means` should be finite"):
+        entropies(Mixture(torch.zeros(2, 3), torch.full((2, 3), math.nan), torch.zeros(2, 3)), drawn)
+    assert torch.equal(drawn.get_state(), before)

@@ -42,3 +42,16 @@ def test_what_is_refused():
         whitening(torch.full((4, 2), math.nan))
     with pytest.raises(ValueError, match="`least` should be positive"):
         whitening(latents(), 0.0)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_other_widths_and_types_are_refused():
+    z = latents()
+    white = whitening(z)
+    for way in (white.whiten, white.undo):
+        with pytest.raises(ValueError, match=r"`z` should have the shape \(\.\.\., "):
+            way(z[:, :1])
+        with pytest.raises(TypeError, match=r"of the type torch\.float64"):
+            way(z.float())
+    with pytest.raises(TypeError, match="`z` should hold floating numbers"):
+        whitening(z.long())

@@ -64,3 +64,11 @@ def test_what_is_refused():
         MixtureNLL(0)
     with pytest.raises(ValueError, match="`least_log_scale` should be finite"):
         MixtureNLL(2, -math.inf)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_other_shapes_are_refused():
+    with pytest.raises(ValueError, match=r"`prediction` should have the shape \(n, 3, \*frame, 4\)\. Found \(2, 2, 3, 4\)"):
+        MixtureNLL(4)(torch.zeros(2, 2, 3, 4), torch.zeros(2, 3))
+    with pytest.raises(ValueError, match=r"`target` should have the shape \(2, 3\)\. Found \(2, 2\)"):
+        MixtureNLL(4)(torch.zeros(2, 3, 3, 4), torch.zeros(2, 2))

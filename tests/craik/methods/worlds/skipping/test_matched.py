@@ -155,3 +155,18 @@ def test_what_is_refused(as_installed):
         skipped_nll(MixtureRNN(3, 6, 8, 2, False, generator()), z, actions, Greedy(4))
     with pytest.raises(ValueError, match="`horizon` should be at least 1"):
         memory(0)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_other_kinds_and_frames_that_there_are_not_are_refused():
+    z, a = batch()
+    with pytest.raises(TypeError, match="`matching` should be"):
+        skipped_nll(memory(), z, Actions(a, 3), 3)
+    rewards, begun, skips = torch.zeros(2, 6), torch.tensor([0, 5]), torch.tensor([1, 1])
+    assert passed_over(rewards, begun, skips, [0, 1]).tolist() == [0, 0]
+    with pytest.raises(ValueError, match=r"`begun \+ skips` should be numbers from 0 to 6\. Found 1 to 7"):
+        passed_over(rewards, begun, torch.tensor([1, 2]), [0, 1])
+    with pytest.raises(ValueError, match="`rows` should be numbers from 0 to 1"):
+        passed_over(rewards, begun, skips, [0, 2])
+    with pytest.raises(TypeError, match="`begun` should hold whole numbers"):
+        passed_over(rewards, begun.float(), skips, [0, 1])

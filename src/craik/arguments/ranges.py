@@ -1,0 +1,76 @@
+"""Numbers in a range, flags, and words of a few."""
+
+import math
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+from torch import Tensor
+
+from craik.arguments.sentences import because, sentence, typed
+
+
+def check_positive(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
+    """Refuse what is no finite number above 0.
+
+    >>> check_positive("epsilon", 0.0, why="how far a loss may move", way_out="Try a tenth of the loss.")
+    Traceback (most recent call last):
+    ValueError: `epsilon` should be positive and finite: how far a loss may move. Found 0.0. Try a tenth of the loss.
+    """
+    _check_number(name, value, lambda x: 0 < x < math.inf, "be positive and finite", why, way_out)
+
+
+def check_not_negative(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
+    """Refuse what is no finite number of at least 0."""
+    _check_number(name, value, lambda x: 0 <= x < math.inf, "be finite and at least 0", why, way_out)
+
+
+def check_finite(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
+    """Refuse what is no finite number."""
+    _check_number(name, value, lambda x: -math.inf < x < math.inf, "be finite", why, way_out)
+
+
+def check_share(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
+    """Refuse what is no number in [0, 1]."""
+    _check_number(name, value, lambda x: 0 <= x <= 1, "lie in [0, 1]", why, way_out)
+
+
+def check_decay(name: str, value: object, *, why: str = "", way_out: str = "") -> None:
+    """Refuse what is no number in [0, 1): 1 would never forget."""
+    _check_number(name, value, lambda x: 0 <= x < 1, "lie in [0, 1)", why, way_out)
+
+
+def check_whole(name: str, value: object, least: int = 0, *, why: str = "", way_out: str = "") -> None:
+    """Refuse what is no whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(sentence(name, f"be a whole number{because(why)}", typed(value), way_out))
+    if int(value) < least:
+        raise ValueError(sentence(name, f"be at least {least}{because(why)}", repr(value), way_out))
+
+
+def check_flag(name: str, value: object, *, way_out: str = "") -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise TypeError(sentence(name, "be True or False", typed(value), way_out))
+
+
+def check_one_of(name: str, value: object, options: Sequence[str | None], *, way_out: str = "") -> None:
+    """Refuse what is none of some words.
+
+    >>> check_one_of("kernel", "fast", ("torch", "compiled"))
+    Traceback (most recent call last):
+    ValueError: `kernel` should be "torch" or "compiled". Found 'fast'.
+    """
+    if not (value is None or isinstance(value, str)) or value not in options:
+        words = ["None" if option is None else f'"{option}"' for option in options]
+        listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+        raise ValueError(sentence(name, f"be {listed}", repr(value), way_out))
+
+
+def _check_number(name: str, value: Any, allows: Callable[[Any], bool], rule: str, why: str, way_out: str) -> None:  # noqa: ANN401
+    # A learning rate may be a tensor with one element, as in torch's own optimisers.
+    one = isinstance(value, Tensor) and value.numel() == 1 and value.is_floating_point()
+    if isinstance(value, bool) or not (one or isinstance(value, Real)):
+        raise TypeError(sentence(name, f"be a number and {rule}{because(why)}", typed(value), way_out))
+    if not allows(value):
+        raise ValueError(sentence(name, rule + because(why), repr(float(value)), way_out))

@@ -1,0 +1,168 @@
+"""Tensors of a shape, a type and a place, their values, and generators of random numbers."""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Generator, Tensor
+
+from craik.arguments.kinds import check_kind
+from craik.arguments.sentences import sentence, typed
+
+
+def check_tensor(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
+    """Refuse what is no tensor: arrays, lists, dictionaries, None."""
+    check_kind(name, value, Tensor, "a tensor", way_out=way_out)
+
+
+def check_numbers(name: str, value: object, *, way_out: str = "Convert it with torch.as_tensor.") -> None:
+    """Refuse what is no tensor of real numbers; whole ones are."""
+    check_tensor(name, value, way_out=way_out)
+    if isinstance(value, Tensor) and value.is_complex():
+        raise TypeError(sentence(name, "hold real numbers", str(value.dtype), "Split them with torch.view_as_real."))
+
+
+def check_shape(name: str, tensor: object, *sizes: int | str, way_out: str = "") -> None:
+    """Refuse what is no tensor of a shape; a letter stands for any size of at least 1, the same wherever it stands.
+
+    "..." in front stands for any axes, or none, that are not empty.
+
+    >>> import torch
+    >>> check_shape("mask", torch.ones(3), "B", 3, way_out="Add a dimension.")
+    Traceback (most recent call last):
+    ValueError: `mask` should have the shape (B, 3). Found (3,). Add a dimension.
+    """
+    if isinstance(tensor, Tensor) and _fits(tensor.shape, sizes):
+        return
+    shape = f"have the shape ({', '.join(map(str, sizes))}{',' if len(sizes) == 1 else ''})"
+    if not isinstance(tensor, Tensor):
+        raise TypeError(sentence(name, f"be a tensor and {shape}", typed(tensor), way_out))
+    raise ValueError(sentence(name, shape, str(tuple(tensor.shape)), way_out))
+
+
+def check_floats(name: str, value: object, *sizes: int | str, like: Tensor | None = None, way_out: str = "") -> None:
+    """Refuse what is no tensor of floating numbers of a shape.
+
+    Args:
+        name: of the argument.
+        value: what was passed.
+        sizes: of its axes, as `check_shape` takes them; none is a scalar's shape.
+        like: what it is computed with, a layer's weight for example: on the same device, and of the same type, which under
+            autocast is not looked at.
+        way_out: where the shape is another one.
+    """
+    check_shape(name, value, *sizes, way_out=way_out)
+    if not isinstance(value, Tensor):
+        return
+    if not value.is_floating_point():
+        raise TypeError(sentence(name, "hold floating numbers", str(value.dtype), "Convert it with .float()."))
+    if like is None or not like.is_floating_point():
+        return
+    if value.device != like.device:
+        raise ValueError(sentence(name, f"be on the device {like.device}", str(value.device), "Move it with .to(device)."))
+    if value.dtype != like.dtype and not torch.is_autocast_enabled(value.device.type):
+        raise TypeError(sentence(name, f"be of the type {like.dtype}", str(value.dtype), f"Convert it with .to({like.dtype})."))
+
+
+def check_ids(name: str, value: object, *sizes: int | str, count: int | None = None, way_out: str = "") -> None:
+    """Refuse what is no tensor of whole numbers of a shape, see `check_shape`; with ``count``, those from 0 to count - 1."""
+    check_shape(name, value, *sizes, way_out=way_out)
+    if not isinstance(value, Tensor):
+        return
+    if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+        raise TypeError(sentence(name, "hold whole numbers", str(value.dtype), way_out or "Convert it with .long()."))
+    if count is None or not value.numel() or _hidden(value):
+        return
+    try:
+        low, high = (int(end) for end in value.aminmax())
+    except RuntimeError:  # what torch.func.vmap says of a batch that it hides
+        return
+    if low < 0 or high >= count:
+        raise ValueError(sentence(name, f"be numbers from 0 to {count - 1}", f"{low} to {high}", way_out))
+
+
+def check_mask(name: str, value: object, *sizes: int | str, way_out: str = "True for what counts, as in ids != 0.") -> None:
+    """Refuse what is no tensor of booleans of a shape, see `check_shape`."""
+    check_shape(name, value, *sizes, way_out=way_out)
+    if isinstance(value, Tensor) and value.dtype != torch.bool:
+        raise TypeError(sentence(name, "hold booleans", str(value.dtype), way_out))
+
+
+def check_all_finite(name: str, value: Tensor, *, way_out: str = "") -> None:
+    """Refuse NaN and infinity, at the cost of a sum; see `all_finite` for where nothing is looked at.
+
+    >>> import torch
+    >>> check_all_finite("starts", torch.tensor([[0.0, 1.0], [float("nan"), 2.0]]), way_out="Leave such rows out.")
+    Traceback (most recent call last):
+    ValueError: `starts` should be finite. Found nan at (1, 0). Leave such rows out.
+    """
+    if not all_finite(value):
+        raise ValueError(sentence(name, "be finite", _first_bad(value), way_out))
+
+
+def check_result(result: Tensor, inputs: Mapping[str, Tensor], *, way_out: str) -> None:
+    """Refuse a result with NaN or infinity, and name the input it comes of: of a finite one only the sum is taken.
+
+    Args:
+        result: of a loss, for example: few numbers.
+        inputs: what it was computed from, by name.
+        way_out: where all inputs are finite, and what comes of them is not.
+    """
+    if all_finite(result):
+        return
+    for name, value in inputs.items():
+        check_all_finite(name, value)
+    listed = ", ".join(f"`{name}`" for name in inputs)
+    raise ValueError(f"What comes of {listed} should be finite. Found {_first_bad(result)}. {way_out}")
+
+
+def all_finite(value: Tensor) -> bool:
+    """Return whether all numbers are finite; True where values cannot be looked at.
+
+    That is under `torch.compile`, inside `torch.func.vmap`, and on the meta device.
+    """
+    if not value.is_floating_point() or _hidden(value):
+        return True
+    try:  # the sum of finite numbers may overflow: then, and only then, each is looked at
+        return math.isfinite(value.detach().sum()) or bool(value.detach().isfinite().all())
+    except RuntimeError:  # what torch.func.vmap says of a batch that it hides
+        return True
+
+
+def check_generator(name: str, value: object, beside: Tensor | None = None) -> None:
+    """Refuse what is no generator of random numbers of torch's, ours never come from the global one; and one elsewhere.
+
+    Args:
+        name: of the argument.
+        value: what was passed.
+        beside: a tensor of the device on which the numbers are drawn; None where that is the generator's own.
+    """
+    check_kind(name, value, Generator, "a torch.Generator", way_out="Use torch.Generator().manual_seed(0).")
+    if isinstance(value, Generator) and beside is not None and value.device.type != beside.device.type:
+        way_out = f"Use torch.Generator({str(beside.device)!r}).manual_seed(0)."
+        raise ValueError(sentence(name, f"be on the device {beside.device}", str(value.device), way_out))
+
+
+def _fits(found: torch.Size, sizes: tuple[int | str, ...]) -> bool:
+    if found == sizes:
+        return True
+    if sizes[:1] == ("...",):
+        sizes = sizes[1:]
+        free = max(0, len(found) - len(sizes))
+        if 0 in found[:free]:
+            return False
+        found = found[free:]
+    letters: dict[str, int] = {}
+    return len(found) == len(sizes) and all(
+        own == size if isinstance(size, int) else 0 < own == letters.setdefault(size, own)
+        for own, size in zip(found, sizes, strict=True)
+    )
+
+
+def _hidden(value: Tensor) -> bool:
+    return torch.compiler.is_compiling() or value.is_meta
+
+
+def _first_bad(value: Tensor) -> str:
+    place = tuple((~value.detach().isfinite()).nonzero()[0].tolist())
+    return f"{float(value.detach()[place])}{f' at {place}' if place else ''}"

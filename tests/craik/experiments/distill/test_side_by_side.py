@@ -1,0 +1,64 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+import mujoco_made_up
+from craik.experiments.distill import bodies
+from craik.experiments.distill.mujoco import EXPERIMENT
+from craik.experiments.distill.mujoco import run as distill_mujoco
+from craik.experiments.distill.mujoco.baselines import Setting
+from craik.experiments.distill.mujoco.side_by_side import batched
+from craik.tasks.bodies.mujoco import Sizes
+from mujoco_made_up import made_up_data
+
+TINY = replace(
+    EXPERIMENT.presets["quick"].config,
+    methods=("no-teacher", "auxiliary"),
+    grid_lr=(1e-3, 1e-2),
+    grid_decay=(0.0, 1e-4),
+    grid_batch=(6, 8),
+    **mujoco_made_up.TINY,
+)
+
+
+@pytest.fixture(autouse=True)
+def made_up_bodies(monkeypatch):
+    monkeypatch.setattr(bodies, "mujoco", made_up_data)
+
+
+@pytest.fixture
+def double():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize(("rounds", "tolerance"), [(1, 1e-12), (25, 1e-9)])
+def test_rows_are_those_of_students_one_by_one(rounds, tolerance):
+    config = replace(TINY, rounds=rounds, student_steps=1 if rounds == 1 else 2)
+    alone = list(distill_mujoco.run(config))
+    together = list(distill_mujoco.run(replace(config, stacked=True)))
+    for one, other in zip(alone, together, strict=True):
+        assert list(one) == list(other)
+        for column, value in one.items():
+            assert other[column] == (pytest.approx(value, rel=0, abs=tolerance) if isinstance(value, float) else value)
+
+
+def test_a_student_that_diverges_ends_there_and_spoils_no_other():
+    data = made_up_data("Swimmer", 0, Sizes(60, 20, 20))
+    settings = [Setting(1e-2, 0.0, 6, 0.0), Setting(1e30, 0.0, 6, 0.0), Setting(1e-3, 0.0, 6, 0.0)]
+    lost, config = settings[1], replace(TINY, rounds=3)
+    seen = batched(config, data, settings, "some")
+    assert [len(one.looks) for one in seen] == [3, 0, 3]
+    rows = list(bodies.rows_of(seen[1].again(), {**lost._asdict()}))
+    assert "Found [nan, nan, nan] after 2 steps" in rows[-1]["diverged"]
+    without = batched(config, data, [settings[0], settings[2]], "others")
+    for one, other in zip((seen[0], seen[2]), without, strict=True):
+        assert [look.measured.test for look in one.looks] == pytest.approx([look.measured.test for look in other.looks])
+
+
+def test_presets_whose_records_were_made_one_by_one_are_not_stacked():
+    stacked = {name for name, preset in EXPERIMENT.presets.items() if preset.config.stacked}
+    assert stacked == {"faithful", "paper"}
