@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from craik.experiments.distill import measured as distill
-from craik.experiments.distill.ablations.claims import ORDER, LeastOfOrder, Ratio
 from craik.experiments.skips.comparing import outcomes as skips
 from craik.lab import Claim, Measurement, Row, Rows, number
 from craik.lab.experiment import load
@@ -47,8 +46,8 @@ The last column follows from how far what the condition reads, the number or tha
 A training was looked at now and then; its last look until a share stands for it, with the share where that was, if it is
 another. Exploration, sampling and learning rates follow the whole training's schedule, so that half of one is not quite one of
 half the length. `skips-accuracy` looks at test episodes once: all its numbers here are of validation episodes. What `coinrun`
-says of best settings depends on its search, whose budget is trials. Of a least over pairs (`distill-ablations`), the pair that
-is least at the end is followed. A record's time is that of all its seeds and methods.
+says of best settings depends on its search, whose budget is trials. Counts of pairs (`distill-ablations`) are left
+out, each pair has a row. A record's time is that of all its seeds and methods.
 
 | claim | asked | record | 1/4 | 1/2 | 3/4 | all | says |
 |---|---|---|---|---|---|---|---|
@@ -126,8 +125,8 @@ CURVES = {
     "spirals-search": Curves(checked, None),
 }
 """Of an experiment, or of a claim of it."""
-AT_THE_END = ("distill-noisy-labels.baselines-ill-calibrated",)
-"""Measured once a run."""
+LEFT_OUT = ("distill-noisy-labels.baselines-ill-calibrated", "distill-ablations.swimmer", "distill-ablations.halfcheetah")
+"""Measured once a run; and counts of pairs, of which each has a claim of its own."""
 
 
 class Asked(NamedTuple):
@@ -205,14 +204,6 @@ def says(condition: Asked, points: list[Point]) -> str:
     return "away" if read[-1] > max(read[:-1]) and times(read[-1], -paces[0]) <= REACH else "flat"
 
 
-def followed(measure: Callable[[Rows], Measurement | None], rows: Rows) -> Callable[[Rows], Measurement | None]:
-    """Return what is measured along a curve: of a least over pairs that which is least in all rows."""
-    if not isinstance(measure, LeastOfOrder):
-        return measure
-    pairs = [Ratio(worse, better, measure.environment) for worse, better in ORDER]
-    return min(pairs, key=lambda pair: found.value if (found := pair(rows)) else math.inf)
-
-
 @functools.cache
 def claims(experiment: str) -> dict[str, Claim]:
     """Return an experiment's claims."""
@@ -230,8 +221,8 @@ def parts(folder: Path, name: str) -> tuple[Rows, list[tuple[float, float, Rows]
 def measured(one: Folded) -> list[Point]:
     """Return a claim's points on the run that weighs most."""
     claim, experiment = one.claim.id, one.claim.id.split(".")[0]
-    rows, short = parts(one.first.run.folder, claim if claim in CURVES else experiment)
-    measure = followed(claims(experiment)[claim].measure, rows)
+    _, short = parts(one.first.run.folder, claim if claim in CURVES else experiment)
+    measure = claims(experiment)[claim].measure
     return [Point(share, reached, measure(part) if part else None) for share, reached, part in short]
 
 
@@ -239,7 +230,7 @@ def failing() -> list[Folded]:
     """Return the failing claims of the texts whose records have curves."""
     runs = [run for run in find_runs(ROOT / "results") if not run.is_older]
     found = [one for name in CURVES for one in folded(run for run in runs if run.recipe.name == name)]
-    return [one for one in found if one.claim.verdict in FAILED and one.claim.kind in KINDS and one.claim.id not in AT_THE_END]
+    return [one for one in found if one.claim.verdict in FAILED and one.claim.kind in KINDS and one.claim.id not in LEFT_OUT]
 
 
 def line(one: Folded, points: list[Point]) -> str:
