@@ -81,6 +81,7 @@ class DreamWorld:
         self.memory, self.starts, self.temperature, self.done = memory, starts.detach(), float(temperature), done
         self.scale = starts.new_ones(memory.latent) if scale is None else scale
         check_scale(self.scale, memory.latent, starts)
+        self.scale = self.scale.detach()
 
     def start(self, population: int, episodes: int, generator: Generator) -> DreamState:
         """Return p copies of e dreams at starts drawn with replacement, M at rest.
