@@ -47,7 +47,7 @@ SMALLER = {
     "take-cover": ("--world", "ours", "--episodes", "100"),
     "two-rooms": ("--pairs", "5000"),
     "captions": ("--pictures", "500", "--tested", "50"),
-    "decoding": ("--pictures", "200", "--tested", "20"),
+    "decoding": ("--neurons", "1", "--pictures", "200", "--tested", "20"),
     "masked-lm": ("--modules", "20"),
     "trellis": ("--epochs", "1"),
     "winograd": ("--guessers", "2", "--items", "50"),
