@@ -155,21 +155,62 @@ class GraphGRU(nn.Module):
         """
         _check_graph(graph, self.inputs, self.again["edges"].get_parameter("weight"))
         before = self.begin(graph) if state is None else _check_state(state, graph, self.outputs)
-        edges = self._update("edges", _edge_inputs(self.first["edges"], graph), before.edges)
-        heard = _summed(edges, graph.receivers, graph.nodes.shape[-2])
-        v_in = torch.cat([heard, graph.nodes, _along(graph.globals, graph.nodes)], -1)
-        nodes = self._update("nodes", self.first["nodes"](v_in), before.nodes)
-        u_in = torch.cat([edges.sum(-2), nodes.sum(-2), graph.globals], -1)
-        top = self._update("globals", self.first["globals"](u_in), before.globals)
-        return graph._replace(nodes=nodes, edges=edges, globals=top), GraphState(edges, nodes, top)
+        after = self._step(self._seen(graph), before, graph.receivers)
+        return graph._replace(nodes=after.nodes, edges=after.edges, globals=after.globals), after
+
+    def over_time(self, graph: Graph, state: GraphState | None = None) -> tuple[Graph, GraphState]:
+        """Return the graphs after each of t steps, and the last state: the same as one step after another.
+
+        What the gates read of the inputs alone is computed for all steps in one product.
+
+        Args:
+            graph: with the axis of time before the nodes', the edges' and the globals' own: (..., t, n, dv) and so on.
+            state: of the step before the first; None at the beginning.
+
+        Raises:
+            TypeError, ValueError: as a step; graphs without an axis of time, or with no step.
+        """
+        _check_graph(graph, self.inputs, self.again["edges"].get_parameter("weight"))
+        if graph.nodes.dim() < 3:
+            found = f"nodes {tuple(graph.nodes.shape)}"
+            raise ValueError(f"Graphs over time should have an axis of it, (..., t, n, dv). Found {found}. Add one.")
+        first = graph._replace(
+            nodes=graph.nodes.select(-3, 0), edges=graph.edges.select(-3, 0), globals=graph.globals.select(-2, 0)
+        )
+        current = self.begin(first) if state is None else _check_state(state, first, self.outputs)
+        edges, nodes, top = self._seen(graph)
+        states: list[GraphState] = []
+        for seen in zip(edges.unbind(-3), nodes.unbind(-3), top.unbind(-2), strict=True):
+            current = self._step(GraphState(*seen), current, graph.receivers)
+            states.append(current)
+        edges, nodes, top = (torch.stack(part, dim) for part, dim in zip(zip(*states, strict=True), (-3, -3, -2), strict=True))
+        return graph._replace(nodes=nodes, edges=edges, globals=top), current
+
+    def _seen(self, graph: Graph) -> GraphState:
+        """Return what the gates read of the inputs; what else they read of a step, its own new edges and nodes, comes later."""
+        e, v, _ = self.outputs
+        nodes, top = self.first["nodes"], self.first["globals"]
+        known = torch.cat([graph.nodes, _along(graph.globals, graph.nodes)], -1)
+        return GraphState(
+            _edge_inputs(self.first["edges"], graph),
+            torch.nn.functional.linear(known, nodes.get_parameter("weight")[:, e:], nodes.get_parameter("bias")),
+            torch.nn.functional.linear(graph.globals, top.get_parameter("weight")[:, e + v :], top.get_parameter("bias")),
+        )
+
+    def _step(self, seen: GraphState, before: GraphState, receivers: Tensor) -> GraphState:
+        e, v, _ = self.outputs
+        edges = self._update("edges", seen.edges, before.edges)
+        heard = _summed(edges, receivers, before.nodes.shape[-2]) @ self.first["nodes"].get_parameter("weight")[:, :e].T
+        nodes = self._update("nodes", seen.nodes + heard, before.nodes)
+        sums = torch.cat([edges.sum(-2), nodes.sum(-2)], -1) @ self.first["globals"].get_parameter("weight")[:, : e + v].T
+        return GraphState(edges, nodes, self._update("globals", seen.globals + sums, before.globals))
 
     def _update(self, name: str, seen: Tensor, h: Tensor) -> Tensor:
         # torch.nn.GRUCell's equations: reset r, update z, candidate n; h' = (1 - z) n + z h.
-        r_x, z_x, n_x = seen.chunk(3, -1)
-        r_h, z_h, n_h = self.again[name](h).chunk(3, -1)
-        z = (z_x + z_h).sigmoid()
-        new = (n_x + (r_x + r_h).sigmoid() * n_h).tanh()
-        return new + z * (h - new)
+        units, again = h.shape[-1], self.again[name](h)
+        r, z = (seen[..., : 2 * units] + again[..., : 2 * units]).sigmoid().chunk(2, -1)
+        new = torch.addcmul(seen[..., 2 * units :], r, again[..., 2 * units :]).tanh()
+        return torch.lerp(new, h, z)
 
 
 def edge_norms(edges: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:

@@ -71,6 +71,27 @@ def test_a_gru_is_torch_s_cell_on_each_kind():
     torch.testing.assert_close(made(g)[1].nodes, made(g, made.begin(g))[1].nodes)
 
 
+def test_over_time_is_one_step_after_another():
+    made, g = GraphGRU(IN, OUT, generator()).double(), graph(batch=(2, 4))
+    begun = made.begin(g._replace(nodes=g.nodes[:, 0], edges=g.edges[:, 0], globals=g.globals[:, 0]))
+    before = GraphState(*(torch.randn(part.shape, dtype=torch.float64, generator=generator(3)) for part in begun))
+    for state in (None, before):
+        current, steps = state, []
+        for t in range(4):
+            _, current = made(g._replace(nodes=g.nodes[:, t], edges=g.edges[:, t], globals=g.globals[:, t]), current)
+            steps.append(current)
+        found, last = made.over_time(g, state)
+        for name in GraphState._fields:
+            literal = torch.stack([getattr(step, name) for step in steps], 1)
+            torch.testing.assert_close(getattr(found, name), literal, rtol=0, atol=1e-12)
+            torch.testing.assert_close(getattr(last, name), getattr(current, name), rtol=0, atol=1e-12)
+        weights = list(made.parameters())
+        one = torch.autograd.grad(sum(part.square().sum() for part in steps[-1]), weights)
+        other = torch.autograd.grad(sum(part.square().sum() for part in last), weights)
+        for literal, gradient in zip(one, other, strict=True):
+            torch.testing.assert_close(gradient, literal, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize("kind", ["block", "gru"])
 def test_renaming_nodes_renames_the_outputs(kind):
     gru = GraphGRU(IN, OUT, generator()).double()
@@ -153,3 +174,7 @@ def test_empty_batches_types_and_states_are_refused():
         memory(g, state._replace(nodes=state.nodes[:, :1]))
     with pytest.raises(TypeError, match="`state` should be a GraphState"):
         memory(g, tuple(state))
+    with pytest.raises(ValueError, match=r"should have an axis of it, \(\.\.\., t, n, dv\)\. Found nodes \(5, 4\)"):
+        memory.over_time(graph())
+    with pytest.raises(ValueError, match=r"`state\.edges` should have the shape \(12, 5\)"):
+        memory.over_time(g, state)  # of both steps, not of the one before

@@ -121,6 +121,10 @@ def of_graphs() -> list[Door]:
         state = graphs.GraphState(torch.zeros(2, 2, 3), before, torch.ones(2, 1))
         return memory(graphs.Graph(*graph.values()), state)
 
+    def recur_over_time(before, **graph):
+        state = graphs.GraphState(torch.zeros(2, 3), before, torch.ones(1))
+        return memory.over_time(graphs.Graph(*graph.values()), state)
+
     unread = dict.fromkeys(("nodes", "edges", "top", "before"), ("with NaN",))
     return [
         Door("edges_to", graphs.edges_to, {"receivers": 1, "nodes": 3}),
@@ -128,6 +132,7 @@ def of_graphs() -> list[Door]:
         Door("GraphGRU", graphs.GraphGRU, {"inputs": widths, "outputs": widths, "generator": g()}),
         Door("GraphBlock()", lambda **parts: block(graphs.Graph(*parts.values())), graph, unread),
         Door("GraphGRU()", recur, graph | {"before": torch.ones(2, 3, 2)}, unread),
+        Door("GraphGRU.over_time", recur_over_time, graph | {"before": torch.ones(3, 2)}, unread),
         Door(
             "edge_norms",
             graphs.edge_norms,

@@ -114,14 +114,7 @@ class RelationalForwardModel(nn.Module):
         first = graph._replace(nodes=graph.nodes[:, 0], edges=graph.edges[:, 0], globals=graph.globals[:, 0])
         if self.memory is None:
             return graph, GraphState(first.edges, first.nodes, first.globals)
-        states: list[GraphState] = []
-        current = self.memory.begin(first) if state is None else state
-        for t in range(graph.nodes.shape[1]):
-            step = graph._replace(nodes=graph.nodes[:, t], edges=graph.edges[:, t], globals=graph.globals[:, t])
-            _, current = self.memory(step, current)
-            states.append(current)
-        edges, nodes, top = (torch.stack(part, 1) for part in zip(*states, strict=True))
-        return graph._replace(nodes=nodes, edges=edges, globals=top), current
+        return self.memory.over_time(graph, state)
 
 
 def relative_places(

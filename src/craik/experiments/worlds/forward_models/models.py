@@ -61,8 +61,8 @@ class Recurrent(nn.Module):
         seen = self.into(self.first(x).relu())
         h = seen.new_zeros(len(x), seen.shape[-1] // 3)
         states: list[Tensor] = []
-        for t in range(x.shape[1]):
-            r_x, z_x, n_x = seen[:, t].chunk(3, -1)
+        for now in seen.unbind(1):
+            r_x, z_x, n_x = now.chunk(3, -1)
             r_h, z_h, n_h = self.again(h).chunk(3, -1)
             new = (n_x + (r_x + r_h).sigmoid() * n_h).tanh()
             h = new + (z_x + z_h).sigmoid() * (h - new)

@@ -15,7 +15,7 @@ Channel = Literal["symbols", "none", "gaze", "bodies"]
 class Config:
     """Settings of one run."""
 
-    seed: int = 100
+    seed: int = 200
     """First seed: of worlds, initial weights and noise."""
     channels: tuple[Channel, ...] = ("symbols", "none", "gaze", "bodies")
     """Of two agents; () leaves them out."""
@@ -25,11 +25,11 @@ class Config:
     """That can be said in a step."""
     time: Annotated[int, Ge(2)] = 8
     """Steps of an episode."""
-    batch: Annotated[int, Ge(2)] = 192
+    batch: Annotated[int, Ge(2)] = 128
     """Worlds in an optimiser step."""
-    steps: Annotated[int, Ge(1)] = 550
+    steps: Annotated[int, Ge(1)] = 350
     """Optimiser steps, Adam, the rate falling to 0 in a straight line; the change comes at once."""
-    three_steps: Annotated[int, Ge(0)] = 400
+    three_steps: Annotated[int, Ge(0)] = 350
     """The same among three agents; 0 leaves them out."""
     vocabulary: Annotated[float, Ge(0)] = 0.0
     """Weight of a reward for symbols that are said often, in an arm of its own among three; 0 leaves it out."""
@@ -51,9 +51,13 @@ class Config:
 PRESETS = {
     "quick": Preset(Config(), seeds=3, tolerance=1e-2),
     # Two agents alone, in episodes that leave time to show something by walking.
-    "longer": Preset(Config(channels=("none", "bodies"), time=16, steps=1600, three_steps=0), seeds=6, tolerance=1e-2),
+    "longer": Preset(
+        Config(seed=100, channels=("none", "bodies"), time=16, batch=192, steps=1600, three_steps=0), seeds=6, tolerance=1e-2
+    ),
     # Three agents alone, with and without the reward that makes vocabularies small.
-    "vocabulary": Preset(Config(channels=(), three_steps=800, vocabulary=0.005), seeds=6, tolerance=1e-2),
+    "vocabulary": Preset(
+        Config(seed=100, channels=(), batch=192, steps=550, three_steps=800, vocabulary=0.005), seeds=6, tolerance=1e-2
+    ),
     "paper": Preset(
         Config(landmarks=6, symbols=20, time=16, batch=1024, steps=20_000, three_steps=20_000, test=10_000),
         seeds=6,

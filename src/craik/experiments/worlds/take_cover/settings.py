@@ -14,7 +14,7 @@ Whole = Annotated[int, Ge(1)]
 class Config:
     """Settings of one run."""
 
-    seed: int = 100
+    seed: int = 200
     """First seed: of the episodes, V, M and the evolution."""
     world: Literal["ours", "doom", "car"] = "ours"
     """Our vectorised world, VizDoom's Take Cover, or gymnasium's car racing."""
@@ -28,9 +28,9 @@ class Config:
     """Episodes side by side: as many simulators are held at once."""
     latent: Whole = 12
     """Dimensions of z."""
-    widths: Annotated[tuple[Whole, ...], MinLen(1)] = (32, 64)
+    widths: Annotated[tuple[Whole, ...], MinLen(1)] = (16, 48)
     """Channels of V's convolutions."""
-    vision_steps: Whole = 1400
+    vision_steps: Whole = 1200
     """Training steps of V, 64 frames each."""
     vision_rate: Positive = 2e-3
     """V's learning rate at first."""
@@ -42,7 +42,7 @@ class Config:
     """Units of M."""
     mixtures: Whole = 5
     """Components for each dimension of z."""
-    memory_steps: Whole = 1100
+    memory_steps: Whole = 800
     """Training steps of M."""
     memory_batch: Whole = 32
     """Episodes in each."""
@@ -56,13 +56,13 @@ class Config:
     """Rooms with alarms that an M is trained in, once by averaging and once by the AND-mask; 0: it is left out."""
     room_threshold: Share = 0.8
     """The AND-mask's; with eight rooms all have to agree."""
-    room_steps: Whole = 200
+    room_steps: Whole = 140
     """Training steps of these, of as many episodes as M's."""
     population: Annotated[int, Ge(4)] = 24
     """Candidates of a generation."""
-    trials: Whole = 8
+    trials: Whole = 6
     """Episodes by which a candidate is judged."""
-    generations: Whole = 21
+    generations: Whole = 14
     """Generations of each evolution."""
     sigma: Positive = 0.3
     """Initial standard deviation of the candidates."""
@@ -79,6 +79,7 @@ class Config:
 
 
 DOOM = Config(
+    seed=100,
     world="doom",
     frame_skip=4,
     episodes=400,
@@ -99,6 +100,7 @@ DOOM = Config(
     sigma=0.1,
     horizon=525,
     rooms=0,
+    room_steps=200,
     tested=100,
     film=0,
 )
