@@ -33,7 +33,7 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def rows():
-    return rows_of(EXPERIMENT, **SMALL)
+    return rows_of(EXPERIMENT, **SMALL, parts=("policies", "teams"))
 
 
 def test_a_tiny_run_can_be_judged_and_drawn(rows):
