@@ -28,7 +28,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="an experiment of craik list")
     parser.add_argument("--preset", default="quick", help="quick (minutes on two cores) or paper (its scale); default quick")
     parser.add_argument("--seeds", type=whole_number, metavar="N", help="how many seeds; default: the preset's own number")
-    parser.add_argument("--jobs", type=whole_number, metavar="N", help="how many seeds at once; default: one a processor core")
+    parser.add_argument("--jobs", type=whole_number, metavar="N", help="how many seeds at once; default: about one a core")
     parser.add_argument(
         "--out", type=named_path, metavar="DIR", help=f"folder of all runs; default {OUT}, of records {RESULTS}"
     )

@@ -70,7 +70,8 @@ def execute(
     Args:
         plan: what is to be computed.
         folder: the run's, such as `plan.folder(out)`.
-        jobs: how many seeds run at once, each in a process of its own; as many as the engine has room for if None.
+        jobs: how many seeds run at once, each in a process of its own; as many as the engine has room for if None, on this
+            machine as many as end them soonest.
         on_event: told of everything that happens.
         keep_older: take the seeds of another source as they are instead of making them again.
         every: seconds between two checkpoints inside a seed.
@@ -84,7 +85,7 @@ def execute(
     """
     until = math.inf if minutes is None else time.time() + 60 * minutes
     if jobs is not None and jobs < 1:
-        raise UsageError(f"a run needs at least one process, but found --jobs {jobs}; leave it out for one a core")
+        raise UsageError(f"a run needs at least one process, but found --jobs {jobs}; leave it out for about one a core")
     if not 0 <= every < math.inf:
         raise UsageError(f"checkpoints lie some seconds apart, but found --checkpoint-seconds {every:g}; 20 is usual")
     if minutes is not None and minutes <= 0:
@@ -95,7 +96,8 @@ def execute(
         run, seeds = recover(plan, folder, code.source or "", hear)
         growing = _Growing(plan, run, seeds, code, hear)
         growing.run = older_ones(growing.run, seeds, growing.code, keep_older, hear)
-        _compute(growing, (engine or here()).at_once(jobs), every, until)
+        waiting = sum(seed not in seeds for seed in plan.seeds)
+        _compute(growing, (engine or here(waiting)).at_once(jobs), every, until)
         if len(growing.whole) < len(plan.seeds):
             raise growing.interrupted(f"--max-minutes {minutes:g}")
         return _conclude(growing)
