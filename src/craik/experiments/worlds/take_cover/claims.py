@@ -64,10 +64,10 @@ DOOM = (
 )
 
 LONGER = (
-    "With 1,600 steps of a wider V, 1,200 of M and 25 generations, what `quick` had before it was shortened for time, it held on "
-    "seeds 100 to 105; with 1,400, 1,100 and 21 on the same seeds it did not. Both are means over six seeds with intervals away "
-    "from each other: at this size what M adds hangs on such settings, and an interval over seeds does not know of it. Why was "
-    "not looked into."
+    "With 1,600 steps of a wider V, 1,200 of M and 25 generations, what `quick` had before it was shortened for time, it held "
+    "on seeds 100 to 105; with 1,400, 1,100 and 21 on the same seeds it did not. Both are means over six seeds with intervals "
+    "away from each other: at this size what M adds hangs on such settings, and an interval over seeds does not know of it. "
+    "Why was not looked into."
 )
 
 CLAIMS = (
