@@ -137,7 +137,9 @@ CLAIMS = (
         text="An agent that sees a forward model's predictions of the others learns faster.",
         source="Tacchetti et al. 2019, section 4",
         measure=Paired("reward", {"kind": "policy", "predictions": True}, {"kind": "policy", "predictions": False}),
-        condition=low_above(0.0, of="reward a step over the whole training, with predictions less without,"),
+        condition=low_above(0.0, of="reward a step over the whole training, with predictions less without,").at(
+            "quick", "policies", "paper"
+        ),
         tried="After 75 updates of 640 steps on seed 1000 neither had learnt (0.022 and 0.023), hence 400. With 250, on seeds "
         "200 to 202 and 300 to 302, predictions added nothing; 450 of 320 steps on seeds 1000 to 1002 gave .001, -.001, .003. "
         "Held on seeds 100 to 105, with a model of 800 steps of 15.",
