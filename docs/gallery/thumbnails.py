@@ -15,6 +15,7 @@ from craik.lab.drawing import house_style
 from craik.lab.experiment import load
 from craik.lab.running.run import Run
 from craik.lab.running.runfiles import find_runs
+from craik.lab.showing.evidence import recorded as when
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parents[1] / "results"
@@ -30,10 +31,11 @@ WIDE, COLOURS = 640, 64
 
 
 def recorded() -> dict[str, Run]:
-    """Return the run of each experiment that is drawn: the paper's preset or the quick one, which have all parts."""
+    """Return the run of each experiment that is drawn: of the presets with all parts, paper and quick, the last recorded."""
     found: dict[str, Run] = {}
     for family in FAMILIES:
-        for run in sorted(find_runs(RESULTS / family), key=lambda run: run.recipe.preset not in ("paper", "quick")):
+        latest = sorted(find_runs(RESULTS / family), key=when, reverse=True)
+        for run in sorted(latest, key=lambda run: (run.recipe.preset not in ("paper", "quick"), bool(run.recipe.changed))):
             if not run.is_older:
                 found.setdefault(run.recipe.name, run)
     return found

@@ -13,16 +13,21 @@ def labels(runs: Iterable[Run]) -> dict[Path, str]:
     """What each run is called among others, by its folder: its preset, and its settings where they are not the preset's.
 
     A preset may change after it was recorded. Of runs that would be called alike the one recorded last keeps the name; an
-    earlier one is "quick, then ..." with those of its settings that are others now.
+    earlier one is "quick, then ..." with those of its settings that are others now. So is one with changed settings, which says
+    what it changed of the preset, where the preset it changed is another one since.
     """
     alike: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         alike.setdefault((run.recipe.name, run.recipe.label), []).append(run)
     found = dict[Path, str]()
-    for (_, label), some in alike.items():
+    for (name, label), some in alike.items():
         found |= {one.folder: label for one in some}
         present = sorted((one for one in some if not one.is_older), key=recorded)
         found |= {one.folder: f"{label}, then {_other_settings(one, present[-1])}" for one in present[:-1]}
+        preset = sorted((one for one in alike.get((name, some[0].recipe.preset), []) if not one.is_older), key=recorded)
+        if preset and some[0].recipe.changed:
+            others = {one.folder: _other_settings(one, preset[-1], unchanged=True) for one in present[-1:]}
+            found |= {folder: f"{label}, then {other}" for folder, other in others.items() if other}
     return found
 
 
@@ -31,10 +36,11 @@ def recorded(run: Run) -> tuple[str, str]:
     return run.time, run.folder.name
 
 
-def _other_settings(run: Run, last: Run) -> str:
+def _other_settings(run: Run, last: Run, unchanged: bool = False) -> str:
     known = {one.name: one.value for one in last.recipe.settings}
-    other = (f"{one.name} {one.value}" for one in run.recipe.settings if known.get(one.name) != one.value)
-    return ", ".join(other) or run.folder.name
+    some = [one for one in run.recipe.settings if one.name in known and not one.changed] if unchanged else run.recipe.settings
+    other = ", ".join(f"{one.name} {one.value}" for one in some if known.get(one.name) != one.value)
+    return other or ("" if unchanged else run.folder.name)
 
 
 def made_words(run: Run) -> str:

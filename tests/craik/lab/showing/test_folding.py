@@ -101,6 +101,17 @@ def test_a_preset_that_changed_after_it_was_recorded_is_told_apart(run):
     assert {said.scale for found in folded([one, now]) for said in (found.first, *found.twins)} == set(expected.values())
 
 
+def test_changed_settings_of_a_preset_that_changed_since_are_told_with_what_it_was(run):
+    changed, quick = run(steps=5), run()
+    assert labels([changed, quick])[changed.folder] == "quick, steps 5"
+    field = next(stated for stated in quick.recipe.settings if stated.name != "steps")
+    settings = tuple(replace(one, value="new") if one.name == field.name else one for one in quick.recipe.settings)
+    now = later(quick, settings=settings)
+    expected = f"quick, steps 5, then {field.name} {field.value}"
+    assert labels([changed, quick, now])[changed.folder] == labels([now, changed])[changed.folder] == expected
+    assert labels([changed]) == {changed.folder: "quick, steps 5"}
+
+
 def test_what_no_run_measures_is_one_row_and_open(run):
     runs = [run(), run(steps=5)]
     found = of(runs, "counter.far")
