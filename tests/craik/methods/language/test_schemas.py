@@ -68,8 +68,9 @@ def test_a_model_blind_to_order_is_never_consistent_and_an_oracle_always():
 def test_a_model_that_counts_is_right_on_associative_items_only():
     world = SchemaWorld(seed=0)
     drawn = world.draw("associative", torch.arange(20_000) % 8, torch.Generator().manual_seed(1))
-    pairs = torch.stack([drawn.ids[:, 6], drawn.meant], 1).tolist()
-    counts = Cooccurrence.of(world.vocabulary.text(pair) for pair in pairs)
+    pairs = [tuple(pair) for pair in torch.stack([drawn.ids[:, 6], drawn.meant], 1).tolist()]
+    texts = {pair: world.vocabulary.text(pair) for pair in set(pairs)}
+    counts = Cooccurrence.of(texts[pair] for pair in pairs)
     shares = {}
     for part in ("associative", "neutral", "opposed"):
         items = schemas(part, 200)
