@@ -96,8 +96,8 @@ def execute(
         run, seeds = recover(plan, folder, code.source or "", hear)
         growing = _Growing(plan, run, seeds, code, hear)
         growing.run = older_ones(growing.run, seeds, growing.code, keep_older, hear)
-        waiting = sum(seed not in seeds for seed in plan.seeds)
-        _compute(growing, (engine or here(waiting)).at_once(jobs), every, until)
+        room = engine or here(len(plan.seeds) - len(growing.whole))
+        _compute(growing, room.at_once(jobs), every, until)
         if len(growing.whole) < len(plan.seeds):
             raise growing.interrupted(f"--max-minutes {minutes:g}")
         return _conclude(growing)

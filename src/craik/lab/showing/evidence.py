@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from craik.lab.running.run import Run, Witness, commit_words
@@ -23,11 +23,11 @@ def labels(runs: Iterable[Run]) -> dict[Path, str]:
     for (name, label), some in alike.items():
         found |= {one.folder: label for one in some}
         present = sorted((one for one in some if not one.is_older), key=recorded)
-        found |= {one.folder: f"{label}, then {_other_settings(one, present[-1])}" for one in present[:-1]}
+        for one in present[:-1]:
+            found[one.folder] = f"{label}, then {_differing(one, present[-1]) or one.folder.name}"
         preset = sorted((one for one in alike.get((name, some[0].recipe.preset), []) if not one.is_older), key=recorded)
-        if preset and some[0].recipe.changed:
-            others = {one.folder: _other_settings(one, preset[-1], unchanged=True) for one in present[-1:]}
-            found |= {folder: f"{label}, then {other}" for folder, other in others.items() if other}
+        if present and preset and (then := _differing(present[-1], preset[-1], set(present[-1].recipe.changed))):
+            found[present[-1].folder] = f"{label}, then {then}"
     return found
 
 
@@ -36,11 +36,11 @@ def recorded(run: Run) -> tuple[str, str]:
     return run.time, run.folder.name
 
 
-def _other_settings(run: Run, last: Run, unchanged: bool = False) -> str:
+def _differing(run: Run, last: Run, but: Collection[str] = ()) -> str:
+    """Which of a run's settings are others in the last one, in words; those that have a name in `but` are not looked at."""
     known = {one.name: one.value for one in last.recipe.settings}
-    some = [one for one in run.recipe.settings if one.name in known and not one.changed] if unchanged else run.recipe.settings
-    other = ", ".join(f"{one.name} {one.value}" for one in some if known.get(one.name) != one.value)
-    return other or ("" if unchanged else run.folder.name)
+    some = (one for one in run.recipe.settings if one.name not in but)
+    return ", ".join(f"{one.name} {one.value}" for one in some if known.get(one.name) != one.value)
 
 
 def made_words(run: Run) -> str:

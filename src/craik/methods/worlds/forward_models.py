@@ -111,9 +111,8 @@ class RelationalForwardModel(nn.Module):
         return Predicted(self.head(decoded.nodes[:, :, :agents]), steps.edges, state)
 
     def _remembered(self, graph: Graph, state: GraphState | None) -> tuple[Graph, GraphState]:
-        first = graph._replace(nodes=graph.nodes[:, 0], edges=graph.edges[:, 0], globals=graph.globals[:, 0])
         if self.memory is None:
-            return graph, GraphState(first.edges, first.nodes, first.globals)
+            return graph, GraphState(graph.edges[:, 0], graph.nodes[:, 0], graph.globals[:, 0])
         return self.memory.over_time(graph, state)
 
 

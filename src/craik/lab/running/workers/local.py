@@ -114,10 +114,10 @@ def _obituary(job: Job, status: int | None) -> str:
 
 def here(seeds: int = 0) -> Engine:
     """This machine: a process a core, or as many as end so many seeds soonest."""
-    return Engine(start, at_once(seeds, cores()))
+    return Engine(start, width_for(seeds, cores()))
 
 
-def at_once(seeds: int, room: int) -> int:
+def width_for(seeds: int, room: int) -> int:
     """How many processes end seeds of equal length soonest: one a core, or up to half as many more.
 
     Three seeds on two cores take twice one's time two at a time, for a core is idle in the end, and one and a half times three
