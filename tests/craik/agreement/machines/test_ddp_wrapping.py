@@ -1,5 +1,9 @@
 """What one gloo process is enough to see: an `Agreement`'s model in DistributedDataParallel, and a world of one environment."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import distributed, nn
@@ -54,3 +58,32 @@ def test_a_single_environment_is_warned_of_unless_it_is_said_to_be_meant():
     with pytest.warns(UserWarning, match=r"nothing to agree on.*environments=1"):
         combine_across_ranks(model, AndMask(1.0))
     combine_across_ranks(model, AndMask(1.0), environments=1)
+
+
+ENDS = """
+from pathlib import Path
+import torch
+from torch import distributed
+from craik.agreement import AndMask
+from craik.agreement.machines.ddp import combine_across_ranks
+
+def threads():
+    return [name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")]
+
+distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+model = torch.nn.Linear(2, 1)
+model(torch.ones(3, 2)).sum().backward()
+combine_across_ranks(model, AndMask(), environments=1)
+torch.optim.Adam(model.parameters()).step()
+during = threads()
+distributed.destroy_process_group()
+print(sum("gloo" in name for name in during), sum("gloo" in name for name in threads()))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+def test_no_thread_of_the_group_outlives_it():
+    ended = subprocess.run([sys.executable, "-c", ENDS], capture_output=True, text=True, timeout=240, check=True)
+    during, after = map(int, ended.stdout.split())
+    assert during > 0
+    assert after == 0
