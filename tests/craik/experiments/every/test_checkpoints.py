@@ -9,6 +9,8 @@ from craik.experiments.distill import bodies
 from craik.experiments.language.grammar import run as grammar
 from craik.experiments.own_data.codes import run as own_codes
 from craik.experiments.skips.options import run as options
+from craik.experiments.spirals.sensitivity import run as sensitivity
+from craik.experiments.spirals.training import Training
 from craik.lab import load
 from craik.lab.running.checkpoints import loops
 from craik.tasks import caching
@@ -141,6 +143,7 @@ TINY = {
         "columns": 1, "episodes": 6, "tests": 3, "latent": 2, "widths": (2, 4), "vision_steps": 2, "hidden": 4, "mixtures": 2,
         "horizon": 4, "exploration_steps": 2, "evaluations": 60, "batch": 2, "duration": 12,
     },
+    "spirals-sensitivity": {"variants": ("as in quick", "no L2")},
     "take-cover": {
         "episodes": 20, "steps": 6, "lanes": 20, "widths": (4,), "vision_steps": 2, "most_lost": 100.0, "hidden": 6,
         "memory_steps": 2, "memory_batch": 4, "population": 4, "trials": 2, "generations": 2, "horizon": 12, "tested": 6,
@@ -166,6 +169,8 @@ def small(tmp_path_factory, monkeypatch):
     monkeypatch.setattr(own_codes, "candidates", lambda board: candidates(board, ("pooled linear", "AND-mask")))
     monkeypatch.setattr(grammar, "texts", lambda everything: list(code_tokens(modules=20).tokens))
     monkeypatch.setattr(options, "PATIENCE", 3)
+    board = Training(environments=2, examples=10, shortcut_dims=2, hidden=8, layers=1, batch=5, epochs=12)
+    monkeypatch.setattr(sensitivity, "VARIANTS", dict.fromkeys(sensitivity.VARIANTS, board))
     monkeypatch.setattr(bodies, "mujoco", made_up_data)
     monkeypatch.setitem(bodies.TRAININGS, "quick", replace(bodies.TRAININGS["quick"], **BODIES | {"train": 80}))
     return lambda name: _small(load(name.partition(",")[0]), TINY[name])

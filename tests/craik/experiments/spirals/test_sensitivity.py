@@ -1,9 +1,9 @@
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from craik.agreement import SignalToNoiseMask
-from craik.experiments.spirals.sensitivity import EXPERIMENT
+from craik.experiments.spirals.sensitivity import EXPERIMENT, claims
 from craik.experiments.spirals.sensitivity import run as sensitivity
 from craik.experiments.spirals.training import Training
 from craik.lab import Rows, judge
@@ -46,6 +46,40 @@ def test_a_mask_by_another_measure(monkeypatch):
     claim = next(claim for claim in EXPERIMENT.claims if claim.id.endswith("signal-to-noise"))
     assert judge(claim, rows, "signal-to-noise").n == 1
     assert judge(claim, rows, "quick").verdict == "not measurable here"
+
+
+def test_readings_of_the_printed_best_setting(monkeypatch):
+    readings, printed = sensitivity.READINGS, sensitivity.PRINTED
+    assert readings["printed best"] == printed
+    assert len(set(readings.values())) == 9
+    for name, reading in readings.items():
+        changed = {f.name for f in fields(reading) if getattr(reading, f.name) != getattr(printed, f.name)}
+        words = {"rescale": "no rescaling", "shortcut_scale": "a variance", "init": "default init"}
+        said = {field for field, word in words.items() if word in name}
+        assert changed == ({"batch"} if name == sensitivity.TOGETHER else said)
+    assert readings[sensitivity.TOGETHER].batch * printed.environments == printed.batch == 128
+    tiny = Training(environments=3, examples=32, hidden=8, layers=1, epochs=20, batch=16)
+    monkeypatch.setattr(sensitivity, "READINGS", dict.fromkeys(readings, tiny))
+    config = EXPERIMENT.presets["printed"].config
+    assert config.variants == tuple(readings)
+    config = replace(config, variants=("printed best", sensitivity.TOGETHER))
+    rows = Rows({"seed": 800, **row} for row in sensitivity.run(config))
+    best, together = [claim for claim in EXPERIMENT.claims if "printed-" in claim.id]
+    assert [judge(claim, rows, "printed").n for claim in (best, together)] == [1, 1]
+    assert judge(best, rows, "paper").verdict == "not measurable here"
+
+
+def test_the_reading_is_selected_on_validation_data_and_judged_on_test_data():
+    names = [name for name in sensitivity.READINGS if name != sensitivity.TOGETHER][:2]
+    outcomes = [(names[0], 0.9, 0.2), (names[1], 0.8, 1.0), (sensitivity.TOGETHER, 1.0, 1.0)]
+    rows = Rows(
+        {"seed": 800, "kind": "outcome", "variant": name, "validation_accuracy": validation, "test_accuracy": test}
+        for name, validation, test in outcomes
+    )
+    assert claims.best_reading(rows) == names[0]
+    (best,) = [claim for claim in EXPERIMENT.claims if claim.id.endswith("printed-best")]
+    assert best.measure(rows).value == 0.2
+    assert claims.best_reading(Rows([])) is None
 
 
 def test_unknown_variant():

@@ -1,6 +1,22 @@
-"""What is claimed of the variants: weight decay, rescaling, and the shortcuts' scale."""
+"""What is claimed of the variants: weight decay, rescaling, the shortcuts' scale, and the setting printed as best."""
 
-from craik.lab import Claim, OverSeeds, at_least, high_below
+import numpy as np
+
+from craik.experiments.spirals.sensitivity.run import READINGS, TOGETHER
+from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, bootstrap, high_below
+
+
+def best_reading(rows: Rows) -> str | None:
+    """Return the reading of the printed best setting with the highest median validation accuracy over seeds."""
+    found = {name: rows.where(variant=name)["validation_accuracy"] for name in READINGS if name != TOGETHER}
+    medians = {name: float(np.median(values)) for name, values in found.items() if len(values)}
+    return max(medians, key=lambda name: medians[name]) if medians else None
+
+
+def _printed_best(rows: Rows) -> Measurement | None:
+    name = best_reading(rows)
+    return bootstrap(rows.where(variant=name)["test_accuracy"]) if name else None
+
 
 CLAIMS = (
     Claim(
@@ -45,5 +61,28 @@ CLAIMS = (
         condition=at_least(0.95, of="test accuracy with shortcuts of scale 1, median over seeds,"),
         tried="Also with the published code's batch of 256 and L2 of 1e-3, for twice as long, which does better on most seeds "
         "(see the figure); the training loss says of the others that they had not converged.",
+    ),
+    Claim(
+        id="spirals-sensitivity.printed-best",
+        text="With some reading of what the texts leave open about it (rescaling, whether 0.1 is a variance, the initial "
+        "weights), the setting printed as best finds the spirals at the texts' size.",
+        source="thesis appendix B.2.3.1, with figure 3.6",
+        printed="about 1.00",
+        measure=_printed_best,
+        condition=at_least(
+            0.95, of="test accuracy with the reading whose median validation accuracy is highest, median over seeds,"
+        ).at("printed"),
+        tried="One of the eight readings in `spirals`, on ten seeds: 0.551. Readings, seeds and conditions were written down "
+        "before the others were run.",
+    ),
+    Claim(
+        id="spirals-sensitivity.printed-together",
+        kind="ours",
+        text="The printed batch cannot be meant of all environments together: 4 examples of each do not give the signs of its "
+        "gradient.",
+        source="thesis appendix B.2.3.1",
+        measure=OverSeeds("test_accuracy", {"variant": TOGETHER}),
+        condition=high_below(0.95, of="test accuracy with 4 examples of each environment, median over seeds,").at("printed"),
+        tried="The condition was written down before any run.",
     ),
 )

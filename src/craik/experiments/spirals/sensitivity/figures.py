@@ -3,13 +3,13 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from craik.experiments.spirals.sensitivity.run import NOISE, ROOT, VARIANTS
+from craik.experiments.spirals.sensitivity.run import NAMES
 from craik.lab import COLOURS, Rows, panels
 
 
 def figures(rows: Rows) -> dict[str, Figure]:
     """Draw each variant's test accuracies, hollow where the run had not converged."""
-    names = [name for name in (*VARIANTS, ROOT, NOISE) if rows.where(variant=name)]
+    names = [name for name in NAMES if rows.where(variant=name)]
     figure, (axes,) = panels(
         caption="Test accuracy by variant, one dot a seed, the median as a bar; hollow: training had not converged.",
         height=0.6 + 0.32 * len(names),
