@@ -1,6 +1,6 @@
 """SIMULATED voxels that see pictures: no recording. Say so in every caption.
 
-Half of them pool contrast in a receptive field and compress it (a power below 1), half have oriented energy: a quadrature
+Some of them pool light in a receptive field and compress it (a power below 1), the others have oriented energy: a quadrature
 pair of Gabors in their field, squared and summed, then compressed. Noise is added anew at every repetition.
 """
 
@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_not_negative, check_positive, check_shape, check_whole
+from craik.arguments import check_flag, check_not_negative, check_positive, check_shape, check_share, check_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,14 @@ class SimulatedVoxels:
 
 
 def simulated_voxels(
-    count: int, height: int, width: int, generator: Generator, power: float = 0.5, sizes: tuple[float, float] = (0.8, 2.0)
+    count: int,
+    height: int,
+    width: int,
+    generator: Generator,
+    power: float = 0.5,
+    sizes: tuple[float, float] = (0.8, 2.0),
+    pooled: float = 0.5,
+    balanced: bool = False,
 ) -> SimulatedVoxels:
     """Draw voxels with fields anywhere in a picture.
 
@@ -69,6 +76,9 @@ def simulated_voxels(
         generator: of places, sizes, orientations and frequencies.
         power: of the compression; 1 is none.
         sizes: the smallest and the largest standard deviation of a field, in pixels.
+        pooled: share of the voxels that pool light.
+        balanced: whether each Gabor sums to 0, so that even light says nothing to it and a picture's negative the same as the
+            picture; otherwise wide ones answer to light a little, too.
 
     Raises:
         TypeError: numbers of another type.
@@ -78,6 +88,8 @@ def simulated_voxels(
         check_whole(name, size, 1)
     check_positive("power", power)
     check_positive("sizes", sizes[0])
+    check_share("pooled", pooled)
+    check_flag("balanced", balanced)
     draw = torch.rand(5, count, 1, generator=generator)
     y, x = torch.meshgrid(torch.arange(height) + 0.5, torch.arange(width) + 0.5, indexing="ij")
     dx, dy = x.flatten() - width * draw[0], y.flatten() - height * draw[1]
@@ -86,6 +98,10 @@ def simulated_voxels(
     field = field / field.sum(1, keepdim=True)
     angle, frequency = math.pi * draw[3], (1 + draw[4]) / (2 * size)
     phase = frequency * (dx * angle.cos() + dy * angle.sin()) * math.pi
-    pooled = torch.arange(count).unsqueeze(1) < count // 2
-    pair = [torch.where(pooled, field * math.sqrt(0.5), field * wave) for wave in (phase.cos(), phase.sin())]
+    pools = torch.arange(count).unsqueeze(1) < int(pooled * count)
+    pair: list[Tensor] = []
+    for wave in (phase.cos(), phase.sin()):
+        gabor = field * wave
+        gabor = gabor - field * gabor.sum(1, keepdim=True) if balanced else gabor  # a field sums to 1
+        pair.append(torch.where(pools, field * math.sqrt(0.5), gabor))
     return SimulatedVoxels(torch.stack(pair, 1), float(power))

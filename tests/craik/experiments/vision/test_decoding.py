@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from craik.experiments.vision.decoding import EXPERIMENT, pictures, run
 from craik.lab import Rows, judge
@@ -8,19 +9,39 @@ from craik.lab import Rows, judge
 TINY = {"pictures": 40, "tested": 6, "voxels": 30, "steps": 3, "search": 3, "alpha": 30.0}
 
 
-def rows(**changed):
-    config = replace(EXPERIMENT.presets["quick"].config, **{**TINY, **changed})
+def rows(preset="quick", **changed):
+    config = replace(EXPERIMENT.presets[preset].config, **{**TINY, **changed})
     return [{**row, "seed": 100} for row in EXPERIMENT.run(config)]
 
 
 def test_the_simulated_part_can_be_judged_and_drawn():
     found = rows(neurons=())
     for claim in EXPERIMENT.claims:
-        if "neuron" not in claim.id:
+        if "neuron" not in claim.id and claim.id not in ("decoding.prior-top", "decoding.search"):
             judged = judge(claim, found, "quick")
             assert judged.measured is not None or claim.id == "decoding.weakened", claim.id
     assert set(EXPERIMENT.figures(Rows(found))) == {"reconstructions", "scores"}
     assert found == rows(neurons=())
+
+
+def test_voxels_of_contrast_with_every_way():
+    found = rows("contrast")
+    methods = [row["method"] for row in found if row["kind"] == "reconstruction" and row["gain"] == 1.0]
+    assert methods == ["all layers", "top layer", "with prior", "top layer with prior", "generator alone", "plain ridge"]
+    measured = {claim.id for claim in EXPERIMENT.claims if judge(claim, found, "contrast").measured is not None}
+    assert measured >= {"decoding.prior", "decoding.prior-top", "decoding.search", "decoding.beyond-ridge"}
+    assert set(EXPERIMENT.figures(Rows(found))) == {"reconstructions", "scores"}
+
+
+def test_half_of_the_pictures_are_negatives():
+    config = replace(EXPERIMENT.presets["contrast"].config, pictures=500, tested=100)
+    plain = replace(config, negatives=0.0)
+    found, before = (run.splits(one, torch.Generator().manual_seed(0)) for one in (config, plain))
+    assert torch.equal(found[0].y, before[0].y)
+    same = (found[0].x == before[0].x).flatten(1).all(1)
+    turned = (found[0].x == 1 - before[0].x).flatten(1).all(1)
+    assert bool((same | turned).all())
+    assert float(turned.float().mean()) == pytest.approx(0.5, abs=0.05)
 
 
 @pytest.mark.extra("worlds", "nitime")
@@ -31,7 +52,5 @@ def test_real_neurons_are_read_and_not_by_chance():
 
 
 def test_pictures_come_back_in_sixteen_shades():
-    import torch
-
     images = torch.rand(3, 1, 4, 6)
     assert abs(pictures.decode(pictures.encode(images)) - images[:, 0].numpy()).max() < 0.5 / 15 + 1e-6

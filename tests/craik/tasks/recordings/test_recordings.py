@@ -39,6 +39,21 @@ def test_simulated_voxels_are_their_formula():
         assert float(voxels.filters[v, 0].sum()) == pytest.approx(math.sqrt(0.5))
 
 
+def test_balanced_voxels_say_the_same_of_a_picture_and_its_negative():
+    generator = torch.Generator().manual_seed(0)
+    voxels = simulated_voxels(10, 6, 5, generator, pooled=0.2, balanced=True)
+    plain = simulated_voxels(10, 6, 5, torch.Generator().manual_seed(0), pooled=0.2)
+    assert torch.equal(voxels.filters[:2], plain.filters[:2])  # those that pool light
+    torch.testing.assert_close(voxels.filters[2:].sum(2), torch.zeros(8, 2), rtol=0, atol=1e-6)
+    for v in range(2, 10):  # the Gabor less its field times its sum; a pooling filter is its field over sqrt(2)
+        field = simulated_voxels(10, 6, 5, torch.Generator().manual_seed(0), pooled=1.0).filters[v] * math.sqrt(2)
+        torch.testing.assert_close(voxels.filters[v], plain.filters[v] - field * plain.filters[v].sum(1, keepdim=True))
+    pictures = torch.rand(4, 1, 6, 5, generator=generator)
+    torch.testing.assert_close(voxels.respond(pictures)[:, 2:], voxels.respond(1 - pictures)[:, 2:], rtol=1e-3, atol=1e-4)
+    with pytest.raises(ValueError, match="`pooled`"):
+        simulated_voxels(10, 6, 5, generator, pooled=1.5)
+
+
 def test_recordings_have_their_noise_and_gain():
     voxels = simulated_voxels(4, 5, 5, torch.Generator().manual_seed(0))
     pictures = torch.rand(50, 1, 5, 5, generator=torch.Generator().manual_seed(1))

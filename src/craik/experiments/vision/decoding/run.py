@@ -6,7 +6,7 @@ test on are made of different ones. The voxels are simulated.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple, get_args
 
 import torch
 from annotated_types import Ge, MinLen
@@ -15,7 +15,7 @@ from torch.nn.functional import relu
 
 from craik.experiments.vision.decoding import networks, pictures
 from craik.experiments.vision.decoding.networks import LAYERS, Extractor, Inverse
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, part
+from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, part
 from craik.methods.vision.decoding import Decoded, FeatureDecoder, correlations, lagged, match_spread, pairwise_identification
 from craik.methods.vision.reconstructing import Pixels, Prior, reconstruct
 from craik.tasks.pictures.digits import digits
@@ -23,6 +23,9 @@ from craik.tasks.recordings.neurons import grasshopper
 from craik.tasks.recordings.simulated_voxels import SimulatedVoxels, simulated_voxels
 
 Whole = Annotated[int, Ge(1)]
+Way = Literal["all layers", "top layer", "with prior", "top layer with prior", "generator alone", "plain ridge"]
+"""The first four are searches: on pixels or, with a prior, on the generator's input. "generator alone" is what the generator
+makes of the decoded highest layer; "plain ridge" goes from voxels to pixels."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ class Config:
     """Pictures that are reconstructed."""
     voxels: Whole = 400
     """Simulated voxels."""
+    negatives: Share = 0.0
+    """Share of the pictures that are dark on light; the others are light on dark."""
+    light: Share = 0.5
+    """Share of the voxels that pool light; the others have oriented energy."""
+    balanced: bool = False
+    """Whether these answer to contrast alone, and so to a picture and its negative alike."""
     noise: Annotated[float, Ge(0)] = 1.5
     """Standard deviation of a recording's noise over that of the voxels' answers."""
     repetitions: Whole = 8
@@ -54,7 +63,9 @@ class Config:
     steps: Whole = 600
     """Training steps of each network."""
     search: Whole = 200
-    """Steps of each reconstruction."""
+    """Steps of each search."""
+    ways: Annotated[tuple[Way, ...], MinLen(1)] = ("all layers", "top layer", "with prior", "plain ridge")
+    """How pictures are reconstructed."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -62,6 +73,12 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    # Most voxels see contrast of either sign, as complex cells do: pixels are no linear function of what these say, and plain
+    # ridge, to which quick's small pictures are easy, has to lose.
+    "contrast": Preset(
+        Config(seed=200, neurons=(), negatives=0.5, light=0.1, balanced=True, ways=get_args(Way)),
+        seeds=6,
+    ),
     "paper": Preset(Config(pictures=6000, tested=400, voxels=2000, alpha=2000.0, steps=6000, search=1000), seeds=10),
 }
 
@@ -111,7 +128,7 @@ def simulated(config: Config) -> Iterator[Row]:
         networks.train_reader(name, network, own.x, own.y, config.steps, generator)
     inverse = Inverse(size, generator)
     networks.train_inverse(inverse, extractor, own.x, config.steps, generator)
-    voxels = simulated_voxels(config.voxels, *size, generator)
+    voxels = simulated_voxels(config.voxels, *size, generator, pooled=config.light, balanced=config.balanced)
     recordings = recorded(voxels, training.x, config, generator)
     true = extractor(training.x)
     decoders = {name: FeatureDecoder(config.alpha).fit(recordings, true[name].flatten(1)) for name in LAYERS}
@@ -142,7 +159,11 @@ def splits(config: Config, generator: Generator) -> tuple[Split, Split, Split]:
     found: list[Split] = []
     for some, count in zip(data[:3], counts, strict=True):
         rows = torch.randint(len(some.x), (count, config.digits), generator=generator)
-        found.append(Split(torch.cat(some.x[rows].unbind(1), -1), some.y[rows]))
+        x = torch.cat(some.x[rows].unbind(1), -1)
+        if config.negatives > 0:
+            dark = torch.rand(count, 1, 1, 1, generator=generator) < config.negatives
+            x = torch.where(dark, 1 - x, x)
+        found.append(Split(x, some.y[rows]))
     return found[0], found[1], found[2]
 
 
@@ -187,19 +208,27 @@ def reconstructions(session: Session, decoded: dict[str, Tensor], plain: Decoded
     mean = session.own.x.mean(0, keepdim=True).expand(count, -1, -1, -1)
     inputs = relu(session.extractor(session.own.x)["hidden"])
     prior = Prior(session.inverse, inputs.mean(0).expand(count, -1), 3 * inputs.std(0), steps, rate=0.3)
-    ways: dict[str, tuple[dict[str, Tensor], Pixels | Prior]] = {
+    top = {"hidden": targets["hidden"]}
+    searches: dict[Way, tuple[dict[str, Tensor], Pixels | Prior]] = {
         "all layers": (targets, Pixels(mean, steps)),
-        "top layer": ({"hidden": targets["hidden"]}, Pixels(mean, steps)),
+        "top layer": (top, Pixels(mean, steps)),
         "with prior": (targets, prior),
+        "top layer with prior": (top, prior),
     }
     found: dict[str, Tensor] = {}
-    for method, (wanted, way) in ways.items():
-        found[method] = torch.empty_like(session.test.x)
-        saved = checkpoint(method, found[method])
-        if not saved.finished:
-            found[method].copy_(reconstruct(session.extractor, wanted, way).images)
-            saved.stay()
-    return {**found, "plain ridge": plain.predict(session.recordings).view_as(session.test.x).clamp(0, 1)}
+    for method in session.config.ways:
+        if method == "plain ridge":
+            found[method] = plain.predict(session.recordings).view_as(session.test.x).clamp(0, 1)
+        elif method == "generator alone":
+            found[method] = session.inverse(relu(decoded["hidden"]))
+        else:
+            found[method] = torch.empty_like(session.test.x)
+            saved = checkpoint(method, found[method])
+            if not saved.finished:
+                wanted, way = searches[method]
+                found[method].copy_(reconstruct(session.extractor, wanted, way).images)
+                saved.stay()
+    return found
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
