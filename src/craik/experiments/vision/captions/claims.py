@@ -7,6 +7,7 @@ import numpy as np
 from craik.lab import Claim, EachSeed, Measurement, Rows, bootstrap, high_below, low_above, number
 
 _SOURCE = "Xu et al. 2018, on captioned digits"
+_ENCODERS = ("quick", "longer", "paper")
 _LATE = "Asked after the quick record's rows had been seen, with the condition that was set for both before."
 _ALONE = (
     "Nothing was searched for: before the record no generator without attention was run, and the settings were chosen by the "
@@ -57,20 +58,24 @@ CLAIMS = (
         source=_SOURCE,
         printed="R-precision 67.8 % of the GAN's birds [P]: another quantity",
         measure=less("retrieval", "right", {"method": "words"}, {"method": "sentence"}),
-        condition=low_above(0.0, of="R-precision among 100 captions, words less sentences, mean over seeds,"),
+        condition=low_above(0.0, of="R-precision among 100 captions, words less sentences, mean over seeds,").at(*_ENCODERS),
         tried="On seed 1000, before the record: without multiplied words, at half as many steps of three times the "
         "pictures, words found captions less often than sentences; with them as often. After it, "
         "on seeds 1000 and 1001, captions of four digits, up to 19 words, for the same steps: words found 0.84 and 0.76, "
         "sentences 0.85 and 0.89, as longer captions are easier to tell apart. On seed 1000, as it was, with one word "
         "exchanged, added or left out: of colours and sizes both know the right one always, of names in 0.56 and 0.51 of "
-        "pairs, of relations in 0.51 and 0.50: captions are found by colours and sizes, and words have little more to say.",
+        "pairs, of relations in 0.51 and 0.50: captions are found by colours and sizes, and words have little more to say. "
+        "After four times the steps, on seed 1000: words found 0.88 and sentences 0.69, and of names words knew the right one "
+        "in 0.91 of pairs and sentences in 0.79; hence the preset `longer`, with the condition as it was.",
     ),
     Claim(
         id="captions.words-point",
         text="Words of colour and of name together, as their mean, look at the digit that they are about.",
         source=_SOURCE,
         measure=pointing("own", "colour", "digit"),
-        condition=low_above(2.0, of="attention of both inside the digit's box over its share of the area, mean over seeds,"),
+        condition=low_above(2.0, of="attention of both inside the digit's box over its share of the area, mean over seeds,").at(
+            *_ENCODERS
+        ),
         tried="This mean was the only condition before the record. The colours alone carry it: see the next two.",
     ),
     Claim(
@@ -78,7 +83,9 @@ CLAIMS = (
         text="A word of colour looks at the digit that it is about.",
         source=_SOURCE,
         measure=pointing("own", "colour"),
-        condition=low_above(2.0, of="attention of colours inside the digit's box over its share of the area, mean over seeds,"),
+        condition=low_above(
+            2.0, of="attention of colours inside the digit's box over its share of the area, mean over seeds,"
+        ).at(*_ENCODERS),
         tried=_LATE,
     ),
     Claim(
@@ -86,7 +93,9 @@ CLAIMS = (
         text="A digit's name looks at the digit that it is about.",
         source=_SOURCE,
         measure=pointing("own", "digit"),
-        condition=low_above(2.0, of="attention of names inside the digit's box over its share of the area, mean over seeds,"),
+        condition=low_above(
+            2.0, of="attention of names inside the digit's box over its share of the area, mean over seeds,"
+        ).at(*_ENCODERS),
         tried=f"{_LATE} Names look at the ground more than at either digit.",
     ),
     Claim(
@@ -94,7 +103,9 @@ CLAIMS = (
         text="Neither looks at the other digit, as the mean of both.",
         source="ours",
         measure=pointing("other", "colour", "digit"),
-        condition=high_below(1.0, of="attention inside the other digit's box over its share of the area, mean over seeds,"),
+        condition=high_below(1.0, of="attention inside the other digit's box over its share of the area, mean over seeds,").at(
+            *_ENCODERS
+        ),
         kind="control",
     ),
     Claim(

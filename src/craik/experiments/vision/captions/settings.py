@@ -47,6 +47,8 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=6),
+    # Words have something to say once names are known, which takes more steps; its seeds are no other preset's.
+    "longer": Preset(Config(seed=200, steps=6000), seeds=6),
     # Encoders for as many steps as in quick, then the two generators.
     "gan": Preset(Config(tested=1000, gan_steps=1500, channels=24, weight=1.0, gan_rate=1e-3), seeds=6),
     "paper": Preset(Config(pictures=20_000, tested=2000, steps=6000, batch=48, gan_steps=40_000), seeds=6),
