@@ -1,5 +1,7 @@
 """What was read from the neurons, the reconstructions beside the truth, and their scores."""
 
+from textwrap import fill
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -52,7 +54,7 @@ def draw_pictures(rows: Rows) -> Figure:
         ]
         axis.imshow(np.concatenate(grid), cmap="gray", vmin=0, vmax=1, aspect="equal")
         height = grid[0].shape[0]
-        axis.set_yticks([height * (place + 0.5) for place in range(len(some))], [str(row["method"]) for row in some])
+        axis.set_yticks([height * (place + 0.5) for place in range(len(some))], [fill(str(row["method"]), 14) for row in some])
         axis.set_xticks([])
         axis.grid(visible=False)
         axis.set_title("answers as trained" if gain == 1 else f"answers weakened to {gain:g}")
