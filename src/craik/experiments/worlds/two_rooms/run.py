@@ -31,9 +31,18 @@ def make(config: Config) -> dict[str, Callable[[Tensor, Generator], Abstraction]
 def run(config: Config) -> Iterator[Row]:
     """Yield each way's scores, its states on a grid of points, and one plan."""
     rooms = TwoRooms()
-    pairs = rooms.pairs(config.pairs, Generator().manual_seed(config.seed))
+    generator = Generator().manual_seed(config.seed)
+    pairs = lit(config, rooms.pairs(config.pairs, generator), generator)
     for name in make(config):
         yield from part(name, abstracted(config, name, rooms, pairs))
+
+
+def lit(config: Config, places: Tensor, generator: Generator) -> Tensor:
+    """Return places (..., 2) with the lamps' brightness beside them (..., d), drawn for each."""
+    if not config.lamps:
+        return places
+    drawn = torch.rand(*places.shape[:-1], config.lamps, generator=generator)
+    return torch.cat((places, config.brightness * (2 * drawn - 1)), -1)
 
 
 def abstracted(config: Config, name: str, rooms: TwoRooms, pairs: Tensor) -> Iterator[Row]:
@@ -42,8 +51,10 @@ def abstracted(config: Config, name: str, rooms: TwoRooms, pairs: Tensor) -> Ite
     found = ways_[name](pairs, Generator().manual_seed(8 * (config.seed + 1) + list(ways_).index(name)))
     budget = 0 if name == "k-means" else config.steps
     yield {"kind": "final", "method": name, **scores(config, rooms, found, pairs), "budget": budget}
-    yield {"kind": "grid", "method": name, "states": grid(found)}
-    path = planned(config, found, torch.tensor([-0.7, -0.6]), torch.tensor([0.7, -0.6]), Generator().manual_seed(config.seed))
+    yield {"kind": "grid", "method": name, "states": grid(config, found)}
+    generator = Generator().manual_seed(config.seed)
+    ends = lit(config, torch.tensor([[-0.7, -0.6], [0.7, -0.6]]), generator)
+    path = planned(config, found, ends[0], ends[1], generator)
     for index, point in enumerate(path.tolist() if path is not None else []):
         yield {"kind": "plan", "method": name, "index": index, "x": point[0], "y": point[1]}
 
@@ -52,9 +63,13 @@ def scores(config: Config, rooms: TwoRooms, found: Abstraction, pairs: Tensor) -
     """Return what a way's states and plans are worth."""
     generator = Generator().manual_seed(config.seed + 1)
     points = 2 * torch.rand(4000, 2, generator=generator) - 1
-    states, right = found.read(points), points[:, 0] > 0
+    states, right = found.read(lit(config, points, generator)), points[:, 0] > 0
     rooms_of = torch.stack([torch.bincount(states[side], minlength=config.states) for side in (~right, right)])
     across = rooms.near_the_wall(4000, generator)
+    light = lit(config, across[:, :1], generator)[..., 2:].expand(
+        -1, 2, -1
+    )  # the same on either side: what differs is the wall
+    across = torch.cat((across, light), -1)
     shared = (found.read(across[:, 0]) == found.read(across[:, 1])).float().mean()
     counted = ways.empirical(found.read, pairs, config.states)
     used = torch.bincount(states, minlength=config.states) > 0
@@ -78,7 +93,7 @@ def _crossing(rooms: TwoRooms, found: Abstraction) -> Row:
     count = len(found.table)
     chosen = torch.multinomial(found.table.flatten() / count, 60, replacement=True, generator=generator)
     made = torch.cat([found.decode(int(one) // count, int(one) % count, generator) for one in chosen])
-    here, there = made.clamp(-1, 1).chunk(2, -1)
+    here, there = (one[..., :2] for one in made.clamp(-1, 1).chunk(2, -1))
     return {
         "impossible": float((~rooms.possible(here, there)).float().mean()),
         "length": float((there - here).square().mean().sqrt()),
@@ -90,10 +105,10 @@ def _plans(config: Config, rooms: TwoRooms, found: Abstraction, generator: Gener
     ends = 2 * torch.rand(config.plans, 2, 2, generator=generator) - 1
     ends[..., 0] = ends[..., 0].abs().clamp(min=0.05) * torch.tensor([-1.0, 1.0])
     legs, done, planned_ = list[float](), 0, 0
-    for start, goal in ends.unbind(0):
+    for start, goal in lit(config, ends, generator).unbind(0):
         path = planned(config, found, start, goal, generator)
         # Where there is no plan, what is left is to walk straight: one leg, through the wall or the gap.
-        whole = torch.stack((start, goal)) if path is None else path
+        whole = (torch.stack((start, goal)) if path is None else path)[:, :2]
         fits = rooms.possible(whole[:-1].clamp(-1, 1), whole[1:].clamp(-1, 1))
         planned_ += path is not None
         done += bool(fits.all())
@@ -102,7 +117,7 @@ def _plans(config: Config, rooms: TwoRooms, found: Abstraction, generator: Gener
 
 
 def planned(config: Config, found: Abstraction, start: Tensor, goal: Tensor, generator: Generator) -> Tensor | None:
-    """Return start, waypoints and goal (n, 2); None where the states are not connected."""
+    """Return start, waypoints and goal (n, d); None where the states are not connected."""
     here, there = (int(found.read(point[None])[0]) for point in (start, goal))
     plan = waypoints(found.table, here, there, config.least)
     if plan is None:
@@ -110,7 +125,7 @@ def planned(config: Config, found: Abstraction, start: Tensor, goal: Tensor, gen
     if found.decode is None or found.judge is None or len(plan.states) == 1:
         return torch.cat((start[None], found.centres[list(plan.states)], goal[None]))
     made = [found.decode(here, there, generator) for here, there in pairwise(plan.states)]
-    stages = [start[None], made[0][:, :2], *(pairs[:, 2:] for pairs in made), goal[None]]
+    stages = [start[None], made[0][:, : config.seen], *(pairs[:, config.seen :] for pairs in made), goal[None]]
     return most_plausible(found.judge, stages)
 
 
@@ -118,10 +133,11 @@ SIDE = 40
 """Points of the recorded grid's side."""
 
 
-def grid(found: Abstraction) -> str:
-    """Return the states of a grid of points, a letter each, row by row from below."""
+def grid(config: Config, found: Abstraction) -> str:
+    """Return the states of a grid of points, a letter each, row by row from below; lamps are at 0, their mean."""
     y, x = torch.meshgrid(*(2 * [(2 * torch.arange(SIDE) + 1) / SIDE - 1]), indexing="ij")
-    return "".join(chr(ord("a") + state) for state in found.read(torch.stack((x.flatten(), y.flatten()), -1)).tolist())
+    points = torch.stack((x.flatten(), y.flatten(), *config.lamps * [torch.zeros(SIDE * SIDE)]), -1)
+    return "".join(chr(ord("a") + state) for state in found.read(points).tolist())
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:

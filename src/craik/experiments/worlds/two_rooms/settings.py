@@ -18,6 +18,10 @@ class Config:
     """First seed: of the pairs, the networks, and the plans' ends."""
     pairs: Whole = 60_000
     """Pairs of points a step apart."""
+    lamps: Annotated[int, Ge(0)] = 0
+    """Lamps that are seen beside the place and flicker: their brightness is drawn anew for every frame."""
+    brightness: Positive = 1.0
+    """A lamp's, uniform up to this on either side of 0; places are in [-1, 1]."""
     states: Annotated[int, Ge(2)] = 9
     """K, how many abstract states."""
     steps: Whole = 3000
@@ -36,5 +40,15 @@ class Config:
     def __post_init__(self) -> None:
         check_limits(self)
 
+    @property
+    def seen(self) -> int:
+        """Return the numbers in an observation: the place's two, and each lamp's."""
+        return 2 + self.lamps
 
-PRESETS = {"quick": Preset(Config(), seeds=6), "paper": Preset(Config(pairs=500_000, steps=20_000, hidden=256), seeds=10)}
+
+PRESETS = {
+    "quick": Preset(Config(), seeds=6),
+    # Most of what is seen has nothing to do with where one can go: whoever looks at single points has to lose.
+    "lamps": Preset(Config(seed=200, lamps=2, brightness=2.0), seeds=6),
+    "paper": Preset(Config(pairs=500_000, steps=20_000, hidden=256), seeds=10),
+}

@@ -14,8 +14,6 @@ from craik.lab import checkpoint
 from craik.methods.worlds.infogan import CausalInfoGAN, OneHot, TransitionTable, pair_losses
 from craik.nn.perceptrons import relu_mlp
 
-NOISE = 2
-"""Dimensions of G's noise."""
 SAMPLES = 24
 """Pairs that are generated for a step of a plan."""
 
@@ -25,11 +23,12 @@ class Abstraction:
     """What a way has learnt.
 
     Args:
-        read: from points (n, 2) to states (n,).
+        read: from observations (n, d) to states (n,).
         table: (K, K) transitions.
-        decode: from two states and a generator to many pairs of points (n, 4) of that step; None where there is only a centre.
-        centres: (K, 2) each state's mean point.
-        judge: from pairs (n, 4) to how real they look; None where nobody judges.
+        decode: from two states and a generator to many pairs of observations (n, 2 d) of that step; None where there is only a
+            centre.
+        centres: (K, d) each state's mean observation.
+        judge: from pairs (n, 2 d) to how real they look; None where nobody judges.
         loss: the discriminator's last loss, None where there is none.
     """
 
@@ -41,13 +40,18 @@ class Abstraction:
     loss: float | None = None
 
 
+def noise_of(config: Config) -> int:
+    """Return the dimensions of G's noise: two, and for each lamp one a frame."""
+    return 2 + 2 * config.lamps
+
+
 def causal_infogan(config: Config, pairs: Tensor, generator: Generator, information: float) -> Abstraction:
     """Train Causal InfoGAN: Adam with betas (0.5, 0.999), the rate falling from 1e-3 to 5e-5."""
-    count = config.states
+    count, seen, noise = config.states, config.seen, noise_of(config)
     networks = CausalInfoGAN(
-        relu_mlp((NOISE + 2 * count, config.hidden, config.hidden, 4), generator),
-        relu_mlp((4, config.hidden, config.hidden, 1), generator),
-        relu_mlp((2, config.hidden, config.hidden, count), generator),
+        relu_mlp((noise + 2 * count, config.hidden, config.hidden, 2 * seen), generator),
+        relu_mlp((2 * seen, config.hidden, config.hidden, 1), generator),
+        relu_mlp((seen, config.hidden, config.hidden, count), generator),
         TransitionTable(count, config.stay),
         OneHot(count),
     )
@@ -59,9 +63,9 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
     saved = checkpoint("training", *networks[:4], *optimizers, *schedules, recent, generator)
     for done in range(saved.done, config.steps):
         some = pairs[torch.randint(len(pairs), (256,), generator=generator)]
-        losses = pair_losses(networks, some, generator, NOISE, jitter=0.02)
+        losses = pair_losses(networks, some, generator, noise, jitter=0.02)
         _step(optimizers[0], losses.discriminator, list(networks.discriminator.parameters()))
-        losses = pair_losses(networks, some, generator, NOISE, jitter=0.02)
+        losses = pair_losses(networks, some, generator, noise, jitter=0.02)
         _step(optimizers[1], losses.generator - information * losses.information, made)
         for schedule in schedules:
             schedule.step()
@@ -73,7 +77,7 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
 
     def decode(here: int, there: int, rng: Generator) -> Tensor:
         states = one_hot(torch.tensor([here, there]), count).float().flatten().expand(SAMPLES, -1)
-        return networks.generator(torch.cat((torch.randn(SAMPLES, NOISE, generator=rng), states), -1))
+        return networks.generator(torch.cat((torch.randn(SAMPLES, noise, generator=rng), states), -1))
 
     def read(points: Tensor) -> Tensor:
         return networks.posterior(points).argmax(-1)
@@ -83,10 +87,10 @@ def causal_infogan(config: Config, pairs: Tensor, generator: Generator, informat
 
 def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
     """Train InfoGAN on single points: nothing links a state to what can follow it; T is counted afterwards."""
-    count = config.states
-    made_by = relu_mlp((NOISE + count, config.hidden, config.hidden, 2), generator)
-    judge = relu_mlp((2, config.hidden, config.hidden, 1), generator)
-    posterior = relu_mlp((2, config.hidden, config.hidden, count), generator)
+    count, seen, noise = config.states, config.seen, noise_of(config)
+    made_by = relu_mlp((noise + count, config.hidden, config.hidden, seen), generator)
+    judge = relu_mlp((seen, config.hidden, config.hidden, 1), generator)
+    posterior = relu_mlp((seen, config.hidden, config.hidden, count), generator)
     parts = [list(judge.parameters()), [*made_by.parameters(), *posterior.parameters()]]
     optimizers = [torch.optim.Adam(part, 1e-3, (0.5, 0.999)) for part in parts]
     schedules = [_falling(optimizer, config.steps) for optimizer in optimizers]
@@ -95,7 +99,7 @@ def infogan(config: Config, pairs: Tensor, generator: Generator) -> Abstraction:
     for done in range(saved.done, config.steps):
         real = pairs[torch.randint(len(pairs), (256,), generator=generator), 0]
         code = states.sample(len(real), generator)
-        made = made_by(torch.cat((torch.randn(len(real), NOISE, generator=generator), code), -1))
+        made = made_by(torch.cat((torch.randn(len(real), noise, generator=generator), code), -1))
         shaken = [one + 0.02 * torch.randn(one.shape, generator=generator) for one in (real, made.detach(), made)]
         _step(optimizers[0], -logsigmoid(judge(shaken[0])).mean() - logsigmoid(-judge(shaken[1])).mean(), parts[0])
         bound = states.log_posterior(posterior(made), code).mean()
@@ -114,7 +118,7 @@ def contrastive(config: Config, pairs: Tensor, generator: Generator) -> Abstract
     The fallback that was named before the experiment was made: a method to compare with.
     """
     count = config.states
-    posterior = relu_mlp((2, config.hidden, config.hidden, count), generator)
+    posterior = relu_mlp((config.seen, config.hidden, config.hidden, count), generator)
     table = TransitionTable(count, config.stay)
     parameters = [*posterior.parameters(), *table.parameters()]
     optimizer = torch.optim.Adam(parameters, 1e-3)
@@ -164,7 +168,7 @@ def empirical(read: Callable[[Tensor], Tensor], pairs: Tensor, count: int) -> Te
 def _centres(read: Callable[[Tensor], Tensor], pairs: Tensor, count: int) -> Tensor:
     points = pairs[:, 0]
     states = read(points)
-    total = torch.zeros(count, 2).index_add(0, states, points)
+    total = torch.zeros(count, points.shape[1]).index_add(0, states, points)
     return total / torch.bincount(states, minlength=count).clamp(min=1).unsqueeze(1)
 
 
