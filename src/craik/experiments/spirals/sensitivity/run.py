@@ -56,12 +56,10 @@ TOGETHER = "printed best, 128 of all"
 """The printed batch as one of all environments together, 4 examples of each; as many epochs, so 32 times as many steps."""
 READINGS = readings() | {TOGETHER: replace(PRINTED, batch=PRINTED.batch // PRINTED.environments)}
 
-
 ROOT = "rescaling by the root"
 """As in quick, but what survives is multiplied by the root of parameters / survivors: gentler on large layers."""
 NOISE = "signal to noise of 1"
 """As in quick, but a component survives where its mean is as large as its spread over the environments."""
-
 
 NAMES = (*VARIANTS, ROOT, NOISE, *READINGS)
 

@@ -75,10 +75,7 @@ PRESETS = {
     "quick": Preset(Config(), seeds=6),
     # Most voxels see contrast of either sign, as complex cells do: pixels are no linear function of what these say, and plain
     # ridge, to which quick's small pictures are easy, has to lose.
-    "contrast": Preset(
-        Config(seed=200, neurons=(), negatives=0.5, light=0.1, balanced=True, ways=get_args(Way)),
-        seeds=6,
-    ),
+    "contrast": Preset(Config(seed=200, neurons=(), negatives=0.5, light=0.1, balanced=True, ways=get_args(Way)), seeds=6),
     "paper": Preset(Config(pictures=6000, tested=400, voxels=2000, alpha=2000.0, steps=6000, search=1000), seeds=10),
 }
 

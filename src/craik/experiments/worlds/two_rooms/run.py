@@ -66,9 +66,8 @@ def scores(config: Config, rooms: TwoRooms, found: Abstraction, pairs: Tensor) -
     states, right = found.read(lit(config, points, generator)), points[:, 0] > 0
     rooms_of = torch.stack([torch.bincount(states[side], minlength=config.states) for side in (~right, right)])
     across = rooms.near_the_wall(4000, generator)
-    light = lit(config, across[:, :1], generator)[..., 2:].expand(
-        -1, 2, -1
-    )  # the same on either side: what differs is the wall
+    # Lamps are the same on either side: what differs is the wall.
+    light = lit(config, across[:, :1], generator)[..., 2:].expand(-1, 2, -1)
     across = torch.cat((across, light), -1)
     shared = (found.read(across[:, 0]) == found.read(across[:, 1])).float().mean()
     counted = ways.empirical(found.read, pairs, config.states)
