@@ -19,7 +19,7 @@ class Config:
     pairs: Whole = 60_000
     """Pairs of points a step apart."""
     lamps: Annotated[int, Ge(0)] = 0
-    """Lamps that are seen beside the place and flicker: their brightness is drawn anew for every frame."""
+    """Lamps that are seen beside the place and flicker, their brightness drawn anew for every frame; 0 for none."""
     brightness: Positive = 1.0
     """A lamp's, uniform up to this on either side of 0; places are in [-1, 1]."""
     states: Annotated[int, Ge(2)] = 9
