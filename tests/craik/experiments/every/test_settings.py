@@ -25,6 +25,7 @@ MEANS = {
     ("updates", 0): "0 leaves the search out",
     ("neurons", ()): "none: that part is left out",
     ("pads", (0,)): "0 for none",
+    ("lamps", 0): "0 for none",
     ("loops", 0): "0 for none",
     ("lags", (0,)): "0 for none",
     ("temperatures", ()): "none: there is no dream",
