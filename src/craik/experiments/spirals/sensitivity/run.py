@@ -2,7 +2,7 @@
 
 Each variant changes one choice that the texts and the published code make differently or leave open: the shortcuts' scale,
 rescaling, regularisation, batch, initial weights, length of training. And, at the texts' size, the setting that they print as
-best, under every reading of what they leave open about it.
+best, under readings of what they leave open about it.
 """
 
 from collections.abc import Iterator
