@@ -90,7 +90,7 @@ wheel: $(STAMP)
 
 # Makes the first seed of every record again and says whether it still gives the recorded rows. Hours; it goes on where it was.
 verify: $(STAMP)
-	$(BIN)/craik verify results --minutes 20
+	$(BIN)/craik verify results --minutes 20 --both
 
 # What takes too long for `make test`: networks put together at random against one backward pass an environment (about an hour
 # for 10,000; `make test` has a minute of it), and a thousand processes killed.

@@ -24,6 +24,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.usage = "craik verify [DIR] [options]"
     directory = f"folder of records; default {RESULTS}"
     parser.add_argument("directory", metavar="DIR", nargs="?", type=named_path, default=RESULTS, help=directory)
+    both = "where rows differ, compare with what the recording source makes here, too"
+    parser.add_argument("--both", action="store_true", help=both)
     parser.add_argument("--minutes", type=finite_number, metavar="M", help="of each record; what was made by then is compared")
     parser.add_argument("--seeds", type=whole_number, default=1, metavar="N", help="how many seeds of each; default 1")
 
@@ -38,7 +40,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     from craik.lab.showing.wording import plain  # noqa: PLC0415
 
     found: list[Found] = []
-    for one in verify(options.directory, options.seeds, options.minutes):
+    for one in verify(options.directory, options.seeds, options.minutes, options.both):
         found.append(one)
         print(plain(f"{one.run.recipe.name} {one.run.folder.name}: {words(one)}"), file=sys.stderr, flush=True)
     if options.json:

@@ -43,6 +43,7 @@ class Witness:
         difference: the greatest of two numbers, as a share of the larger; None where something else than numbers differs.
         where: the first row and column that differ, empty where none does.
         time: UTC, to the second.
+        beside: the commit whose source made the rows, on the witness's machine, that were compared; None for those recorded.
     """
 
     code: Code
@@ -53,6 +54,7 @@ class Witness:
     difference: float | int | None
     where: str
     time: str
+    beside: str | None = None
 
 
 @dataclass(frozen=True)

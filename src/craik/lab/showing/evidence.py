@@ -84,6 +84,8 @@ def witness_words(witness: Witness, seeds: int) -> str:
         counted = f"first {compared} of {recorded} rows of {counted}"
     within = f"within {number(witness.difference)}"
     how = {"differs": f"differs: {witness.where}", "equal": "equal", "within tolerance": within}[witness.outcome]
+    if witness.beside:
+        how += f", beside the source of {witness.beside[:10]} on one machine"
     return f"{found_words(witness)} at {commit_words(witness.code)} ({counted}, {how})"
 
 

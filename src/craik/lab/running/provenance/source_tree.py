@@ -34,7 +34,7 @@ def code_of(package: str) -> Code:
     Raises:
         LabError: there is no such package.
     """
-    folder = _folder(package)
+    folder = folder_of(package)
     commit, changes = _commit(folder)
     return Code(commit, changes, source_digest(package))
 
@@ -44,13 +44,14 @@ def source_digest(package: str) -> str:
 
     It does not pretend to know what a change does: every edit gives another digest.
     """
-    folder, digest = _folder(package), hashlib.sha256()
+    folder, digest = folder_of(package), hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES):
         digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def _folder(package: str) -> Path:
+def folder_of(package: str) -> Path:
+    """Where a package's top-level package lies."""
     spec = find_spec(package.partition(".")[0])
     assert spec is not None  # the experiment was loaded from it
     return Path(next(iter(spec.submodule_search_locations or [])))

@@ -1,18 +1,19 @@
 """Witnesses: whether the present source still makes a record.
 
 A witness makes a record's first seed again, in a fresh process with one thread, and compares its rows with those recorded,
-all but `seconds`: bit for bit on the same kind of processor, within the preset's tolerance on another. What it finds joins
-the record.
+all but `seconds`: bit for bit on the same kind of processor, within the preset's tolerance on another. Where they differ, it
+can compare with what the recording source makes on the same machine. What it finds joins the record.
 """
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
@@ -24,7 +25,8 @@ from craik.lab.running.rowfiles import read_partial
 from craik.lab.running.run import Run, Witness
 from craik.lab.running.runfiles import find_runs, keep, read_run
 from craik.lab.running.storage import locked
-from craik.lab.running.witness.comparing import compare
+from craik.lab.running.witness.beside import made_beside
+from craik.lab.running.witness.comparing import Comparison, compare
 from craik.lab.running.workers.local import here, run_jobs
 from craik.lab.running.workers.worker import Job, OnEvent
 
@@ -47,7 +49,11 @@ class Found:
 
 
 def verify(
-    directory: Path, seeds: int = 1, minutes: float | None = None, on_event: OnEvent = lambda event: None
+    directory: Path,
+    seeds: int = 1,
+    minutes: float | None = None,
+    both: bool = False,
+    on_event: OnEvent = lambda event: None,
 ) -> Iterator[Found]:
     """Makes the first seeds of every record below a folder again, one record after the other, and writes down what comes of it.
 
@@ -55,6 +61,8 @@ def verify(
         directory: the folder of records.
         seeds: how many seeds of each.
         minutes: of each record; what was made by then is compared. Without end if None.
+        both: whether rows that differ from those recorded are compared with what the recording source makes here, too: training
+            amplifies how another kind of processor rounds.
         on_event: told of everything that happens.
 
     Raises:
@@ -68,33 +76,79 @@ def verify(
     code = cache(code_of)
     for run in [run for run in find_runs(directory) if not run.is_older]:
         try:
-            yield _verified(run, code(run.recipe.package), seeds, minutes, on_event)
+            yield _verified(run, code(run.recipe.package), Asked(seeds, minutes, both), on_event)
         except LabError as error:
             yield Found(run, None, str(error))
 
 
-def _verified(run: Run, code: Code, seeds: int, minutes: float | None, on_event: OnEvent) -> Found:
-    wanted = run.seeds[:seeds]
+class Asked(NamedTuple):
+    """What is asked of a witness: how many seeds, how long, and whether the recording source runs, too, where rows differ."""
+
+    seeds: int
+    minutes: float | None
+    both: bool
+
+
+def _verified(run: Run, code: Code, asked: Asked, on_event: OnEvent) -> Found:
+    wanted = run.seeds[: asked.seeds]
     before = [one for one in run.confirmed if one.code.source == code.source and set(wanted) <= set(one.seeds)]
-    if before:
+    if before and not (asked.both and before[-1].outcome == "differs" and before[-1].beside is None):
         return Found(run, before[-1], before=True)
     experiment = load(run.recipe.name, run.recipe.package)
-    rows, finished = _made_again(run, code, wanted, minutes, on_event)
+    rows, finished = _made_again(run, code, wanted, asked.minutes, on_event)
     here = next(iter(finished.values())).machine if finished else replace(machine(), threads=1)
     if not any(rows.values()):
-        raise LabError(f"a witness needs a row to compare, but none was made in {minutes:g} minutes; give it more --minutes")
+        limit = f"{asked.minutes:g} minutes"
+        raise LabError(f"a witness needs a row to compare, but none was made in {limit}; give it more --minutes")
     preset = experiment.presets.get(run.recipe.preset)
     same = {one.machine.processor for one in run.made if set(one.seeds) & set(wanted)} == {here.processor}
-    comparison = compare(run.recorded(), rows, finished)
-    outcome = comparison.outcome(0.0 if same or preset is None else preset.tolerance)
-    seen = tuple(seed for seed, made in rows.items() if made)
-    counts = (comparison.compared, comparison.recorded)
-    witness = Witness(code, here, seen, counts, outcome, comparison.difference, comparison.where, now())
+    comparison, recorded = compare(run.recorded(), rows, finished), run.recorded()
+    outcome, beside = comparison.outcome(0.0 if same or preset is None else preset.tolerance), None
+    if outcome == "differs" and asked.both:
+        comparison, beside = _beside(run, rows, finished, asked.minutes)
+        outcome = comparison.outcome(0.0)
+    witness = Witness(
+        code=code,
+        machine=here,
+        seeds=tuple(seed for seed, made in rows.items() if made),
+        rows=(comparison.compared, sum(len(recorded[seed]) for seed in rows)),
+        outcome=outcome,
+        difference=comparison.difference,
+        where=comparison.where,
+        time=now(),
+        beside=beside,
+    )
     with locked(run.folder):
         kept = read_run(run.folder)
         kept = replace(kept, confirmed=(*kept.confirmed, witness))
         keep(kept)
     return Found(kept, witness)
+
+
+def _beside(
+    run: Run, rows: Mapping[int, list[Row]], finished: Collection[int], minutes: float | None
+) -> tuple[Comparison, str]:
+    """Compares rows with what the sources that recorded their seeds make on this machine.
+
+    Returns:
+        the comparison, and the commits.
+
+    Raises:
+        LabError: one of those sources is not to be had, fails, or makes no row in time.
+    """
+    commits = {seed: made.code for made in run.made for seed in made.seeds}
+    earlier, ended = dict[int, list[Row]](), set[int]()
+    for seed in rows:
+        code = commits[seed]
+        if code.commit is None or code.changes:
+            found = "none" if code.commit is None else f"{code.commit[:10]} with changes"
+            raise LabError(f"a witness beside the recording source needs a commit that holds it, but the record has {found}")
+        earlier[seed], whole = made_beside(code.commit, run.recipe.name, run.recipe.package, run.recipe.config, seed, minutes)
+        ended |= {seed} if whole and seed in finished else set()
+    if not any(earlier.values()):
+        raise LabError(f"the recording source needs to make a row, but made none in {minutes or 0:g} minutes; give --minutes")
+    shorter = {seed: some[: len(earlier[seed])] if seed not in ended else some for seed, some in rows.items()}
+    return compare(earlier, shorter, ended), ", ".join(dict.fromkeys(str(commits[seed].commit) for seed in rows))
 
 
 def _made_again(

@@ -111,7 +111,7 @@ ROW = {"seed": 0, "seconds": 1.0, "step": 1, "loss": 0.5, "method": "mean", "ok"
         ({"ok": False}, None, "ok False"),
         ({"ok": 1}, None, "ok 1, recorded True"),
         ({"note": 0.0}, None, "note 0.0"),
-        ({"more": 1.0}, None, "more is only made"),
+        ({"more": 1.0}, 0.0, ""),
     ],
 )
 def test_rows_are_compared_but_for_their_seconds(change, difference, where):
@@ -121,6 +121,11 @@ def test_rows_are_compared_but_for_their_seconds(change, difference, where):
     assert (found.compared, found.recorded) == (2, 2)
     assert found.outcome(0.0) == ("equal" if not where else "differs")
     assert found.outcome(0.6) == ("equal" if not where else "differs" if difference is None else "within tolerance")
+
+
+def test_every_recorded_column_must_be_made():
+    made = {key: value for key, value in ROW.items() if key != "loss"}
+    assert compare({0: [ROW]}, {0: [made]}, [0]).where == "seed 0, row 0: loss is only recorded"
 
 
 def test_a_whole_seed_must_have_all_its_rows_and_no_more():

@@ -1,0 +1,119 @@
+"""Rows of a record made by the source that recorded them, on this machine.
+
+Training amplifies rounding, and another kind of processor rounds otherwise: a record from elsewhere is not found again there,
+whatever the source. Where both sources run on one machine, rows that they make are equal, or the source makes others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from craik.lab.errors import LabError
+from craik.lab.rows import Row
+from craik.lab.running.provenance.source_tree import folder_of
+from craik.lab.running.rowfiles import read_partial
+
+CHILD = """
+import dataclasses, importlib, json, sys, time
+import torch
+torch.set_num_threads(1)
+name, package, values, seed, path = json.loads(sys.stdin.read())
+try:
+    experiment = importlib.import_module("craik.lab.experiment").load(name, package)
+    make, run = experiment.config, experiment.run
+except ModuleNotFoundError:  # the first sources had a module an experiment
+    experiment = importlib.import_module(package + "." + name.replace("-", "_"))
+    make, run = experiment.Config, experiment.run
+known = {field.name for field in dataclasses.fields(make)}  # records were given the fields that came later
+values = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items() if key in known}
+config = make(**values)
+start = time.perf_counter()
+with open(path, "w", encoding="utf-8") as file:
+    for row in run(config):
+        first = {"seed": seed, "seconds": round(time.perf_counter() - start, 3)}
+        file.write(json.dumps(first | {key: value for key, value in row.items() if key not in first}, allow_nan=False) + "\\n")
+        file.flush()
+"""
+"""What runs with the earlier source: names that every source has had since records have a witness."""
+
+
+def made_beside(
+    commit: str, name: str, package: str, config: Mapping[str, Any], seed: int, minutes: float | None = None
+) -> tuple[list[Row], bool]:
+    """The rows of a seed as a commit's source makes them here, and whether it made them all in time.
+
+    Args:
+        commit: of the checkout that holds the package.
+        name: of the experiment.
+        package: that it is found in.
+        config: every field of its settings, as recorded.
+        seed: which.
+        minutes: after which it is stopped.
+
+    Raises:
+        LabError: the commit's source cannot be had, or fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(commit, package, Path(folder, "src"))
+        path = Path(folder, "rows.jsonl")
+        words = json.dumps([name, package, {**config, "seed": seed}, seed, str(path)])
+        whole = _run(words, Path(folder), commit, minutes)
+        return read_partial(path), whole
+
+
+def unpack(commit: str, package: str, target: Path) -> None:
+    """Puts a package's top-level package as it was at a commit into a folder; nothing of the checkout is changed.
+
+    Raises:
+        LabError: the package stands in no checkout, or the checkout knows no such commit.
+    """
+    source = folder_of(package)
+    target.mkdir()
+    command = ["git", "-C", str(source.parent), "archive", "--format=tar", commit, source.name]
+    try:
+        with tempfile.TemporaryFile() as packed:
+            subprocess.run(command, stdout=packed, stderr=subprocess.PIPE, check=True)
+            packed.seek(0)
+            _extract(packed, target)
+    except (OSError, subprocess.CalledProcessError) as error:
+        rule = f"a witness beside the recording source needs that source, but git has no {source.name} of {commit[:10]}"
+        raise LabError(f"{rule} ({_last(error)}); fetch the whole history") from error
+
+
+def _extract(packed: IO[bytes], target: Path) -> None:
+    with tarfile.open(fileobj=packed) as archive:
+        archive.extractall(target, filter="data")
+
+
+def _run(words: str, folder: Path, commit: str, minutes: float | None) -> bool:
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    paths = os.pathsep.join([str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, **threads, "PYTHONPATH": paths}
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD], cwd=folder, env=environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        _, errors = child.communicate(words, None if minutes is None else 60 * minutes)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        child.kill()
+        child.wait()
+    if child.returncode:
+        found = (errors.strip().splitlines() or [f"exit status {child.returncode}"])[-1]
+        raise LabError(f"the source of {commit[:10]} must still run, but found {found}; a witness without it is all there is")
+    return True
+
+
+def _last(error: OSError | subprocess.CalledProcessError) -> str:
+    said = error.stderr.decode(errors="replace").strip() if isinstance(error, subprocess.CalledProcessError) else ""
+    return said.splitlines()[-1] if said else str(error)
