@@ -24,11 +24,12 @@ LARGE = {
     "skips/timeline/quick",
     "skips/timeline/room-runner",
     "spirals/mechanism/paper",
+    "spirals/mechanism/paper,l2=0.0001,batch=128,epochs=372",
     "spirals/mechanism/quick",
 }
 """Records of the time before a record had to keep within 100 kB, by experiment and preset; and some of the same kinds or
-over it by little: one with 54 settings, one with a film, learning curves of six cells and of ten students for 8000 steps,
-twenty seeds of fifteen horizons."""
+over it by little: one with 54 settings, one with a film, learning curves of six cells, of ten students for 8000 steps and
+of 372 epochs, twenty seeds of fifteen horizons."""
 
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:

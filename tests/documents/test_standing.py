@@ -45,6 +45,15 @@ def test_the_number_at_the_printed_setting_is_its_record_s():
     assert f"with those printed as best its accuracy is {claim.measured:.3f})" in STANDING
 
 
+def test_how_many_seeds_the_printed_setting_finds_in_four_times_as_long_is_its_record_s():
+    (run,) = [
+        run for run in RUNS if (run.recipe.name, run.recipe.label) == ("spirals", "paper, l2 0.0001, batch 128, epochs 372")
+    ]
+    ends = run.rows().where(kind="final", method="and-mask")["test_accuracy"]
+    assert (sum(accuracy > 0.95 for accuracy in ends), len(ends)) == (4, 6)
+    assert "after four times as many epochs with those printed as best it does on four seeds of six" in STANDING
+
+
 def test_every_failing_claim_is_explained_once():
     counts = Counter(explained())
     assert {claim for claim, count in counts.items() if count > 1} == set()
@@ -55,9 +64,7 @@ def test_every_failing_claim_is_explained_once():
 
 def test_the_four_are_asked_of_claims_of_the_texts():
     kinds = {claim: FOUND[claim].claim.kind for claim in FAILING}
-    assert {claim for claim in explained(*FOUR) if kinds[claim] in ("ours", "control")} <= {
-        "distill-noisy-labels.fresh-moments"
-    }
+    assert {claim for claim in explained(*FOUR) if kinds[claim] in ("ours", "control")} == set()
     assert {
         claim for claim in explained("no claim of the texts", why="ours") if kinds[claim] in ("claim", "hypothesis")
     } == set()
