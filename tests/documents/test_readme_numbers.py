@@ -36,6 +36,7 @@ def judged(run: Run, claim: str) -> Measurement:
         ("spirals", "paper", "spirals.and-mask-accuracy", ""),
         ("spirals", "paper, epochs 186", "spirals.and-mask-accuracy", ""),
         ("spirals", "paper, l2 0.0001, batch 128", "spirals.and-mask-accuracy", ""),
+        ("spirals", "paper, l2 0.0001, batch 128, epochs 372", "spirals.and-mask-accuracy", ""),
         ("spirals", "quick", "spirals.and-mask-accuracy", ""),
         ("spirals", "quick", "spirals.pooled-accuracy", ""),
         ("skips-accuracy", "epochs", "skips-accuracy.level", ""),
@@ -47,7 +48,10 @@ def judged(run: Run, claim: str) -> Measurement:
 )
 def test_a_number_of_the_readme_is_a_record_s(experiment, label, claim, sign):
     run = RUNS[experiment, label]
-    assert quoted(judged(run, claim), run, sign) in README
+    words = quoted(judged(run, claim), run, sign)
+    assert words in README
+    if not words.endswith("†"):
+        assert f"{words}†" not in README
 
 
 def test_averaging_as_the_texts_stop_it():
