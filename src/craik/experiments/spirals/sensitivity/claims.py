@@ -72,8 +72,9 @@ CLAIMS = (
         condition=at_least(
             0.95, of="test accuracy with the reading whose median validation accuracy is highest, median over seeds,"
         ).at("printed"),
-        tried="One of the eight readings in `spirals`, on ten seeds: 0.551. Readings, seeds and conditions were written down "
-        "before the others were run.",
+        tried="One of the eight readings in `spirals`, on ten seeds: 0.551; after four times as many epochs (`craik run "
+        "spirals --preset paper --l2 1e-4 --batch 128 --epochs 372`) 1.000 on four seeds of six. Readings, seeds and "
+        "conditions were written down before the others were run.",
     ),
     Claim(
         id="spirals-sensitivity.printed-together",

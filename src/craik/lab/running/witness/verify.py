@@ -102,7 +102,8 @@ def _verified(run: Run, code: Code, asked: Asked, on_event: OnEvent) -> Found:
         raise LabError(f"a witness needs a row to compare, but none was made in {limit}; give it more --minutes")
     preset = experiment.presets.get(run.recipe.preset)
     same = {one.machine.processor for one in run.made if set(one.seeds) & set(wanted)} == {here.processor}
-    comparison, recorded = compare(run.recorded(), rows, finished), run.recorded()
+    recorded = run.recorded()
+    comparison = compare(recorded, rows, finished)
     outcome, beside = comparison.outcome(0.0 if same or preset is None else preset.tolerance), None
     if outcome == "differs" and asked.both:
         comparison, beside = _beside(run, rows, finished, asked.minutes)
