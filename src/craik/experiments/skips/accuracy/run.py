@@ -45,6 +45,20 @@ PRESETS = {
         ),
         seeds=5,
     ),
+    # The published worlds at half of their pixels, all that the texts compare with, and `epochs`'s other choices.
+    "half": Preset(
+        Config(
+            seed=100,
+            size="half",
+            episodes=500,
+            epochs=6,
+            checks=6,
+            decay_steps=1100,
+            sampling_steps=3000,
+            max_steps=251,
+        ),
+        seeds=6,
+    ),
     # What the texts do not compare with, at `quick`'s settings; its seeds are no other preset's.
     "far": Preset(
         Config(seed=100, methods=("asi", "relative", "fixed-4", "fixed-8", "fixed-16", "direct"), decay_evaluations=10_000),

@@ -26,7 +26,7 @@ from craik.tasks.generation import progress_bar
 from craik.trajectories import Trajectories
 
 Task = Literal["funnel-board", "room-runner"]
-Size = Literal["small", "published"]
+Size = Literal["small", "half", "published"]
 View = Literal["moving", "pixels"]
 Split = Literal["train", "validation", "test"]
 Method = Literal[
@@ -46,7 +46,8 @@ class Settings:
     task: Task = "funnel-board"
     """Which world."""
     size: Size = "small"
-    """Published pictures (126 x 75 and 64 x 64) or small ones (36 x 40 and 40 x 40)."""
+    """Published pictures (126 x 75 and 64 x 64), the same worlds at half of the pixels (63 x 38 and 32 x 32), or small worlds
+    (36 x 40 and 40 x 40)."""
     view: View = "moving"
     """Frames of what moves, with the rest given beside them; or of everything, in RGB, as in the thesis."""
     episodes: Annotated[int, Ge(1)] = 1000
@@ -85,8 +86,8 @@ class Settings:
     def __post_init__(self) -> None:
         check_limits(self)
         _check_device(self.device)
-        if self.size == "published" and self.max_steps < 250:
-            why = "an episode of the published size may have 251 frames"
+        if self.size != "small" and self.max_steps < 250:
+            why = "an episode of the published size may have 251 frames, at half of the pixels, too"
             raise ValueError(f"max_steps should be at least 250: {why}. Found {self.max_steps}.")
         if self.batch > self.episodes:
             raise ValueError(f"batch should be at most {self.episodes}: it comes from the episodes. Found {self.batch}.")

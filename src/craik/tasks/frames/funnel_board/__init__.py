@@ -3,6 +3,7 @@
 from craik.tasks.frames.funnel_board.boards import FUNNEL_BOARD as FUNNEL_BOARD
 from craik.tasks.frames.funnel_board.labels import ball_in_pixels as ball_in_pixels
 from craik.tasks.frames.funnel_board.labels import read_frames as read_frames
+from craik.tasks.frames.funnel_board.presets import HALF as HALF
 from craik.tasks.frames.funnel_board.presets import PRESETS as PRESETS
 from craik.tasks.frames.funnel_board.presets import PUBLISHED as PUBLISHED
 from craik.tasks.frames.funnel_board.presets import SMALL as SMALL

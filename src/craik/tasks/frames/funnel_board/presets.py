@@ -1,4 +1,4 @@
-"""What decides a Funnel board: its geometry, its ball's physics, what is recorded; as published, and small."""
+"""What decides a Funnel board: its board, its physics, what is recorded; as published, at half of the pixels, and small."""
 
 import math
 from dataclasses import dataclass, replace
@@ -130,8 +130,11 @@ class FunnelBoardSettings:
 PUBLISHED = FunnelBoardSettings()
 """Thesis section 2.3.1: 4 x 6, pictures of 126 x 75 pixels."""
 
+HALF = FunnelBoardSettings(recording=FallRecording(pixels_per_unit=3))
+"""The published boards and falls, pictures of 63 x 38 pixels."""
+
 SMALL = FunnelBoardSettings(BoardGeometry(columns=3, rows=2, starts="all"), recording=FallRecording(pixels_per_unit=4))
 """3 x 2, pictures of 36 x 40 pixels: for laptops."""
 
-PRESETS = {"published": PUBLISHED, "small": SMALL}
+PRESETS = {"published": PUBLISHED, "half": HALF, "small": SMALL}
 """Settings by name."""

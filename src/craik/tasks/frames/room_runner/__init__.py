@@ -2,6 +2,7 @@
 
 from craik.tasks.frames.room_runner.labels import read_frames as read_frames
 from craik.tasks.frames.room_runner.labels import runner_in_pixels as runner_in_pixels
+from craik.tasks.frames.room_runner.presets import HALF as HALF
 from craik.tasks.frames.room_runner.presets import PRESETS as PRESETS
 from craik.tasks.frames.room_runner.presets import PUBLISHED as PUBLISHED
 from craik.tasks.frames.room_runner.presets import SMALL as SMALL

@@ -1,4 +1,4 @@
-"""What decides a Room runner: the building's geometry, the runner's physics, what is recorded; as published, and small."""
+"""What decides a Room runner: its building, its physics, what is recorded; as published, at half of the pixels, and small."""
 
 from dataclasses import dataclass
 
@@ -91,8 +91,11 @@ class RoomRunnerSettings:
 PUBLISHED = RoomRunnerSettings()
 """Thesis section 2.3.1: pictures of 64 x 64 pixels."""
 
+HALF = RoomRunnerSettings(recording=WalkRecording(pixels_per_unit=2))
+"""The published buildings and walks, pictures of 32 x 32 pixels."""
+
 SMALL = RoomRunnerSettings(BuildingGeometry(height=10, width=10, margin=3))
 """10 x 10 cells, pictures of 40 x 40 pixels: for laptops."""
 
-PRESETS = {"published": PUBLISHED, "small": SMALL}
+PRESETS = {"published": PUBLISHED, "half": HALF, "small": SMALL}
 """Settings by name."""

@@ -70,6 +70,7 @@ def test_the_learning_rate_falls_once_by_steps_or_by_evaluations(tiny):
     ("change", "rule"),
     [
         ({"size": "published"}, r"max_steps should be at least 250: an episode of the published size"),
+        ({"size": "half"}, r"max_steps should be at least 250: an episode of the published size"),
         ({"device": "abacus"}, r"device should be one that this PyTorch can use\. Found 'abacus'"),
         ({"batch": 7}, r"batch should be at most 6: it comes from the episodes\. Found 7"),
         ({"horizon": 0}, "horizon should be at least 1"),

@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from craik.tasks.frames.funnel_board import SMALL, FallRecording, ball_in_pixels, generate, read_frames
+from craik.tasks.frames.funnel_board import HALF, SMALL, FallRecording, ball_in_pixels, generate, read_frames
 from craik.tasks.frames.funnel_board.boards import VERSION
 from craik.tasks.frames.funnel_board.labels import platform_masses
 from craik.tasks.frames.funnel_board.rendering import to_pixels
@@ -21,6 +21,11 @@ def published():
     return generate(5, 7)
 
 
+@pytest.fixture(scope="module")
+def half():
+    return generate(40, 7, HALF)
+
+
 def test_what_a_data_set_holds(small):
     assert len(small) == 100
     assert small.images.shape == (100, 3, 36, 40)
@@ -36,7 +41,14 @@ def test_published_size(published):
     assert all(3 * len(path) <= 750 + 3 for path in published.paths)
 
 
-@pytest.mark.parametrize("name", ["small", "published"])
+def test_half_of_the_pixels_are_of_the_same_falls(half, published):
+    assert half.pixels(0).shape[1:] == (3, 63, 38)
+    assert (half.labels[:5] == published.labels).all()
+    for ours, theirs in zip(half.paths, published.paths, strict=False):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["small", "half", "published"])
 def test_labels_are_read_right_from_every_true_sequence(name, request):
     boards = request.getfixturevalue(name)
     for index, label in enumerate(boards.labels):

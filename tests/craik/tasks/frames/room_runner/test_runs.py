@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from craik.tasks.frames.reading import NOTHING, read_sequence
-from craik.tasks.frames.room_runner import PUBLISHED, SMALL, RunnerPhysics, generate, read_frames, runner_in_pixels
+from craik.tasks.frames.room_runner import HALF, PUBLISHED, SMALL, RunnerPhysics, generate, read_frames, runner_in_pixels
 from craik.tasks.frames.room_runner.labels import room_masses
 from craik.tasks.frames.room_runner.runs import VERSION
 from pinned import assert_pinned, assert_same_episodes
@@ -18,6 +18,11 @@ def small():
 @pytest.fixture(scope="module")
 def published():
     return generate(3, 3)
+
+
+@pytest.fixture(scope="module")
+def half():
+    return generate(40, 3, HALF)
 
 
 def test_what_a_data_set_holds(small):
@@ -34,7 +39,14 @@ def test_published_size(published):
     assert all(3 * (len(path) - 1) <= PUBLISHED.recording.max_steps + 9 for path in published.paths)
 
 
-@pytest.mark.parametrize("name", ["small", "published"])
+def test_half_of_the_pixels_are_of_the_same_walks(half, published):
+    assert half.pixels(0).shape[1:] == (3, 32, 32)
+    assert (half.labels[:3] == published.labels).all()
+    for ours, theirs in zip(half.paths, published.paths, strict=False):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["small", "half", "published"])
 def test_labels_are_read_right_from_every_true_sequence(name, request):
     runs = request.getfixturevalue(name)
     for index, label in enumerate(runs.labels):
