@@ -77,6 +77,13 @@ def test_figure_and_progress(rows):
     assert skips_curve.progress(TINY, rows[-1]) == (1.0, "skip 9")
 
 
+def test_a_roll_out_that_blew_up_does_not_press_the_figure_flat():
+    calm = [{**row, "step_rate": 1.0} for row in made_up((3, 2, 2.5), (2, 1, 4))]
+    for rows in (calm, [*calm[1:], {**calm[0], "rate": 3000.0}]):
+        right = EXPERIMENT.figures(Rows(rows))["rate"].axes[1]
+        assert 4 < right.get_ylim()[1] <= 5
+
+
 @pytest.mark.parametrize("changes", [{"skips": ()}, {"skips": (5,)}, {"steps": 0}])
 def test_bad_settings_are_refused(changes):
     with pytest.raises(ValueError, match="should"):
