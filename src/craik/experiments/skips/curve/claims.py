@@ -31,9 +31,9 @@ def _ratio(rows: Rows) -> Measurement | None:
 
 
 _TRIED = (
-    "The figure is a hypothesis in the thesis, drawn by hand. Nothing was searched; the condition is that of before either run. "
-    "At `craik run skips-curve --preset paper` the least rate lies inside on five seeds of six in either state, by too little "
-    "where the ball bounces; after a single step it does not (README)."
+    "The figure is a hypothesis in the thesis, drawn by hand. Nothing was searched; the condition is that of before either "
+    "run. At `craik run skips-curve --preset paper` the least rate lies inside on five seeds of six in either state, by too "
+    "little where the ball bounces; after a single step it does not (README)."
 )
 
 CLAIMS = (
