@@ -82,6 +82,8 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
+    # As many of each search's best as table B.3 has, of half as many trials again.
+    "finalists": Preset(Config(seed=100, trials=12, finalists=5), seeds=6),
     "paper": Preset(
         Config(
             network="resnet-18",
