@@ -46,6 +46,7 @@ def within_range(rows: Rows, key: str, low: float, high: float) -> Measurement |
 
 
 _PRESETS = ("quick", "finalists", "paper")
+_BETWEEN = "Written after the rows of `quick` and of recordings; before those of `craik run coinrun --preset finalists`."
 
 
 def _claim(name: str, text: str, key: str) -> Claim:
@@ -59,8 +60,8 @@ def _claim(name: str, text: str, key: str) -> Claim:
         tried="On the grid world 8 and 20 trials a method of 10 epochs, the mask's Adam without bias correction, as printed: "
         "its averages start from 0 and take longer than such a run, and most trials never found the goal. Then 18 epochs, with "
         "the correction. On a recording of the game, with an expert that fell far short of the texts' and the small network: 5 "
-        "trials without the correction, then 6 with it and lower learning rates, which left a third of the mask's deficit. Then "
-        "`craik run coinrun --preset finalists`, six fresh seeds, five finalists of 12 trials: ahead on four seeds of six.",
+        "trials without the correction, then 6 with it and lower learning rates, which left a third of the mask's deficit. "
+        "Then `craik run coinrun --preset finalists`, six fresh seeds, five finalists of 12 trials: ahead on four seeds of six.",
     )
 
 
@@ -83,7 +84,7 @@ CLAIMS = (
         condition=low_above(
             0.5, of="share of the finalists whose weight decay is decoupled, the lesser of the two optimisers',"
         ).at(*_PRESETS),
-        tried="Written after the rows of `quick` and of the recordings; before those of `craik run coinrun --preset finalists`.",
+        tried=_BETWEEN,
     ),
     Claim(
         id="coinrun.threshold",
@@ -92,7 +93,7 @@ CLAIMS = (
         printed="0.36 to 0.47",
         measure=lambda rows: bootstrap(best(rows, "and-mask", "threshold")) if rows.where(kind="finalist") else None,
         condition=between(0.36, 0.47, of="mean threshold of the finalists, median over seeds,").at(*_PRESETS),
-        tried="Written after the rows of `quick` and of the recordings; before those of `craik run coinrun --preset finalists`.",
+        tried=_BETWEEN,
     ),
     *(
         Claim(
@@ -106,8 +107,8 @@ CLAIMS = (
                 *_PRESETS
             ),
             tried="On the grid world, two finalists a seed of eight trials, and on recordings two of five and of six: searches "
-            "that hardly leave where they begin. Written after these rows had been recorded. Then, unchanged, five finalists of "
-            "twelve trials (`craik run coinrun --preset finalists`), six fresh seeds.",
+            "that hardly leave where they begin. Written after these rows had been recorded. Then, unchanged, five finalists "
+            "of twelve trials (`craik run coinrun --preset finalists`), six fresh seeds.",
         )
         for name, key, words, low, high in (
             ("learning-rate", "lr", "learning rate", 0.0063, 0.0080),
