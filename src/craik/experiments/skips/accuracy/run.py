@@ -29,36 +29,19 @@ class Config(Comparison):
                 column(self.task, method)
 
 
+_EPOCHS = Config(episodes=500, epochs=6, checks=6, decay_steps=1100, sampling_steps=3000)
+
 PRESETS = {
     "quick": Preset(Config(**asdict(QUICK)), seeds=5),
     # The largest that hours on two cores allow: small boards, as many training episodes as in the thesis, seen equally often.
     # Without exploration ASI takes nearly every frame, so as long as a step of 1 does; it is left to the other presets.
     # Sampling ends half-way: where true frames run out before the learning rate falls, balls vanish from predictions for good.
     "epochs": Preset(
-        Config(
-            methods=("asi", "fixed-1", "fixed-2", "fixed-3"),
-            episodes=500,
-            epochs=6,
-            checks=6,
-            decay_steps=1100,
-            sampling_steps=3000,
-        ),
+        replace(_EPOCHS, methods=("asi", "fixed-1", "fixed-2", "fixed-3")),
         seeds=5,
     ),
     # The published worlds at half of their pixels, all that the texts compare with, and `epochs`'s other choices.
-    "half": Preset(
-        Config(
-            seed=100,
-            size="half",
-            episodes=500,
-            epochs=6,
-            checks=6,
-            decay_steps=1100,
-            sampling_steps=3000,
-            max_steps=251,
-        ),
-        seeds=6,
-    ),
+    "half": Preset(replace(_EPOCHS, seed=100, size="half", max_steps=251), seeds=6),
     # What the texts do not compare with, at `quick`'s settings; its seeds are no other preset's.
     "far": Preset(
         Config(seed=100, methods=("asi", "relative", "fixed-4", "fixed-8", "fixed-16", "direct"), decay_evaluations=10_000),

@@ -1,4 +1,4 @@
-"""What decides a Funnel board: its board, its physics, what is recorded; as published, at half of the pixels, and small."""
+"""What decides a Funnel board: geometry, its ball's physics, what is recorded; published, at half of the pixels, small."""
 
 import math
 from dataclasses import dataclass, replace

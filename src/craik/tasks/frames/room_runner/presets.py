@@ -1,4 +1,4 @@
-"""What decides a Room runner: its building, its physics, what is recorded; as published, at half of the pixels, and small."""
+"""What decides a Room runner: geometry, its runner's physics, what is recorded; published, at half of the pixels, small."""
 
 from dataclasses import dataclass
 
