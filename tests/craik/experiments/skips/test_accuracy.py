@@ -175,6 +175,18 @@ def test_each_task_has_claims_of_its_own():
     assert judged["skips-accuracy.room-runner"].measured == pytest.approx(0.2)  # over the best of the others
 
 
+def test_room_runners_are_compared_at_the_end_at_the_highest_and_with_guessing():
+    runs = [curve("asi", s, 0.3, 0.9, 0.6) + curve("fixed-2", s, 0.95, 0.2, 0.3) for s in range(5)]
+    rows = [{"task": "room-runner", "test_accuracy": row["validation_accuracy"], **row} for run in runs for row in run]
+    found = {claim.id.partition("room-runner-")[2]: judge(claim, rows, "room-runner") for claim in EXPERIMENT.claims}
+    verdicts = {name: (found[name].measured, found[name].verdict) for name in ("per-epoch", "highest", "guessing")}
+    assert verdicts == {
+        "per-epoch": (pytest.approx(0.3), "holds"),
+        "highest": (pytest.approx(-0.05), "does not hold"),
+        "guessing": (pytest.approx(0.6), "holds"),
+    }
+
+
 def test_figures_and_progress(tiny, rows):
     assert list(EXPERIMENT.figures(rows)) == ["learning-curves", "outcomes"]
     assert skips_accuracy.progress(tiny, rows[-1])[0] == 1.0
