@@ -41,6 +41,8 @@ def judged(run: Run, claim: str) -> Measurement:
         ("spirals", "quick", "spirals.pooled-accuracy", ""),
         ("skips-accuracy", "epochs", "skips-accuracy.level", ""),
         ("skips-accuracy", "quick", "skips-accuracy.above-3", "+"),
+        ("skips-perturbation", "control", "skips-perturbation.asi-holds", ""),
+        ("skips-perturbation", "control", "skips-perturbation.fixed-loses", ""),
         ("distill-xor", "quick", "distill-xor.ldt-above-no-teacher", "+"),
         ("distill-mujoco", "quick", "distill-mujoco.swimmer-below-no-teacher", ""),
         ("distill-mujoco", "quick", "distill-mujoco.swimmer-below-auxiliary", ""),
