@@ -175,6 +175,19 @@ def test_each_task_has_claims_of_its_own():
     assert judged["skips-accuracy.room-runner"].measured == pytest.approx(0.2)  # over the best of the others
 
 
+def test_skips_without_exploration_are_compared_epoch_for_epoch():
+    accuracies = {"asi": 0.9, "asi-no-exploration": 0.6, "fixed-1": 0.5, "fixed-3": 0.7}
+    runs = [made_up(method, s, value, 3) for s in range(5) for method, value in accuracies.items()]
+    rows = [{**row, "unit": "episodes"} for run in runs for row in run]
+    found = {claim.id.split(".")[1]: judge(claim, rows, "half") for claim in EXPERIMENT.claims}
+    with_it, without = found["exploration-per-epoch"], found["unexploring-per-epoch"]
+    assert (with_it.measured, with_it.verdict) == (pytest.approx(0.3), "holds")
+    assert (without.measured, without.verdict) == (pytest.approx(-0.1), "does not hold")
+    untrained = [{**row, "test_accuracy": 0.0} if row["method"] == "asi-no-exploration" else row for row in rows]
+    judged = {claim.id: judge(claim, untrained, "half").verdict for claim in EXPERIMENT.claims}
+    assert judged["skips-accuracy.exploration-per-epoch"] == "not measurable here"
+
+
 def test_room_runners_are_compared_at_the_end_at_the_highest_and_with_guessing():
     runs = [curve("asi", s, 0.3, 0.9, 0.6) + curve("fixed-2", s, 0.95, 0.2, 0.3) for s in range(5)]
     rows = [{"task": "room-runner", "test_accuracy": row["validation_accuracy"], **row} for run in runs for row in run]

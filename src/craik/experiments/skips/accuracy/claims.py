@@ -167,6 +167,10 @@ _ROOM_RUNNER = (
     "any of the settings that were tried; the preset room-runner has 24, looked at on seed 1000 alone, see the README."
 )
 _LATE = "Written after these rows had been recorded."
+_BEFORE_HALF = (
+    "Written while `half` was computing its first two seeds, of which rows of ASI's first two epochs, with exploration, were "
+    "there."
+)
 _SIX_EPOCHS = f"Six epochs of the small board, where the thesis has 150 of the published one. {_LATE}"
 _CHECKS = (
     f"{_SIX_EPOCHS} quick, whose methods spend equal evaluations and not epochs, was added later, with its rows known: it has "
@@ -195,6 +199,36 @@ def _above(over: str, text: str, name: str) -> Claim:
     )
 
 
+def _exploration_per_epoch(rows: Rows) -> Measurement | None:
+    return advantage_over_learnt(_at_equal_epochs(rows), "asi", "asi-no-exploration")
+
+
+def _unexploring_per_epoch() -> tuple[Claim, ...]:
+    """Return what figure 2.9 has of ASI without exploration, beside ASI with it and beside fixed steps."""
+    return (
+        Claim(
+            id="skips-accuracy.exploration-per-epoch",
+            text="Funnel board: after as many epochs exploring the matching obtains better results than not exploring.",
+            source="thesis section 2.3.3, figure 2.9",
+            measure=_of("funnel-board", _exploration_per_epoch),
+            condition=low_above(
+                0, of="difference in test accuracy at equal epochs, to a method that has learnt something, median over seeds,"
+            ).at(*_EPOCHS),
+            tried=_BEFORE_HALF,
+        ),
+        Claim(
+            id="skips-accuracy.unexploring-per-epoch",
+            text="Funnel board: after as many epochs ASI is above fixed steps without exploring, too.",
+            source="thesis section 2.3.3, figure 2.9",
+            measure=_of("funnel-board", lambda rows: _least_unexploring(_at_equal_epochs(rows))),
+            condition=low_above(
+                0, of="least difference in test accuracy over the fixed steps, at equal epochs, median over seeds,"
+            ).at(*_EPOCHS),
+            tried=_BEFORE_HALF,
+        ),
+    )
+
+
 def _above_per_epoch(dt: int) -> Claim:
     over = f"fixed-{dt}"
     return Claim(
@@ -217,6 +251,7 @@ CLAIMS = (
     _above("fixed-3", "ASI outperforms the fixed step of 3.", "above-3"),
     *(_above_per_epoch(dt) for dt in (1, 2, 3)),
     _above("asi-no-exploration", "exploring the matching obtains better results than not exploring.", "exploration"),
+    *_unexploring_per_epoch(),
     Claim(
         id="skips-accuracy.level",
         text="Funnel board: ASI with exploration reaches the accuracy that the curves show.",
