@@ -99,14 +99,14 @@ def test_masks_that_leave_few_components_say_nothing():
             "first_shortcut": shortcut,
         }
 
-    few = 2 * measures.ENOUGH
+    few = round(measures.ENOUGH * 9001)
     rows = Rows(
         [
-            row("and-mask", 0.0, 900, 0.4, 0.9),
-            row("and-mask", 0.5, few - 1, 0.8, 0.6),
-            row("and-mask", 1.0, measures.ENOUGH - 1, 0.1, 1.0),
+            row("and-mask", 0.0, 9000, 0.4, 0.9),
+            row("and-mask", 0.5, few + 1, 0.8, 0.6),
+            row("and-mask", 1.0, few - 1, 0.1, 1.0),
             row("xor-mask", 0.0, 0, None, None),
-            row("xor-mask", 0.5, 800, 0.1, 0.8),
+            row("xor-mask", 0.5, 8000, 0.1, 0.8),
         ]
     )
     assert [found["threshold"] for found in measures.strictest(rows, "and-mask")] == [0.5]
@@ -114,8 +114,24 @@ def test_masks_that_leave_few_components_say_nothing():
     assert measures.change(rows, "and-mask", "shortcut").value == pytest.approx(-0.3)
     assert measures.change(rows, "xor-mask", "mechanism").value == pytest.approx(-0.3)
     assert measures.sharper(rows).value == pytest.approx(-0.2)
-    assert [found["threshold"] for found in measures.strictest(rows, "and-mask", "first_")] == [0.0]
+    assert [found["threshold"] for found in measures.strictest(rows, "and-mask", "first_")] == [0.5]
+    assert [found["threshold"] for found in measures.strictest(rows, "and-mask", least=5.0)] == [1.0]
     assert measures.change(rows[:3], "xor-mask", "mechanism") is None
+
+
+def test_what_a_handful_of_components_showed_stands_beside_the_verdict():
+    """Five components may say what a hundredth of them denies; then the claim fails, and both verdicts are shown."""
+    rows = Rows(
+        {"seed": seed, "method": "and-mask", "threshold": at, "left": left, "mechanism": 0.5, "shortcut": shortcut}
+        for seed in range(6)
+        for at, left, shortcut in ((0.0, 9000, 0.8), (0.5, 100, 0.9), (0.875, 60, 0.7), (1.0, 5, 0.1))
+    )
+    found = judge({claim.id: claim for claim in EXPERIMENT.claims}["gradient-correlation.and-keeps"], rows, "paper")
+    assert (found.measured, found.verdict) == (pytest.approx(-0.4), "does not hold")
+    assert [(one.measured, one.verdict) for one in found.earlier] == [
+        (pytest.approx(-0.2), "does not hold"),
+        (pytest.approx(0.4), "holds"),
+    ]
 
 
 def test_the_first_layer_is_measured_by_itself():

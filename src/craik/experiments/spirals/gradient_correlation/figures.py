@@ -28,7 +28,7 @@ def correlations(rows: Rows) -> Figure:
     figure, all_axes = panels(
         3,
         caption="Correlation of the combined gradient with that of the mechanism alone and of the shortcuts alone, "
-        f"over the components that are left, where {ENOUGH} or more are; median over seeds with range. The XOR-mask at "
+        f"over the components that are left, where {ENOUGH:.0%} or more are; median over seeds with range. The XOR-mask at "
         f"threshold 0 leaves nothing, the AND-mask everything. Right: share of components that is left. {READING}",
         height=2.8,
     )
