@@ -31,7 +31,7 @@ class Said:
 
     @property
     def weight(self) -> tuple[bool, bool, bool, int]:
-        """Measured before open, a preset as it is before changed settings, the paper's scale before others, then by seeds."""
+        """Measured before open, a preset as it is before changed settings, `paper` before others, then by seeds."""
         recipe = self.run.recipe
         return self.claim.measured is not None, not recipe.changed, recipe.preset == "paper", self.claim.n
 
@@ -129,7 +129,7 @@ class Tally:
     Args:
         family: of experiments; "all" for their sum.
         claims: how many.
-        held: how many of them hold, and of these how many at the paper's scale.
+        held: how many of them hold, and of these how many by a preset `paper`.
         failed: the same of those that do not.
         few: how many of both rest on fewer than five seeds.
         disputed: the ids of those of which a run that weighs as much says the opposite.

@@ -104,7 +104,7 @@ def _line(one: Listing, runs: Sequence[Run], claims: Sequence[JudgedClaim], link
     names, verdicts = labels(runs), Counter(claim.verdict for claim in claims)
     presets = "; ".join(names[run.folder] for run in runs)
     counts = ", ".join(f"{SIGNS[verdict]} {tallied(verdicts[verdict], verdict)}" for verdict in SIGNS if verdicts[verdict])
-    return Line(one.name, link, presets or "-", counts or "-", "; ".join(dict.fromkeys(map(_evidence, runs))) or "-")
+    return Line(one.name, link, presets or "-", counts or "-", "; ".join(map(_evidence, runs)) or "-")
 
 
 def _evidence(run: Run) -> str:

@@ -101,12 +101,12 @@ def test_every_run_and_what_was_tried_is_one_step_away(run, tmp_path):
     assert text.index("1 holds so far ✗") < text.index("The walk <ends> high.")
 
 
-def test_the_report_opens_with_what_each_system_holds_at_which_scale(run, package, tmp_path):
+def test_the_report_opens_with_what_each_system_holds_by_which_preset(run, package, tmp_path):
     run()
     run("paper")
     source = (write_report(tmp_path / "runs")).read_text()
     cells = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>(<td>walks</td>.*?)</tr>", source)]
-    assert cells == [["walks", "3", "2", "2", "1", "1", "0", "3"]]  # hold, at the paper's scale, do not, at it, open, few seeds
+    assert cells == [["walks", "3", "2", "2", "1", "1", "0", "3"]]  # hold, by `paper`, do not, by it, open, few seeds
     assert source.index("<td>walks</td>") < source.index('<section id="claims"')
     shutil.rmtree(folder_of(package) / "walks" / "counter")
     forget(package)

@@ -80,8 +80,8 @@ CLAIMS = (
         source="ours: another reading of thesis appendix C.1, which does not say",
         measure=Excess(FRESH, "last", "bayes"),
         condition=_LOW,
-        tried="One seed of three jumps after some 440 steps and ends 0.15 nats above the Bayes loss, the others 0.02 and 0.05. "
-        "Going on with the student's own moments keeps all three low, see ldt-stays-low.",
+        tried="At quick one seed of three jumps after some 440 steps and ends 0.15 nats above the Bayes loss, the others 0.02 "
+        "and 0.05. Going on with the student's own moments keeps all three low there; at paper it does not, see ldt-stays-low.",
     ),
     Claim(
         id="distill-noisy-labels.baselines-ill-calibrated",

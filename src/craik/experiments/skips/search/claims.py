@@ -12,7 +12,8 @@ from craik.lab import Claim, Measurement, Rows, Scalar, at_most, high_at_most, l
 def advantage(rows: Rows, over: str, resamples: int = 2000) -> Measurement | None:
     """Return ASI's test accuracy in its best trial less another method's in its own, and an interval over trials.
 
-    A resample draws as many trials as there are, with replacement, and selects each method's best among them.
+    A resample draws as many trials as there are, with replacement, and selects each method's best among them. However many
+    they are, they rest on one data set: n is 1.
     """
     tables = [_table(rows, method) for method in ("asi", over)]
     trials = sorted(set(tables[0]) & set(tables[1]))
@@ -27,7 +28,7 @@ def advantage(rows: Rows, over: str, resamples: int = 2000) -> Measurement | Non
     differences = tests[0][best[0]] - tests[1][best[1]]
     low, high = np.quantile(differences, (0.025, 0.975))
     value = float(tests[0][-1] - tests[1][-1])
-    return Measurement(value, min(value, float(low)), max(value, float(high)), len(trials))
+    return Measurement(value, min(value, float(low)), max(value, float(high)), 1)
 
 
 def advantage_over_learnt(rows: Rows, over: str) -> Measurement | None:
@@ -58,7 +59,8 @@ def architectures(rows: Rows, resamples: int = 2000) -> Measurement | None:
     """Return by how much ASI's best validation accuracies by architecture differ at most, and an interval over draws.
 
     A resample takes as many draws of settings as there are, with replacement, and every network's best trial among them. None
-    where no network has learnt anything: such networks are alike. A resample of which that is true is left out.
+    where no network has learnt anything: such networks are alike. A resample of which that is true is left out. n is 1, as
+    there is one data set.
     """
     networks = _by_architecture(rows)
     value = _spread(list(networks.values()))
@@ -72,7 +74,7 @@ def architectures(rows: Rows, resamples: int = 2000) -> Measurement | None:
         if (one := _spread(some)) is not None:
             found.append(one)
     low, high = np.quantile(found, (0.025, 0.975))
-    return Measurement(value, min(value, float(low)), max(value, float(high)), len(draws))
+    return Measurement(value, min(value, float(low)), max(value, float(high)), 1)
 
 
 def _by_architecture(rows: Rows) -> dict[Scalar, dict[float, float]]:
@@ -95,21 +97,21 @@ def _spread_alone(rows: Rows) -> Measurement | None:
     """As a number without an interval, of every trained network, as it was measured before."""
     networks = _by_architecture(rows)
     spread = _spread(list(networks.values()))
-    return None if spread is None else Measurement(spread, spread, spread, sum(map(len, networks.values())))
+    return None if spread is None else Measurement(spread, spread, spread, 1)
 
 
 def best_horizon(rows: Rows) -> Measurement | None:
     """Return the horizon of ASI's trial that is best on validation episodes; its ends are those of the best three."""
     some = sorted(rows.where(kind="trial", method="asi"), key=lambda row: -number(row, "validation_accuracy"))
     found = [number(row, "horizon") for row in some[:3]]
-    return Measurement(found[0], min(found), max(found), len(some)) if found else None
+    return Measurement(found[0], min(found), max(found), 1) if found else None
 
 
 _DIFFERENCE = low_above(0, of="difference in test accuracy between the trials that validation selects, resampled over trials,")
 _GATED = low_above(
     0,
     of="difference in test accuracy between the trials that validation selects, to a method whose best has learnt something, "
-    "resampled over trials (what is counted as seeds here), on one data set,",
+    "resampled over trials, on one data set,",
 )
 _UNTRAINED = (
     f"Whatever learns is above a method none of whose trials did; now one counts whose best trial has {LEARNT:g} or more on "
@@ -133,7 +135,7 @@ _ABOVE = tuple(
     )
 )
 
-_NEAR_20 = within(5, 20, of="horizon of the trial that validation selects (ends: the best three)")
+_NEAR_20 = within(5, 20, of="horizon of the trial that validation selects (ends: the best three), on one data set,")
 _APART = "difference between the highest and the lowest of the three's best validation accuracies with ASI"
 
 CLAIMS = (

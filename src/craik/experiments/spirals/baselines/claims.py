@@ -22,7 +22,10 @@ def selected(rows: Rows, method: str, fits: bool = False) -> Row | None:
 
 @dataclass(frozen=True)
 class Selected:
-    """The test accuracy of a method's selected trial; its interval spans all trials that it was selected from."""
+    """The test accuracy of a method's selected trial; its interval spans all trials that it was selected from.
+
+    However many these are, one number on one data set is left: n is 1.
+    """
 
     method: str
     fits: bool = True
@@ -34,7 +37,7 @@ class Selected:
             return None
         some = fitted(rows, self.method) if self.fits else rows.where(method=self.method, outcome="finished")
         found = some["test_accuracy"]
-        return Measurement(number(best, "test_accuracy"), min(found), max(found), len(found))
+        return Measurement(number(best, "test_accuracy"), min(found), max(found), 1)
 
 
 _NAMES = {"dropout": "dropout", "l1": "L1", "l2": "L2", "batch-norm": "BatchNorm", "dann": "DANN"}
