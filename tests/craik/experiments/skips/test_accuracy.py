@@ -175,6 +175,22 @@ def test_each_task_has_claims_of_its_own():
     assert judged["skips-accuracy.room-runner"].measured == pytest.approx(0.2)  # over the best of the others
 
 
+def reaching(method, seed, *values):
+    return [{**row, "evaluations": 100 * row["epochs"]} for row in curve(method, seed, *values)]
+
+
+def test_the_time_to_a_level_is_counted_in_evaluations():
+    rows = Rows(reaching("asi", 0, 0.0, 0.25, 0.75) + reaching("fixed-1", 0, 0.1, 0.2, 0.3) + reaching("fixed-2", 0, 0.0, 0.5))
+    assert claims.evaluations_to_level(rows.where(kind="curve", method="asi")) == 250
+    assert claims.evaluations_to_level(rows.where(kind="curve", method="fixed-1")) == float("inf")
+    assert claims.sooner(rows).value == 250 / 200
+    never = Rows(reaching("asi", 0, 0.5) + reaching("fixed-1", 0, 0.1, 0.2))
+    assert claims.sooner(never).value == 100 / 200  # the fixed step's, who never gets there, are all that it spent
+    assert claims.sooner(Rows(reaching("asi", 0, 0.1) + reaching("fixed-1", 0, 0.1, 0.9))).value == 1
+    assert claims.sooner(Rows(reaching("asi", 0, 0.1) + reaching("fixed-1", 0, 0.1))) is None
+    assert claims.sooner(Rows(reaching("asi", 0, 0.9))) is None
+
+
 def test_skips_without_exploration_are_compared_epoch_for_epoch():
     accuracies = {"asi": 0.9, "asi-no-exploration": 0.6, "fixed-1": 0.5, "fixed-3": 0.7}
     runs = [made_up(method, s, value, 3) for s in range(5) for method, value in accuracies.items()]
