@@ -41,7 +41,7 @@ The last column follows from how far what the condition reads, the number or tha
   at least.
 - **away**: the way is longest at the end, and at the pace of the last half would double within as much.
 - **flat**: neither.
-- **too few looks**: nothing could be measured at a half.
+- **too few looks**: nothing could be measured at a half; or it would be toward, and nothing could be at a quarter.
 
 A training was looked at now and then; its last look until a share stands for it, with the share where that was, if it is
 another. Exploration, sampling and learning rates follow the whole training's schedule, so that half of one is not quite one of
@@ -200,6 +200,8 @@ def says(condition: Asked, points: list[Point]) -> str:
     paces = [(ways[half] - ways[-1]) / rest for ways in (read, value)]
     needed = max(times(read[-1], paces[0]), times(value[-1], paces[1]))
     if read[-1] < min(read[:-1]) and needed <= REACH:
+        if 0.25 not in seen:
+            return "too few looks"
         return f"toward (budget): {math.ceil(10 * needed) / 10:.1f} times"
     return "away" if read[-1] > max(read[:-1]) and times(read[-1], -paces[0]) <= REACH else "flat"
 
