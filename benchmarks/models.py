@@ -3,6 +3,8 @@
 A ratio is (forward + backward + rule) / (forward + backward of the mean loss), formed within a round of interleaved turns;
 `loop` is that of one forward and backward pass for each environment. `share` counts components of parameters whose environment
 gradients are formed inside one backward pass; `paths` says how many parameters took which path.
+
+Grids of small networks are timed beside them: one step as a stack, over one by one.
 """
 
 import statistics
@@ -10,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from craik_benchmarks.entrants.grids import GRIDS
+from craik_benchmarks.entrants.grids import rows as grid_rows
 from craik_benchmarks.entrants.masks.methods import Method, craik, plain, running_sums
 from craik_benchmarks.entrants.masks.methods.craik import paths
 from craik_benchmarks.entrants.masks.models import MODELS
@@ -30,6 +34,8 @@ class Config:
 
     models: tuple[str, ...] = tuple(MODELS)
     """Which models to run, see benchmarks/entrants/masks/models.py."""
+    grids: tuple[str, ...] = tuple(GRIDS)
+    """Which grids to train as a stack, see benchmarks/entrants/grids.py; in processor time."""
     repeats: int = 5
     """How many interleaved rounds."""
     loop: bool = True
@@ -46,6 +52,9 @@ class Config:
         for name in self.models:
             if name not in MODELS:
                 raise ValueError(f"a model must be one there is, but found {name!r}; {suggestion(name, MODELS)}")
+        for name in self.grids:
+            if name not in GRIDS:
+                raise ValueError(f"a grid must be one there is, but found {name!r}; {suggestion(name, GRIDS)}")
         if self.repeats < 1:
             raise ValueError(f"repeats must be at least 1, but found {self.repeats}; use 1 or more")
 
@@ -54,7 +63,7 @@ PRESETS = {"full": Config(), "quick": Config(repeats=1, small=True)}
 
 
 def run(config: Config, announce: Announce) -> Iterator[Row]:
-    """Measure every model, one row each.
+    """Measure every model and grid, one row each.
 
     Args:
         config: the settings.
@@ -64,6 +73,7 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         for name in config.models:
             announce(f"{name}: {config.repeats} rounds")
             yield _row(name, MODELS[name](config.small, config.seed), config)
+        yield from grid_rows(config.grids, config.repeats, small=config.small, seed=config.seed, announce=announce)
 
 
 def _row(name: str, problem: Problem, config: Config) -> Row:

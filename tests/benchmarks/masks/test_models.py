@@ -1,5 +1,6 @@
 import pytest
 import torch
+from craik_benchmarks.entrants.grids import GRIDS
 from craik_benchmarks.entrants.masks.models import MODELS
 
 from craik.agreement import Agreement, AndMask, combine
@@ -29,7 +30,7 @@ def test_every_model_has_formulas_and_the_definition_s_masks(name):
 
 def test_a_row_says_what_a_step_costs():
     bench = load("models", folder())
-    (row,) = bench.run(bench.config(models=("gru",), repeats=1, small=True), lambda _: None)
+    (row,) = bench.run(bench.config(models=("gru",), grids=(), repeats=1, small=True), lambda _: None)
     assert row["share"] == 1.0
     assert row["ratio"] > 0 < row["loop"]
 
@@ -37,3 +38,12 @@ def test_a_row_says_what_a_step_costs():
 def test_an_unknown_model_is_refused():
     with pytest.raises(ValueError, match="did you mean gru"):
         load("models", folder()).config(models=("gruu",))
+
+
+def test_a_grid_s_row_says_what_a_stack_saves():
+    bench = load("models", folder())
+    found = list(bench.run(bench.config(models=(), repeats=1, small=True), lambda _: None))
+    assert [row["workload"] for row in found] == [f"grid of {name}" for name in GRIDS]
+    assert all(row["exact"] and row["ratio"] > 0 for row in found)
+    with pytest.raises(ValueError, match="did you mean spirals"):
+        bench.config(grids=("spiral",))
