@@ -51,6 +51,8 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
+    # With which number averaging succeeds first, on fresh seeds, and the mask's 16 beside it.
+    "first": Preset(Config(seed=100, mean_counts=(256, 512, 1024), mask_counts=(16,)), seeds=6),
     # As many examples as the texts' 32 environments x 1280 have together; their 1280 each would be 1.3 million at 1024.
     "paper": Preset(
         Config(
