@@ -5,7 +5,7 @@ import torch
 
 import mujoco_made_up
 from craik.experiments.distill import bodies
-from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers
+from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers, parts
 from craik.experiments.distill.ablations import run as distill_ablations
 from craik.experiments.distill.ablations.variants import PARTS, Trial
 from craik.experiments.distill.bodies import with_other_trajectories
@@ -102,6 +102,7 @@ def test_verdicts_are_computed(rows):
     finals = [{**row, "selected": errors[row["variant"]]} for row in rows if row["kind"] == "final"]
     judged = {claim.id.split(".")[1]: judge(claim, finals, "quick").verdict for claim in EXPERIMENT.claims}
     others = ("noise-4", "noise-8", "swimmer", "hopper", "halfcheetah", "gate", "gates", "weight-norm", "batch-norm", "clip")
+    others = (*others, "actions")
     bodies_claims = [name for name in judged if name.startswith(("swimmer-", "hopper-", "halfcheetah-"))]
     assert len(bodies_claims) == 12
     assert {judged.pop(name) for name in (*others, *bodies_claims)} == {"not measurable here"}
@@ -135,8 +136,6 @@ def test_figures_and_progress(rows):
 
 
 def test_parts_are_done_otherwise_one_at_a_time():
-    from craik.experiments.distill.ablations import parts  # read by this test alone
-
     data, training = made_up_data("Walker2d", 0, Sizes(80, 1, 1)).train, distill_ablations.training_of(TINY)
     printed = bodies.PRINTED["Walker2d"]
     made = {}
@@ -159,6 +158,22 @@ def test_parts_are_done_otherwise_one_at_a_time():
     plain.step(1)
     for a, b in zip(plain.lesson.teacher.parameters(), made["ldt"].lesson.teacher.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_a_teacher_that_sees_the_actions_has_each_beside_the_state_it_led_to():
+    states, rewards, actions = torch.randn(80, 17, 3), torch.randn(80, 16, 1), torch.randn(80, 16, 2)
+    data = made_up_data("Walker2d", 0, Sizes(80, 1, 1)).train._replace(
+        x=torch.cat([states[:, 0], actions.flatten(1)], 1), privileged=torch.cat([states[:, 1:], rewards], 2)
+    )
+    seen = parts.with_actions(data)
+    assert torch.equal(seen.privileged[5, 7], torch.cat([states[5, 8], rewards[5, 7], actions[5, 7]]))
+    assert seen.x is data.x
+    training, printed = distill_ablations.training_of(TINY), bodies.PRINTED["Walker2d"]
+    student = bodies.make_student(training, data.x.shape[1])
+    list(distill_ablations.train_ablated(training, student, data, printed, "actions"))
+    told = bodies.make_student(training, data.x.shape[1])
+    list(distill_ablations.train_ablated(training, told, seen, printed, "ldt"))
+    assert all(torch.equal(a, b) for a, b in zip(student.parameters(), told.parameters(), strict=True))
 
 
 def test_claims_of_parts_are_judged():

@@ -1,4 +1,4 @@
-"""LDT with one of its parts done otherwise (thesis appendix C.2.2.2): gate, normalisation, clipping."""
+"""LDT with one of its parts done otherwise (thesis appendix C.2.2.2): gate, normalisation, clipping, what the teacher sees."""
 
 from dataclasses import replace
 
@@ -35,6 +35,16 @@ def make_distillation(training: Training, student: nn.Sequential, data: Part, pr
         unrolling = replace(unrolling, clip=None)
     meta = torch.optim.Adam(lesson.teacher.parameters(), training.meta_lr, betas=(printed.meta_beta1, 0.999))
     return Distillation(lesson, plain.examples, plain.split, unrolling, plain.student_optimizer, meta, plain.generator)
+
+
+def with_actions(data: Part) -> Part:
+    """Return the examples of a body with each step's action beside the state that it led to, (n, 16, s + 1 + a).
+
+    The actions are those of ``x``, a state and sixteen actions in order, as `craik.tasks.bodies.mujoco` has it.
+    """
+    count, steps, features = data.privileged.shape
+    actions = data.x[:, features - 1 :].reshape(count, steps, -1)
+    return data._replace(privileged=torch.cat([data.privileged, actions], dim=2))
 
 
 def without_batch_norm(module: nn.Module) -> nn.Module:

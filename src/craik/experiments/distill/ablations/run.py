@@ -22,6 +22,7 @@ from craik.experiments.distill.ablations.variants import (
     LABELS,
     OTHERS,
     PARTS,
+    SEEING,
     Trial,
 )
 from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training, noise_frames, with_other_trajectories
@@ -42,7 +43,7 @@ class Config:
     environments: tuple[Environment, ...] = ()
     """Bodies, one after the other, as in figure 8 of the paper; none: the one above."""
     variants: Annotated[tuple[str, ...], MinLen(1)] = ("ldt", "untrained", "permuted", "noise-16", "redrawn", *OTHERS)
-    """What to train: names of `ABLATED`, `PARTS` and `OTHERS`, noise-n with any n from 1 to 16."""
+    """What to train: names of `ABLATED`, `PARTS`, `SEEING` and `OTHERS`, noise-n with any n from 1 to 16."""
     size: Scale = "quick"
     """The preset of `distill-mujoco` whose data, networks and settings are used."""
     rounds: Count = 160
@@ -72,6 +73,8 @@ PRESETS = {
     "quick": Preset(Config(), seeds=3),
     # Appendix C.2.2.2's choices, one at a time, on Walker2d.
     "parts": Preset(Config(seed=100, variants=("ldt", *PARTS), rounds=100), seeds=6),
+    # What the teacher is given: the actions, too (a footnote of that appendix), or noise for the last frames.
+    "inputs": Preset(Config(seed=100, variants=("ldt", "actions", "noise-4", "noise-8", "noise-16"), rounds=100), seeds=6),
     # Figure 8 of the paper: the other bodies.
     "bodies": Preset(
         Config(
@@ -142,7 +145,8 @@ def train_ablated(
     training: Training, student: nn.Sequential, data: Part, printed: bodies.Printed, variant: str
 ) -> Iterator[int]:
     """Train a student in place with LDT or an ablation of it; yield after every round."""
-    examples = with_other_trajectories(data, variant, torch.Generator().manual_seed(training.seed + 2**35))
+    generator = torch.Generator().manual_seed(training.seed + 2**35)
+    examples = parts.with_actions(data) if variant in SEEING else with_other_trajectories(data, variant, generator)
     splitting = "redrawn" if variant == "redrawn" else "fixed"
     distillation = (
         parts.make_distillation(training, student, examples, printed, variant)

@@ -8,6 +8,9 @@ ABLATED = ("ldt", "untrained", "permuted", "noise-4", "noise-8", "noise-16", "re
 PARTS = ("plain-gate", "no-gate", "no-weight-norm", "no-batch-norm", "no-clip")
 """LDT with a part of appendix C.2.2.2 done otherwise; see `parts`."""
 
+SEEING = ("actions",)
+"""LDT whose teacher is given more than the trajectory; see `parts`."""
+
 OTHERS = ("no-teacher", "random-teacher", "generalised")
 """Other students, which train on all examples."""
 
@@ -24,6 +27,7 @@ LABELS = {
     "no-weight-norm": "student without weight norm",
     "no-batch-norm": "teacher without BatchNorm",
     "no-clip": "meta-gradient not clipped",
+    "actions": "teacher sees the actions, too",
     "no-teacher": "no teacher",
     "random-teacher": "fixed random teacher, own coefficient",
     "generalised": "generalised distillation",
