@@ -53,6 +53,19 @@ PRESETS = {
     "quick": Preset(Config(), seeds=3),
     # With which number averaging succeeds first, on fresh seeds, and the mask's 16 beside it.
     "first": Preset(Config(seed=100, mean_counts=(256, 512, 1024), mask_counts=(16,)), seeds=6),
+    # The same at the texts' size, where the mask has their 32.
+    "paper-first": Preset(
+        Config(
+            seed=200,
+            board="paper",
+            mean_counts=(256, 512, 1024),
+            mask_counts=(32,),
+            examples=32 * 1280,
+            per_step=32 * 256,
+            epochs=2 * (3000 // 32),
+        ),
+        seeds=6,
+    ),
     # As many examples as the texts' 32 environments x 1280 have together; their 1280 each would be 1.3 million at 1024.
     "paper": Preset(
         Config(
