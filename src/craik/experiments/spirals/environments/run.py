@@ -66,6 +66,19 @@ PRESETS = {
         ),
         seeds=6,
     ),
+    # The texts' 1280 examples each at 1024 environments, in about as many steps.
+    "printed-data": Preset(
+        Config(
+            seed=300,
+            board="paper",
+            mean_counts=(512, 1024),
+            mask_counts=(32,),
+            examples=1024 * 1280,
+            per_step=32 * 256,
+            epochs=6,
+        ),
+        seeds=6,
+    ),
     # As many examples as the texts' 32 environments x 1280 have together; their 1280 each would be 1.3 million at 1024.
     "paper": Preset(
         Config(
