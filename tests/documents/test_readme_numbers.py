@@ -37,6 +37,7 @@ def judged(run: Run, claim: str) -> Measurement:
         ("spirals", "paper, epochs 186", "spirals.and-mask-accuracy", ""),
         ("spirals", "paper, l2 0.0001, batch 128", "spirals.and-mask-accuracy", ""),
         ("spirals", "paper, l2 0.0001, batch 128, epochs 372", "spirals.and-mask-accuracy", ""),
+        ("spirals", "paper, methods mean, stop_as_printed false", "spirals.pooled-accuracy", ""),
         ("spirals", "quick", "spirals.and-mask-accuracy", ""),
         ("spirals", "quick", "spirals.pooled-accuracy", ""),
         ("skips-accuracy", "epochs", "skips-accuracy.level", ""),

@@ -52,7 +52,8 @@ CLAIMS = (
             "At the texts' size their rule stops a run that fits while test accuracy is below 60 %: what it stops cannot fail.",
             final("test_accuracy", "mean"),
         ),
-        tried="At the texts' size every run of averaging was ended by their stopping rule; without it, the small board.",
+        tried="The texts' stopping rule ended every run of averaging in `paper`; without it, the small board, and averaging alone at "
+        "the texts' size.",
     ),
     Claim(
         id="spirals.pooled-fits",
