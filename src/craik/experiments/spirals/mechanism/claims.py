@@ -52,8 +52,8 @@ CLAIMS = (
             "At the texts' size their rule stops a run that fits while test accuracy is below 60 %: what it stops cannot fail.",
             final("test_accuracy", "mean"),
         ),
-        tried="The texts' stopping rule ended every run of averaging in `paper`; without it, the small board, and averaging alone at "
-        "the texts' size.",
+        tried="The texts' stopping rule ended every run of averaging in `paper`; without it, the small board, averaging alone "
+        "at the texts' size.",
     ),
     Claim(
         id="spirals.pooled-fits",
