@@ -76,7 +76,7 @@ def definition(config: Config) -> Consistency:
 
 
 PRESETS = {
-    "quick": Preset(Config(), seeds=3),
+    "quick": Preset(Config(), seeds=6),
     "paper": Preset(Config(scored=8, examples=1024, iterations=200, tolerance=0.02), seeds=5),
 }
 
