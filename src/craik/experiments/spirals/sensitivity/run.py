@@ -93,7 +93,7 @@ PRESETS = {
     "rescaling": Preset(Config(seed=600, variants=("as in quick", "no rescaling", ROOT)), seeds=6),
     "signal-to-noise": Preset(Config(seed=700, variants=("as in quick", NOISE)), seeds=6),
     "printed": Preset(Config(seed=800, variants=tuple(READINGS)), seeds=6),
-    "paper": Preset(Config(variants=tuple(VARIANTS)), seeds=5),
+    "paper": Preset(Config(variants=tuple(VARIANTS)), seeds=6),
 }
 
 
