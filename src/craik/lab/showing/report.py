@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import listing, load
@@ -18,6 +19,7 @@ from craik.lab.running.storage import ensure_file, write_atomically
 from craik.lab.showing.evidence import labels
 from craik.lab.showing.folding import Folded, folded, tallies
 from craik.lab.showing.rendering import render
+from craik.lab.showing.standing import explanations
 
 
 def write_report(directory: Path, path: Path | None = None) -> Path:
@@ -39,12 +41,16 @@ def write_report(directory: Path, path: Path | None = None) -> Path:
         raise UsageError(f"a report needs at least one finished run, but {directory} holds none; craik run NAME makes one")
     path = path or directory / "report.html"
     ensure_file(path)
-    write_atomically(path, page(runs))
+    write_atomically(path, page(runs, explanations(directory)))
     return path
 
 
-def page(runs: Sequence[Run]) -> str:
+def page(runs: Sequence[Run], explained: Mapping[str, str] = MappingProxyType({})) -> str:
     """The report's HTML.
+
+    Args:
+        runs: all of them.
+        explained: what stands beside a verdict that a claim does not hold, by the claim's id.
 
     Raises:
         LabError: a run's rows are not whole: verdicts stand for rows that are still there.
@@ -63,7 +69,7 @@ def page(runs: Sequence[Run]) -> str:
     for run in apart:
         run.recorded()
     values = {"current": shown, "groups": groups, "apart": apart, "verdicts": verdicts, "tallies": tallies(systems)}
-    return render("report.html.jinja", {**values, "anchor": anchor, "labels": labels(current)})
+    return render("report.html.jinja", {**values, "explained": explained, "anchor": anchor, "labels": labels(current)})
 
 
 def families(runs: Iterable[Run]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from craik.lab.running.plan import plan
 from craik.lab.running.runfiles import find_runs, keep
 from craik.lab.running.witness.verify import verify
 from craik.lab.showing.pages import END, START, pages, write_pages
-from craik.lab.showing.report import page
+from craik.lab.showing.report import page, write_report
 from fake_copies import edit, folder_of
 
 
@@ -59,6 +59,19 @@ def test_verdicts_stand_in_the_readme_and_a_line_in_the_index(record, package, t
     link = re.search(r"\]\((.*?)\)", line).group(1)
     assert (tmp_path / "docs" / link).resolve() == readme(package).resolve()
     assert str(tmp_path) not in index + text
+
+
+def test_a_failing_row_says_which_of_four_it_is(record, package, tmp_path):
+    record()
+    register = tmp_path / "docs" / "evidence" / "standing.md"
+    register.parent.mkdir(parents=True)
+    register.write_text("| is | why | claims |\n|---|---|---|\n| budget | more leads there | `counter.high`, `counter.low` |\n")
+    write_pages(tmp_path / "results", package)
+    text = readme(package).read_text()
+    assert "| ✗ does not hold so far<br>why: budget<br>tried: below |" in text
+    assert "| ✓ holds so far |" in text  # a register that is behind says nothing of what holds
+    report = write_report(tmp_path / "results").read_text()
+    assert report.count('<span class="small">why: budget</span>') == 1
 
 
 def test_the_history_of_a_verdict_folds_out(record, package, tmp_path):
