@@ -8,7 +8,7 @@ from craik.experiments.distill import bodies
 from craik.experiments.distill.mujoco import EXPERIMENT
 from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.experiments.distill.mujoco.baselines import Setting
-from craik.experiments.distill.mujoco.side_by_side import batched
+from craik.experiments.distill.mujoco.side_by_side import batched, flushed
 from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
@@ -62,3 +62,15 @@ def test_a_student_that_diverges_ends_there_and_spoils_no_other():
 def test_presets_whose_records_were_made_one_by_one_are_not_stacked():
     stacked = {name for name, preset in EXPERIMENT.presets.items() if preset.config.stacked}
     assert stacked == {"faithful", "paper"}
+
+
+def test_numbers_below_the_normal_range_are_zero_while_they_train_and_no_longer():
+    tiny = torch.tensor(1e-39)
+    with flushed():
+        assert float(tiny * 1) == 0
+        with flushed(False):
+            assert float(tiny * 1) == 0  # what was on before stays on
+    assert float(tiny * 1) > 0
+    with pytest.raises(KeyError), flushed():
+        raise KeyError
+    assert float(tiny * 1) > 0

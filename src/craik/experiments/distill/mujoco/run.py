@@ -24,7 +24,7 @@ from craik.experiments.distill.mujoco.model_based import (
     make_world,
     train_world,
 )
-from craik.experiments.distill.mujoco.side_by_side import batched
+from craik.experiments.distill.mujoco.side_by_side import batched, flushed
 from craik.experiments.distill.training import Counts, check_split, rounds_of
 from craik.lab import Positive, Preset, Row, Saved, checkpoint, number
 from craik.tasks.bodies.rollouts import Environment
@@ -54,7 +54,7 @@ class Config(bodies.Training):
     """Weights of the auxiliary loss (table C.3: 1, 2, 4)."""
     stacked: bool = False
     """Whether the points of a grid without a teacher that have one batch size train side by side in one batched run: the same
-    steps up to rounding. Off where records were made one by one."""
+    steps up to rounding, which takes numbers below the normal range for zero. Off where records were made one by one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,23 +130,29 @@ def grid(config: Config, method: Method) -> list[Setting]:
 
 def run(config: Config) -> Iterator[Row]:
     """Yield every training run's curve and summary, by environment, method and point of the method's grid."""
-    for environment in config.environments:
-        data = bodies.make_data(config, environment)
-        for method in config.methods:
-            if method == "ldt-grid":
-                yield from grid_rows(config, data, environment)
-                continue
-            if config.stacked and method in ("no-teacher", "auxiliary"):
-                yield from stacked_rows(config, method, data, environment)
-                continue
-            for place, setting in enumerate(grid(config, method)):
-                row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}
-                saved = checkpoint(f"{environment}, {method}, {place}")
-                if method in MODEL_BASED:
-                    yield from model_rows(config, method, data, setting, saved, row)
-                    continue
-                looks = measure(config, method, data, bodies.PRINTED[environment], setting, saved)
-                yield from bodies.rows_of(looks, row)
+    with flushed(config.stacked):
+        for environment in config.environments:
+            data = bodies.make_data(config, environment)
+            for method in config.methods:
+                yield from method_rows(config, method, data, environment)
+
+
+def method_rows(config: Config, method: Method, data: PrivilegedData, environment: Environment) -> Iterator[Row]:
+    """Yield the runs of one method on one body."""
+    if method == "ldt-grid":
+        yield from grid_rows(config, data, environment)
+        return
+    if config.stacked and method in ("no-teacher", "auxiliary"):
+        yield from stacked_rows(config, method, data, environment)
+        return
+    for place, setting in enumerate(grid(config, method)):
+        row: Row = {"environment": environment, "method": method, "place": place, **setting._asdict()}
+        saved = checkpoint(f"{environment}, {method}, {place}")
+        if method in MODEL_BASED:
+            yield from model_rows(config, method, data, setting, saved, row)
+            continue
+        looks = measure(config, method, data, bodies.PRINTED[environment], setting, saved)
+        yield from bodies.rows_of(looks, row)
 
 
 def grid_rows(config: Config, data: PrivilegedData, environment: Environment) -> Iterator[Row]:
