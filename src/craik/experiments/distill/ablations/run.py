@@ -71,6 +71,16 @@ class Config:
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
+    # Figure 4.9 with the printed teacher, unroll and step sizes, and two fifths of paper's rounds, as distill-mujoco's.
+    "faithful": Preset(
+        Config(
+            seed=100,
+            variants=("ldt", "untrained", "permuted", "noise-16", "redrawn", "no-teacher"),
+            size="paper",
+            rounds=400,
+        ),
+        seeds=6,
+    ),
     # Appendix C.2.2.2's choices, one at a time, on Walker2d.
     "parts": Preset(Config(seed=100, variants=("ldt", *PARTS), rounds=100), seeds=6),
     # What the teacher is given: the actions, too (a footnote of that appendix), or noise for the last frames.
