@@ -10,6 +10,7 @@ from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.experiments.distill.mujoco.baselines import Setting
 from craik.experiments.distill.mujoco.side_by_side import batched, flushed
 from craik.tasks.bodies.mujoco import Sizes
+from craik.tasks.bodies.rollouts import ENVIRONMENTS
 from mujoco_made_up import made_up_data
 
 TINY = replace(
@@ -61,7 +62,7 @@ def test_a_student_that_diverges_ends_there_and_spoils_no_other():
 
 def test_presets_whose_records_were_made_one_by_one_are_not_stacked():
     stacked = {name for name, preset in EXPERIMENT.presets.items() if preset.config.stacked}
-    assert stacked == {"faithful", "paper"}
+    assert stacked == {"faithful", *(f"faithful-{body.lower()}" for body in ENVIRONMENTS), "paper"}
 
 
 def test_numbers_below_the_normal_range_are_zero_while_they_train_and_no_longer():
