@@ -201,7 +201,10 @@ _ROOM_RUNNER = (
     "Written before any run of `half` and of `room-runner`. In six epochs neither ASI nor steps of 3 learn Room runner with "
     "any of the settings that were tried; the preset room-runner has 24, looked at on seed 1000 alone, see the README."
 )
-_LATE = "Written after these rows had been recorded."
+_LATE = (
+    "Written with an earlier record of seeds 0 to 4 known; the rows were made anew since, with six seeds, as the source makes others "
+    "now."
+)
 _BEFORE_HALF = (
     "Written while `half` was computing its first two seeds, of which rows of ASI's first two epochs, with exploration, were "
     "there."
@@ -322,7 +325,7 @@ CLAIMS = (
             "seeds,",
         ).at("quick", *_EPOCHS),
         tried=f"Time is counted in model evaluations; a fixed step that never gets there counts with all it spent. {_LATE} Of "
-        "`half` ASI's of two seeds had been seen.",
+        "`half` ASI's of two seeds had been seen, of a run that was lost.",
     ),
     Claim(
         id="skips-accuracy.last-checks",
