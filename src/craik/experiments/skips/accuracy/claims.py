@@ -202,8 +202,8 @@ _ROOM_RUNNER = (
     "any of the settings that were tried; the preset room-runner has 24, looked at on seed 1000 alone, see the README."
 )
 _LATE = (
-    "Written with an earlier record of seeds 0 to 4 known; the rows were made anew since, with six seeds, as the source makes others "
-    "now."
+    "Written with an earlier record of seeds 0 to 4 known; the rows were made anew since, with six seeds, as the source makes "
+    "others now."
 )
 _BEFORE_HALF = (
     "Written while `half` was computing its first two seeds, of which rows of ASI's first two epochs, with exploration, were "
