@@ -122,6 +122,7 @@ def test_records_are_verified_reported_and_shown_on_pages(craik, package):
     status, out, _ = craik("report", "results", "--pages", "--json")
     found = json.loads(out)
     assert (status, found["report"], found["pages"][0]) == (0, "results/report.html", "docs/claims.md")
+    assert found["explained"] == {}
     assert list(found["runs"][0]["claims"][0]) == [*CLAIM, "made", "confirmed"]
     assert found["runs"][0]["witnesses"] == [{"commit": None, "outcome": "equal", "whole": True}]
     verdicts = [claim["verdict"] for claim in found["runs"][0]["claims"]]
