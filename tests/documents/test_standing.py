@@ -6,6 +6,7 @@ from pathlib import Path
 
 from craik.lab.running.runfiles import find_runs
 from craik.lab.showing.folding import FAILED, folded
+from craik.lab.showing.standing import FOUR, explanations
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "docs" / "evidence"
@@ -20,8 +21,6 @@ FOUND = {
 FAILING = {claim for claim, one in FOUND.items() if one.claim.verdict in FAILED}
 SLOPES = dict(re.findall(r"^\| `([\w.-]+)` \|.* \| (\w+)[^|]*\|$", (EVIDENCE / "slopes.md").read_text(encoding="utf-8"), re.M))
 """Of claims with a recorded curve, the first word of what it says."""
-FOUR = ("the texts' mistake", "another reading", "budget", "open")
-"""What a failing claim of the texts is one of."""
 
 
 def explained(*classes, why=""):
@@ -60,6 +59,10 @@ def test_every_failing_claim_is_explained_once():
     assert FAILING - counts.keys() == set(), f"they fail: a line each in docs/evidence/standing.md, {WHERE!r}"
     assert counts.keys() - FAILING == set(), f"they do not fail: no line in docs/evidence/standing.md, {WHERE!r}"
     assert len(counts) == len(re.findall(r"`[\w-]+\.[\w-]+`", REASONS))
+
+
+def test_each_row_of_the_four_is_read_for_the_pages():
+    assert explanations(ROOT / "results") == {claim: name for name in FOUR for claim in explained(name)}
 
 
 def test_the_four_are_asked_of_claims_of_the_texts():

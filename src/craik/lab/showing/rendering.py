@@ -10,9 +10,11 @@ import jinja2
 
 from craik.lab.showing import wording
 from craik.lab.showing.evidence import confirmed_words, made_words, older_words
+from craik.lab.showing.folding import FAILED
 
 WORDS: dict[str, Any] = {
     "signs": wording.SIGNS,
+    "failed": FAILED,
     "kinds": wording.KINDS,
     "few": wording.FEW,
     "measured": wording.measured,

@@ -8,7 +8,7 @@ from craik.experiments.distill import bodies
 from craik.experiments.distill.mujoco import EXPERIMENT
 from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.experiments.distill.mujoco.baselines import Setting
-from craik.experiments.distill.mujoco.side_by_side import batched, flushed
+from craik.experiments.distill.mujoco.side_by_side import batched, flushed_denormals
 from craik.tasks.bodies.mujoco import Sizes
 from craik.tasks.bodies.rollouts import ENVIRONMENTS
 from mujoco_made_up import made_up_data
@@ -65,13 +65,13 @@ def test_presets_whose_records_were_made_one_by_one_are_not_stacked():
     assert stacked == {"faithful", *(f"faithful-{body.lower()}" for body in ENVIRONMENTS), "paper"}
 
 
-def test_numbers_below_the_normal_range_are_zero_while_they_train_and_no_longer():
+def test_denormal_numbers_are_zero_while_they_train_and_no_longer():
     tiny = torch.tensor(1e-39)
-    with flushed():
+    with flushed_denormals():
         assert float(tiny * 1) == 0
-        with flushed(False):
+        with flushed_denormals(False):
             assert float(tiny * 1) == 0  # what was on before stays on
     assert float(tiny * 1) > 0
-    with pytest.raises(KeyError), flushed():
+    with pytest.raises(KeyError), flushed_denormals():
         raise KeyError
     assert float(tiny * 1) > 0

@@ -24,7 +24,7 @@ from craik.experiments.distill.mujoco.model_based import (
     make_world,
     train_world,
 )
-from craik.experiments.distill.mujoco.side_by_side import batched, flushed
+from craik.experiments.distill.mujoco.side_by_side import batched, flushed_denormals
 from craik.experiments.distill.training import Counts, check_split, rounds_of
 from craik.lab import Positive, Preset, Row, Saved, checkpoint, number
 from craik.tasks.bodies.rollouts import ENVIRONMENTS, Environment
@@ -54,7 +54,7 @@ class Config(bodies.Training):
     """Weights of the auxiliary loss (table C.3: 1, 2, 4)."""
     stacked: bool = False
     """Whether the points of a grid without a teacher that have one batch size train side by side in one batched run: the same
-    steps up to rounding, which takes numbers below the normal range for zero. Off where records were made one by one."""
+    steps up to rounding, with denormal numbers taken for zero. Off where records were made one by one."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,7 +91,7 @@ PRESETS = {
     ),
     # The printed teacher, unrolls and step sizes on all bodies, with two fifths of paper's rounds and fewer decays.
     "faithful": Preset(_FAITHFUL, seeds=6),
-    # The same a body at a time: a seed of it takes half an hour, and bodies share nothing.
+    # The same a body at a time, so that one can be recorded without the others: bodies share nothing.
     **{f"faithful-{body.lower()}": Preset(replace(_FAITHFUL, environments=(body,)), seeds=6) for body in ENVIRONMENTS},
     "paper": Preset(
         replace(_FAITHFUL, seed=0, rounds=1000, every=10, grid_decay=(0.0, 1e-5, 1e-4)),
@@ -123,7 +123,7 @@ def grid(config: Config, method: Method) -> list[Setting]:
 
 def run(config: Config) -> Iterator[Row]:
     """Yield every training run's curve and summary, by environment, method and point of the method's grid."""
-    with flushed(config.stacked):
+    with flushed_denormals(config.stacked):
         for environment in config.environments:
             data = bodies.make_data(config, environment)
             for method in config.methods:

@@ -84,10 +84,10 @@ class Members(nn.Module):
 
 
 @contextmanager
-def flushed(wanted: bool = True) -> Generator[None]:
-    """Take numbers below the normal range for zero meanwhile, on the calling thread.
+def flushed_denormals(wanted: bool = True) -> Generator[None]:
+    """Take denormal numbers for zero meanwhile, on the calling thread.
 
-    Adam's averages of a dead unit's gradients decay to such numbers and stay there; a step over them takes twice as long.
+    Adam's averages of a dead unit's gradients decay to such numbers and stay there, and arithmetic on them is slow.
 
     Args:
         wanted: False leaves arithmetic as it is.
