@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 import torch
@@ -9,6 +9,7 @@ from craik.experiments.distill.ablations import EXPERIMENT, fixed_teachers, part
 from craik.experiments.distill.ablations import run as distill_ablations
 from craik.experiments.distill.ablations.variants import PARTS, Trial
 from craik.experiments.distill.bodies import with_other_trajectories
+from craik.experiments.distill.mujoco import run as distill_mujoco
 from craik.lab import Rows, judge
 from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
@@ -42,6 +43,36 @@ def test_every_variant_is_trained(rows):
 def test_the_same_seed_gives_the_same_rows(rows):
     again = [{"seed": 1, **row} for row in distill_ablations.run(replace(TINY, seed=1))]
     assert again == [row for row in rows if row["seed"] == 1]
+
+
+GRID = replace(TINY, variants=("ldt", "no-teacher"), grid_lr=(1e-3, 1e-2), grid_decay=(0.0, 1e-4), grid_batch=(4, 8))
+
+
+def test_no_teacher_has_the_grid_of_distill_mujoco():
+    finals = [row for row in distill_ablations.run(GRID) if row["kind"] == "final"]
+    mujoco = replace(
+        distill_mujoco.PRESETS["faithful"].config,
+        **{field.name: getattr(distill_ablations.training_of(GRID), field.name) for field in fields(SMALL)},
+        environments=("Walker2d",),
+        methods=("no-teacher",),
+        grid_lr=GRID.grid_lr,
+        grid_decay=GRID.grid_decay,
+        grid_batch=GRID.grid_batch,
+        stacked=False,
+    )
+    others = [row for row in distill_mujoco.run(mujoco) if row["kind"] == "final"]
+    names = ("lr", "decay", "batch", "selection", "selected", "as_printed", "training")
+    assert [[row[name] for name in names] for row in finals[1:]] == [[row[name] for name in names] for row in others]
+    assert len(others) == 8
+    assert "lr" not in finals[0]
+    shares = [distill_ablations.progress(GRID, row)[0] for row in finals]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1)
+
+
+def test_a_batch_of_the_grid_that_is_larger_than_the_examples_is_refused():
+    with pytest.raises(ValueError, match=r"grid_batch should be at most 80: .* Found 81\."):
+        replace(GRID, grid_batch=(8, 81))
 
 
 def test_permuted_trajectories_have_the_same_frames_in_orders_of_their_own():

@@ -7,7 +7,7 @@ set that is drawn anew at every step. Beside them: parts of it done otherwise (`
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 from annotated_types import Ge, MinLen
@@ -26,7 +26,9 @@ from craik.experiments.distill.ablations.variants import (
     Trial,
 )
 from craik.experiments.distill.bodies import PRINTED, TRAININGS, Scale, Training, noise_frames, with_other_trajectories
-from craik.experiments.distill.training import Count, ordinary_steps, rounds_of
+from craik.experiments.distill.mujoco.baselines import Setting, train_plainly
+from craik.experiments.distill.mujoco.side_by_side import flushed_denormals
+from craik.experiments.distill.training import Count, Counts, ordinary_steps, rounds_of
 from craik.lab import Positive, Preset, Row, Share, check_limits, number, part
 from craik.tasks.bodies.rollouts import ENVIRONMENTS, Environment
 from craik.tasks.privileged import Part, PrivilegedData
@@ -54,6 +56,12 @@ class Config:
     """Temperatures of generalised distillation's soft labels."""
     imitations: Annotated[tuple[Share, ...], MinLen(1)] = (0.5, 0.9)
     """Its imitation parameters: the weight of the soft labels against the true ones."""
+    grid_lr: tuple[Positive, ...] = ()
+    """Learning rates of no teacher (table C.2: 1e-3, 1e-2); none: it trains as a student of LDT does, without a grid."""
+    grid_decay: Annotated[tuple[Annotated[float, Ge(0)], ...], MinLen(1)] = (0.0,)
+    """Its weight decays, where it has a grid (table C.2: 0, 1e-5, 1e-4)."""
+    grid_batch: Counts = (16, 32)
+    """Its batch sizes, where it has a grid (table C.2: 8, 16, 32)."""
 
     def __post_init__(self) -> None:
         check_limits(self)
@@ -62,12 +70,19 @@ class Config:
         for variant in self.variants:
             if variant not in LABELS and not noise_frames(variant):
                 raise ValueError(f"variants should be of {', '.join(LABELS)}, or noise-n. Found {variant!r}.")
+        examples = TRAININGS[self.size].train
+        if max(self.grid_batch) > examples:
+            why = "it comes from the training examples"
+            raise ValueError(f"grid_batch should be at most {examples}: {why}. Found {max(self.grid_batch)}.")
 
     @property
     def bodies(self) -> tuple[Environment, ...]:
         """Which bodies are run."""
         return self.environments or (self.environment,)
 
+
+# Table C.2, as `distill-mujoco` has it, but for the decays.
+_GRID: dict[str, Any] = {"grid_lr": (1e-3, 1e-2), "grid_batch": (8, 16, 32)}
 
 PRESETS = {
     "quick": Preset(Config(), seeds=3),
@@ -78,6 +93,8 @@ PRESETS = {
             variants=("ldt", "untrained", "permuted", "noise-16", "redrawn", "no-teacher"),
             size="paper",
             rounds=400,
+            **_GRID,
+            grid_decay=(0.0, 1e-4),
         ),
         seeds=6,
     ),
@@ -104,6 +121,8 @@ PRESETS = {
             coefficients=(0.001, 0.01, 0.1, 1.0, 10.0),
             temperatures=(1.0, 2.0, 5.0, 10.0),
             imitations=(0.25, 0.5, 0.75, 1.0),
+            **_GRID,
+            grid_decay=(0.0, 1e-5, 1e-4),
         ),
         seeds=8,
     ),
@@ -119,6 +138,9 @@ def trials(config: Config) -> list[Trial]:
         elif variant == "generalised":
             pairs = product(config.temperatures, config.imitations)
             found += [Trial(variant, temperature=t, imitation=share) for t, share in pairs]
+        elif variant == "no-teacher" and config.grid_lr:
+            points = product(config.grid_lr, config.grid_decay, config.grid_batch)
+            found += [Trial(variant, lr=lr, decay=decay, batch=batch) for lr, decay, batch in points]
         else:
             found.append(Trial(variant))
     return found
@@ -135,7 +157,7 @@ def run(config: Config) -> Iterator[Row]:
     for body, environment in enumerate(config.bodies):
         data = bodies.make_data(training, environment)
         for place, trial in enumerate(every, start=body * len(every)):
-            row: Row = {"environment": environment, "place": place, **trial._asdict()}
+            row: Row = {"environment": environment, "place": place, **trial.columns()}
             looks = measure(training, data, PRINTED[environment], trial)
             yield from part(f"{environment}, {place}", bodies.rows_of(looks, row))
 
@@ -143,12 +165,15 @@ def run(config: Config) -> Iterator[Row]:
 def measure(training: Training, data: PrivilegedData, printed: bodies.Printed, trial: Trial) -> Iterator[bodies.Look]:
     """Train one student and look at its errors now and then."""
     student = parts.make_student(training, data.train.x.shape[1], trial.variant)
-    steps = (
-        train_other(training, student, data.train, trial)
-        if trial.variant in OTHERS
-        else train_ablated(training, student, data.train, printed, trial.variant)
-    )
-    yield from bodies.watch(student, data, steps, training.every, training.rounds)
+    if trial.batch:
+        steps = train_plainly(training, student, data.train, Setting(trial.lr, trial.decay, trial.batch, 0.0))
+    elif trial.variant in OTHERS:
+        steps = train_other(training, student, data.train, trial)
+    else:
+        steps = train_ablated(training, student, data.train, printed, trial.variant)
+    # With a grid as in `distill-mujoco`, where this is the same student; without one as the records were made.
+    with flushed_denormals(trial.batch > 0):
+        yield from bodies.watch(student, data, steps, training.every, training.rounds)
 
 
 def train_ablated(

@@ -41,3 +41,10 @@ class Trial(NamedTuple):
     coefficient: float = 0.0
     temperature: float = 0.0
     imitation: float = 0.0
+    lr: float = 0.0
+    decay: float = 0.0
+    batch: int = 0
+
+    def columns(self) -> dict[str, str | float]:
+        """Return what its rows say of it: the grid of no teacher only where there is one."""
+        return {name: value for name, value in self._asdict().items() if self.batch or name not in ("lr", "decay", "batch")}
