@@ -55,6 +55,8 @@ PRESETS = {
         Config(seed=100, methods=("asi", "relative", "fixed-4", "fixed-8", "fixed-16", "direct"), decay_evaluations=10_000),
         seeds=6,
     ),
+    # Scheduled sampling, too, as a share of what a method may spend: about as much of it as `quick`'s 1200 steps are of ASI's.
+    "shares": Preset(Config(seed=200, decay_evaluations=10_000, sampling_evaluations=25_000), seeds=6),
     # Tables A.1 and A.2 by method and world, 150 epochs each, validated four times an epoch, and f as the texts start it.
     "paper": Preset(
         replace(Config(**asdict(PUBLISHED), test_episodes=500, epochs=150, checks=600, settings="printed"), gain=0.0), seeds=8

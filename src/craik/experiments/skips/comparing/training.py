@@ -72,6 +72,8 @@ class Settings:
     """K: training steps in which the probability of a random match falls from 1 to 0; 0 for no exploration."""
     sampling_steps: Annotated[int, Ge(1)] = 1200
     """Training steps in which the probability of feeding true frames falls from 1 to 0; the same for every method."""
+    sampling_evaluations: Annotated[int, Ge(1)] | None = None
+    """The same in model evaluations, in the place of steps: at equal evaluations as large a share of every method's training."""
     batch: Annotated[int, Ge(1)] = 2
     """Episodes of a training step."""
     clip: Positive = 1.0
@@ -209,6 +211,13 @@ def learning_rate_of(settings: Settings, step: int, spent: int) -> float:
     return rate
 
 
+def teacher_forcing_of(settings: Settings, step: int, spent: int) -> float:
+    """Return the probability of feeding true frames at a training step, before which so many model evaluations were spent."""
+    if settings.sampling_evaluations is not None:
+        return Linear(settings.sampling_evaluations)(spent)
+    return Linear(settings.sampling_steps)(step)
+
+
 class Batches(Iterator[Int[Tensor, " b"]]):
     """Positions of the episodes of each batch, without end, each epoch in a fresh order."""
 
@@ -250,7 +259,6 @@ def train(
     saved = saved or Saved()
     generator = torch.Generator().manual_seed(settings.seed + 2**32)
     optimizer = torch.optim.Adam(model.parameters(), lr=settings.learning_rate)
-    teacher_forcing = Linear(settings.sampling_steps)
     loss = BinaryCrossEntropyWithLogits()
     scale = scale_of(settings, method, worlds(0))
     order = Batches(settings.episodes, settings.batch, generator)
@@ -264,7 +272,7 @@ def train(
             Dynamics(model, loss, world.context_of(rows)),
             world.frames[rows],
             matching_of(settings, method, step, scale),
-            teacher_forcing=teacher_forcing(step),
+            teacher_forcing=teacher_forcing_of(settings, step, spent),
             generator=generator,
         )
         matched.loss.backward()

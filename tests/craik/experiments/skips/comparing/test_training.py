@@ -66,6 +66,13 @@ def test_the_learning_rate_falls_once_by_steps_or_by_evaluations(tiny):
     assert [training.learning_rate_of(by_evaluations, i, 10 * i) / tiny.learning_rate for i in (6, 7, 99)] == [1, 0.2, 0.2]
 
 
+def test_true_frames_are_fed_less_and_less_by_steps_or_by_evaluations(tiny):
+    by_steps = replace(tiny, sampling_steps=8)
+    by_evaluations = replace(by_steps, sampling_evaluations=80)
+    fed = [[training.teacher_forcing_of(one, i, 20 * i) for i in (0, 2, 6, 99)] for one in (by_steps, by_evaluations)]
+    assert fed == [[1, 0.75, 0.25, 0], [1, 0.5, 0, 0]]
+
+
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
@@ -77,6 +84,7 @@ def test_the_learning_rate_falls_once_by_steps_or_by_evaluations(tiny):
         ({"learning_rate": 0.0}, "learning_rate should be positive"),
         ({"exploration_steps": -1}, "exploration_steps should be at least 0"),
         ({"decay_steps": 0}, "decay_steps should be at least 1"),
+        ({"sampling_evaluations": 0}, "sampling_evaluations should be at least 1"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(tiny, change, rule):
