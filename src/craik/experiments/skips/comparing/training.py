@@ -73,7 +73,7 @@ class Settings:
     sampling_steps: Annotated[int, Ge(1)] = 1200
     """Training steps in which the probability of feeding true frames falls from 1 to 0; the same for every method."""
     sampling_evaluations: Annotated[int, Ge(1)] | None = None
-    """The same in model evaluations, in the place of steps: at equal evaluations as large a share of every method's training."""
+    """The same in model evaluations, in the place of steps: as large a share of every method's evaluations."""
     batch: Annotated[int, Ge(1)] = 2
     """Episodes of a training step."""
     clip: Positive = 1.0
