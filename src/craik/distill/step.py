@@ -18,9 +18,10 @@ from craik.distill.optimisers.warm_start import check_pair, state_from
 from craik.distill.ordinary import ordinary_steps
 from craik.distill.saving.states import check_state, load_parts
 from craik.distill.saving.undoing import undone_on_failure
+from craik.distill.strategies.inner_problem import DivergedError
 from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord, Taught
-from craik.distill.teachers.descent import move_teacher
+from craik.distill.teachers.descent import lost, move_teacher
 from craik.params import dot
 
 
@@ -88,8 +89,9 @@ class Distillation:
 
         Raises:
             ValueError: a split without validation rows.
-            FloatingPointError: a loss that is not finite, or with ``nonfinite="raise"`` a component of the meta-gradient; the
-                teacher was not moved then, and nothing else was changed.
+            FloatingPointError: a loss that is not finite because of what was read, or with ``nonfinite="raise"`` an unroll that
+                diverged, or a component of the meta-gradient that is not finite; the teacher was not moved then, and nothing
+                else was changed.
         """
         check_validation_rows(self.split)
         check_optimizer("meta_optimizer", self.meta_optimizer, self.lesson.teacher)
@@ -106,15 +108,20 @@ class Distillation:
             self._redraw()
         plan = self.unrolling
         rule = plan.rule(self.student_optimizer)
-        found = meta_gradient(
-            self.lesson,
-            Batches(*self.examples.rows(self._inner_rows.take(plan.steps))),
-            validation_batch(self.examples, self.split, self.unrolling, self.generator),
-            rule,
-            plan.strategy,
-            start=state_from(self.student_optimizer, self.lesson.student, rule) if plan.moments == "student" else None,
-            clip=plan.clip,
-        )
+        try:
+            found = meta_gradient(
+                self.lesson,
+                Batches(*self.examples.rows(self._inner_rows.take(plan.steps))),
+                validation_batch(self.examples, self.split, self.unrolling, self.generator),
+                rule,
+                plan.strategy,
+                start=state_from(self.student_optimizer, self.lesson.student, rule) if plan.moments == "student" else None,
+                clip=plan.clip,
+            )
+        except DivergedError as unroll:
+            if plan.nonfinite == "raise":
+                raise
+            found = lost(self.lesson.teacher, unroll)
         skipped = move_teacher(self.lesson.teacher, self.meta_optimizer, found, plan.nonfinite)
         norm = math.sqrt(float(dot(found.gradients, found.gradients)))
         return MetaRecord(found.validation_loss.item(), found.training_losses, found.nonfinite, found.clipped, norm, skipped)

@@ -1,6 +1,7 @@
 import copy
 import inspect
 import io
+import math
 from dataclasses import fields, replace
 
 import pytest
@@ -11,12 +12,16 @@ import distill_models as models
 from craik.distill import (
     SGD,
     Adam,
+    Adjoint,
     Batches,
+    Checkpoint,
     Distillation,
     Examples,
     HiddenSquaredError,
     Lesson,
     Split,
+    Truncated,
+    Unroll,
     Unrolling,
     meta_gradient,
     split_rows,
@@ -187,6 +192,49 @@ def test_components_that_are_not_finite_are_never_passed_over():
     assert (record.nonfinite, record.skipped) == (1, False)
     assert zero.lesson.teacher.root[0] == 0
     assert (zero.lesson.teacher.root[1:] != 1).all()
+
+
+def diverging(nonfinite, **changed):
+    teacher = models.teacher({"0": (5,)}, norm=False)
+    return make("mlp", teacher=teacher, inner=SGD(1e200), nonfinite=nonfinite, **changed)
+
+
+@pytest.mark.parametrize("strategy", [Unroll(), Checkpoint(2), Adjoint(), Truncated(2)])
+def test_an_unroll_that_diverges_is_refused_or_skipped_or_taken_for_a_gradient_of_zero(strategy):
+    raising = diverging("raise", strategy=strategy)
+    before = copy.deepcopy(raising.state_dict())
+    with pytest.raises(FloatingPointError, match=r"at inner step 2 of 5\. Lower the inner learning rate or alpha\."):
+        raising.meta_step()
+    assert str(raising.state_dict()) == str(before)
+    components = sum(p.numel() for p in raising.lesson.teacher.parameters())
+    for nonfinite in ("skip", "zero"):
+        distillation = diverging(nonfinite, strategy=strategy)
+        distillation.unrolling = replace(distillation.unrolling, inner=SGD(0.1))
+        distillation.meta_step()  # moments of the meta-optimiser
+        distillation.unrolling = diverging(nonfinite, strategy=strategy).unrolling
+        teacher, optimizer = copy.deepcopy(distillation.lesson.teacher), copy.deepcopy(distillation.meta_optimizer.state_dict())
+        literal = copy.deepcopy(teacher)
+        record = distillation.meta_step()
+        assert (record.nonfinite, record.clipped, record.skipped) == (components, 0, nonfinite == "skip")
+        assert not math.isfinite(record.validation_loss)
+        assert not bool(record.training_losses.isfinite().all())
+        if nonfinite == "zero":  # the published code: Adam steps along zeros
+            adam = torch.optim.Adam(literal.parameters(), 0.01)
+            adam.load_state_dict(optimizer)
+            for parameter in literal.parameters():
+                parameter.grad = torch.zeros_like(parameter)
+            adam.step()
+        for found, wanted in zip(distillation.lesson.teacher.parameters(), literal.parameters(), strict=True):
+            assert torch.equal(found, wanted)
+        distillation.student_steps(2)
+
+
+@pytest.mark.parametrize("nonfinite", ["skip", "zero"])
+def test_data_that_are_no_numbers_are_refused_however_unrolls_that_diverge_are_met(nonfinite):
+    distillation = make("mlp", teacher=models.teacher({"0": (5,)}, norm=False), nonfinite=nonfinite)
+    distillation.examples.privileged[:] = float("nan")
+    with pytest.raises(FloatingPointError, match="The cause is in the data: the privileged"):
+        distillation.meta_step()
 
 
 def test_a_student_s_loss_that_is_no_number_is_refused_before_its_step():

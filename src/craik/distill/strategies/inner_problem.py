@@ -47,6 +47,20 @@ class Point(NamedTuple):
         return Point(params, InnerState(self.state.step, moments))
 
 
+class DivergedError(FloatingPointError):
+    """An unroll that left the numbers although all that it read is finite.
+
+    Args:
+        message: at which inner step, and what to do.
+        training_losses: (n,) L_train at each inner step.
+        validation_loss: at theta_n.
+    """
+
+    def __init__(self, message: str, training_losses: Tensor, validation_loss: float) -> None:
+        super().__init__(message)
+        self.training_losses, self.validation_loss = training_losses, validation_loss
+
+
 class Solved(NamedTuple):
     """What a strategy finds.
 
@@ -156,8 +170,8 @@ class InnerProblem:
     def solved(self, rows: Sequence[Signals | None], loss: Tensor, losses: Sequence[Tensor], params: Params) -> Solved:
         """Stack what was found step by step; None stands for steps that a strategy leaves out."""
         training_losses = torch.stack(list(losses))
-        self._check_finite_steps(training_losses)
-        self._check_finite_validation(loss, params)
+        self._check_finite_steps(training_losses, loss)
+        self._check_finite_validation(training_losses, loss, params)
         detached = {name: tensor.detach() for name, tensor in params.items()}
         return Solved(self._stacked(rows), loss.detach(), training_losses, detached)
 
@@ -172,16 +186,18 @@ class InnerProblem:
             found.append(torch.stack([zero if row is None else row.pop(0) for row in left]))
         return tuple(found)
 
-    def _check_finite_steps(self, losses: Tensor) -> None:
+    def _check_finite_steps(self, losses: Tensor, validation: Tensor) -> None:
         """Refuse an unroll that left the numbers; say at which inner step, and why."""
         bad = (~torch.isfinite(losses)).nonzero().flatten().tolist()
         if bad:
-            raise FloatingPointError(
+            found = self._cause(bad[0])
+            message = (
                 f"Every inner step's training loss should be finite. Found {losses[bad[0]].item()} at inner step {bad[0] + 1} "
-                f"of {len(losses)}. {self._cause(bad[0]) or _LOWER} Nothing was changed."
+                f"of {len(losses)}. {found or _LOWER} Nothing was changed."
             )
+            raise FloatingPointError(message) if found else DivergedError(message, losses, float(validation.detach()))
 
-    def _check_finite_validation(self, loss: Tensor, params: Params) -> None:
+    def _check_finite_validation(self, losses: Tensor, loss: Tensor, params: Params) -> None:
         """Refuse a validation loss that is no number."""
         if not bool(torch.isfinite(loss)):
             found = cause(Read(self.validation.x, None, self.validation.y))
@@ -189,10 +205,11 @@ class InnerProblem:
                 with torch.no_grad():
                     prediction, _ = self.student(params, self.validation.x)
                     found = loss_cause(prediction, self.lesson.label_losses(prediction, self.validation.y))
-            raise FloatingPointError(
+            message = (
                 f"The validation loss after the unroll should be finite. Found {loss.item()} after {self.steps} inner steps, "
                 f"whose losses were finite. {found or _LOWER} Nothing was changed."
             )
+            raise FloatingPointError(message) if found else DivergedError(message, losses, float(loss.detach()))
 
     def _cause(self, i: int) -> str | None:
         x, y = self.batch(i)

@@ -1,9 +1,21 @@
 """The teacher's step along a meta-gradient."""
 
+import math
+
 import torch
 from torch import nn
 
 from craik.distill.meta import MetaGradient
+from craik.distill.strategies.inner_problem import DivergedError
+from craik.params import parameters_of
+
+
+def lost(teacher: nn.Module, unroll: DivergedError) -> MetaGradient:
+    """Return what an unroll leaves that diverged: a meta-gradient without a number in it, and no student."""
+    gradients = {name: torch.full_like(parameter, math.nan) for name, parameter in parameters_of(teacher).items()}
+    count = sum(gradient.numel() for gradient in gradients.values())
+    loss = torch.tensor(unroll.validation_loss)
+    return MetaGradient(gradients, loss, unroll.training_losses, count, 0, {})
 
 
 def move_teacher(teacher: nn.Module, optimizer: torch.optim.Optimizer, found: MetaGradient, nonfinite: str) -> bool:

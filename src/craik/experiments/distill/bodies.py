@@ -76,6 +76,9 @@ class Training:
     """Units of the teacher's hidden layer; table C.6 has 768."""
     student_widths: Counts = (128, 128, 128, 128, 128)
     """Units of the student's hidden layers, all supervised."""
+    nonfinite: Literal["raise", "skip", "zero"] = "raise"
+    """What becomes of a training with a teacher whose unroll diverges: it ends, or goes on without that step of the teacher, or
+    with a meta-gradient of zero, as the released code's would."""
     every: Count = 10
     """Rounds between two looks at selection and test examples."""
 
@@ -129,7 +132,12 @@ def make_distillation(
         Lesson(student, teacher, list(teacher.shapes), label_loss, 10**printed.log10_alpha, GatedSquaredError()),
         Examples(*examples),
         split_rows(len(examples.y), printed.validation, generator, splitting),
-        Unrolling(SGD(config.inner_lr, momentum=0.75, weight_decay=1e-8), config.inner_steps, config.batch),
+        Unrolling(
+            SGD(config.inner_lr, momentum=0.75, weight_decay=1e-8),
+            config.inner_steps,
+            config.batch,
+            nonfinite=config.nonfinite,
+        ),
         torch.optim.Adam(student.parameters(), config.student_lr),
         torch.optim.Adam(teacher.parameters(), config.meta_lr, betas=(printed.meta_beta1, 0.999)),
         generator,
@@ -146,11 +154,19 @@ class Look(NamedTuple):
 
     measured: Measured
     training: float
+    lost: int | None = None
+    """Unrolls that diverged until then, where they are counted."""
+
+    @property
+    def counted(self) -> Row:
+        """The column of what was lost, where it is counted."""
+        return {} if self.lost is None else {"lost": self.lost}
 
 
 def watch(
-    student: nn.Module, data: PrivilegedData, steps: Iterable[int], every: int, rounds: int, saved: Saved | None = None
-) -> Iterator[Look]:
+    student: nn.Module, data: PrivilegedData, steps: Iterable[int], every: int, rounds: int, saved: Saved | None = None,
+    lost: list[int] | None = None,
+) -> Iterator[Look]:  # fmt: skip
     """Let a student train, and look at its errors every so many rounds and at the end.
 
     Args:
@@ -160,18 +176,19 @@ def watch(
         every: rounds between two looks.
         rounds: how many in all.
         saved: where it goes on, in rounds; every look is kept.
+        lost: how many unrolls diverged so far, counted by what trains; None where they end a training.
 
     Raises:
         FloatingPointError: an error that is no number.
     """
     saved = saved or Saved()
-    yield from (Look(Measured(*measured), training) for *measured, training in saved.values)
+    yield from (Look(Measured(*value[:3]), *value[3:]) for value in saved.values)
     for step in now_and_then(steps, every, rounds, saved.done):
         errors = [mean_error(student, split) for split in (data.selection, data.test, data.train)]
         if not all(isfinite(error) for error in errors):
             raise FloatingPointError(f"The student's errors should be finite. Found {errors} after {step} steps.")
-        look = Look(Measured(step, errors[0], errors[1]), errors[2])
-        saved.keep(min(saved.done + every, rounds), [*look.measured, look.training])
+        look = Look(Measured(step, errors[0], errors[1]), errors[2], None if lost is None else lost[0])
+        saved.keep(min(saved.done + every, rounds), [*look.measured, look.training, *look.counted.values()])
         yield look
     saved.finish()
 
@@ -193,14 +210,14 @@ def rows_of(looks: Iterator[Look], row: Row) -> Iterator[Row]:
     try:
         for look in looks:
             seen.append(look)
-            yield {"kind": "curve", **row, **look.measured._asdict(), "training": look.training}
+            yield {"kind": "curve", **row, **look.measured._asdict(), "training": look.training, **look.counted}
     except FloatingPointError as error:
         diverged = str(error)
     seen = seen or [LOST]
     found = summary([look.measured for look in seen], min)
     at = next(look for look in seen if look.measured.step == found["selected_step"])
     gap = at.measured.test - at.training
-    yield {"kind": "final", **row, **found, "training": at.training, "gap": gap, "diverged": diverged}
+    yield {"kind": "final", **row, **found, "training": at.training, "gap": gap, "diverged": diverged, **seen[-1].counted}
 
 
 def looks_of(rows: Rows, finals: Rows) -> Rows:

@@ -45,6 +45,21 @@ def test_the_same_seed_gives_the_same_rows(rows):
     assert again == [row for row in rows if row["seed"] == 1]
 
 
+def test_unrolls_that_diverge_end_a_training_or_are_counted():
+    wild = replace(TINY, environments=("Swimmer",), methods=("ldt",), inner_lr=1e30, inner_steps=4)
+    [ended] = distill_mujoco.run(wild)
+    assert "Every inner step's training loss should be finite" in str(ended["diverged"])
+    assert "lost" not in ended
+    for nonfinite in ("skip", "zero"):
+        first, second, final = distill_mujoco.run(replace(wild, nonfinite=nonfinite))
+        assert [row["lost"] for row in (first, second, final)] == [1, 2, 2]
+        assert final["diverged"] == ""
+    tame = replace(TINY, environments=("Swimmer",), methods=("ldt",))
+    counted = [dict(row) for row in distill_mujoco.run(replace(tame, nonfinite="zero"))]
+    assert {row.pop("lost") for row in counted} == {0}
+    assert counted == [dict(row) for row in distill_mujoco.run(tame)]
+
+
 def test_all_of_a_training_is_the_run_itself_and_half_of_it_its_first_look(rows):
     finals = [{key: row[key] for key in row if key != "diverged"} for row in rows.where(kind="final")]
     assert shortened(rows, 1.0).where(kind="final") == Rows(finals)

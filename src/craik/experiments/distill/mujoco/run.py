@@ -189,21 +189,27 @@ def measure(
 ) -> Iterator[bodies.Look]:
     """Train one student, from where it was, and look at its errors now and then."""
     student = bodies.make_student(config, data.train.x.shape[1])
+    lost = [0] if method == "ldt" and config.nonfinite != "raise" else None
     steps = (
-        train_with_teacher(config, student, data.train, printed, saved)
+        train_with_teacher(config, student, data.train, printed, saved, lost)
         if method == "ldt"
         else train_plainly(config, student, data.train, setting, saved)
     )
-    yield from bodies.watch(student, data, steps, config.every, config.rounds, saved)
+    yield from bodies.watch(student, data, steps, config.every, config.rounds, saved, lost)
 
 
 def train_with_teacher(
-    config: Config, student: nn.Sequential, examples: Part, printed: bodies.Printed, saved: Saved
+    config: Config, student: nn.Sequential, examples: Part, printed: bodies.Printed, saved: Saved, lost: list[int] | None = None
 ) -> Iterator[int]:
-    """Train a student in place with LDT; yield after every round."""
+    """Train a student in place with LDT; yield after every round. Unrolls that diverged are counted in `lost`."""
     distillation = bodies.make_distillation(config, student, examples, printed)
-    saved.restore(distillation)
-    yield from rounds_of(distillation.step, config.rounds, config.student_steps, saved.done)
+    counts = [0] if lost is None else lost
+    saved.restore(distillation, counts)
+
+    def step(student_steps: int) -> None:
+        counts[0] += distillation.step(student_steps).meta.nonfinite > 0
+
+    yield from rounds_of(step, config.rounds, config.student_steps, saved.done)
 
 
 def progress(config: Config, row: Row) -> tuple[float, str]:
