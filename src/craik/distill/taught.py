@@ -15,7 +15,7 @@ class MetaRecord(NamedTuple):
     """What a meta-step reports.
 
     Attributes:
-        validation_loss: L_val at theta_n, before the teacher's step; no number where the unroll diverged.
+        validation_loss: L_val at theta_n, before the teacher's step; it may be no number where the unroll diverged.
         training_losses: (n,) L_train = L_y + alpha L_h at each inner step.
         nonfinite: components of the meta-gradient that are NaN or infinite: all, where the unroll diverged.
         clipped: finite components that were clipped.

@@ -229,6 +229,25 @@ def test_an_unroll_that_diverges_is_refused_or_skipped_or_taken_for_a_gradient_o
         distillation.student_steps(2)
 
 
+def test_a_validation_loss_that_overflows_behind_the_unroll_is_a_divergence():
+    squares = {"label_loss": lambda p, y: (p - y[:, None]).square().mean(1)}
+    distillation = diverging("zero", steps=1, **squares)
+    record = distillation.meta_step()
+    assert bool(record.training_losses.isfinite().all())
+    assert (math.isfinite(record.validation_loss), record.skipped) == (False, False)
+    assert record.nonfinite == sum(p.numel() for p in distillation.lesson.teacher.parameters())
+
+
+def test_what_is_no_number_where_the_unroll_begins_is_no_divergence():
+    teacher = models.teacher({"0": (5,)}, norm=False)
+    overflowing = make("mlp", teacher=teacher, nonfinite="zero", teaching_loss=HiddenSquaredError(), alpha=1e308)
+    with torch.no_grad():
+        for parameter in teacher.parameters():
+            parameter.mul_(1e5)
+    with pytest.raises(FloatingPointError, match="at inner step 1 of 5"):
+        overflowing.meta_step()
+
+
 @pytest.mark.parametrize("nonfinite", ["skip", "zero"])
 def test_data_that_are_no_numbers_are_refused_however_unrolls_that_diverge_are_met(nonfinite):
     distillation = make("mlp", teacher=models.teacher({"0": (5,)}, norm=False), nonfinite=nonfinite)

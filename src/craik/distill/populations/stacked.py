@@ -52,6 +52,19 @@ class StackedProblem(InnerProblem):
 
         return vmap(alone)(params)
 
+    def step_cause(self, i: int) -> str | None:
+        """Return in a sentence why an inner step's loss may be no number, of the first student of which there is one."""
+        return next(filter(None, (self.member(p).step_cause(i) for p in range(self._count))), None)
+
+    def validation_cause(self, params: Params) -> str | None:
+        """Return in a sentence why the validation loss may be no number, of the first student of which there is one."""
+        alone = ({name: tensor[p] for name, tensor in params.items()} for p in range(self._count))
+        return next(filter(None, (self.member(p).validation_cause(one) for p, one in enumerate(alone))), None)
+
+    @property
+    def _count(self) -> int:
+        return len(next(iter(self.start.params.values())))
+
     def member(self, p: int) -> InnerProblem:
         """Return the problem of one student."""
         batches = self.batches.at((slice(None), p))

@@ -4,7 +4,7 @@ theta_{i+1}, state_{i+1} = inner.update(theta_i, g_i, state_i) with g_i = d L_tr
 for i = 0..n-1 (algorithm 1, lines 2 to 9), and then L_val(theta_n) (lines 10 and 11).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ class Point(NamedTuple):
 
 
 class DivergedError(FloatingPointError):
-    """An unroll that left the numbers although all that it read is finite.
+    """An unroll that left the numbers: the same loss, of the same data, is finite where the unroll began.
 
     Args:
         message: at which inner step, and what to do.
@@ -190,28 +190,36 @@ class InnerProblem:
         """Refuse an unroll that left the numbers; say at which inner step, and why."""
         bad = (~torch.isfinite(losses)).nonzero().flatten().tolist()
         if bad:
-            found = self._cause(bad[0])
+            i = bad[0]
             message = (
-                f"Every inner step's training loss should be finite. Found {losses[bad[0]].item()} at inner step {bad[0] + 1} "
-                f"of {len(losses)}. {found or _LOWER} Nothing was changed."
+                f"Every inner step's training loss should be finite. Found {losses[i].item()} at inner step {i + 1} "
+                f"of {len(losses)}. {self.step_cause(i) or _LOWER} Nothing was changed."
             )
-            raise FloatingPointError(message) if found else DivergedError(message, losses, float(validation.detach()))
+            start = leaves(self.start.params)
+            if self._is_finite(lambda: self.training_loss(start, self.batch(i), self.step_signals(i))):
+                raise DivergedError(message, losses, float(validation.detach()))
+            raise FloatingPointError(message)
 
     def _check_finite_validation(self, losses: Tensor, loss: Tensor, params: Params) -> None:
         """Refuse a validation loss that is no number."""
         if not bool(torch.isfinite(loss)):
-            found = cause(Read(self.validation.x, None, self.validation.y))
-            if found is None:
-                with torch.no_grad():
-                    prediction, _ = self.student(params, self.validation.x)
-                    found = loss_cause(prediction, self.lesson.label_losses(prediction, self.validation.y))
             message = (
                 f"The validation loss after the unroll should be finite. Found {loss.item()} after {self.steps} inner steps, "
-                f"whose losses were finite. {found or _LOWER} Nothing was changed."
+                f"whose losses were finite. {self.validation_cause(params) or _LOWER} Nothing was changed."
             )
-            raise FloatingPointError(message) if found else DivergedError(message, losses, float(loss.detach()))
+            start = leaves(self.start.params)
+            if self._is_finite(lambda: self.validation_loss(start)):
+                raise DivergedError(message, losses, float(loss.detach()))
+            raise FloatingPointError(message)
 
-    def _cause(self, i: int) -> str | None:
+    @staticmethod
+    def _is_finite(loss: Callable[[], Tensor]) -> bool:
+        # A loss that is a number where the unroll began, on the same data, is none later because the unroll left them.
+        with torch.no_grad():
+            return bool(torch.isfinite(loss()))
+
+    def step_cause(self, i: int) -> str | None:
+        """Return in a sentence why an inner step's loss may be no number; None where what it reads is finite."""
         x, y = self.batch(i)
         params = self.start.params.values()
         found = cause(Read(x, at(self.batches.privileged, i), y, self.step_signals(i), params))
@@ -219,6 +227,15 @@ class InnerProblem:
             with torch.no_grad():
                 prediction, _ = self.student(self.start.params, x)
                 found = loss_cause(prediction, self.lesson.label_losses(prediction, y))
+        return found
+
+    def validation_cause(self, params: Params) -> str | None:
+        """Return in a sentence why the validation loss at theta_n may be no number."""
+        found = cause(Read(self.validation.x, None, self.validation.y))
+        if found is None:
+            with torch.no_grad():
+                prediction, _ = self.student(params, self.validation.x)
+                found = loss_cause(prediction, self.lesson.label_losses(prediction, self.validation.y))
         return found
 
 

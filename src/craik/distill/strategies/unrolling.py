@@ -27,8 +27,8 @@ class Unrolling:
         strategy: how to differentiate, see `craik.distill.meta_gradient`.
         clip: components of the meta-gradient are clipped to [-clip, clip]; None leaves them.
         nonfinite: what a meta-step does if components of the meta-gradient are NaN or infinite: "raise", "skip" the teacher's
-            step, or set them to "zero" (the published code). They are counted in any case. An unroll that diverges has a
-            meta-gradient of NaN alone; a population of several students refuses it.
+            step, or set them to "zero" (the published code). They are counted in any case. An unroll that diverges
+            counts as a meta-gradient of NaN alone; a population of several students refuses it.
 
     Raises:
         ValueError: counts below 1, a bound that is not positive, unknown choices.

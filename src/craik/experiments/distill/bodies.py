@@ -77,8 +77,8 @@ class Training:
     student_widths: Counts = (128, 128, 128, 128, 128)
     """Units of the student's hidden layers, all supervised."""
     nonfinite: Literal["raise", "skip", "zero"] = "raise"
-    """What becomes of a training with a teacher whose unroll diverges: it ends, or goes on without that step of the teacher, or
-    with a meta-gradient of zero, as the released code's would."""
+    """What becomes of a training with a teacher whose unroll diverges, or whose meta-gradient is no number: it ends, or goes on
+    without that step of the teacher, or with zeros in their place, as the released code's would."""
     every: Count = 10
     """Rounds between two looks at selection and test examples."""
 
@@ -155,7 +155,7 @@ class Look(NamedTuple):
     measured: Measured
     training: float
     lost: int | None = None
-    """Unrolls that diverged until then, where they are counted."""
+    """Meta-steps until then whose meta-gradient was not all numbers, where they are counted."""
 
     @property
     def counted(self) -> Row:
@@ -176,7 +176,7 @@ def watch(
         every: rounds between two looks.
         rounds: how many in all.
         saved: where it goes on, in rounds; every look is kept.
-        lost: how many unrolls diverged so far, counted by what trains; None where they end a training.
+        lost: how many meta-steps were lost so far, counted by what trains; None where one ends a training.
 
     Raises:
         FloatingPointError: an error that is no number.

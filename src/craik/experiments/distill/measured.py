@@ -41,7 +41,7 @@ def summary(points: Sequence[Measured], best: Callable[[Sequence[float]], float]
     }
 
 
-OF_A_LOOK = {"kind", "seconds", "training", *Measured._fields}
+OF_A_LOOK = {"kind", "seconds", "training", "lost", *Measured._fields}
 """Columns of a curve's row that are of the look; the others say whose run it is."""
 
 

@@ -241,6 +241,20 @@ def test_a_killed_run_resumes_to_the_bit(count, stacked):
         assert all(torch.equal(tensor, b[name]) for name, tensor in a.items())
 
 
+@pytest.mark.parametrize("nonfinite", ["raise", "zero"])
+@pytest.mark.parametrize("stacked", [True, False])
+def test_an_unroll_that_diverges_is_refused(stacked, nonfinite):
+    population = make(3, population={"stacked": stacked}, inner=SGD(1e200), nonfinite=nonfinite)
+    before = state(population)
+    with pytest.raises(FloatingPointError, match=r"of 5\. Lower the inner learning rate or alpha\."):
+        population.meta_step()
+    assert largest(state(population), before) == 0
+    population = make(3, population={"stacked": stacked}, nonfinite=nonfinite)
+    population.examples.privileged[:] = float("nan")
+    with pytest.raises(FloatingPointError, match="The cause is in the data: the privileged"):
+        population.meta_step()
+
+
 @pytest.mark.parametrize("stacked", [True, False])
 def test_nobody_is_moved_where_a_step_fails(stacked):
     population = make(3, population={"stacked": stacked})

@@ -201,13 +201,14 @@ def measure(
 def train_with_teacher(
     config: Config, student: nn.Sequential, examples: Part, printed: bodies.Printed, saved: Saved, lost: list[int] | None = None
 ) -> Iterator[int]:
-    """Train a student in place with LDT; yield after every round. Unrolls that diverged are counted in `lost`."""
+    """Train a student in place with LDT; yield after every round. Meta-steps that were lost are counted in `lost`."""
     distillation = bodies.make_distillation(config, student, examples, printed)
     counts = [0] if lost is None else lost
     saved.restore(distillation, counts)
 
     def step(student_steps: int) -> None:
-        counts[0] += distillation.step(student_steps).meta.nonfinite > 0
+        counts[0] += distillation.meta_step().nonfinite > 0
+        distillation.student_steps(student_steps)
 
     yield from rounds_of(step, config.rounds, config.student_steps, saved.done)
 
