@@ -32,7 +32,7 @@ _TRIED = {
     "Swimmer": f"{_QUICK}, nor faithful-swimmer, of which two seeds of a run that was stopped have been seen.",
     "Walker2d": f"{_QUICK}. faithful-walker2d has the printed teacher, unrolls and step sizes, in 400 rounds: on two of six "
     "seeds an unroll diverges before the third look, and training ends there. Going on, as the released code would "
-    "(--nonfinite zero), has not been recorded.",
+    "(--nonfinite zero), one of these two, in an unrecorded run, ends where the other four are, and one stays behind.",
     "Hopper": f"{_QUICK}, nor faithful-hopper.",
     "HalfCheetah": f"{_QUICK}, nor faithful-halfcheetah.",
 }

@@ -216,7 +216,7 @@ _CHECKS = (
     "five checks in all, the third of them while methods still begin to learn."
 )
 _EVALUATIONS = ("quick", "shares", "paper")
-"""Presets in which all methods spend as many model evaluations."""
+"""Presets that are asked what holds after as many model evaluations; `paper` has rows for it only where it is changed."""
 
 _DIFFERENCE = low_above(0, of="difference in test accuracy at equal model evaluations, median over seeds,").at(*_EVALUATIONS)
 _GATED = low_above(
