@@ -14,6 +14,7 @@ RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
 LARGE = {
     "agreement/early_stopping/quick",
     "agreement/linear/paper",
+    "distill/mujoco/faithful-walker2d",
     "distill/mujoco/ldt-grid",
     "distill/mujoco/model-based",
     "distill/mujoco/quick,environments=Swimmer,Walker2d,Hopper,HalfCheetah",
@@ -28,7 +29,7 @@ LARGE = {
     "spirals/mechanism/quick",
 }
 """Records of the time before a record had to keep within 100 kB, by experiment and preset; and some of the same kinds or
-over it by little: one with 54 settings, one with a film, learning curves of six cells, of ten students for 8000 steps and
+over it by little: one with 54 settings, one with 49 trainings a seed, one with a film, learning curves of six cells, of ten students for 8000 steps and
 of 372 epochs, twenty seeds of fifteen horizons."""
 
 
@@ -41,7 +42,8 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_all_records_together_are_small():
-    assert sum(path.stat().st_size for path in files(ROOT / "results") if path.name != "report.html") <= 8_000_000
+    # Room for the other three bodies at the printed size, some 300 kB each.
+    assert sum(path.stat().st_size for path in files(ROOT / "results") if path.name != "report.html") <= 10_000_000
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.recipe.name}-{run.folder.name}")
