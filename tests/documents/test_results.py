@@ -29,8 +29,8 @@ LARGE = {
     "spirals/mechanism/quick",
 }
 """Records of the time before a record had to keep within 100 kB, by experiment and preset; and some of the same kinds or
-over it by little: one with 54 settings, one with 49 trainings a seed, one with a film, learning curves of six cells, of ten students for 8000 steps and
-of 372 epochs, twenty seeds of fifteen horizons."""
+over it by little: one with 54 settings, one with 49 trainings a seed, one with a film, learning curves of six cells, of ten
+students for 8000 steps and of 372 epochs, twenty seeds of fifteen horizons."""
 
 
 def git(*words: str) -> subprocess.CompletedProcess[str]:
