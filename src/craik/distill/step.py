@@ -21,7 +21,7 @@ from craik.distill.saving.undoing import undone_on_failure
 from craik.distill.strategies.inner_problem import DivergedError
 from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import MetaRecord, StudentRecord, Taught
-from craik.distill.teachers.descent import lost, move_teacher
+from craik.distill.teachers.descent import diverged_meta_gradient, move_teacher
 from craik.params import dot
 
 
@@ -121,7 +121,7 @@ class Distillation:
         except DivergedError as unroll:
             if plan.nonfinite == "raise":
                 raise
-            found = lost(self.lesson.teacher, unroll)
+            found = diverged_meta_gradient(self.lesson.teacher, unroll)
         skipped = move_teacher(self.lesson.teacher, self.meta_optimizer, found, plan.nonfinite)
         norm = math.sqrt(float(dot(found.gradients, found.gradients)))
         return MetaRecord(found.validation_loss.item(), found.training_losses, found.nonfinite, found.clipped, norm, skipped)

@@ -4,7 +4,7 @@ theta_{i+1}, state_{i+1} = inner.update(theta_i, g_i, state_i) with g_i = d L_tr
 for i = 0..n-1 (algorithm 1, lines 2 to 9), and then L_val(theta_n) (lines 10 and 11).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,7 +56,7 @@ class DivergedError(FloatingPointError):
         validation_loss: at theta_n.
     """
 
-    def __init__(self, message: str, training_losses: Tensor, validation_loss: float) -> None:
+    def __init__(self, message: str, training_losses: Tensor, validation_loss: Tensor) -> None:
         super().__init__(message)
         self.training_losses, self.validation_loss = training_losses, validation_loss
 
@@ -195,10 +195,9 @@ class InnerProblem:
                 f"Every inner step's training loss should be finite. Found {losses[i].item()} at inner step {i + 1} "
                 f"of {len(losses)}. {self.step_cause(i) or _LOWER} Nothing was changed."
             )
-            start = leaves(self.start.params)
-            if self._is_finite(lambda: self.training_loss(start, self.batch(i), self.step_signals(i))):
-                raise DivergedError(message, losses, float(validation.detach()))
-            raise FloatingPointError(message)
+            with torch.no_grad():
+                began = self.training_loss(self.start.params, self.batch(i), self.step_signals(i))
+            raise _refusal(message, began, losses, validation)
 
     def _check_finite_validation(self, losses: Tensor, loss: Tensor, params: Params) -> None:
         """Refuse a validation loss that is no number."""
@@ -207,16 +206,9 @@ class InnerProblem:
                 f"The validation loss after the unroll should be finite. Found {loss.item()} after {self.steps} inner steps, "
                 f"whose losses were finite. {self.validation_cause(params) or _LOWER} Nothing was changed."
             )
-            start = leaves(self.start.params)
-            if self._is_finite(lambda: self.validation_loss(start)):
-                raise DivergedError(message, losses, float(loss.detach()))
-            raise FloatingPointError(message)
-
-    @staticmethod
-    def _is_finite(loss: Callable[[], Tensor]) -> bool:
-        # A loss that is a number where the unroll began, on the same data, is none later because the unroll left them.
-        with torch.no_grad():
-            return bool(torch.isfinite(loss()))
+            with torch.no_grad():
+                began = self.validation_loss(self.start.params)
+            raise _refusal(message, began, losses, loss)
 
     def step_cause(self, i: int) -> str | None:
         """Return in a sentence why an inner step's loss may be no number; None where what it reads is finite."""
@@ -237,6 +229,12 @@ class InnerProblem:
                 prediction, _ = self.student(params, self.validation.x)
                 found = loss_cause(prediction, self.lesson.label_losses(prediction, self.validation.y))
         return found
+
+
+def _refusal(message: str, began: Tensor, losses: Tensor, validation: Tensor) -> FloatingPointError:
+    """Return what refuses a loss that is no number: a divergence where the same loss was one at theta_0, as `began` says."""
+    diverged = bool(torch.isfinite(began))
+    return DivergedError(message, losses, validation.detach()) if diverged else FloatingPointError(message)
 
 
 _LOWER = "Lower the inner learning rate or alpha."

@@ -10,12 +10,11 @@ from craik.distill.strategies.inner_problem import DivergedError
 from craik.params import parameters_of
 
 
-def lost(teacher: nn.Module, unroll: DivergedError) -> MetaGradient:
+def diverged_meta_gradient(teacher: nn.Module, unroll: DivergedError) -> MetaGradient:
     """Return what an unroll leaves that diverged: a meta-gradient without a number in it, and no student."""
     gradients = {name: torch.full_like(parameter, math.nan) for name, parameter in parameters_of(teacher).items()}
     count = sum(gradient.numel() for gradient in gradients.values())
-    loss = torch.tensor(unroll.validation_loss)
-    return MetaGradient(gradients, loss, unroll.training_losses, count, 0, {})
+    return MetaGradient(gradients, unroll.validation_loss, unroll.training_losses, count, 0, {})
 
 
 def move_teacher(teacher: nn.Module, optimizer: torch.optim.Optimizer, found: MetaGradient, nonfinite: str) -> bool:
