@@ -42,11 +42,14 @@ def judged(run: Run, claim: str) -> Measurement:
         ("spirals", "quick", "spirals.pooled-accuracy", ""),
         ("skips-accuracy", "epochs", "skips-accuracy.level", ""),
         ("skips-accuracy", "quick", "skips-accuracy.above-3", "+"),
+        ("skips-accuracy", "shares", "skips-accuracy.above-3", "+"),
         ("skips-perturbation", "control", "skips-perturbation.asi-holds", ""),
         ("skips-perturbation", "control", "skips-perturbation.fixed-loses", ""),
         ("distill-xor", "quick", "distill-xor.ldt-above-no-teacher", "+"),
         ("distill-mujoco", "quick", "distill-mujoco.swimmer-below-no-teacher", ""),
         ("distill-mujoco", "quick", "distill-mujoco.swimmer-below-auxiliary", ""),
+        ("distill-mujoco", "faithful-walker2d", "distill-mujoco.walker2d-below-no-teacher", ""),
+        ("distill-mujoco", "faithful-walker2d", "distill-mujoco.walker2d-below-auxiliary", ""),
     ],
 )
 def test_a_number_of_the_readme_is_a_record_s(experiment, label, claim, sign):

@@ -175,14 +175,29 @@ def watch(
         steps: train it by a round each, from where it is.
         every: rounds between two looks.
         rounds: how many in all.
-        saved: where it goes on, in rounds; every look is kept.
+        saved: where it goes on, in rounds; every look is kept, and the error that ended a training.
         lost: how many meta-steps were lost so far, counted by what trains; None where one ends a training.
 
     Raises:
-        FloatingPointError: an error that is no number.
+        FloatingPointError: an error that is no number; what `steps` raise.
     """
     saved = saved or Saved()
-    yield from (Look(Measured(*value[:3]), *value[3:]) for value in saved.values)
+    for value in saved.values:
+        if isinstance(value, str):
+            raise FloatingPointError(value)
+        yield Look(Measured(*value[:3]), *value[3:])
+    try:
+        yield from _looks(student, data, steps, every, rounds, saved, lost)
+    except FloatingPointError as error:
+        saved.finish(str(error))  # a seed that goes on does not train on from where this one was lost
+        raise
+    saved.finish()
+
+
+def _looks(
+    student: nn.Module, data: PrivilegedData, steps: Iterable[int], every: int, rounds: int, saved: Saved,
+    lost: list[int] | None,
+) -> Iterator[Look]:  # fmt: skip
     for step in now_and_then(steps, every, rounds, saved.done):
         errors = [mean_error(student, split) for split in (data.selection, data.test, data.train)]
         if not all(isfinite(error) for error in errors):
@@ -190,7 +205,6 @@ def watch(
         look = Look(Measured(step, errors[0], errors[1]), errors[2], None if lost is None else lost[0])
         saved.keep(min(saved.done + every, rounds), [*look.measured, look.training, *look.counted.values()])
         yield look
-    saved.finish()
 
 
 def mean_error(student: nn.Module, examples: Part) -> float:

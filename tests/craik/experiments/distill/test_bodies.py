@@ -3,7 +3,7 @@ import torch
 
 from craik.experiments.distill.bodies import Look, Training, looks_of, make_student, rows_of, watch
 from craik.experiments.distill.measured import Measured
-from craik.lab import Rows
+from craik.lab import Rows, Saved
 from craik.tasks.bodies.mujoco import Sizes
 from mujoco_made_up import made_up_data
 
@@ -28,6 +28,26 @@ def test_an_error_that_is_no_number_is_a_divergence():
     data = made_up_data("Swimmer", 0, Sizes(10, 5, 5))
     with pytest.raises(FloatingPointError, match="after 3 steps"):
         list(watch(student, data, iter([3]), every=1, rounds=1))
+
+
+def test_a_training_that_was_lost_is_lost_again_where_its_seed_goes_on():
+    data, saved = made_up_data("Swimmer", 0, Sizes(10, 5, 5)), Saved()
+
+    def steps():
+        yield 1
+        raise FloatingPointError("Found nan.")
+
+    def again():
+        raise AssertionError("A training that has ended was trained.")
+        yield 0
+
+    found = []
+    for taken in (steps(), again()):
+        looks = watch(make_student(Training(student_widths=(7, 7)), 5), data, taken, every=1, rounds=3, saved=saved)
+        *curve, final = rows_of(looks, {"method": "ldt"})
+        assert ([row["step"] for row in curve], final["diverged"]) == ([1], "Found nan.")
+        found.append([*curve, final])
+    assert found[0] == found[1]
 
 
 def test_looks_are_those_of_the_runs_that_were_chosen():
