@@ -48,6 +48,7 @@ MEANS = {
     ("environments", ()): "none: the one above",
     ("architectures", ()): "none: the one that is drawn",
     ("floor", -1.0): "log scales' floor",
+    ("grid_lr", ()): "none: it trains as a student of LDT does",
 }
 """What is below the others' range and taken, with the words of the field's sentence that say what it means."""
 
