@@ -74,6 +74,9 @@ class Config:
         if max(self.grid_batch) > examples:
             why = "it comes from the training examples"
             raise ValueError(f"grid_batch should be at most {examples}: {why}. Found {max(self.grid_batch)}.")
+        if not self.grid_lr and (self.grid_decay, self.grid_batch) != ((0.0,), (16, 32)):
+            found = f"{self.grid_decay} and {self.grid_batch}"
+            raise ValueError(f"grid_decay and grid_batch need a grid_lr: without one there is no grid. Found {found}.")
 
     @property
     def bodies(self) -> tuple[Environment, ...]:
@@ -85,7 +88,7 @@ class Config:
 _GRID: dict[str, Any] = {"grid_lr": (1e-3, 1e-2), "grid_batch": (8, 16, 32)}
 
 PRESETS = {
-    "quick": Preset(Config(), seeds=3),
+    "quick": Preset(Config(grid_lr=(1e-3, 1e-2)), seeds=3),
     # Figure 4.9 with the printed teacher, unroll and step sizes, and two fifths of paper's rounds, as distill-mujoco's.
     "faithful": Preset(
         Config(
