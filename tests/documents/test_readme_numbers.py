@@ -84,3 +84,12 @@ def test_steps_of_3_come_close_after_as_many_epochs():
     asi, three = ({row["seed"]: row["test_accuracy"] for row in rows.where(method=name)} for name in ("asi", "fixed-3"))
     assert quoted(bootstrap(list(three.values())), run) in README
     assert quoted(bootstrap([asi[seed] - three[seed] for seed in asi]), run, "+") in README
+
+
+def test_steps_of_8_are_level_after_as_many_epochs():
+    run = RUNS["skips-accuracy", "epochs, methods asi,fixed-4,fixed-8,fixed-16"]
+    rows = run.rows().where(kind="final")
+    asi, eight = ({row["seed"]: row["test_accuracy"] for row in rows.where(method=name)} for name in ("asi", "fixed-8"))
+    assert quoted(bootstrap(list(asi.values())), run) in README
+    assert quoted(bootstrap(list(eight.values())), run) in README
+    assert quoted(bootstrap([asi[seed] - eight[seed] for seed in asi]), run, "+") in README
