@@ -37,9 +37,13 @@ def recorded(run: Run) -> tuple[str, str]:
 
 
 def _differing(run: Run, last: Run, but: Collection[str] = ()) -> str:
-    """Which of a run's settings are others in the last one, in words; those that have a name in `but` are not looked at."""
+    """Which of a run's settings are others in the last one, in words; those that have a name in `but` are not looked at.
+
+    Nor are settings that came after the last one was recorded: what it would have had for them is not known.
+    """
     known = {one.name: one.value for one in last.recipe.settings}
-    some = (one for one in run.recipe.settings if one.name not in but)
+    newer = recorded(run) > recorded(last)
+    some = (one for one in run.recipe.settings if one.name not in but and not (newer and one.name not in known))
     return ", ".join(f"{one.name} {one.value}" for one in some if known.get(one.name) != one.value)
 
 
