@@ -354,8 +354,8 @@ CLAIMS = (
         condition=low_above(0, of="least difference in test accuracy at equal epochs, median over seeds,").at(
             "epochs", "paper"
         ),
-        tried="Measured by --preset epochs --methods asi,fixed-4,fixed-8,fixed-16; one record, with `epochs`'s settings for all, "
-        "nothing searched. Steps of 8 are level with ASI.",
+        tried="Measured by --preset epochs --methods asi,fixed-4,fixed-8,fixed-16; one record, with `epochs`'s settings for "
+        "all, nothing searched. Steps of 8 are level with ASI.",
     ),
     Claim(
         id="skips-accuracy.longer",
