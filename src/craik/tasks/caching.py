@@ -7,17 +7,23 @@ raises it (the tests pin a digest of what each version draws). A file that canno
 
 import hashlib
 import os
+import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing import current_process
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from craik.tasks.simulators import version_of
 
 Arrays = Mapping[str, np.ndarray]
+
+PATIENCE = 10.0
+"""Seconds that a process waits for another one's file before it says so."""
 
 
 def default_folder() -> Path:
@@ -41,23 +47,54 @@ def key_of(version: int, arguments: Sequence[object], packages: Sequence[str]) -
 def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[str, np.ndarray]:
     """Return the arrays of a file, made first if it is not there or damaged.
 
-    Two processes that want the same file do not both make it: the second waits. The file is replaced atomically.
+    Two processes that want the same file do not both make it: the second waits, and warns after some seconds. The file is
+    replaced atomically.
 
     Args:
         folder: of the file; None makes the arrays and keeps nothing.
         name: of the file, without its ending.
         make: makes the arrays; none may hold Python objects.
+
+    Raises:
+        RuntimeError: asked for while a new process imports the script that started it, where the file is not there yet. That
+            process was started to make it, and would wait for itself.
     """
     if folder is None:
         return dict(make())
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.npz"
-    with FileLock(folder / f"{name}.lock"):
+    if getattr(current_process(), "_inheriting", False):  # how the standard library tells, before it starts processes
+        return _made_already(path)
+    with _waiting(path):
         found = _read(path)
         if found is None:
             found = dict(make())
             _write(path, found)
     return found
+
+
+def _made_already(path: Path) -> dict[str, np.ndarray]:
+    found = _read(path)
+    if found is None:
+        raise RuntimeError(
+            'A script that makes data in several processes should do so below `if __name__ == "__main__":`: each of them '
+            f"imports the script first. Found it asking for {path.name} while it was imported."
+        )
+    return found
+
+
+@contextmanager
+def _waiting(path: Path) -> Generator[None]:
+    lock = FileLock(path.with_suffix(".lock"))
+    try:
+        lock.acquire(timeout=PATIENCE)
+    except Timeout:
+        warnings.warn(f"Waiting for another process that makes {path}.", stacklevel=5)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _read(path: Path) -> dict[str, np.ndarray] | None:

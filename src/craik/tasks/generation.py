@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
@@ -57,7 +58,7 @@ def draw_many(
 
     Raises:
         ValueError: count, processes or max_rejections below 1, or a seed below 0.
-        RuntimeError: a sample was rejected more than max_rejections times.
+        RuntimeError: a sample was rejected more than max_rejections times; a process that draws ended.
     """
     workers = min(_cores() if processes is None else processes, count)
     for name, value in {"count": count, "processes": workers, "max_rejections": max_rejections}.items():
@@ -119,6 +120,11 @@ def _map(
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         try:
             yield from pool.map(task, children, chunksize=max(1, len(children) // (8 * workers)))
+        except BrokenProcessPool as error:
+            raise RuntimeError(
+                f"The {workers} processes that draw should go on to their end. Found one that ended. In a script the call "
+                'should be below `if __name__ == "__main__":`; else memory may have run out.'
+            ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -1,9 +1,12 @@
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from craik.tasks import caching
 
@@ -94,3 +97,59 @@ def test_the_default_folder_follows_xdg(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # the standard says that relative paths are ignored
     monkeypatch.setenv("HOME", str(tmp_path))
     assert caching.default_folder() == Path(tmp_path, ".cache", "craik")
+
+
+SCRIPT = """
+from pathlib import Path
+import numpy as np
+from craik.tasks.caching import cached
+from craik.tasks.generation import draw_many
+
+def draw(generator):
+    return generator.random()
+
+def make():
+    return {"x": np.array(draw_many(draw, 4, 0, processes=2).items)}
+"""
+
+
+@pytest.mark.parametrize("folder", ["Path(__file__).parent", "None"])
+def test_a_script_that_does_not_guard_its_main_part_is_told_and_does_not_hang(tmp_path, folder):
+    script = tmp_path / "script.py"
+    call = f"print(cached({folder}, 'world', make)['x'].shape)"
+    script.write_text(f"{SCRIPT}\n{call}\n", encoding="utf-8")
+    found = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
+    assert found.returncode == 1
+    assert 'below `if __name__ == "__main__":`' in found.stderr.splitlines()[-1]
+    if folder != "None":
+        assert "Found it asking for world.npz while it was imported." in found.stderr
+    assert not (tmp_path / "world.npz").exists()
+    script.write_text(f"{SCRIPT}\nif __name__ == '__main__':\n    {call}\n", encoding="utf-8")
+    assert subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=True).stdout == "(4,)\n"
+
+
+def test_what_is_there_is_read_while_a_new_process_imports_its_script(tmp_path, monkeypatch):
+    make, made = counted()
+    caching.cached(tmp_path, "world", make)
+    monkeypatch.setattr(caching.current_process(), "_inheriting", True, raising=False)
+    assert_same(caching.cached(tmp_path, "world", make))
+    assert len(made) == 1
+
+
+def test_a_process_that_waits_for_another_one_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(caching, "PATIENCE", 0.05)
+    make, made = counted()
+    held = threading.Event()
+
+    def another():
+        with FileLock(tmp_path / "world.lock"):
+            held.set()
+            time.sleep(0.5)
+
+    other = threading.Thread(target=another)
+    other.start()
+    held.wait()
+    with pytest.warns(UserWarning, match=r"Waiting for another process that makes .*world\.npz"):
+        assert_same(caching.cached(tmp_path, "world", make))
+    other.join()
+    assert len(made) == 1
