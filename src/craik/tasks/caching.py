@@ -6,8 +6,8 @@ raises it (the tests pin a digest of what each version draws). A file that canno
 """
 
 import hashlib
+import logging
 import os
-import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -24,6 +24,9 @@ Arrays = Mapping[str, np.ndarray]
 
 PATIENCE = 10.0
 """Seconds that a process waits for another one's file before it says so."""
+
+_MAKING = "CRAIK_MAKING"
+# Files that a process makes, for the processes that it starts meanwhile: they inherit its environment.
 
 
 def default_folder() -> Path:
@@ -47,8 +50,8 @@ def key_of(version: int, arguments: Sequence[object], packages: Sequence[str]) -
 def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[str, np.ndarray]:
     """Return the arrays of a file, made first if it is not there or damaged.
 
-    Two processes that want the same file do not both make it: the second waits, and warns after some seconds. The file is
-    replaced atomically.
+    Two processes that want the same file do not both make it: the second waits, and logs a warning after some seconds. The
+    file is replaced atomically.
 
     Args:
         folder: of the file; None makes the arrays and keeps nothing.
@@ -56,31 +59,45 @@ def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[s
         make: makes the arrays; none may hold Python objects.
 
     Raises:
-        RuntimeError: asked for while a new process imports the script that started it, where the file is not there yet. That
-            process was started to make it, and would wait for itself.
+        RuntimeError: asked for by a process that was started while the file is made, and imports the script that makes it: both
+            would wait for ever.
     """
     if folder is None:
         return dict(make())
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.npz"
-    if getattr(current_process(), "_inheriting", False):  # how the standard library tells, before it starts processes
-        return _made_already(path)
+    _refuse_to_wait_for_itself(path)
     with _waiting(path):
         found = _read(path)
         if found is None:
-            found = dict(make())
+            with _making(path):
+                found = dict(make())
             _write(path, found)
     return found
 
 
-def _made_already(path: Path) -> dict[str, np.ndarray]:
-    found = _read(path)
-    if found is None:
+def _refuse_to_wait_for_itself(path: Path) -> None:
+    # `_inheriting` is how the standard library tells that a new process still imports its script.
+    if getattr(current_process(), "_inheriting", False) and str(path.resolve()) in os.environ.get(_MAKING, "").split(
+        os.pathsep
+    ):
         raise RuntimeError(
             'A script that makes data in several processes should do so below `if __name__ == "__main__":`: each of them '
             f"imports the script first. Found it asking for {path.name} while it was imported."
         )
-    return found
+
+
+@contextmanager
+def _making(path: Path) -> Generator[None]:
+    before = os.environ.get(_MAKING)
+    os.environ[_MAKING] = os.pathsep.join(filter(None, [before, str(path.resolve())]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_MAKING]
+        else:
+            os.environ[_MAKING] = before
 
 
 @contextmanager
@@ -89,7 +106,7 @@ def _waiting(path: Path) -> Generator[None]:
     try:
         lock.acquire(timeout=PATIENCE)
     except Timeout:
-        warnings.warn(f"Waiting for another process that makes {path}.", stacklevel=5)
+        logging.getLogger(__name__).warning("Waiting for another process that makes or reads %s.", path)
         lock.acquire()
     try:
         yield

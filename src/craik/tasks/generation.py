@@ -123,7 +123,7 @@ def _map(
         except BrokenProcessPool as error:
             raise RuntimeError(
                 f"The {workers} processes that draw should go on to their end. Found one that ended. In a script the call "
-                'should be below `if __name__ == "__main__":`; else memory may have run out.'
+                'should be below `if __name__ == "__main__":`; else what it wrote says more, or memory ran out.'
             ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

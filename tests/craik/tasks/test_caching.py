@@ -128,15 +128,17 @@ def test_a_script_that_does_not_guard_its_main_part_is_told_and_does_not_hang(tm
     assert subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=True).stdout == "(4,)\n"
 
 
-def test_what_is_there_is_read_while_a_new_process_imports_its_script(tmp_path, monkeypatch):
+def test_a_new_process_that_imports_its_script_reads_and_makes_other_files(tmp_path, monkeypatch):
     make, made = counted()
-    caching.cached(tmp_path, "world", make)
     monkeypatch.setattr(caching.current_process(), "_inheriting", True, raising=False)
-    assert_same(caching.cached(tmp_path, "world", make))
+    monkeypatch.setenv("CRAIK_MAKING", str(tmp_path / "other.npz"))
+    for _ in range(2):
+        assert_same(caching.cached(tmp_path, "world", make))
     assert len(made) == 1
+    assert caching.os.environ["CRAIK_MAKING"] == str(tmp_path / "other.npz")
 
 
-def test_a_process_that_waits_for_another_one_says_so(tmp_path, monkeypatch):
+def test_a_process_that_waits_for_another_one_says_so(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(caching, "PATIENCE", 0.05)
     make, made = counted()
     held = threading.Event()
@@ -148,8 +150,8 @@ def test_a_process_that_waits_for_another_one_says_so(tmp_path, monkeypatch):
 
     other = threading.Thread(target=another)
     other.start()
-    held.wait()
-    with pytest.warns(UserWarning, match=r"Waiting for another process that makes .*world\.npz"):
-        assert_same(caching.cached(tmp_path, "world", make))
-    other.join()
+    assert held.wait(10)
+    assert_same(caching.cached(tmp_path, "world", make))
+    other.join(10)
+    assert caplog.messages == [f"Waiting for another process that makes or reads {tmp_path / 'world.npz'}."]
     assert len(made) == 1

@@ -36,14 +36,20 @@ def recorded(run: Run) -> tuple[str, str]:
     return run.time, run.folder.name
 
 
+OFF = ("none", "false", "")
+"""What a setting says that is off."""
+
+
 def _differing(run: Run, last: Run, but: Collection[str] = ()) -> str:
     """Which of a run's settings are others in the last one, in words; those that have a name in `but` are not looked at.
 
-    Nor are settings that came after the last one was recorded: what it would have had for them is not known.
+    Nor are settings that are off, and came after the last one was recorded.
     """
     known = {one.name: one.value for one in last.recipe.settings}
     newer = recorded(run) > recorded(last)
-    some = (one for one in run.recipe.settings if one.name not in but and not (newer and one.name not in known))
+    some = (
+        one for one in run.recipe.settings if one.name not in but and not (newer and one.name not in known and one.value in OFF)
+    )
     return ", ".join(f"{one.name} {one.value}" for one in some if known.get(one.name) != one.value)
 
 

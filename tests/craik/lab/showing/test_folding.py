@@ -112,14 +112,15 @@ def test_changed_settings_of_a_preset_that_changed_since_are_told_with_what_it_w
     assert labels([changed]) == {changed.folder: "quick, steps 5"}
 
 
-def test_a_setting_that_came_after_the_preset_was_recorded_is_no_difference(run):
+def test_a_setting_that_is_off_and_came_after_the_preset_was_recorded_is_no_difference(run):
     quick, changed = run(), run(steps=5)
     field = next(stated for stated in quick.recipe.settings if stated.name != "steps")
     settings = tuple(one for one in quick.recipe.settings if one.name != field.name)
     before = later(quick, "2001-01-01T00:00:00Z", settings=settings)
+    assert labels([before, changed])[changed.folder] == f"quick, steps 5, then {field.name} {field.value}"
+    off = tuple(replace(one, value="none") if one.name == field.name else one for one in changed.recipe.settings)
+    changed = later(changed, settings=off)
     assert labels([before, changed])[changed.folder] == "quick, steps 5"
-    lost = later(quick, settings=settings)
-    assert labels([lost, changed])[changed.folder] == f"quick, steps 5, then {field.name} {field.value}"
 
 
 def test_what_no_run_measures_is_one_row_and_open(run):
