@@ -118,8 +118,8 @@ _TRIED = (
     "learn, with all layers supervised, small initial weights, fresh inner moments and learning rates of the teacher up to 10. "
     "Now it has 2048 boards of 7 x 7, every third layer, the student's moments and learning rates of about 100. Which order "
     "of the frames it finds still hangs on seed and trial, and its accuracy on that: of six recorded seeds four learn the "
-    "game, as the oracle's do on all; the first three, one of which does, were known before. Adam for the teacher was no steadier. "
-    "The changes were not tried one by one."
+    "game, as the oracle's do on all; the first three, one of which does, were known before. Adam for the teacher was "
+    "no steadier. The changes were not tried one by one."
 )
 
 _CHOICES = "Rates of the new optimisers were looked for on seed 1000, see the experiment's README."
