@@ -43,6 +43,7 @@ def judged(run: Run, claim: str) -> Measurement:
         ("skips-accuracy", "epochs", "skips-accuracy.level", ""),
         ("skips-accuracy", "quick", "skips-accuracy.above-3", "+"),
         ("skips-accuracy", "shares", "skips-accuracy.above-3", "+"),
+        ("skips-accuracy", "quick, seed 200", "skips-accuracy.above-3", "+"),
         ("skips-perturbation", "control", "skips-perturbation.asi-holds", ""),
         ("skips-perturbation", "control", "skips-perturbation.fixed-loses", ""),
         ("distill-xor", "quick", "distill-xor.ldt-above-no-teacher", "+"),
