@@ -78,9 +78,8 @@ def cached(folder: Path | None, name: str, make: Callable[[], Arrays]) -> dict[s
 
 def _refuse_to_wait_for_itself(path: Path) -> None:
     # `_inheriting` is how the standard library tells that a new process still imports its script.
-    if getattr(current_process(), "_inheriting", False) and str(path.resolve()) in os.environ.get(_MAKING, "").split(
-        os.pathsep
-    ):
+    importing = getattr(current_process(), "_inheriting", False)
+    if importing and str(path.resolve()) in _made_meanwhile():
         raise RuntimeError(
             'A script that makes data in several processes should do so below `if __name__ == "__main__":`: each of them '
             f"imports the script first. Found it asking for {path.name} while it was imported."
@@ -89,15 +88,16 @@ def _refuse_to_wait_for_itself(path: Path) -> None:
 
 @contextmanager
 def _making(path: Path) -> Generator[None]:
-    before = os.environ.get(_MAKING)
-    os.environ[_MAKING] = os.pathsep.join(filter(None, [before, str(path.resolve())]))
+    own = str(path.resolve())
+    os.environ[_MAKING] = os.pathsep.join([own, *_made_meanwhile()])
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[_MAKING]
-        else:
-            os.environ[_MAKING] = before
+        os.environ[_MAKING] = os.pathsep.join(one for one in _made_meanwhile() if one != own)
+
+
+def _made_meanwhile() -> list[str]:
+    return [one for one in os.environ.get(_MAKING, "").split(os.pathsep) if one]
 
 
 @contextmanager

@@ -36,8 +36,8 @@ def recorded(run: Run) -> tuple[str, str]:
     return run.time, run.folder.name
 
 
-OFF = ("none", "false", "")
-"""What a setting says that is off."""
+_OFF = ("none", "false", "")
+# What a setting says that is off.
 
 
 def _differing(run: Run, last: Run, but: Collection[str] = ()) -> str:
@@ -48,7 +48,9 @@ def _differing(run: Run, last: Run, but: Collection[str] = ()) -> str:
     known = {one.name: one.value for one in last.recipe.settings}
     newer = recorded(run) > recorded(last)
     some = (
-        one for one in run.recipe.settings if one.name not in but and not (newer and one.name not in known and one.value in OFF)
+        one
+        for one in run.recipe.settings
+        if one.name not in but and not (newer and one.name not in known and one.value in _OFF)
     )
     return ", ".join(f"{one.name} {one.value}" for one in some if known.get(one.name) != one.value)
 

@@ -74,7 +74,7 @@ class Config:
         if max(self.grid_batch) > examples:
             why = "it comes from the training examples"
             raise ValueError(f"grid_batch should be at most {examples}: {why}. Found {max(self.grid_batch)}.")
-        if not self.grid_lr and (self.grid_decay, self.grid_batch) != ((0.0,), (16, 32)):
+        if not self.grid_lr and (self.grid_decay, self.grid_batch) != (Config.grid_decay, Config.grid_batch):
             found = f"{self.grid_decay} and {self.grid_batch}"
             raise ValueError(f"grid_decay and grid_batch need a grid_lr: without one there is no grid. Found {found}.")
 
