@@ -35,13 +35,20 @@ def test_the_page_is_up_to_date(slopes, found):
 
 
 def test_all_of_a_training_gives_the_recorded_number(found):
-    """But where validation episodes stand for test ones."""
-    others = ("skips-accuracy.",)
+    """But where validation episodes stand for test ones, and where a number is measured at the end alone."""
+    others = (
+        "skips-accuracy.",
+        "distill-noisy-labels.ldt-calibrated",
+        "distill-mujoco.swimmer-stacked-diverges",
+        "coinrun.decoupled-better",
+    )
     for one, points in found:
         whole, recorded = points[-1].measured, one.claim
-        if not recorded.id.startswith(others):
-            said = (recorded.measured, recorded.low, recorded.high)
-            assert (whole.value, whole.low, whole.high) == pytest.approx(said), recorded.id
+        if recorded.id.startswith(others):
+            continue
+        assert whole is not None, recorded.id
+        said = (recorded.measured, recorded.low, recorded.high)
+        assert (whole.value, whole.low, whole.high) == pytest.approx(said), recorded.id
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from craik.agreement import AndMask, Mean
 from craik.experiments.agreement import per_example
 from craik.experiments.agreement.memorisation import EXPERIMENT
 from craik.experiments.agreement.memorisation import run as memorisation
-from craik.experiments.agreement.memorisation.claims import closing
+from craik.experiments.agreement.memorisation.claims import closing, meeting
 from craik.lab import Rows, judge
 
 TINY = replace(EXPERIMENT.presets["quick"].config, examples=16, batch=8, epochs=2, reports=2, thresholds=(0.0, 0.2))
@@ -64,7 +64,7 @@ def test_accuracy_is_measured_in_eval_mode_and_leaves_train_mode():
 
 def test_claims_and_figures(rows):
     judged = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
-    regularised = ("l2", "l2-felt", "dropout", "dropout-felt", "closing-noisy", "gap")
+    regularised = ("l2", "l2-felt", "dropout", "dropout-felt", "closing-noisy", "meet-noisy", "gap")
     assert {judged.pop(f"memorisation.{name}") for name in regularised} == {"not measurable here"}
     assert judged.pop("memorisation.closing") == "not measurable here"  # so short a training learns nothing under the mask
     assert "not measurable here" not in judged.values()
@@ -110,6 +110,8 @@ def test_the_gap_is_followed_to_the_largest_threshold_that_still_learns():
     )
     assert closing(rows).value == pytest.approx(0.1 - 0.02)
     assert closing(rows[:1]) is None
+    assert meeting(rows).value == pytest.approx(0.5 - 0.48)
+    assert meeting(rows.where(threshold=0.8)) is None  # nothing is learnt there
 
 
 @pytest.mark.parametrize(("masked", "difference", "verdict"), [(0.3, -0.1, "does not hold"), (0.1, 0.1, "holds")])

@@ -84,6 +84,7 @@ def test_verdicts_are_computed(rows):
         for row in rows
         if row["kind"] == "final"
     ]
+    changed += [{**row, "training": 0.001} for row in rows if row["kind"] == "curve"]
     judged = {claim.id.split(".")[1]: judge(claim, changed, "quick") for claim in EXPERIMENT.claims}
     assert judged["ldt-below-entropy"].measured == pytest.approx(0.1)  # with the student's moments
     assert judged["ldt-below-entropy"].earlier[0].measured == pytest.approx(-0.1)
@@ -94,11 +95,13 @@ def test_verdicts_are_computed(rows):
         "fresh-moments": "holds so far",
         "baselines-ill-calibrated": "holds so far",
         "baselines-overfit": "holds so far",
+        "fits": "holds so far",
+        "ldt-calibrated": "holds so far",
     }
     assert judged["baselines-overfit"].measured == pytest.approx(0.1)  # of beta 1, the lesser
     plain = [row for row in changed if row["method"] == "no-teacher"]
     verdicts = {claim.id.split(".")[1]: judge(claim, plain, "quick").verdict for claim in EXPERIMENT.claims}
-    assert {verdicts.pop("baselines-overfit"), verdicts.pop("baselines-ill-calibrated")} == {"holds so far"}
+    assert {verdicts.pop(name) for name in ("baselines-overfit", "baselines-ill-calibrated", "fits")} == {"holds so far"}
     assert set(verdicts.values()) == {"not measurable here"}
 
 

@@ -165,6 +165,22 @@ def test_a_fall_is_that_of_a_step_which_learnt_on_every_seed():
     assert claims.largest_fall(Rows([*rows, *curve("fixed-2", 1, 0.5, 0.4)])).value == pytest.approx(0.1)
 
 
+def test_evaluations_an_epoch_are_held_against_the_cheapest_fixed_step():
+    rows = [
+        {"seed": seed, "kind": "final", "method": method, "evaluations": spent, "epochs": 2.0, "test_accuracy": 0.5}
+        for seed, ours in enumerate((30, 34))
+        for method, spent in (("asi", ours), ("fixed-1", 100), ("fixed-2", 50), ("fixed-3", 33))
+    ]
+    found = {claim.id: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
+    assert found["skips-accuracy.cheaper-epochs"].measured == pytest.approx(0.32)
+    assert found["skips-accuracy.cheaper"].measured == pytest.approx(32 / 33)
+    assert found["skips-accuracy.cheaper"].verdict == "does not hold so far"  # on one seed it is the dearer
+    assert found["skips-accuracy.unexploring-cheaper"].verdict == "not measurable here"
+    there = {claim.id: judge(claim, [{**row, "task": "room-runner"} for row in rows], "quick") for claim in EXPERIMENT.claims}
+    assert there["skips-accuracy.room-runner-cheaper"].measured == pytest.approx(32 / 33)
+    assert there["skips-accuracy.cheaper"].verdict == "not measurable here"
+
+
 def test_each_task_has_claims_of_its_own():
     accuracies = {"asi": 0.9, "asi-no-exploration": 0.6, "fixed-1": 0.2, "fixed-2": 0.7, "fixed-3": 0.3}
     runs = [made_up(method, s, value, 3, "room-runner") for s in range(5) for method, value in accuracies.items()]

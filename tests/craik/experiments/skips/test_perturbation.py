@@ -24,11 +24,12 @@ def judged(rows, preset="epochs"):
 
 
 def test_what_is_lost_around_the_switch():
-    rows = Rows(made_up("asi", 0, 0.9, 0.88) + made_up("fixed-2", 0, 0.8, 0.5) + made_up("fixed-3", 0, 0.9, 0.9))
+    rows = Rows(made_up("asi", 0, 0.9, 0.88) + made_up("fixed-2", 0, 0.8, 0.5) + made_up("fixed-3", 0, 0.9, 0.7))
     assert claims.loss_around(rows, "asi") == {0: pytest.approx(0.9 - 0.89)}
     found = judged(rows)
     assert [found[name].verdict for name in ("asi-holds", "fixed-loses")] == ["holds so far", "holds so far"]
-    assert found["fixed-loses"].measured == pytest.approx(0.8 - 0.51)  # of the step that loses most
+    assert found["fixed-loses"].measured == pytest.approx(0.9 - 0.71)  # of the step that loses least
+    assert found["fixed-loses"].earlier[1].measured == pytest.approx(0.8 - 0.51)  # of the step that loses most
     assert {one.verdict for name, one in found.items() if name not in ("asi-holds", "fixed-loses")} == {"not measurable here"}
     at_quick = judged(rows, "quick")["fixed-loses"]
     assert (at_quick.verdict, at_quick.earlier[0].verdict) == ("not measurable here", "holds so far")

@@ -5,6 +5,7 @@ import pytest
 from craik.experiments.spirals import training
 from craik.experiments.spirals.mechanism import EXPERIMENT
 from craik.experiments.spirals.mechanism import run as mechanism
+from craik.experiments.spirals.mechanism.claims import slower
 from craik.lab import Rows, judge
 
 TINY = replace(
@@ -71,7 +72,19 @@ def test_progress_rises_to_one(rows):
 def test_figures_and_claims_read_rows_only(rows):
     assert set(EXPERIMENT.figures(rows)) == {"learning-curves", "decision-boundary", "outcomes"}
     judged = {claim.id: judge(claim, rows, "quick") for claim in EXPERIMENT.claims}
+    assert judged.pop("spirals.slower").verdict == "not measurable here"  # averaging does not fit in so few steps
     assert all(claim.n == 2 for claim in judged.values())
+
+
+def test_the_path_to_a_fit_is_counted_in_steps_to_the_first_check_that_shows_it():
+    def curve(method, *accuracies):
+        found = enumerate(accuracies, start=1)
+        return [{"seed": 0, "kind": "curve", "method": method, "step": 10 * at, "train_accuracy": value} for at, value in found]
+
+    pooled = curve("mean", 0.5, 0.98, 0.9, 0.99)
+    assert slower(Rows(pooled + curve("and-mask", 0.5, 0.5, 0.96, 0.97))).value == pytest.approx(40 / 20)
+    assert slower(Rows(pooled + curve("and-mask", 0.5, 0.5, 0.6))).value == pytest.approx(30 / 20)  # never: its last check
+    assert slower(Rows(curve("mean", 0.9) + curve("and-mask", 0.99))) is None
 
 
 @pytest.mark.parametrize(("highest", "verdict"), [(0.55, "holds so far"), (0.95, "does not hold so far")])

@@ -82,6 +82,18 @@ def test_the_reading_is_selected_on_validation_data_and_judged_on_test_data():
     assert claims.best_reading(Rows([])) is None
 
 
+def test_rescaling_is_asked_seed_by_seed():
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "spirals-sensitivity.rescaling-helps"]
+    rows = [
+        {"seed": seed, "variant": name, "test_accuracy": value}
+        for seed in (0, 1)
+        for name, value in (("printed best", 0.6 + seed / 10), ("printed best, no rescaling", 0.5))
+    ]
+    found = judge(claim, rows, "printed")
+    assert (found.measured, found.low, found.verdict) == (pytest.approx(0.15), pytest.approx(0.1), "holds so far")
+    assert judge(claim, rows[:1], "printed").verdict == "not measurable here"
+
+
 def test_unknown_variant():
     with pytest.raises(ValueError, match=r"variants should be among 'as in quick'.*Found 'bigger'"):
         sensitivity.Config(variants=("bigger",))

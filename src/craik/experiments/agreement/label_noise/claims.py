@@ -112,7 +112,10 @@ CLAIMS = (
         source=_SOURCE,
         printed="below 0.10",
         measure=lambda rows: final("and-mask", "fitted_wrong", rows),
-        condition=at_most(0.1, of=f"share of them that it gives at the end, {_SELECTED}"),
+        condition=at_most(0.05, of=f"share of them that it gives at the end, {_SELECTED}").instead_of(
+            at_most(0.1, of=f"share of them that it gives at the end, {_SELECTED}"),
+            "That is chance itself; the text says well below it.",
+        ),
         tried="With 480 digits instead of 1000 and the texts' threshold 0.2 the mask delays the fit of wrong labels and keeps "
         "test accuracy, but gives 0.6 of them in the end; with 1000 digits 0.2 to 0.5, by seed and learning rate. What is "
         "below chance is the threshold 0.3, which we added to the choice, so that the mask has twice averaging's trials. At "

@@ -5,7 +5,20 @@ from collections.abc import Callable
 import numpy as np
 
 from craik.experiments.agreement.memorisation.run import Labels
-from craik.lab import Claim, EachSeed, Measurement, OverSeeds, Row, Rows, at_least, at_most, bootstrap, low_above, number
+from craik.lab import (
+    Claim,
+    EachSeed,
+    Measurement,
+    OverSeeds,
+    Row,
+    Rows,
+    at_least,
+    at_most,
+    bootstrap,
+    high_at_most,
+    low_above,
+    number,
+)
 
 Measure = Callable[[Rows], Measurement | None]
 
@@ -71,6 +84,20 @@ def closing(rows: Rows) -> Measurement | None:
         gaps = {number(row, "threshold"): number(row, "train_accuracy") - number(row, "test_accuracy") for row in learnt}
         if 0.0 in gaps and len(gaps) > 1:
             found.append(gaps[0.0] - gaps[max(gaps)])
+    return bootstrap(found) if found else None
+
+
+def meeting(rows: Rows) -> Measurement | None:
+    """Return the gap of training over test accuracy at the largest threshold that still learns, with true labels.
+
+    The median over seeds.
+    """
+    found: list[float] = []
+    for group in rows.where(kind="final", labels="true").by("seed").values():
+        learnt = group.where(lambda row: number(row, "train_accuracy") >= LEARNT)
+        if learnt:
+            last = max(learnt, key=lambda row: number(row, "threshold"))
+            found.append(number(last, "train_accuracy") - number(last, "test_accuracy"))
     return bootstrap(found) if found else None
 
 
@@ -176,8 +203,7 @@ CLAIMS = (
     ),
     Claim(
         id="memorisation.closing",
-        text="With the original labels test accuracy falls more slowly than training accuracy as the threshold grows, until "
-        "they meet.",
+        text="With the original labels test accuracy falls more slowly than training accuracy as the threshold grows.",
         source="thesis figure B.7 and appendix B.2.5; paper figure 16",
         printed="above 0",
         measure=unregularised(closing),
@@ -206,7 +232,7 @@ CLAIMS = (
     Claim(
         id="memorisation.closing-noisy",
         text="Where images hold noise that can be memorised, test accuracy falls more slowly than training accuracy as the "
-        "threshold grows, until they meet.",
+        "threshold grows.",
         source="thesis figure B.7 and appendix B.2.5; paper figure 16",
         printed="above 0",
         measure=closing,
@@ -216,6 +242,18 @@ CLAIMS = (
             f"accuracy of {LEARNT} or more:",
         ).at("gap"),
         tried="Asked of digits with noise, as the digits themselves have no gap to close (memorisation.closing).",
+    ),
+    Claim(
+        id="memorisation.meet-noisy",
+        text="They meet.",
+        source="thesis figure B.7 and appendix B.2.5; paper figure 16",
+        printed="0",
+        measure=meeting,
+        condition=high_at_most(
+            0.05, of=f"training less test accuracy at the largest threshold with a training accuracy of {LEARNT} or more,"
+        ).at("gap"),
+        tried="Written after these rows had been recorded; it was part of memorisation.closing-noisy, which did not ask it. "
+        "Where less is learnt the two are nearer: they meet where nothing is.",
     ),
     Claim(
         id="memorisation.gap",

@@ -4,6 +4,7 @@ from craik.experiments.conflict.needs.run import VARIANTS
 from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, at_most, bootstrap
 
 _SOURCE = "ours; issue 'rules that test for conflict'"
+_SUPPRESSES = "thesis section 3.3.1: L1 or L2 suppresses units that start out tuned to shortcuts"
 _TRIED = "On seeds 1000 and 1001; seed 1000 chose the number of steps, with which the AND-mask as the texts have it wins."
 
 
@@ -51,7 +52,7 @@ CLAIMS = (
     Claim(
         id="conflict-needs.goes",
         text="What L2 does through Adam is to take the shortcuts' weights away.",
-        source=_SOURCE,
+        source=_SUPPRESSES,
         measure=_of("left", "as the texts"),
         condition=at_most(0.1, of="norm of the first layer's weights on shortcuts over the drawn one, median over seeds,"),
         kind="ours",
@@ -59,7 +60,7 @@ CLAIMS = (
     Claim(
         id="conflict-needs.stays",
         text="Without L2 they stay where they were drawn.",
-        source=_SOURCE,
+        source=_SUPPRESSES,
         measure=_of("left", "no L2"),
         condition=at_least(0.7, of="norm of the first layer's weights on shortcuts over the drawn one, median over seeds,"),
         kind="ours",

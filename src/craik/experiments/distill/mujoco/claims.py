@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from craik.experiments.distill.mujoco.measures import GapDifference, Growth, Least, Over, PrintedPlace, Ratio
+from craik.experiments.distill.mujoco.measures import Deepest, GapDifference, Growth, Least, Over, PrintedPlace, Ratio
 from craik.lab import Claim, high_below, low_above, within_factor
 
 TABLE = {
@@ -119,16 +119,33 @@ def _single_models(environment: str, body: str) -> list[Claim]:
             id=f"distill-mujoco.{body}-stacked-diverges",
             text=f"{environment}: a student stacked sixteen times tends to diverge as it gets deeper into the steps.",
             source=_MODELS,
-            measure=Growth(environment, "stacked"),
-            condition=low_above(1, of="error at depth 16 over depth 1, each over that of the mean observation,").at(*_PRESETS),
+            measure=Deepest(environment, "stacked"),
+            condition=low_above(1, of="error at depth 16 over that of the mean observation, median over seeds,")
+            .instead_of(
+                low_above(1, of="error at depth 16 over depth 1, each over that of the mean observation,").at(*_PRESETS),
+                "Every model's error grows with depth, that of the state-space model, which fits, too; what diverges ends "
+                "further off than the mean observation is.",
+                Growth(environment, "stacked"),
+            )
+            .at(*_PRESETS),
+            tried=_ONE_RUN,
         ),
         Claim(
             id=f"distill-mujoco.{body}-stacked-cannot-fit",
-            text=f"{environment}: the naive model-based student does not fit the data: it is worse than one without a teacher.",
+            text=f"{environment}: the naive model-based student is worse than one without a teacher.",
             source=_MODELS,
             measure=Over(environment, "stacked", "no-teacher"),
             condition=low_above(1, of=_RATIO).at(*_PRESETS),
             tried=_ONE_RUN,
+        ),
+        Claim(
+            id=f"distill-mujoco.{body}-stacked-underfits",
+            text=f"{environment}: the naive model-based student cannot fit the data: its training error is above that of one "
+            "without a teacher.",
+            source=_MODELS,
+            measure=Over(environment, "stacked", "no-teacher", "training"),
+            condition=low_above(1, of="ratio of the training errors, median over seeds,").at(*_PRESETS),
+            tried=f"Written after these rows had been recorded. {_ONE_RUN}",
         ),
         Claim(
             id=f"distill-mujoco.{body}-pairs-better",

@@ -66,16 +66,24 @@ class GapDifference:
 
 @dataclass(frozen=True)
 class Over:
-    """A measure for `Claim`: one method's selected test error divided by another's, the median over seeds."""
+    """A measure for `Claim`: one method's error divided by another's, the median over seeds.
+
+    Attributes:
+        environment: which body.
+        method: whose error.
+        over: the other method.
+        key: of which examples; setting and time are those chosen on held-out examples.
+    """
 
     environment: str
     method: str
     over: str
+    key: Literal["selected", "training"] = "selected"
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the ratio, or None where a method was not run."""
         ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in (self.method, self.over))
-        return ratio(ours, theirs, "selected")
+        return ratio(ours, theirs, self.key)
 
 
 @dataclass(frozen=True)
@@ -91,12 +99,35 @@ class Growth:
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the ratio, or None where the method was not run."""
-        found: list[float] = []
-        for final in best_of_seeds(finals(rows, self.environment, self.method), "selection"):
-            depths = rows.where(kind="depth", environment=self.environment, method=self.method, place=final["place"])
-            errors = {row["depth"]: number(row, "relative_error") for row in depths.where(seed=final["seed"])}
-            found.append(errors[max(errors)] / errors[1])  # pyright: ignore[reportArgumentType]  # depths are numbers
+        found = [errors[max(errors)] / errors[1] for errors in _by_depth(rows, self.environment, self.method)]
         return bootstrap(found) if found else None
+
+
+@dataclass(frozen=True)
+class Deepest:
+    """A measure for `Claim`: a model's error at the deepest observation over ignorance's, the median over seeds.
+
+    The test error of the sixteenth observation over that of the training examples' mean: 1 for a model that always predicts
+    this mean. Of the setting that is selected on held-out examples.
+    """
+
+    environment: str
+    method: str
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the ratio, or None where the method was not run."""
+        found = [errors[max(errors)] for errors in _by_depth(rows, self.environment, self.method)]
+        return bootstrap(found) if found else None
+
+
+def _by_depth(rows: Rows, environment: str, method: str) -> list[dict[float, float]]:
+    """For each seed the relative test error at each depth, of the setting that is selected on held-out examples."""
+    found: list[dict[float, float]] = []
+    for final in best_of_seeds(finals(rows, environment, method), "selection"):
+        depths = rows.where(kind="depth", environment=environment, method=method, place=final["place"], seed=final["seed"])
+        if depths:
+            found.append({number(row, "depth"): number(row, "relative_error") for row in depths})
+    return found
 
 
 @dataclass(frozen=True)

@@ -148,9 +148,15 @@ CLAIMS = (
         id="skips-perturbation.fixed-loses",
         text="Fixed steps quickly lose accuracy after the switch.",
         source="thesis figure 2.11 and section 2.3.3",
-        measure=_fixed(_around),
-        condition=at_least(0.1, of=f"{_LOST} of the fixed step that loses most,")
-        .instead_of(at_least(0.1, of=f"{_LOWEST} of the fixed step that loses most,"), _NOISE, _fixed(lowest_after))
+        measure=_fixed(_around, largest=False),
+        condition=at_least(0.1, of=f"{_LOST} of the fixed step that loses least,")
+        .instead_of(
+            at_least(0.1, of=f"{_LOST} of the fixed step that loses most,")
+            .instead_of(at_least(0.1, of=f"{_LOWEST} of the fixed step that loses most,"), _NOISE, _fixed(lowest_after))
+            .at(*CONTROLLED),
+            "The sentence is of fixed steps, of each and not of one.",
+            _fixed(_around),
+        )
         .at(*CONTROLLED),
         tried=_CONTROL,
     ),

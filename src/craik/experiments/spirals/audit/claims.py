@@ -18,7 +18,7 @@ CLAIMS = (
     Claim(
         id="audit.and-mask-increases-consistency",
         text="Following what environments agree on leads to minima of higher consistency than averaging does.",
-        source="thesis section 3.2.3; paper section 2.3",
+        source="paper section 2.3 (thesis section 3.2.3 says it of convex quadratic losses, of the geometric mean)",
         measure=times_more_consistent,
         condition=low_above(1, of="inconsistency of averaging over that of the AND-mask, by walks over true losses,"),
         tried="Three seeds of an older source, on another processor, had 5.0 (2.8 to 12.6) and held so far; made again with "

@@ -12,6 +12,12 @@ def either_alone(rows: Rows) -> Measurement | None:
     return bootstrap([max(group["patchwork"]) for group in groups.values()]) if groups else None
 
 
+def each_alone(rows: Rows) -> Measurement | None:
+    """Return the lesser share of starts, of A alone and B alone, that ends in the consistent minimum; median over seeds."""
+    groups = rows.where(lambda row: row.get("method") in ("A alone", "B alone"), kind="outcome").by("seed")
+    return bootstrap([min(group["consistent"]) for group in groups.values()]) if groups else None
+
+
 def _fade(rows: Rows) -> Measurement | None:
     groups = rows.where(kind="fading").by("seed").values()
     steps = [np.diff([ratio for _, ratio in sorted(zip(group["k"], group["ratio"], strict=True))]) for group in groups]
@@ -42,10 +48,14 @@ CLAIMS = (
     ),
     Claim(
         id="landscapes.shared",
-        text="The consistent minimum can be reached by training on one environment only.",
+        text="The consistent minimum can be reached by training on one environment only, A or B.",
         source=_SOURCE,
-        measure=OverSeeds("consistent", {"kind": "outcome", "method": "A alone"}),
-        condition=at_least(0.1, of="share of random starts that reach it on environment A alone"),
+        measure=each_alone,
+        condition=at_least(0.1, of="share of random starts that reach it, the lesser of A alone and B alone").instead_of(
+            at_least(0.1, of="share of random starts that reach it on environment A alone"),
+            "The text says it of either environment.",
+            OverSeeds("consistent", {"kind": "outcome", "method": "A alone"}),
+        ),
     ),
     Claim(
         id="landscapes.attraction",
