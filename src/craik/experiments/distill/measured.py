@@ -87,7 +87,12 @@ def best_of_seeds(rows: Rows, key: str, best: Callable[..., Row] = min) -> Rows:
 
 
 def ratio(ours: Rows, theirs: Rows, key: str) -> Measurement | None:
-    """Return the median over seeds of one number divided by another, a row a seed each; None where either is missing."""
-    if not ours or not theirs:
-        return None
-    return bootstrap([mine / other for mine, other in zip(ours[key], theirs[key], strict=True)])
+    """Return the median over common seeds of one number divided by another, a row a seed each; None where there are none."""
+    found = [mine / other for mine, other in pairs(ours, theirs, key)]
+    return bootstrap(found) if found else None
+
+
+def pairs(ours: Rows, theirs: Rows, key: str) -> list[tuple[float, float]]:
+    """Return a column's two numbers of each seed that both have, a row a seed each."""
+    other = {row["seed"]: number(row, key) for row in theirs}
+    return [(number(row, key), other[row["seed"]]) for row in ours if row["seed"] in other]

@@ -94,6 +94,14 @@ def test_a_claim_holds_where_its_interval_is_above_0(values, holds):
     assert all((verdict == "holds so far") == holds for verdict in judged.values())
 
 
+def test_thresholds_are_asked_for_one_by_one():
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "coinrun.threshold"]
+    rows = [{"seed": 0, "kind": "finalist", "method": "and-mask", "threshold": value} for value in (0.2, 0.6)]
+    found = judge(claim, rows, "quick")
+    assert (found.measured, found.verdict) == (0, "does not hold so far")
+    assert (found.earlier[0].measured, found.earlier[0].verdict) == (pytest.approx(0.4), "holds so far")
+
+
 def test_decoupled_decay_is_asked_of_the_best_trials_of_both_methods():
     def trials(**least):
         return [

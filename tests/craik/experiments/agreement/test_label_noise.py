@@ -71,6 +71,12 @@ def test_averaging_stops_where_validation_images_say_so():
     assert over_early_stopping(rows).value == pytest.approx(0.85 - 0.8)
 
 
+def test_chance_is_not_well_below_chance(rows):
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "label-noise.mask-ignores"]
+    found = judge(claim, [{**row, "fitted_wrong": 0.08} for row in rows], "quick")
+    assert (found.measured, found.verdict, found.earlier[0].verdict) == (0.08, "does not hold so far", "holds so far")
+
+
 def test_claims_and_figure(rows):
     elsewhere = {claim.id.split(".")[1] for claim in EXPERIMENT.claims if judge(claim, rows, "quick").measured is None}
     assert elsewhere == {"geometric", "geometric-ignores", "geometric-learns"}

@@ -53,8 +53,11 @@ def test_accuracies_are_best_where_they_are_highest():
 
 
 def test_a_ratio_is_the_median_over_seeds_and_nothing_without_rows():
-    found = ratio(Rows([{"error": 1.0}, {"error": 3.0}]), Rows([{"error": 2.0}, {"error": 2.0}]), "error")
+    def of(*errors):
+        return Rows([{"seed": seed, "error": error} for seed, error in errors])
+
+    found = ratio(of((0, 1.0), (1, 3.0), (2, 9.0)), of((3, 5.0), (1, 2.0), (0, 2.0)), "error")
     assert found is not None
-    assert (found.value, found.low, found.high, found.n) == (1.0, 0.5, 1.5, 2)
+    assert (found.value, found.low, found.high, found.n) == (1.0, 0.5, 1.5, 2)  # of the seeds that both have
     assert ratio(Rows(), ROWS, "selection") is None
     assert ratio(ROWS, Rows(), "selection") is None

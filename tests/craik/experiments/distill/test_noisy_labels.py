@@ -75,7 +75,7 @@ def test_verdicts_are_computed(rows):
     made_up = {
         "beta 0": (2.0, 0.3),
         "beta 1": (1.4, 0.1),
-        "LDT, fresh moments": (1.3, 0.02),
+        "LDT, fresh moments": (1.3, 0.06),
         "LDT, student moments": (1.5, 0.0),
     }
     changed = [
@@ -84,7 +84,9 @@ def test_verdicts_are_computed(rows):
         for row in rows
         if row["kind"] == "final"
     ]
-    changed += [{**row, "training": 0.001} for row in rows if row["kind"] == "curve"]
+    curves = rows.where(kind="curve")
+    last = max(row["step"] for row in curves)
+    changed += [{**row, "training": 0.001 if row["step"] == last and row["label"] == "beta 0" else 1.0} for row in curves]
     judged = {claim.id.split(".")[1]: judge(claim, changed, "quick") for claim in EXPERIMENT.claims}
     assert judged["ldt-below-entropy"].measured == pytest.approx(0.1)  # with the student's moments
     assert judged["ldt-below-entropy"].earlier[0].measured == pytest.approx(-0.1)
@@ -98,6 +100,7 @@ def test_verdicts_are_computed(rows):
         "fits": "holds so far",
         "ldt-calibrated": "holds so far",
     }
+    assert judged["ldt-calibrated"].measured == 0.0  # with the student's moments
     assert judged["baselines-overfit"].measured == pytest.approx(0.1)  # of beta 1, the lesser
     plain = [row for row in changed if row["method"] == "no-teacher"]
     verdicts = {claim.id.split(".")[1]: judge(claim, plain, "quick").verdict for claim in EXPERIMENT.claims}

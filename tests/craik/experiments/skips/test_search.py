@@ -75,6 +75,13 @@ def test_claims_hold_where_the_whole_interval_is_above_zero():
     assert again["skips-search.horizon-room-runner"] == "holds so far"
 
 
+def test_a_horizon_at_the_end_of_what_is_drawn_is_not_about_twenty():
+    rows = [{**row, "horizon": 25 - 5 * row["seed"]} for row in trials("asi", [(0.9, 0.9), (0.5, 0.5)])]
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "skips-search.horizon"]
+    found = judge(claim, rows, "quick")
+    assert (found.measured, found.verdict, found.earlier[0].verdict) == (25, "does not hold so far", "holds so far")
+
+
 def test_architectures_are_compared_by_their_best_trials():
     some = trials("asi", [(0.9, 0.9), (0.2, 0.9), (0.7, 0.1)])
     rows = [{**row, "architecture": name} for row, name in zip(some, ("simple", "simple", "dilated"), strict=True)]

@@ -87,11 +87,13 @@ def test_rescaling_is_asked_seed_by_seed():
     rows = [
         {"seed": seed, "variant": name, "test_accuracy": value}
         for seed in (0, 1)
-        for name, value in (("printed best", 0.6 + seed / 10), ("printed best, no rescaling", 0.5))
+        for name, value in (("printed best", 0.6 + seed / 10), ("printed best, no rescaling", 0.5 + seed / 10))
     ]
+    rows.insert(0, {"seed": 2, "variant": "printed best, no rescaling", "test_accuracy": 0.9})
     found = judge(claim, rows, "printed")
-    assert (found.measured, found.low, found.verdict) == (pytest.approx(0.15), pytest.approx(0.1), "holds so far")
-    assert judge(claim, rows[:1], "printed").verdict == "not measurable here"
+    assert (found.measured, found.low, found.n) == (pytest.approx(0.1), pytest.approx(0.1), 2)
+    assert found.verdict == "holds so far"
+    assert judge(claim, rows[:2], "printed").verdict == "not measurable here"
 
 
 def test_unknown_variant():

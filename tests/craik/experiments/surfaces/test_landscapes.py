@@ -55,6 +55,17 @@ def test_claims_on_a_small_run(rows):
     assert max(alone) <= 0.06
 
 
+def test_either_environment_alone_reaches_the_consistent_minimum():
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "landscapes.shared"]
+    rows = [
+        {"seed": 0, "kind": "outcome", "method": name, "consistent": share}
+        for name, share in (("A alone", 0.4), ("B alone", 0.05))
+    ]
+    found = judge(claim, rows, "quick")
+    assert (found.measured, found.verdict) == (0.05, "does not hold so far")
+    assert (found.earlier[0].measured, found.earlier[0].verdict) == (0.4, "holds so far")
+
+
 def test_rows_repeat_and_draw(rows):
     assert [{"seed": 1, **row} for row in landscapes.run(replace(TINY, seed=1))] == [row for row in rows if row["seed"] == 1]
     assert list(EXPERIMENT.figures(rows)) == ["descent", "fading"]

@@ -245,15 +245,15 @@ CLAIMS = (
     ),
     Claim(
         id="memorisation.meet-noisy",
-        text="They meet.",
+        text="Where images hold noise that can be memorised, training and test accuracy meet as the threshold grows.",
         source="thesis figure B.7 and appendix B.2.5; paper figure 16",
         printed="0",
         measure=meeting,
         condition=high_at_most(
             0.05, of=f"training less test accuracy at the largest threshold with a training accuracy of {LEARNT} or more,"
         ).at("gap"),
-        tried="Written after these rows had been recorded; it was part of memorisation.closing-noisy, which did not ask it. "
-        "Where less is learnt the two are nearer: they meet where nothing is.",
+        tried="Written after these rows had been recorded; it was part of memorisation.closing-noisy, which did not ask it. At "
+        "0.4, where training accuracy is 0.19 to 0.29, the gap is 0.044 in the median and 0.087 at most.",
     ),
     Claim(
         id="memorisation.gap",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from craik.experiments.distill.measured import best_of_seeds, ratio
+from craik.experiments.distill.measured import best_of_seeds, pairs, ratio
 from craik.lab import Claim, Condition, Measurement, Rows, above, at_least, below, between, bootstrap, high_below, low_above
 
 
@@ -45,10 +45,8 @@ class Lost:
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the share, or None where one of the two was not trained."""
         own = rows.where(lambda row: row.get("environment", self.environment) == self.environment)
-        ours, theirs = (best_finals(own, name)["selected"] for name in (self.variant, "no-teacher"))
-        if not ours or not theirs:
-            return None
-        return bootstrap([(error - plain) / (IGNORANCE - plain) for error, plain in zip(ours, theirs, strict=True)])
+        found = pairs(best_finals(own, self.variant), best_finals(own, "no-teacher"), "selected")
+        return bootstrap([(error - plain) / (IGNORANCE - plain) for error, plain in found]) if found else None
 
 
 ORDER = (
