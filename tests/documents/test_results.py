@@ -14,6 +14,7 @@ RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
 LARGE = {
     "agreement/early_stopping/quick",
     "agreement/linear/paper",
+    "distill/mujoco/faithful-hopper,nonfinite=zero",
     "distill/mujoco/faithful-walker2d",
     "distill/mujoco/ldt-grid",
     "distill/mujoco/model-based",
