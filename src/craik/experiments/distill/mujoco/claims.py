@@ -34,8 +34,8 @@ _TRIED = {
     "seeds an unroll diverges before the third look, and training ends there. Going on, as the released code would "
     "(--nonfinite zero), one of these two, in an unrecorded run, ends where the other four are, and one stays behind.",
     "Hopper": f"{_QUICK}. faithful-hopper has the printed teacher, unrolls and step sizes, in 400 rounds; no unroll diverges, "
-    "so that --nonfinite zero changes nothing. LDT is below the auxiliary head on five of six seeds; on the sixth, which is far "
-    "behind at the first look, its error still falls at the end.",
+    "so that --nonfinite zero changes nothing. LDT is below the auxiliary head on five of six seeds; on the sixth, which is "
+    "far behind at the first look, its error still falls at the end.",
     "HalfCheetah": f"{_QUICK}, nor faithful-halfcheetah.",
 }
 """What was tried on each body."""
