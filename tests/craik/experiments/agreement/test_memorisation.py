@@ -110,7 +110,7 @@ def test_the_gap_is_followed_to_the_largest_threshold_that_still_learns():
     )
     assert closing(rows).value == pytest.approx(0.1 - 0.02)
     assert closing(rows[:1]) is None
-    assert meeting(rows).value == pytest.approx(0.5 - 0.48)
+    assert meeting(rows) == pytest.approx(0.5 - 0.48)
     assert meeting(rows.where(threshold=0.8)) is None  # nothing is learnt there
 
 

@@ -82,8 +82,8 @@ def test_the_path_to_a_fit_is_counted_in_steps_to_the_first_check_that_shows_it(
         return [{"seed": 0, "kind": "curve", "method": method, "step": 10 * at, "train_accuracy": value} for at, value in found]
 
     pooled = curve("mean", 0.5, 0.98, 0.9, 0.99)
-    assert slower(Rows(pooled + curve("and-mask", 0.5, 0.5, 0.96, 0.97))).value == pytest.approx(40 / 20)
-    assert slower(Rows(pooled + curve("and-mask", 0.5, 0.5, 0.6))).value == pytest.approx(30 / 20)  # never: its last check
+    assert slower(Rows(pooled + curve("and-mask", 0.5, 0.5, 0.96, 0.97))) == pytest.approx(40 / 20)
+    assert slower(Rows(pooled + curve("and-mask", 0.5, 0.5, 0.6))) == pytest.approx(30 / 20)  # never: its last check
     assert slower(Rows(curve("mean", 0.9) + curve("and-mask", 0.99))) is None
 
 

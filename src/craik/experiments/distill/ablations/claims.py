@@ -33,7 +33,7 @@ IGNORANCE = 1 / 12
 
 
 @dataclass(frozen=True)
-class Lost:
+class Unlearnt:
     """A measure for `Claim`: how much of what no teacher learns of a body a variant does not; the median over seeds.
 
     The test error above no teacher's, as a share of how far knowing nothing lies above it: 1 for a student that learns nothing.
@@ -192,11 +192,11 @@ OTHER_BODIES = ("Swimmer", "Hopper", "HalfCheetah")
 
 def _body_claims(body: str) -> list[Claim]:
     """Return Walker2d's four sentences of another body, with Walker2d's conditions."""
-    sentences: tuple[tuple[str, str, Ratio | Lost, Condition], ...] = (
+    sentences: tuple[tuple[str, str, Ratio | Unlearnt, Condition], ...] = (
         (
             "untrained",
             "with a teacher that keeps its initial weights (FT) the student essentially fails to learn",
-            Lost("untrained", body),
+            Unlearnt("untrained", body),
             _fails(body, *_WITH_BODIES),
         ),
         (
@@ -236,7 +236,7 @@ CLAIMS = (
         id="distill-ablations.untrained",
         text="FT: with a teacher that keeps its initial weights the student essentially fails to learn.",
         source=_FIGURE,
-        measure=Lost("untrained"),
+        measure=Unlearnt("untrained"),
         condition=_fails("Walker2d", *_WITH_FIGURE),
         tried="The quick preset only: Walker2d, a smaller teacher, 16 inner steps, 160 rounds. An untrained teacher does harm "
         "on every seed, by 1.2 to 1.5 times, and the student still learns. The paper's size was not run.",
