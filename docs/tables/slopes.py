@@ -7,6 +7,7 @@ import functools
 import math
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,9 +37,9 @@ three to six seeds it is rough. [standing.md](standing.md#why-what-fails-fails) 
 
 The last column follows from how far what the condition reads, the number or that end, is from what is asked:
 
-- **toward (budget)**: the way is shortest at the end, and at the pace of the last half, in a straight line, nothing would be
-  left of it within {REACH} times the budget; the number itself is there by then, too. Curves flatten: it takes so many times
-  at least.
+- **toward (budget)**: the way has become shorter in both of the last quarters and is shortest at the end, and at the pace of
+  the last half or of the last quarter, whichever is slower, in a straight line, nothing would be left of it within {REACH}
+  times the budget; the number itself is there by then, too. Curves flatten: it takes so many times at least.
 - **away**: the way is longest at the end, and at the pace of the last half would double within as much.
 - **flat**: neither.
 - **too few looks**: nothing could be measured at a half; or it would be toward, and nothing could be at a quarter.
@@ -196,14 +197,16 @@ def says(condition: Asked, points: list[Point]) -> str:
         return "too few looks"
     read = [condition.way(getattr(one.measured, condition.reads)) for one in seen.values()]
     value = [condition.way(one.measured.value) for one in seen.values() if one.measured]
-    half, rest = list(seen).index(0.5), 1 - seen[0.5].reached
-    paces = [(ways[half] - ways[-1]) / rest for ways in (read, value)]
-    needed = max(times(read[-1], paces[0]), times(value[-1], paces[1]))
-    if read[-1] < min(read[:-1]) and needed <= REACH:
+    half = list(seen).index(0.5)
+    reached = [one.reached for one in seen.values()]
+    paces = [[(ways[i] - ways[-1]) / (1 - reached[i]) for i in range(half, len(seen) - 1)] for ways in (read, value)]
+    needed = max(times(ways[-1], min(of)) for ways, of in zip((read, value), paces, strict=True))
+    falls = all(before > after for before, after in pairwise(read[half:]))
+    if falls and read[-1] < min(read[:-1]) and needed <= REACH:
         if 0.25 not in seen:
             return "too few looks"
         return f"toward (budget): {math.ceil(10 * needed) / 10:.1f} times"
-    return "away" if read[-1] > max(read[:-1]) and times(read[-1], -paces[0]) <= REACH else "flat"
+    return "away" if read[-1] > max(read[:-1]) and times(read[-1], -paces[0][0]) <= REACH else "flat"
 
 
 @functools.cache

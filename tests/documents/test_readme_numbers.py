@@ -7,7 +7,7 @@ import pytest
 from craik.lab import Measurement, bootstrap
 from craik.lab.running.run import Run
 from craik.lab.running.runfiles import find_runs
-from craik.lab.showing.wording import FEW
+from craik.lab.claims import RANGE_BELOW
 
 ROOT = Path(__file__).parents[2]
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
@@ -16,7 +16,7 @@ RUNS = {(run.recipe.name, run.recipe.label): run for run in find_runs(ROOT / "re
 
 def said(found: Measurement, sign: str = "") -> str:
     low, high = f"{found.low:.3f}", f"{found.high:.3f}"
-    return f"{found.value:{sign}.3f} " + (f"[{low}, {high}]" if found.n >= FEW else f"({low} to {high})")
+    return f"{found.value:{sign}.3f} " + (f"[{low}, {high}]" if found.n >= RANGE_BELOW else f"({low} to {high})")
 
 
 def quoted(found: Measurement, run: Run, sign: str = "") -> str:

@@ -85,6 +85,8 @@ def test_an_exact_number_and_words_that_are_unknown(slopes):
     [
         ((5.0, 4.0, 3.5, 3.0), "toward (budget): 2.0 times"),  # two left, at two a budget
         ((5.0, 3.0, 2.5, 1.05), "toward (budget): 1.1 times"),
+        ((5.0, 4.0, 3.3, 3.0), "toward (budget): 2.7 times"),  # two left, the last quarter's pace is 1.2 a budget
+        ((5.0, 3.0, 3.5, 2.0), "flat"),  # one jump at the end is no slope
         ((5.0, 4.0, 3.9, 3.8), "flat"),  # toward, in eight budgets
         ((5.0, 4.0, 2.5, 3.0), "flat"),  # it was nearer before
         ((0.5, 4.0, 3.5, 3.0), "flat"),  # it held before

@@ -22,6 +22,9 @@ Verdict = Literal["holds", "does not hold", "holds so far", "does not hold so fa
 FEW = 5
 """Below so many seeds a verdict is one "so far"."""
 
+RANGE_BELOW = 6
+"""Below so many seeds the two ends of a measured number are a range: what single seeds say, from the least to the most."""
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -58,10 +61,12 @@ def bootstrap(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Measurement:
-    """A statistic over seeds with its percentile bootstrap interval (Efron 1979).
+    """A statistic over seeds with its percentile bootstrap interval (Efron 1979), or with its range where seeds are few.
 
     With n values, a resample draws n of them with replacement; the interval holds the central `level` of the
-    statistic over all resamples. One value gives an interval of no width: it says nothing about the spread.
+    statistic over all resamples. Below `RANGE_BELOW` values such an interval promises more than it keeps, that of a mean
+    above all: there the ends are the least and the most of what single seeds give. One value gives a range of no width: it
+    says nothing about the spread.
 
     >>> bootstrap([0.5])
     Measurement(value=0.5, low=0.5, high=0.5, n=1)
@@ -83,10 +88,14 @@ def bootstrap(
         raise ValueError(f"bootstrap needs finite values, but found {sample.tolist()}; leave out what was not measured")
     if not 0 < level < 1:
         raise ValueError(f"the level of an interval must lie between 0 and 1, but found {level}; 0.95 is usual")
+    value = float(statistic(sample, axis=-1))
+    if sample.size < RANGE_BELOW:
+        alone = [value, *statistic(np.repeat(sample[:, None], sample.size, axis=1), axis=-1)]
+        return Measurement(value, float(min(alone)), float(max(alone)), int(sample.size))
     draws = np.random.default_rng(seed).integers(0, sample.size, size=(resamples, sample.size))
     replicates = statistic(sample[draws], axis=-1)
     low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
-    return Measurement(float(statistic(sample, axis=-1)), float(low), float(high), int(sample.size))
+    return Measurement(value, float(low), float(high), int(sample.size))
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,7 @@ class OverSeeds:
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """The statistic with its bootstrap interval, or None where no row holds the values."""
-        found = rows.where(**self.values)[self.key]
+        found = [_only(group, self.key) for group in rows.where(**self.values).by("seed").values()]
         return bootstrap(found, self.statistic) if found else None
 
 
@@ -131,10 +140,19 @@ class Paired:
         """The statistic with its bootstrap interval, or None where no seed has both."""
         found: list[float] = []
         for group in rows.by("seed").values():
-            ones, others = group.where(**self.one)[self.key], group.where(**self.other)[self.key]
+            ones, others = group.where(**self.one), group.where(**self.other)
             if ones and others:
-                found.append(ones[0] / others[0] if self.over else ones[0] - others[0])
+                one, other = _only(ones, self.key), _only(others, self.key)
+                found.append(one / other if self.over else one - other)
         return bootstrap(found, self.statistic) if found else None
+
+
+def _only(rows: Rows, key: str) -> float:
+    """The number in a seed's only row that has it: of two, one would count for nothing, or the seed for two."""
+    found = rows[key]
+    if len(found) > 1:
+        raise ValueError(f"a measure over seeds must find one row a seed, but found {len(found)} with {key}; name more values")
+    return found[0]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab.claims import Claim, EachSeed, Measurement, Paired, bootstrap, judge
+from craik.lab.claims import Claim, EachSeed, Measurement, OverSeeds, Paired, bootstrap, judge
 from craik.lab.conditions import above
 from craik.lab.errors import LabError
 from craik.lab.rows import Rows
@@ -33,18 +33,26 @@ def rows(*values: float):
 
 
 def test_bootstrap_agrees_with_the_enumeration_of_all_resamples():
-    values = [0.13, 0.4, 0.47, 0.61, 0.9]  # 5**5 equally likely resamples: their quantiles are the interval's limit
-    means = [np.mean(resample) for resample in itertools.product(values, repeat=5)]
+    values = [0.13, 0.4, 0.47, 0.5, 0.61, 0.9]  # 6**6 equally likely resamples: their quantiles are the interval's limit
+    means = np.array(list(itertools.product(values, repeat=6))).mean(1)
     found = bootstrap(values, np.mean, level=0.9, resamples=200_000)
     assert found.value == pytest.approx(np.mean(values))
     assert found.low == pytest.approx(np.quantile(means, 0.05), abs=1e-2)
     assert found.high == pytest.approx(np.quantile(means, 0.95), abs=1e-2)
-    assert found.n == 5
+    assert found.n == 6
+
+
+@pytest.mark.parametrize("statistic", [np.mean, np.median, np.min])
+def test_the_ends_of_few_seeds_are_what_single_seeds_say(statistic):
+    values = [-0.01, 0.5, 0.5, 0.5, 0.7]
+    found = bootstrap(values, statistic)
+    assert found == Measurement(float(statistic(values)), -0.01, 0.7, 5)  # a mean's bootstrap would leave out the negative seed
+    assert bootstrap([*values, 0.5], np.mean).low > 0
 
 
 def test_bootstrap_agrees_with_a_loop_over_the_same_draws():
-    values, rng = [3.0, 1.0, 2.0, 8.0, 5.0], np.random.default_rng(7)
-    medians = [np.median([values[i] for i in rng.integers(0, 5, size=5)]) for _ in range(300)]
+    values, rng = [3.0, 1.0, 2.0, 8.0, 5.0, 9.0], np.random.default_rng(7)
+    medians = [np.median([values[i] for i in rng.integers(0, 6, size=6)]) for _ in range(300)]
     found = bootstrap(values, resamples=300, seed=7)
     assert (found.low, found.high) == tuple(np.quantile(medians, [0.025, 0.975]))
 
@@ -148,6 +156,14 @@ def test_a_number_beside_another_of_the_same_seed():
     assert Paired("a", ours, plain, over=True)(rows) == bootstrap([3.0, 4.0])
     assert Paired("a", ours, plain)(rows.where(seed=2)) is None
     assert Paired("a", ours, plain)(Rows()) is None
+
+
+def test_two_rows_of_a_seed_are_refused():
+    rows = Rows([{"seed": 0, "m": "one", "a": 1.0}, {"seed": 0, "m": "one", "a": 2.0}, {"seed": 0, "m": "other", "a": 1.0}])
+    for measure in (OverSeeds("a", {"m": "one"}), Paired("a", {"m": "one"}, {"m": "other"})):
+        with pytest.raises(ValueError, match="one row a seed, but found 2 with a"):
+            measure(rows)
+    assert OverSeeds("a", {"m": "other"})(rows) == bootstrap([1.0])
 
 
 def test_a_judged_claim_is_json():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
-from craik.lab.claims import JudgedClaim, Verdict
+from craik.lab.claims import JudgedClaim, Kind, Verdict
 from craik.lab.running.run import Run
 from craik.lab.showing.evidence import labels, recorded
 
@@ -122,30 +122,48 @@ def tried(claims: Sequence[Folded]) -> list[Tried]:
     return [Tried(tuple(ids), text) for text, ids in texts.items()]
 
 
+OF_TEXTS: tuple[Kind, ...] = ("claim", "hypothesis")
+"""Kinds of sentences that stand in texts; the others are ours."""
+
+
+class Count(NamedTuple):
+    """How many claims have a verdict.
+
+    Attributes:
+        claims: all of them.
+        of_texts: how many of these are claims and hypotheses of the texts, and not ours.
+        at_paper: how many of these were judged by a preset `paper`.
+    """
+
+    claims: int
+    of_texts: int
+    at_paper: int
+
+
 @dataclass(frozen=True)
 class Tally:
-    """How many claims of a family held, failed or are open, and at which scale.
+    """How many claims of a family held, failed or are open, whose they are, and at which scale.
 
     Args:
         family: of experiments; "all" for their sum.
         claims: how many.
-        held: how many of them hold, and of these how many by a preset `paper`.
-        failed: the same of those that do not.
+        held: how many of them hold.
+        failed: how many do not.
         few: how many of both rest on fewer than five seeds.
         disputed: the ids of those of which a run that weighs as much says the opposite.
     """
 
     family: str
     claims: int
-    held: tuple[int, int]
-    failed: tuple[int, int]
+    held: Count
+    failed: Count
     few: int
     disputed: tuple[str, ...]
 
     @property
     def open(self) -> int:
         """How many no run has measured."""
-        return self.claims - self.held[0] - self.failed[0]
+        return self.claims - self.held.claims - self.failed.claims
 
 
 def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
@@ -156,13 +174,13 @@ def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
         claims: of which there are runs.
         never_run: how many others there are.
     """
-    found = Counter((one.claim.verdict, one.first.run.recipe.preset == "paper") for one in claims)
 
-    def count(verdicts: Sequence[Verdict]) -> tuple[int, int]:
-        at_paper = sum(found[verdict, True] for verdict in verdicts)
-        return at_paper + sum(found[verdict, False] for verdict in verdicts), at_paper
+    def count(verdicts: Sequence[Verdict]) -> Count:
+        found = [one for one in claims if one.claim.verdict in verdicts]
+        of_texts = sum(one.claim.kind in OF_TEXTS for one in found)
+        return Count(len(found), of_texts, sum(one.first.run.recipe.preset == "paper" for one in found))
 
-    few = sum(number for (verdict, _), number in found.items() if verdict.endswith("so far"))
+    few = sum(one.claim.verdict.endswith("so far") for one in claims)
     disputed = tuple(one.claim.id for one in claims if one.disputes)
     return Tally(family, len(claims) + never_run, count(HELD), count(FAILED), few, disputed)
 

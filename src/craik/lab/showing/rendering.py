@@ -8,6 +8,7 @@ from typing import Any
 
 import jinja2
 
+from craik.lab.claims import RANGE_BELOW
 from craik.lab.showing import wording
 from craik.lab.showing.evidence import confirmed_words, made_words, older_words
 from craik.lab.showing.folding import FAILED
@@ -16,7 +17,7 @@ WORDS: dict[str, Any] = {
     "signs": wording.SIGNS,
     "failed": FAILED,
     "kinds": wording.KINDS,
-    "few": wording.FEW,
+    "few": RANGE_BELOW,
     "measured": wording.measured,
     "spread": wording.spread,
     "tallied": wording.tallied,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from craik.lab.claims import JudgedClaim
+from craik.lab.claims import RANGE_BELOW, JudgedClaim
 
 SIGNS = {
     "holds": "✓",
@@ -27,9 +25,6 @@ KINDS = {
     "ours": "ours",
 }
 """Whose sentence a claim is, in words."""
-
-FEW = 6
-"""Below so many seeds the two ends of a measured number are called a range."""
 
 
 def plain(text: str) -> str:
@@ -73,7 +68,7 @@ def spread(low: float | int | None, high: float | int | None, seeds: int) -> str
     """
     if low is None or high is None:
         return ""
-    return interval(low, high) if seeds >= FEW else f"({number(low)} to {number(high)})"
+    return interval(low, high) if seeds >= RANGE_BELOW else f"({number(low)} to {number(high)})"
 
 
 def measured(claim: JudgedClaim) -> str:

@@ -60,6 +60,6 @@ CLAIMS = (
         source="the reading digest's question",
         measure=compared("one", lambda a, b: a - b, "crar", "q-only"),
         condition=low_above(0.2, of="share identified, difference, median over seeds,"),
-        kind="hypothesis",
+        kind="control",
     ),
 )

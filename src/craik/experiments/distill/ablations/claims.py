@@ -6,7 +6,20 @@ from typing import Any
 import numpy as np
 
 from craik.experiments.distill.measured import best_of_seeds, pairs, ratio
-from craik.lab import Claim, Condition, Measurement, Rows, above, at_least, below, between, bootstrap, high_below, low_above
+from craik.lab import (
+    Claim,
+    Condition,
+    Measurement,
+    Rows,
+    Scalar,
+    above,
+    at_least,
+    below,
+    between,
+    bootstrap,
+    high_below,
+    low_above,
+)
 
 
 def best_finals(rows: Rows, variant: str) -> Rows:
@@ -71,9 +84,11 @@ class InOrder:
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the number with its interval over seeds, or None where another body was run or a variant is missing."""
         own = rows.where(lambda row: row.get("environment") == self.environment)
-        errors = {variant: best_finals(own, variant)["selected"] for pair in ORDER for variant in pair}
-        if not all(errors.values()):
+        finals = {variant: best_finals(own, variant) for pair in ORDER for variant in pair}
+        common = set[Scalar].intersection(*(set(found.values("seed")) for found in finals.values()))
+        if not common:
             return None
+        errors = {variant: found.where(lambda row: row["seed"] in common)["selected"] for variant, found in finals.items()}
         ratios = np.array([np.divide(errors[worse], errors[better]) for worse, better in ORDER])
 
         def count(seeds: np.ndarray[Any, np.dtype[Any]], axis: int) -> Any:  # noqa: ANN401  # an array, or a scalar of numpy
@@ -97,7 +112,8 @@ class LeastOfOrder:
 
 
 def unclipped(rows: Rows) -> Measurement | None:
-    """Return the error without clipping over LDT's, of seeds on which a clip acted, None where both trained alike."""
+    """Return the error without clipping over LDT's on Walker2d, of seeds on which a clip acted; None where none did."""
+    rows = rows.where(lambda row: row.get("environment", "Walker2d") == "Walker2d")
     acted = [
         seed
         for seed, group in rows.by("seed").items()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from craik.lab import Claim, Condition, Measurement, Rows, bootstrap, low_above, number
+from craik.lab import Claim, Condition, Measurement, Paired, Rows, low_above
 
 _SOURCE = "thesis chapter 5, limitations: 'LDT can bypass these limitations in principle'"
 _TRIED = (
@@ -13,18 +13,9 @@ _TRIED = (
 Measure = Callable[[Rows], Measurement | None]
 
 
-def ahead(ours: str, theirs: str, key: str = "accuracy") -> Measure:
+def ahead(ours: str, theirs: str, key: str = "accuracy") -> Paired:
     """Return a measure: one method's accuracy less another's, median over seeds."""
-
-    def measure(rows: Rows) -> Measurement | None:
-        found: list[float] = []
-        for group in rows.by("seed").values():
-            some, others = group.where(method=ours), group.where(method=theirs)
-            if some and others:
-                found.append(number(some[0], key) - number(others[0], key))
-        return bootstrap(found) if found else None
-
-    return measure
+    return Paired(key, {"method": ours}, {"method": theirs})
 
 
 def _more(than: str, where: str = "new boards of known styles", by: float = 0.0) -> Condition:
@@ -32,7 +23,7 @@ def _more(than: str, where: str = "new boards of known styles", by: float = 0.0)
 
 
 def _claim(what: str, text: str, measure: Measure, condition: Condition, source: str = _SOURCE) -> Claim:
-    kind = "control" if source.startswith("ours; a") else "hypothesis"
+    kind = "control" if source.startswith("ours; a ") else "ours" if source.startswith("ours") else "hypothesis"
     return Claim(f"distill-board.{what}", text, source, measure, condition, kind=kind, tried=_TRIED)
 
 

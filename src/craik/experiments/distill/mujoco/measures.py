@@ -1,13 +1,14 @@
 """What is measured of each body: ratios of errors, gaps, growth with depth, the printed setting's place in its grid."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from craik.experiments.distill.bodies import PRINTED
-from craik.experiments.distill.measured import best_of_seeds, ratio
-from craik.lab import Measurement, Rows, bootstrap, number
+from craik.experiments.distill.measured import best_of_seeds, pairs, ratio
+from craik.lab import Measurement, Row, Rows, bootstrap, number
 
 
 def finals(rows: Rows, environment: str, method: str) -> Rows:
@@ -59,9 +60,40 @@ class GapDifference:
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the difference of test minus training errors, each at the time selected on held-out examples."""
         ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in ("ldt", self.over))
-        if not ours or not theirs:
-            return None
-        return bootstrap([mine - other for mine, other in zip(ours["gap"], theirs["gap"], strict=True)])
+        found = [mine - other for mine, other in pairs(ours, theirs, "gap")]
+        return bootstrap(found) if found else None
+
+
+@dataclass(frozen=True)
+class GapAtEqualFit:
+    """A measure for `Claim`: LDT's generalisation gap minus another student's at LDT's training error; the median over seeds.
+
+    LDT's is that at the time selected on held-out examples; the other's, of the setting selected on them, stands between two
+    looks at its training, by the training errors there. A student that hardly fits has a small gap, whatever taught it.
+    """
+
+    environment: str
+    over: str = "no-teacher"
+
+    def __call__(self, rows: Rows) -> Measurement | None:
+        """Return the difference, or None where a method was not run."""
+        ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in ("ldt", self.over))
+        other = {row["seed"]: row for row in theirs}
+        both = [(row, _by_fit(rows, other[row["seed"]])) for row in ours if row["seed"] in other and _by_fit(rows, row)]
+        found = [number(row, "gap") - _gap_at(looks, number(row, "training")) for row, looks in both if looks]
+        return bootstrap(found) if found else None
+
+
+def _by_fit(rows: Rows, final: Row) -> list[Row]:
+    """The looks at a run, by training error; none at one that was lost before the first."""
+    same = {key: final[key] for key in ("environment", "method", "place", "seed")}
+    return sorted(rows.where(kind="curve", **same), key=lambda row: number(row, "training"))
+
+
+def _gap_at(looks: Sequence[Row], training: float) -> float:
+    """The gap of a run where its training error was that; of its nearest look where it never was."""
+    errors = [number(row, "training") for row in looks]
+    return float(np.interp(training, errors, [number(row, "test") - number(row, "training") for row in looks]))
 
 
 @dataclass(frozen=True)
@@ -91,7 +123,7 @@ class Growth:
     """A measure for `Claim`: how much faster than ignorance a model's error grows with depth, the median over seeds.
 
     The test error of the sixteenth observation over the first's, both over that of the training examples' mean: 1 for a model
-    that always predicts this mean. Of the setting that is selected on held-out examples.
+    that always predicts this mean. Of the setting that is selected on held-out examples, at the end of its training.
     """
 
     environment: str
@@ -108,7 +140,7 @@ class Deepest:
     """A measure for `Claim`: a model's error at the deepest observation over ignorance's, the median over seeds.
 
     The test error of the sixteenth observation over that of the training examples' mean: 1 for a model that always predicts
-    this mean. Of the setting that is selected on held-out examples.
+    this mean. Of the setting that is selected on held-out examples, at the end of its training.
     """
 
     environment: str

@@ -1,8 +1,8 @@
 """What is claimed of streams of sub-tasks; written before any judged run. The thesis only proposes: hypotheses."""
 
-from collections.abc import Callable
+import numpy as np
 
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, number
+from craik.lab import Claim, EachSeed, Rows, high_below, low_above, number
 
 _SOURCE = "thesis chapter 5, outlook: once sub-tasks are solved 'there is no learning signal left for the teacher'"
 _TRIED = (
@@ -10,22 +10,12 @@ _TRIED = (
     "In these the meta-gradient grows as the student learns, in either domain; training until it is solved was not tried."
 )
 
-Measure = Callable[[Rows], Measurement | None]
-
 
 def _ends(group: Rows, domain: str, key: str) -> tuple[float, float] | None:
     """A number in the first stage and in the last."""
     some = [row for row in group.where(domain=domain) if row.get(key) is not None]
     ordered = sorted(some, key=lambda row: number(row, "stage"))
     return (number(ordered[0], key), number(ordered[-1], key)) if ordered else None
-
-
-def _over_seeds(of: Callable[[Rows], float | None]) -> Measure:
-    def measure(rows: Rows) -> Measurement | None:
-        found = [value for group in rows.by("seed").values() if (value := of(group)) is not None]
-        return bootstrap(found) if found else None
-
-    return measure
 
 
 def gain(group: Rows) -> float | None:
@@ -64,7 +54,7 @@ CLAIMS = (
         kind="hypothesis",
         text="Over a stream of sub-tasks a teacher stays useful to a fresh student of another one.",
         source=_SOURCE,
-        measure=_over_seeds(gain),
+        measure=EachSeed(gain, np.median),
         condition=low_above(0.0, of="accuracy less that without a teacher, after the last stage, median over seeds,"),
         tried=_TRIED,
     ),
@@ -73,7 +63,7 @@ CLAIMS = (
         kind="hypothesis",
         text="It is worth more than a teacher of one sub-task, trained as long.",
         source=_SOURCE,
-        measure=_over_seeds(against_fixed),
+        measure=EachSeed(against_fixed, np.median),
         condition=low_above(0.0, of="gain less that of the fixed domain's teacher, after the last stage, median over seeds,"),
         tried=_TRIED,
     ),
@@ -82,7 +72,7 @@ CLAIMS = (
         kind="hypothesis",
         text="In a fixed domain the teacher's learning signal fades.",
         source=_SOURCE,
-        measure=_over_seeds(fading),
+        measure=EachSeed(fading, np.median),
         condition=high_below(
             0.5, of="length of the meta-gradient in the last stage over that in the first, median over seeds,"
         ),
@@ -93,7 +83,7 @@ CLAIMS = (
         kind="hypothesis",
         text="In a stream it stays.",
         source=_SOURCE,
-        measure=_over_seeds(staying),
+        measure=EachSeed(staying, np.median),
         condition=low_above(
             1.0, of="length of the meta-gradient in the last stage over the fixed domain's, median over seeds,"
         ),
@@ -104,7 +94,7 @@ CLAIMS = (
         kind="control",
         text="It is what the teacher has learnt: before training it is worth less.",
         source="ours; a control",
-        measure=_over_seeds(against_untrained),
+        measure=EachSeed(against_untrained, np.median),
         condition=low_above(0.0, of="gain after the last stage less that of the untrained teacher, median over seeds,"),
         tried=_TRIED,
     ),

@@ -94,7 +94,7 @@ CLAIMS = (
         .at(*PRESETS),
         tried=_TRIED,
     ),
-    _fails(512, "With half of them, 512, it does not: 1024 is the first to succeed."),
+    _fails(512, "With half of them, 512, it does not."),
     _fails(256, "With a quarter of them, 256, it does not."),
     Claim(
         id="spiral-environments.mask-16",

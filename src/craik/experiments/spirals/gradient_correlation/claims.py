@@ -157,7 +157,7 @@ CLAIMS = (
             suppressed,
             *_PRESETS,
         ),
-        tried=_TRIED,
+        tried=f"{_TRIED} The first of all conditions asked at threshold 1.",
     ),
     Claim(
         id="gradient-correlation.and-suppresses-first",
@@ -189,7 +189,7 @@ CLAIMS = (
             kept,
             *_PRESETS,
         ),
-        tried=_TRIED,
+        tried=f"{_TRIED} The first of all conditions asked at threshold 1.",
     ),
     Claim(
         id="gradient-correlation.xor",

@@ -24,8 +24,9 @@ def stopped_early(rows: Rows) -> Measurement | None:
     """Return averaging's highest accuracy on held-out environments while training, of runs that went to their end."""
     found: list[float] = []
     for group in rows.where(method="mean").by("seed").values():
-        if not any(row.get("stopped") for row in group.where(kind="final")):
-            found.append(max(group.where(kind="curve")["validation_accuracy"], default=0.0))
+        curve = group.where(kind="curve")["validation_accuracy"]
+        if curve and not any(row.get("stopped") for row in group.where(kind="final")):
+            found.append(max(curve))
     return bootstrap(found) if found else None
 
 

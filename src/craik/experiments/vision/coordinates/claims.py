@@ -41,7 +41,7 @@ def _fewest_squares(rows: Rows) -> float | None:
     return float(min(shares)) if len(shares) > 1 else None
 
 
-_POINT = {"kind": "final", "task": "point"}
+_POINT = {"kind": "final", "task": "point", "division": "uniform"}
 FEWER = Paired("parameters", _POINT | {"network": "plain"}, _POINT | {"network": "coordinates"}, over=True)
 """How many times fewer parameters the network with coordinates has for pointing."""
 
