@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from craik.lab.errors import LabError, Stop
 from craik.lab.fields import settings_of, values_of
+from craik.lab.running.storage import words_of
 from craik.lab.showing.wording import plain
 from craik.lab.values import kind, written
 
@@ -53,8 +54,7 @@ def _sentence(error: BaseException) -> tuple[str, int]:
         extra = next((extras[word] for word in (error.name or "").split(".") if word in extras), "experiments")
         return f"this command needs what an extra installs, but found {error}; pip install 'craik[{extra}]'", 1
     if isinstance(error, OSError):
-        reason = f"{error.strerror or error} {error.filename or ''}".strip()
-        return f"files must be readable and writable, but found: {reason}; mend that and try again", 1
+        return words_of(error), 1
     last = traceback.format_exception_only(error)[-1].strip()
     return f"no command should end like this, but found {last}; --traceback shows where, please report it", 1
 

@@ -104,10 +104,13 @@ def nameless(options: argparse.Namespace, command: str, noun: str, known: str) -
 
 
 def refuse(rest: Sequence[str]) -> None:
-    """Says of the first word that no option is.
+    """Says of the first word that is left that it is no option, or that nothing asks for it.
 
     Raises:
         UsageError: there is one.
     """
+    if rest and not rest[0].startswith("-"):
+        rule = "a command takes its options and what its usage names"
+        raise UsageError(f"{rule}, but found the stray word {rest[0]!r}; leave it out, or see --help")
     if rest:
         raise UsageError(f"an option must be one there is, but found {rest[0]!r}; --help lists them")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from craik.cli.answers import print_json, shown
-from craik.cli.options import helped, refuse
+from craik.cli.options import OUT, helped, refuse
 from craik.lab.errors import UsageError
 from craik.lab.values import whole_number
 
@@ -45,6 +45,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     refuse(rest)
     if options.model is None or options.file is None:
         raise UsageError("craik predict needs a model and a table, but found less; craik predict runs/fit-data/model data.csv")
+    _check_kept(options.model)
     from craik.estimators.saving import Model, load  # noqa: PLC0415  # needed from here on only
 
     try:
@@ -62,6 +63,16 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
         out = shown(options.out) if options.out else None
         print_json({"rows": len(listed) - 1, "out": out, "predictions": _listed(listed)})
     return 0
+
+
+def _check_kept(folder: Path) -> None:
+    """Refuse what `craik fit` did not write."""
+    if (folder / "card.json").exists():
+        return
+    inner = folder / "model"  # of the folder that `craik fit --out` names
+    way_out = f"name {inner}" if (inner / "card.json").exists() else f"craik fit keeps one in {OUT}/fit-FILE/model"
+    found = f"{folder} holds no card.json" if folder.is_dir() else f"{folder} is no folder"
+    raise UsageError(f"a model is a folder with the card.json that craik fit wrote, but {found}; {way_out}")
 
 
 def _given(rows: Iterator[list[object]], options: argparse.Namespace) -> list[list[object]]:

@@ -161,12 +161,29 @@ def build(config: Config, overrides: Mapping[str, Any]) -> Config:
     """The config with some of its fields replaced.
 
     Raises:
-        UsageError: the Config itself refuses the values; its own sentence is kept, with what was given where it names none.
+        UsageError: the Config itself refuses the values. A sentence about one of them is written as the command line writes its
+            own; another is kept, with what was given where it names none.
     """
     try:
         return dataclasses.replace(config, **overrides)
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{error}{_given(str(error), overrides)}") from error
+        sentence = _of_one(str(error), config, overrides) or f"{error}{_given(str(error), overrides)}"
+        raise UsageError(sentence) from error
+
+
+def _of_one(sentence: str, config: Config, overrides: Mapping[str, Any]) -> str:
+    """A Config's sentence about one field that was given, with its flag and a value that the Config takes; "" of others."""
+    parts = re.fullmatch(r"(\w+) should (.+)\. Found ((?:(?!\. ).)+)\.", sentence)
+    name = parts[1] if parts else ""
+    if parts is None or name not in overrides:
+        return ""
+    value = getattr(config, name)
+    try:
+        dataclasses.replace(config, **{**overrides, name: value})
+    except (ValueError, TypeError):  # the others that were given rule it out
+        return ""
+    (rule, colon, why), flag = parts[2].partition(": "), "--" + name.replace("_", "-")
+    return f"{flag} must {rule}, but found {parts[3]}{colon}{why}; for example {flag} {shlex.quote(written(value))}"
 
 
 def _given(sentence: str, overrides: Mapping[str, Any]) -> str:

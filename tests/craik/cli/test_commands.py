@@ -157,15 +157,18 @@ def test_a_package_in_the_current_folder_is_found(craik, package, tmp_path, monk
         ((), "craik needs a command"),
         (("rnu",), "found 'rnu'; did you mean run?"),
         (("--nonsense", "list"), "--nonsense"),
-        (("list", "--nonsense"), "found '--nonsense'"),
+        (("list", "--nonsense"), "an option must be one there is, but found '--nonsense'"),
+        (("list", "extra"), "found the stray word 'extra'; leave it out"),
+        (("report", "runs", "extra"), "found the stray word 'extra'"),
         (("run",), "needs the name of an experiment"),
         (("run", "counter-wlak"), "did you mean counter-walk?"),
         (("run", "counter-walk", "--step", "3"), "did you mean --steps?"),
         (("run", "counter-walk", "--steps", "three"), "--steps must be a whole number, but found 'three'"),
-        (("run", "counter-walk", "--steps", "-1"), "steps should be at least 0. Found -1."),
+        (("run", "counter-walk", "--steps", "-1"), "--steps must be at least 0, but found -1; for example --steps 3"),
         (("run", "counter-walk", "--package", "nobody.has"), "found none named 'nobody.has'"),
         (("verify", "--seeds", "0"), "at least one seed, but found --seeds 0"),
-        (("verify", "nowhere"), "nowhere is none"),
+        (("verify", "nowhere"), "records to verify must lie in a folder, but nowhere is none; name theirs: results"),
+        (("verify", "."), "records to verify must lie below the folder, but . holds none; name theirs: results"),
         (("run", "counter-walk", "--seeds", "few"), "must be a whole number, but found 'few'"),
         (("run", "counter-walk", "--seeds", "0"), "at least one seed"),
         (("run", "counter-walk", "--jobs", "0"), "at least one process"),
@@ -194,6 +197,7 @@ def test_bad_usage_is_one_sentence_and_status_2(craik, words, sentence):
         (("rnu", "--json"), 2, "did you mean run?"),
         (("run", "counter-walk", "--json", "--steps", "x"), 2, "must be a whole number"),
         (("report", "nowhere", "--json"), 2, "nowhere is none"),
+        (("verify", ".", "--json"), 2, ". holds none"),
         (("run", "counter-walk", "--mode", "raise", "--json"), 1, "the walk fell off"),
     ],
 )
@@ -254,6 +258,15 @@ def test_a_full_disk_is_a_sentence(craik, monkeypatch):
     assert said.splitlines()[-1] == (
         "craik: files must be readable and writable, but found: No space left on device rows.jsonl; mend that and try again"
     )
+
+
+def test_a_sentence_about_files_is_said_as_it_is(craik, package):
+    sentence = "The folder should hold walks.bin. Found none. Draw some."
+    edit(package, "counter/run.py", "    odd = ", f"    raise FileNotFoundError({sentence!r})\n    odd = ")
+    status, _, said = craik("run", "counter-walk", "--seeds", "1")
+    assert (status, said.splitlines()[-1]) == (1, f"craik: counter-walk, seed 0: {sentence}")
+    status, _, said = craik("run", "counter-walk", "--seeds", "1", "--traceback")
+    assert "raise FileNotFoundError" in said
 
 
 def test_every_experiment_of_craik_keeps_the_contract():

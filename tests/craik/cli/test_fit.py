@@ -112,7 +112,8 @@ def test_distill_from_a_table(craik):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("fit",), "agreement, distill or skips"),
+        (("fit",), "distill or skips, but found nothing; craik fit agreement data.csv --target y --environment site"),
+        (("fit", "skip"), "found 'skip'; did you mean skips?"),
         (("fit", "agreement"), "found no file"),
         (("fit", "agreement", "wards.csv", "--environment", "ward"), "needs --target"),
         (("fit", "distill", "wards.csv", "--target", "ill"), "needs --privileged"),
@@ -124,16 +125,20 @@ def test_distill_from_a_table(craik):
         (("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "lab_*"), "none for 'lab_"),
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--what"), "--help lists them"),
         (("predict", "here"), "a model and a table"),
+        (("predict", "nowhere", "wards.csv"), "nowhere is no folder; craik fit keeps one in runs/fit-FILE/model"),
+        (("predict", ".", "wards.csv"), "with the card.json that craik fit wrote, but . holds no card.json; craik fit keeps"),
+        (("predict", "mine", "wards.csv"), "mine holds no card.json; name mine/model"),
     ],
 )
-def test_bad_usage_is_a_sentence(craik, words, sentence):
+def test_bad_usage_is_a_sentence(craik, words, sentence, tmp_path):
+    (tmp_path / "mine" / "model").mkdir(parents=True)
+    (tmp_path / "mine" / "model" / "card.json").touch()
     status, out, err = craik(*words)
     assert (status, out) == (2, "")
     assert sentence in err
 
 
-def test_no_model_there(craik):
-    assert craik("predict", "nowhere", "wards.csv")[0] == 1
+def test_no_table_there(craik):
     assert craik("fit", "agreement", "none.csv", "--target", "a", "--environment", "b")[0] == 1
 
 

@@ -171,20 +171,38 @@ def test_a_sentence_without_the_value_found_is_completed():
 class Limited:
     widths: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (4,)
     rate: Annotated[float, Gt(0)] | None = None
+    batch_size: Annotated[int, Ge(1), "none is few"] = 8
+    best: int = 2
 
     def __post_init__(self) -> None:
         check_limits(self)
+        if self.best > self.batch_size:
+            raise ValueError(f"best should be at most {self.batch_size}. Found {self.best}.")
 
 
 def test_types_with_limits_are_read_and_their_limits_are_bad_usage():
     settings = settings_of(Limited)
     values = parse_overrides(settings, ["--widths", "3,2", "--rate", "0.5"], "toy")
     assert build(Limited(), values) == Limited((3, 2), 0.5)
-    for words, sentence in ((["--widths", "0"], "at least 1. Found 0."), (["--rate", "0"], "positive. Found 0.0.")):
-        with pytest.raises(UsageError, match=sentence):
+    for words, sentence in (
+        (["--widths", "0"], "--widths must be at least 1, but found 0; for example --widths 4"),
+        (["--widths", ""], "--widths must have at least one value, but found none; for example --widths 4"),
+        (["--rate", "0"], "--rate must be positive, but found 0.0; for example --rate none"),
+        (["--batch-size", "0"], "--batch-size must be at least 1, but found 0: none is few; for example --batch-size 8"),
+    ):
+        with pytest.raises(UsageError) as caught:
             build(Limited(), parse_overrides(settings, words, "toy"))
-    with pytest.raises(UsageError, match="rate should be a finite number or none"):
+        assert str(caught.value) == sentence
+    with pytest.raises(UsageError, match="--rate must be a finite number or none, but found 'fast'; for example --rate none"):
         build(Limited(), {"rate": "fast"})
+
+
+def test_a_value_that_the_others_rule_out_is_no_example():
+    with pytest.raises(UsageError, match=r"^--best must be at most 8, but found 9; for example --best 2$"):
+        build(Limited(), {"best": 9})
+    for overrides in ({"batch_size": 1}, {"batch_size": 1, "best": 3}):  # 2, where it starts from, is too many as well
+        with pytest.raises(UsageError, match=r"^best should be at most 1\. Found \d\."):
+            build(Limited(), overrides)
 
 
 @pytest.mark.parametrize("name", ["seeds", "package", "record", "keep_older"])

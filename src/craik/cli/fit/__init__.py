@@ -12,11 +12,17 @@ from craik.cli.answers import print_json
 from craik.cli.fit.asking import ask
 from craik.cli.fit.telling import content_of, say
 from craik.cli.options import OUT, helped, refuse
-from craik.lab.errors import LabError, UsageError
+from craik.lab.errors import LabError, UsageError, suggestion
 from craik.lab.values import whole_number
 
 SENTENCE = "ask data of your own: does it help, and which columns disagree"
 """What the command does."""
+
+KINDS = ("agreement", "distill", "skips")
+"""What it asks about."""
+
+EXAMPLE = "craik fit agreement data.csv --target y --environment site"
+"""A command that is whole."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -82,12 +88,11 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    if options.kind not in ("agreement", "distill", "skips"):
-        raise UsageError(f"craik fit asks about agreement, distill or skips, but found {options.kind!r}; --help tells more")
+    if options.kind not in KINDS:
+        found, way_out = (repr(options.kind), suggestion(options.kind, KINDS)) if options.kind else ("nothing", EXAMPLE)
+        raise UsageError(f"craik fit asks about agreement, distill or skips, but found {found}; {way_out}")
     if options.file is None:
-        raise UsageError(
-            "craik fit needs a table, but found no file; craik fit agreement data.csv --target y --environment site"
-        )
+        raise UsageError(f"craik fit needs a table, but found no file; {EXAMPLE}")
     needed = {"agreement": ("target", "environment"), "distill": ("target", "privileged"), "skips": ()}[options.kind]
     for name in needed:
         if not getattr(options, name):

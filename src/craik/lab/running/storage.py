@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Generator, Mapping
@@ -104,6 +105,20 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def words_of(error: OSError, otherwise: Path | None = None) -> str:
+    """What is said of files that cannot be used: the error's own sentence where it is one, with a rule and what was found.
+
+    Args:
+        error: what was raised.
+        otherwise: the file that the system means where it names none.
+    """
+    if error.errno is None and re.search(r"\. Found |, but found ", str(error)):
+        return str(error)
+    name = error.filename or (otherwise if error.errno is not None else None) or ""
+    reason = f"{error.strerror or error} {name}".strip()
+    return f"files must be readable and writable, but found: {reason}; mend that and try again"
 
 
 def ensure_writable(folder: Path, option: str = "--out") -> None:

@@ -8,7 +8,7 @@ from craik.experiments.agreement.coinrun import EXPERIMENT, ranges
 from craik.experiments.agreement.coinrun import run as coinrun
 from craik.experiments.agreement.coinrun.claims import Reduction, decoupling, within_range
 from craik.experiments.agreement.coinrun.optimisers import Settings, make_optimizer
-from craik.lab import Rows, judge
+from craik.lab import LabError, Rows, judge
 from craik.tasks.pictures import cloning
 
 SMALL = replace(
@@ -193,7 +193,7 @@ def test_one_level_is_refused(tmp_path):
     one = data.train.levels == data.train.levels[0]
     alone = data._replace(train=type(data.train)(*(field[one] for field in data.train)))
     cloning.write(alone, tmp_path / "one")
-    with pytest.raises(ValueError, match="two training levels or more"):
+    with pytest.raises(LabError, match="two training levels or more"):
         coinrun.load(replace(SMALL, recording=str(tmp_path / "one")))
 
 
@@ -208,7 +208,7 @@ def test_rows_and_caption_say_who_was_cloned(tmp_path):
 
 
 def test_a_recording_that_is_none_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="craik coinrun collect"):
+    with pytest.raises(LabError, match=r"^A recording should be a file that `craik coinrun collect` wrote\. Found "):
         list(coinrun.run(replace(SMALL, recording=str(tmp_path / "none"))))
 
 

@@ -218,7 +218,7 @@ def test_the_first_seed_is_a_setting(package, tmp_path):
         ({"seeds": 0}, "at least one seed"),
         ({"overrides": {"seed": -1}}, "between 0 and 2\\^63, but found --seed -1"),
         ({"overrides": {"seed": 2**63 - 1}}, "between 0 and 2\\^63"),
-        ({"overrides": {"steps": -1}}, "steps should be at least 0"),
+        ({"overrides": {"steps": -1}}, "--steps must be at least 0, but found -1; for example --steps 3"),
     ],
 )
 def test_a_plan_that_cannot_be(package, arguments, sentence):

@@ -1,11 +1,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from craik.lab.errors import LabError, UsageError
-from craik.lab.running.storage import ensure_file, ensure_writable, locked, write_atomically
+from craik.lab.running.storage import ensure_file, ensure_writable, locked, words_of, write_atomically
 
 
 def test_a_failed_write_leaves_the_old_content(tmp_path, monkeypatch):
@@ -41,6 +42,24 @@ def test_a_file_is_not_written_over_a_folder(tmp_path):
     ensure_file(tmp_path / "new" / "file", "--to")
     with pytest.raises(UsageError, match=r"--to must name a file, but .* is a folder"):
         ensure_file(tmp_path / "new", "--to")
+
+
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [
+        (OSError("file not found"), "file not found"),
+        (OSError(2, "No such file or directory", "a.gz"), "No such file or directory a.gz"),
+        (OSError(28, "No space left on device"), "No space left on device seed-0"),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(error, found):
+    sentence = f"files must be readable and writable, but found: {found}; mend that and try again"
+    assert words_of(error, Path("seed-0")) == sentence
+
+
+@pytest.mark.parametrize("sentence", ["It should hold a.gz. Found none. Load it.", "a file must be, but found none; name it"])
+def test_a_sentence_is_not_put_into_another_one(sentence):
+    assert words_of(FileNotFoundError(sentence), Path("seed-0")) == sentence
 
 
 def test_a_folder_has_one_holder_at_a_time(tmp_path):

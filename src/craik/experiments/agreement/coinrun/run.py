@@ -31,7 +31,7 @@ from craik.experiments.agreement.coinrun.optimisers import (
     middle,
     suggest,
 )
-from craik.lab import Positive, Preset, Row, check_limits, checkpoint, number
+from craik.lab import LabError, Positive, Preset, Row, check_limits, checkpoint, number
 from craik.tasks.pictures import cloning
 from craik.tasks.pictures.cloning import Recording
 from craik.tasks.pictures.textured_grid.levels import World
@@ -115,12 +115,16 @@ def load(config: Config) -> Recording:
     """Read the recording, or draw the grid world's levels.
 
     Raises:
-        ValueError: no file that the collector wrote, or one with a single training level.
+        LabError: no file that the collector wrote, or one with a single training level; what else is raised reads as a fault of
+            the run's own.
     """
     if config.recording:
-        data = cloning.read(Path(config.recording))
+        try:
+            data = cloning.read(Path(config.recording))
+        except ValueError as error:
+            raise LabError(str(error)) from None
         if len(data.train.levels.unique()) < 2:
-            raise ValueError(
+            raise LabError(
                 f"a recording must have two training levels or more, as the mask keeps what they agree on, but found one in "
                 f"{config.recording}; collect more with craik coinrun collect --levels 64"
             )

@@ -66,7 +66,7 @@ def verify(
         on_event: told of everything that happens.
 
     Raises:
-        UsageError: the directory does not exist, or fewer than one seed or no time is asked for.
+        UsageError: the directory does not exist or holds no record, or fewer than one seed or no time is asked for.
         LabError: a record's files cannot be read.
     """
     if seeds < 1:
@@ -74,11 +74,26 @@ def verify(
     if minutes is not None and minutes <= 0:
         raise UsageError(f"a witness needs time, but found --minutes {minutes:g}; leave it out for as long as it takes")
     code = cache(code_of)
-    for run in [run for run in find_runs(directory) if not run.is_older]:
+    for run in _records(directory):
         try:
             yield _verified(run, code(run.recipe.package), Asked(seeds, minutes, both), on_event)
         except LabError as error:
             yield Found(run, None, str(error))
+
+
+def _records(directory: Path) -> list[Run]:
+    """The records below a folder.
+
+    Raises:
+        UsageError: it does not exist, or there is none.
+    """
+    way_out = "name theirs: results, unless craik run NAME --record had another --out"
+    if not directory.is_dir():
+        raise UsageError(f"records to verify must lie in a folder, but {directory} is none; {way_out}")
+    found = [run for run in find_runs(directory) if not run.is_older]
+    if not found:
+        raise UsageError(f"records to verify must lie below the folder, but {directory} holds none; {way_out}")
+    return found
 
 
 class Asked(NamedTuple):

@@ -30,6 +30,7 @@ from craik.lab.running.provenance.machine import machine
 from craik.lab.running.provenance.made import Made, made_here, versions
 from craik.lab.running.provenance.source_tree import Code, source_digest
 from craik.lab.running.rowfiles import complete_row, encode
+from craik.lab.running.storage import words_of
 from craik.lab.running.workers.descendants import descendants, kill
 from craik.lab.running.workers.stopping import hear_nothing
 
@@ -122,8 +123,7 @@ def work(
     except LabError as error:
         connection.send(_failure(job, str(error)))
     except OSError as error:
-        reason = f"{error.strerror or error} {error.filename or job.partial}"
-        connection.send(_failure(job, f"files must be readable and writable, but found: {reason}; mend that and try again"))
+        connection.send(_failure(job, words_of(error, job.partial)))
     except Exception as error:
         last = traceback.format_exception_only(error)[-1].strip()
         connection.send(_failure(job, f"{RAISED} {last}; --traceback shows where"))

@@ -91,6 +91,13 @@ def test_what_cannot_be_made_again_is_said_and_the_others_go_on(record, package,
     assert "found 'counter-walk'" in next(verify(tmp_path / "results")).fault
 
 
+def test_a_folder_without_records_is_no_success(tmp_path):
+    with pytest.raises(UsageError, match=r"must lie below the folder, but .* holds none; name theirs: results"):
+        list(verify(tmp_path))
+    with pytest.raises(UsageError, match=r"records to verify must lie in a folder, but .*nowhere is none; name theirs"):
+        list(verify(tmp_path / "nowhere"))
+
+
 @pytest.mark.parametrize(("arguments", "sentence"), [({"seeds": 0}, "--seeds 0"), ({"minutes": 0.0}, "--minutes 0")])
 def test_what_no_witness_can_do(tmp_path, arguments, sentence):
     with pytest.raises(UsageError, match=sentence):
