@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from craik.lab import Measurement, bootstrap
+from craik.lab.claims import RANGE_BELOW
 from craik.lab.running.run import Run
 from craik.lab.running.runfiles import find_runs
-from craik.lab.claims import RANGE_BELOW
 
 ROOT = Path(__file__).parents[2]
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())

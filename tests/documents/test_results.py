@@ -18,6 +18,7 @@ LARGE = {
     "distill/mujoco/faithful-walker2d",
     "distill/mujoco/ldt-grid",
     "distill/mujoco/model-based",
+    "distill/mujoco/quick",
     "distill/mujoco/quick,environments=Swimmer,Walker2d,Hopper,HalfCheetah",
     "distill/noisy_labels/paper",
     "mazes/television/quick",

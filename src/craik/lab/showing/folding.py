@@ -13,6 +13,8 @@ from craik.lab.showing.evidence import labels, recorded
 
 HELD: tuple[Verdict, ...] = ("holds", "holds so far")
 FAILED: tuple[Verdict, ...] = ("does not hold", "does not hold so far")
+AT_SIZE = ("paper", "faithful", "printed-")
+"""How the names of presets begin that have the texts' sizes."""
 
 
 @dataclass(frozen=True)
@@ -30,19 +32,25 @@ class Said:
     scale: str
 
     @property
-    def weight(self) -> tuple[bool, bool, bool, int]:
-        """Measured before open, a preset as it is before changed settings, `paper` before others, then by seeds."""
-        recipe = self.run.recipe
-        return self.claim.measured is not None, not recipe.changed, recipe.preset == "paper", self.claim.n
+    def at_size(self) -> bool:
+        """Whether its preset has the texts' sizes."""
+        return self.run.recipe.preset.startswith(AT_SIZE)
 
     @property
-    def place(self) -> tuple[tuple[bool, bool, bool, int], bool, tuple[str, str]]:
-        """By weight; of runs that weigh the same the one recorded last, whatever it says: `Folded.disputes` has the others.
+    def weight(self) -> tuple[bool, bool, bool, bool, int]:
+        """Measured before open, the texts' size before others, a preset as it is now before changed settings, then by seeds."""
+        recipe = self.run.recipe
+        return self.claim.measured is not None, self.at_size, not recipe.changed, self.scale == recipe.label, self.claim.n
 
-        Of runs that measured nothing it is one that an earlier condition could measure, so that its verdict is shown.
+    @property
+    def place(self) -> tuple[tuple[bool, bool, bool, bool, int], bool, tuple[str, str]]:
+        """By weight; of runs that weigh the same one of which the claim does not hold, so that no order of recording decides.
+
+        `Folded.disputes` has the others. Of runs that measured nothing it is one that an earlier condition could measure, so
+        that its verdict is shown. Of what is left it is the one recorded last.
         """
         read_before = self.claim.measured is None and any(one.measured is not None for one in self.claim.earlier)
-        return self.weight, read_before, recorded(self.run)
+        return self.weight, read_before or self.claim.verdict in FAILED, recorded(self.run)
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ class Folded:
 
     @property
     def disputes(self) -> tuple[Said, ...]:
-        """The runs that weigh as much and say the opposite, so that only when they were recorded decides which comes first."""
+        """The runs that weigh as much and say the opposite: that it holds, since one that says it does not comes first."""
         held = self.claim.verdict in HELD
         return tuple(one for one in self.others if one.weight == self.first.weight and (one.claim.verdict in HELD) != held)
 
@@ -132,12 +140,12 @@ class Count(NamedTuple):
     Attributes:
         claims: all of them.
         of_texts: how many of these are claims and hypotheses of the texts, and not ours.
-        at_paper: how many of these were judged by a preset `paper`.
+        at_size: how many of these were judged at the texts' size.
     """
 
     claims: int
     of_texts: int
-    at_paper: int
+    at_size: int
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,7 @@ def tally(family: str, claims: Sequence[Folded], never_run: int = 0) -> Tally:
     def count(verdicts: Sequence[Verdict]) -> Count:
         found = [one for one in claims if one.claim.verdict in verdicts]
         of_texts = sum(one.claim.kind in OF_TEXTS for one in found)
-        return Count(len(found), of_texts, sum(one.first.run.recipe.preset == "paper" for one in found))
+        return Count(len(found), of_texts, sum(one.first.at_size for one in found))
 
     few = sum(one.claim.verdict.endswith("so far") for one in claims)
     disputed = tuple(one.claim.id for one in claims if one.disputes)

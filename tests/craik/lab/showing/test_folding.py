@@ -80,14 +80,25 @@ def test_equals_that_say_the_opposite_are_named(run):
     other = later(one, preset="other", judged=measuring(one, -5.0, "holds so far"))
     found = of([one, other], "counter.low")
     assert (found.claim.verdict, [(said.scale, said.claim.verdict) for said in found.disputes]) == (
-        "holds so far",
-        [("quick", "does not hold so far")],
+        "does not hold so far",
+        [("other", "holds so far")],
     )
+    assert of([other, one], "counter.low").disputes == found.disputes
     assert tally("walks", folded([one, other])).disputed == ("counter.low",)
     agreeing = later(one, preset="other", judged=measuring(one, 5.0, "does not hold so far"))
     assert of([one, agreeing], "counter.low").disputes == ()
     heavier = later(one, preset="paper", judged=measuring(one, -5.0, "holds so far"))
     assert of([one, heavier], "counter.low").disputes == ()
+
+
+def test_the_texts_size_weighs_more_by_the_presets_name_and_a_preset_as_it_is_now_more_than_as_it_was(run):
+    one = run()
+    sized = later(one, "2001-01-01T00:00:00Z", preset="faithful-walk", judged=measuring(one, -5.0, "holds so far"))
+    assert of([one, sized], "counter.low").scale == "faithful-walk"
+    settings = tuple(replace(stated, value="9") if stated.name == "steps" else stated for stated in one.recipe.settings)
+    now = later(one, settings=settings, judged=measuring(one, -5.0, "holds so far"))
+    found = of([one, now], "counter.low")
+    assert (found.claim.verdict, found.disputes, len(found.others)) == ("holds so far", (), 1)
 
 
 def test_a_preset_that_changed_after_it_was_recorded_is_told_apart(run):
