@@ -15,6 +15,7 @@ LARGE = {
     "agreement/early_stopping/quick",
     "agreement/linear/paper",
     "distill/mujoco/faithful-hopper,nonfinite=zero",
+    "distill/mujoco/faithful-swimmer,nonfinite=zero",
     "distill/mujoco/faithful-walker2d",
     "distill/mujoco/ldt-grid",
     "distill/mujoco/model-based",

@@ -53,7 +53,8 @@ _QUICK = (
     "Hopper LDT's error is still falling then. The preset paper has not been run"
 )
 _TRIED = {
-    "Swimmer": f"{_QUICK}, nor faithful-swimmer, of which two seeds of a run that was stopped have been seen.",
+    "Swimmer": f"{_QUICK}. faithful-swimmer has the printed teacher, unrolls and step sizes, in 400 rounds; no unroll diverges, "
+    "so that --nonfinite zero changes nothing. Two of its seeds had been seen before, of a run that was stopped.",
     "Walker2d": f"{_QUICK}. faithful-walker2d has the printed teacher, unrolls and step sizes, in 400 rounds: on two of six "
     "seeds an unroll diverges before the third look, and training ends there. Going on, as the released code would "
     "(--nonfinite zero), one of these two, in an unrecorded run, ends where the other four are, and one stays behind.",
