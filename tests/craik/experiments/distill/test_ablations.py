@@ -248,6 +248,10 @@ def test_how_many_pairs_are_in_order_has_an_interval_over_seeds():
     (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "distill-ablations.hopper")
     found = judge(claim, finals, "bodies")
     assert (found.measured, found.low, found.high, found.n, found.verdict) == (5, 4, 5, 6, "holds")
+    lacking = {("ldt", 0), ("no-teacher", 5)}  # these seeds are left out, and none is set beside another
+    some = [row for row in finals if (row["variant"], row["seed"]) not in lacking]
+    assert judge(claim, some, "bodies").n == 4
+    assert judge(claim, [row for row in some if row["seed"] in (0, 5)], "bodies").verdict == "not measurable here"
 
 
 @pytest.mark.parametrize("changes", [{"rounds": 0}, {"variants": ("noise-17",)}, {"variants": ("magic",)}, {"size": "huge"}])

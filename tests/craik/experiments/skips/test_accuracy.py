@@ -205,6 +205,7 @@ def test_the_time_to_a_level_is_counted_in_evaluations():
     assert claims.sooner(Rows(reaching("asi", 0, 0.1) + reaching("fixed-1", 0, 0.1, 0.9))).value == 1
     assert claims.sooner(Rows(reaching("asi", 0, 0.1) + reaching("fixed-1", 0, 0.1))) is None
     assert claims.sooner(Rows(reaching("asi", 0, 0.9))) is None
+    assert claims.sooner(rows.where(lambda row: row["method"] != "asi")) is None  # and no fixed step stands in its place
 
 
 def test_skips_without_exploration_are_compared_epoch_for_epoch():

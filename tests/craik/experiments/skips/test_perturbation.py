@@ -56,6 +56,19 @@ def test_a_control_tells_what_is_lost_anyway():
     assert list(EXPERIMENT.figures(rows)) == ["switch"]
 
 
+def test_the_control_is_asked_of_the_step_that_loses_least():
+    def both(method, seed, after):
+        switched = made_up(method, seed, 0.8, after, schedule="switch")
+        return switched + made_up(method, seed, 0.8, 0.8, schedule="standard")
+
+    rows = [
+        row for seed in range(6) for row in (*both("fixed-2", seed, 0.7), *(both("fixed-3", seed, 0.3) if seed < 2 else ()))
+    ]
+    found = judged(rows)["beyond-control"]
+    assert (found.measured, found.n, found.verdict) == (pytest.approx(0.1), 6, "holds")
+    assert (found.earlier[0].measured, found.earlier[0].verdict) == (pytest.approx(0.5), "holds so far")
+
+
 @pytest.mark.parametrize(
     ("same", "verdict"), [(1.0, "not measurable here"), (0.99, "not measurable here"), (0.9, "holds so far")]
 )

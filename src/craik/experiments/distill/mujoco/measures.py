@@ -17,27 +17,6 @@ def finals(rows: Rows, environment: str, method: str) -> Rows:
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """A measure for `Claim`: LDT's error divided by another method's, the median over seeds.
-
-    Attributes:
-        environment: which body.
-        over: the other method.
-        key: "selected", setting and time chosen on held-out examples; "as_printed", both on test error.
-    """
-
-    environment: str
-    over: str
-    key: Literal["selected", "as_printed"]
-
-    def __call__(self, rows: Rows) -> Measurement | None:
-        """Return the ratio, or None where a method was not run."""
-        by = "selection" if self.key == "selected" else "as_printed"
-        ours, theirs = (best_of_seeds(finals(rows, self.environment, method), by) for method in ("ldt", self.over))
-        return ratio(ours, theirs, self.key)
-
-
-@dataclass(frozen=True)
 class Least:
     """A measure for `Claim`: a method's least test error over settings, times and seeds, as table 7 is printed."""
 
@@ -104,17 +83,19 @@ class Over:
         environment: which body.
         method: whose error.
         over: the other method.
-        key: of which examples; setting and time are those chosen on held-out examples.
+        key: "selected" and "training", test and training error at the setting and time chosen on held-out examples;
+            "as_printed", test error at those chosen on test error.
     """
 
     environment: str
     method: str
     over: str
-    key: Literal["selected", "training"] = "selected"
+    key: Literal["selected", "training", "as_printed"] = "selected"
 
     def __call__(self, rows: Rows) -> Measurement | None:
         """Return the ratio, or None where a method was not run."""
-        ours, theirs = (best_of_seeds(finals(rows, self.environment, m), "selection") for m in (self.method, self.over))
+        by = "as_printed" if self.key == "as_printed" else "selection"
+        ours, theirs = (best_of_seeds(finals(rows, self.environment, m), by) for m in (self.method, self.over))
         return ratio(ours, theirs, self.key)
 
 

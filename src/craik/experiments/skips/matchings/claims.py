@@ -1,7 +1,6 @@
 """What is claimed of ASI's choices; written before any judged run. Differences are within a seed: same boards, same start."""
 
-import numpy as np
-
+from craik.experiments.skips.comparing.measures import above_frequent, ahead
 from craik.lab import (
     Claim,
     Condition,
@@ -20,21 +19,6 @@ from craik.lab import (
 _ALIGNMENT = "thesis sections 2.2 and 2.5: instead of a greedy matching, a global alignment; no numbers"
 _TRIED = "Settings were fixed before ten of eleven methods ran once on seed 1000, which changed none of them."
 _DIFFERENCE = "label accuracy, median over seeds,"
-
-
-def ahead(method: str, over: str) -> Paired:
-    """Return the measure of how much more often one method is right than another."""
-    return Paired("accuracy", {"method": method}, {"method": over})
-
-
-def above_frequent(method: str) -> EachSeed:
-    """Return the measure of a method's accuracy less that of the most frequent outcome."""
-
-    def above(rows: Rows) -> float | None:
-        some = rows.where(method=method)
-        return number(some[0], "accuracy") - number(some[0], "frequent") if some else None
-
-    return EachSeed(above, np.median)
 
 
 def reader_difference(rows: Rows) -> Measurement | None:

@@ -1,27 +1,11 @@
 """What is claimed of options and actions; written before any judged run. Differences are within a seed: same walks."""
 
-import numpy as np
-
-from craik.lab import Claim, EachSeed, Paired, Rows, high_below, low_above, number
+from craik.experiments.skips.comparing.measures import above_frequent, ahead
+from craik.lab import Claim, Paired, high_below, low_above
 
 _SOURCE = "thesis section 2.5: options with skips learnt jointly; no numbers"
 _ACTIONS = "thesis sections 2.1.1 and 2.5: actions; no numbers"
 _TRIED = "The length of training was chosen on seed 1000 alone; see the experiment's README."
-
-
-def ahead(method: str, over: str) -> Paired:
-    """Return the measure of how much more often one method's roll-outs end right than another's."""
-    return Paired("accuracy", {"method": method}, {"method": over})
-
-
-def above_frequent(method: str) -> EachSeed:
-    """Return the measure of a method's accuracy less that of the cell in which most walks end."""
-
-    def above(rows: Rows) -> float | None:
-        some = rows.where(method=method)
-        return number(some[0], "accuracy") - number(some[0], "frequent") if some else None
-
-    return EachSeed(above, np.median)
 
 
 def _hypothesis(name: str, text: str, methods: tuple[str, str], of: str, source: str = _SOURCE) -> Claim:
