@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from craik.agreement import Agreement, Rule
-from craik.lab import Positive, Saved, Share, check_limits
+from craik.lab import LabError, Positive, Saved, Share, check_limits
 from craik.nn.convolutions import Norm, fast_resnet
 from craik.tasks.pictures.cifar import cifar10
 from craik.tasks.pictures.digits import CLASSES, digits
@@ -66,12 +66,16 @@ def check_images(data: Data, folder: str, examples: int, batch: int) -> None:
     """Refuse settings that do not go together, before any work.
 
     Raises:
-        ValueError: CIFAR-10 without its folder, or fewer examples than a batch.
+        ValueError: CIFAR-10 without its folder, fewer examples than a batch, or more digits than there are.
     """
     if data == "cifar10" and not folder:
         raise ValueError("CIFAR-10 needs the folder of its archive. Found none; give it with --folder.")
     if 0 < examples < batch:
         raise ValueError(f"examples should be at least the batch of {batch}, or 0 for all. Found {examples}.")
+    if data == "digits" and examples > ALL_DIGITS:
+        raise ValueError(
+            f"examples should be at most {ALL_DIGITS}: the other digits are for validation and test. Found {examples}."
+        )
     if data == "digits" and batch > (most := examples or ALL_DIGITS):
         raise ValueError(f"batch should be between 2 and {most}: it comes from the examples. Found {batch}.")
 
@@ -80,14 +84,17 @@ def load(data: Data, folder: str, seed: int, examples: int) -> ImageData:
     """Return the images, with as many to train on as asked for.
 
     Raises:
-        ValueError: more examples than there are.
+        LabError: more examples than there are, or a damaged archive; what else is raised reads as a fault of the run's own.
         FileNotFoundError: no archive of CIFAR-10 in the folder.
     """
     if data == "digits":
         return digits(seed, train=examples or ALL_DIGITS)
-    found = cifar10(folder, seed)
+    try:
+        found = cifar10(folder, seed)
+    except ValueError as error:
+        raise LabError(str(error)) from None
     if examples > len(found.train.x):
-        raise ValueError(
+        raise LabError(
             f"examples should be at most {len(found.train.x)}, CIFAR-10's without its validation images. Found {examples}."
         )
     keep = slice(examples or None)

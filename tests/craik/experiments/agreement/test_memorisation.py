@@ -8,7 +8,8 @@ from craik.experiments.agreement import per_example
 from craik.experiments.agreement.memorisation import EXPERIMENT
 from craik.experiments.agreement.memorisation import run as memorisation
 from craik.experiments.agreement.memorisation.claims import closing, meeting
-from craik.lab import Rows, judge
+from craik.lab import LabError, Rows, judge
+from craik.tasks.pictures.digits import digits
 
 TINY = replace(EXPERIMENT.presets["quick"].config, examples=16, batch=8, epochs=2, reports=2, thresholds=(0.0, 0.2))
 
@@ -87,6 +88,7 @@ def test_rows_repeat(rows):
     [
         ({"data": "cifar10"}, "--folder"),
         ({"examples": 4}, "at least the batch"),
+        ({"examples": 1001}, "at most 1000: the other digits"),
         ({"batch": 1}, "should"),
         ({"thresholds": (2.0,)}, "threshold"),
     ],
@@ -99,6 +101,15 @@ def test_bad_settings_are_refused(changes, match):
 def test_cifar_without_an_archive_says_how_to_get_it(tmp_path):
     with pytest.raises(FileNotFoundError, match="Download one from https"):
         next(memorisation.run(replace(TINY, data="cifar10", folder=str(tmp_path))))
+
+
+def test_a_damaged_archive_and_too_many_examples_are_no_fault_of_the_run(tmp_path, monkeypatch):
+    (tmp_path / "cifar-10-binary.tar.gz").write_bytes(b"cut")
+    with pytest.raises(LabError, match="truncated"):
+        next(memorisation.run(replace(TINY, data="cifar10", folder=str(tmp_path))))
+    monkeypatch.setattr(per_example, "cifar10", lambda folder, seed: digits(seed, train=100))
+    with pytest.raises(LabError, match="at most 100, CIFAR-10's"):
+        next(memorisation.run(replace(TINY, data="cifar10", folder=str(tmp_path), examples=101)))
 
 
 def test_the_gap_is_followed_to_the_largest_threshold_that_still_learns():

@@ -12,11 +12,12 @@ import torch
 from annotated_types import Ge, Interval, MinLen
 
 from craik.agreement import AndMask, Mean
-from craik.experiments.agreement.per_example import WIDTHS, Training, accuracy, fit, load, make_model
+from craik.experiments.agreement.per_example import ALL_DIGITS, WIDTHS, Training, accuracy, fit, load, make_model
 from craik.lab import Positive, Preset, Row, Share, check_limits, checkpoint, number
 from craik.tasks.pictures.digits import CLASSES
 from craik.tasks.pictures.images import Images, with_random_labels
 
+Size = Annotated[int, Interval(ge=80, le=ALL_DIGITS), "a batch has 80, and the other digits are for validation and test"]
 Part = Annotated[float, Interval(gt=0, lt=1), "some labels are wrong and some are right"]
 
 
@@ -28,7 +29,7 @@ class Config:
     """First seed: of the split, the wrong labels, the initial weights and the batches."""
     noises: Annotated[tuple[Part, ...], MinLen(1)] = (0.25, 0.5, 0.75)
     """Shares of the labels that are redrawn at random."""
-    sizes: Annotated[tuple[Annotated[int, Ge(80)], ...], MinLen(1)] = (240, 480)
+    sizes: Annotated[tuple[Size, ...], MinLen(1)] = (240, 480)
     """Numbers of training images."""
     thresholds: Annotated[tuple[Share, ...], MinLen(1)] = (0.2, 0.3)
     """The AND-mask's."""
