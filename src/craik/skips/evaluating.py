@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Generator, Tensor
@@ -31,7 +32,7 @@ class Scores(NamedTuple):
         final: from the last frame of the roll-out to the true last one.
         off_path: from each predicted frame to the nearest true one, on average: whether what is predicted ever happens.
         coverage: from each true frame to the nearest of the roll-out, on average: what is left out. It favours many steps.
-        right: whether both show the same label; None without a reader.
+        right: whether both show the same label, or both none; None without a reader.
         rolled: the roll-outs.
     """
 
@@ -96,6 +97,7 @@ def scored(rolled: Rollout, trajectories: Trajectories, *, read: Reader | None =
         distance: as in `evaluate`.
 
     Raises:
+        TypeError: a reader that returns several numbers.
         ValueError: another number of roll-outs, or another shape of frames.
     """
     check_kind("rolled", rolled, Rollout, "what craik.skips.rollout returns")
@@ -112,11 +114,21 @@ def scored(rolled: Rollout, trajectories: Trajectories, *, read: Reader | None =
     for b, stored in enumerate(trajectories):
         true, predicted = trajectories.decoded(stored), made.decoded(made[b]).to(trajectories.value_dtype)
         table = _distances(loss, predicted, true)
-        rows.append([float(table[-1, -1]), float(table[1:].amin(1).mean()), float(table.amin(0).mean())])
+        rows.append([float(table[-1, -1]), float(table[rolled.given :].amin(1).mean()), float(table.amin(0).mean())])
         if read is not None:
-            right.append(read(predicted) == read(true))
+            right.append(_same(read(predicted), read(true)))
     final, off_path, coverage = torch.tensor(rows, dtype=torch.float64).unbind(1)
     return Scores(final, off_path, coverage, torch.tensor(right) if read is not None else None, rolled)
+
+
+def _same(label: object, true: object) -> bool:
+    found: object = label == true
+    if (found.numel() if isinstance(found, Tensor) else np.size(np.asarray(found))) != 1:
+        raise TypeError(
+            f"`read` should return one label, such as a whole number or a string, or None. Found {type(label).__name__} of "
+            f"shape {tuple(getattr(label, 'shape', ()))}. Return a tuple where a label has parts."
+        )
+    return bool(found)
 
 
 def _check_functions(read: Reader | None, distance: Loss | None) -> None:

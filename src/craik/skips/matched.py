@@ -134,8 +134,10 @@ class Steps:
             losses = losses + self._cumulants.priced(torch.cat(self._gains), gained)
         at = rows, _ = _whole(self._rows), _whole(self._steps)
         steps = torch.bincount(rows, minlength=len(self._lengths))
-        sums = losses.new_zeros(len(self._lengths)).index_add(0, rows.to(losses.device), losses)
-        means = sums / steps.to(losses.device)
+        # Half precision would stop to count at 256 steps of a loss of 1.
+        wide = torch.promote_types(losses.dtype, torch.float32)
+        sums = losses.new_zeros(len(self._lengths), dtype=wide).index_add(0, rows.to(losses.device), losses.to(wide))
+        means = (sums / steps.to(losses.device)).to(losses.dtype)
         return Matched(
             loss=means.mean() if average == "trajectories" else losses.mean(),
             trajectory_losses=means,

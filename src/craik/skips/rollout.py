@@ -32,12 +32,14 @@ class Rollout(NamedTuple):
         stopped: (batch,) True where a stopping rule ended the trajectory, False where `max_steps` did.
         evaluations: how many frames the model was evaluated on, over the whole batch.
         gained: the predicted cumulants, added up; None without `Cumulants`.
+        given: how many frames of each trajectory were given and not predicted: more than one where a memory is shown as many.
     """
 
     trajectories: Trajectories
     stopped: Bool[Tensor, " batch"]
     evaluations: int
     gained: Gained | None = None
+    given: int = 1
 
 
 @torch.no_grad()
@@ -71,7 +73,8 @@ def rollout(
         generator: of random numbers, on the CPU, where feedback is `Sampled`: one, or one for each trajectory.
 
     Raises:
-        TypeError: what is no `Dynamics` or no tensor of frames, or dynamics with `Actions` and no policy.
+        TypeError: what is no `Dynamics` or no tensor of frames, what else than a tensor `stop` returns, or dynamics with
+            `Actions` and no policy.
         ValueError: max_steps below 1, a negative fixed point, first frames that are not finite floats, or not as many as a
             memory is shown, or a prediction of another shape than the frame's.
         FloatingPointError: a prediction that is not finite.
@@ -101,7 +104,7 @@ def rollout(
         rows, newest, state = rows[~ends], newest[goes], None if outcome.state is None else outcome.state[goes].clone()
         if len(rows) == 0:
             break
-    return Rollout(_together(given, made), stopped, evaluations, counted.gained())
+    return Rollout(_together(given, made), stopped, evaluations, counted.gained(), given.shape[1])
 
 
 class _Roller(NamedTuple):
@@ -200,6 +203,8 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
     ends = torch.zeros(len(newest), dtype=torch.bool)
     if stop is not None:
         found = stop(newest.clone())
+        if not isinstance(found, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance] # a user's function
+            raise TypeError(f"`stop` should return a tensor, one bool for each frame. Found {type(found).__name__}.")
         if found.shape != ends.shape or found.dtype != torch.bool:
             raise ValueError(f"`stop` should return one bool for each of {len(newest)} frames. Found {_kind(found)}.")
         ends |= found.cpu()

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from craik.losses import SquaredError
-from craik.skips import Dynamics, evaluate, rollout, scored
+from craik.skips import Dynamics, Memory, evaluate, rollout, scored
 from craik.trajectories import Trajectories
 
 TRUE = Trajectories.from_list([torch.arange(6.0)[:, None], torch.arange(3.0)[:, None] * 2])
@@ -61,3 +61,20 @@ def test_roll_outs_of_others_are_refused():
     rolled = rollout(Dynamics(lambda x: x, SquaredError()), TRUE.first(), max_steps=2)
     with pytest.raises(ValueError, match=r"one roll-out of frames \(1,\) for each of 1 traj.*Found 2"):
         scored(rolled, TRUE[:1])
+
+
+def test_frames_that_a_memory_is_shown_are_not_predicted():
+    true = Trajectories.from_list([torch.arange(8.0)[:, None]])
+    remembering = Dynamics(lambda x, state: (x + 1.5, state), SquaredError(), state=Memory(torch.zeros(1), frames=4))
+    found = evaluate(remembering, true, max_steps=2)  # 4.5 and 6 behind 0 to 3
+    assert found.rolled.given == 4
+    assert float(found.off_path) == pytest.approx((0.25 + 0) / 2)
+
+
+def test_a_reader_returns_one_label():
+    dynamics = Dynamics(lambda x: x + 2, SquaredError())
+    assert evaluate(dynamics, TRUE, max_steps=1, read=lambda frames: None).means()["right"] == 1  # both show none
+    assert evaluate(dynamics, TRUE, max_steps=2, read=lambda frames: frames[-1] > 4).right.tolist() == [False, True]
+    for several in (lambda frames: frames[:2, 0], lambda frames: frames[:2, 0].numpy()):
+        with pytest.raises(TypeError, match=r"one label.*of shape \(2,\)"):
+            evaluate(dynamics, TRUE, max_steps=2, read=several)

@@ -43,3 +43,13 @@ def test_another_average_is_refused():
 def test_a_frame_that_does_not_lie_ahead_is_refused(time, frame):
     with pytest.raises(ValueError, match=f"frames {time + 1} to 5, .* Found frame {frame} in trajectory 0"):
         Steps([6], keep=False).add([0], [0], [time], Chosen([frame]), torch.zeros(1), torch.zeros(1, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_narrow_losses_of_many_steps_are_added_in_float32(dtype):
+    track = Steps([4001], keep=False)
+    for step in range(4000):
+        track.add([0], [step], [step], Chosen([step + 1]), torch.ones(1, dtype=dtype), torch.zeros(1, 1))
+    found = track.matched("trajectories")
+    assert found.loss.dtype == dtype
+    assert float(found.loss) == 1.0

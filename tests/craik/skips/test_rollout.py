@@ -101,6 +101,11 @@ def test_bad_input_is_refused_with_a_sentence(changes, sentence):
         rollout(dynamics, settings.pop("first"), **settings)
 
 
+def test_a_stop_that_returns_a_list_is_refused():
+    with pytest.raises(TypeError, match=r"one bool for each frame\. Found list"):
+        rollout(Dynamics(lambda frames: frames, SquaredError()), FIRST, max_steps=2, stop=lambda frames: [True] * len(frames))
+
+
 def test_a_roll_out_that_diverges_says_where_and_what_to_do():
     def model(frames):
         return torch.where(frames[:, :1] == 9, torch.inf, frames + 1)
