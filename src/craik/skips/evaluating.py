@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Generator, Tensor
@@ -122,8 +121,8 @@ def scored(rolled: Rollout, trajectories: Trajectories, *, read: Reader | None =
 
 
 def _same(label: object, true: object) -> bool:
-    found: object = label == true
-    if (found.numel() if isinstance(found, Tensor) else np.size(np.asarray(found))) != 1:
+    found = torch.as_tensor(label == true)
+    if found.numel() != 1:
         raise TypeError(
             f"`read` should return one label, such as a whole number or a string, or None. Found {type(label).__name__} of "
             f"shape {tuple(getattr(label, 'shape', ()))}. Return a tuple where a label has parts."
