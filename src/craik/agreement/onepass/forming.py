@@ -15,8 +15,19 @@ from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.evidence.gathering import Gathering
 from craik.agreement.onepass.evidence.sums import settled
 from craik.agreement.onepass.passing import LayerPass, silent
-from craik.agreement.onepass.planning import Asked, Partitions, Plan, ask, described, mean_losses, only_products, paths_of
+from craik.agreement.onepass.planning import (
+    Asked,
+    Partitions,
+    Plan,
+    ask,
+    described,
+    mean_losses,
+    only_products,
+    paths_of,
+    reads_of_examples,
+)
 from craik.agreement.onepass.proof.refusals import check_batch_norm
+from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS
 from craik.agreement.onepass.streaming import dense, stream_environment_gradients
 from craik.agreement.onepass.sums import RunningSums, SideBySide
@@ -156,7 +167,11 @@ class OnePass:
         if self._normalise == "model":
             return self._by_model_norm(asked, plan, needs, complete)
         rest = {name: asked.parameters[name] for name in plan.reasons}
-        partitions = self._gathering.partitions(asked.parameters, plan.reads, asked.groups)
+
+        def apart(examples: Clusters) -> dict[str, list[Read]]:
+            return reads_of_examples(asked, plan, examples, vouched=self._vouched)
+
+        partitions = self._gathering.partitions(asked.parameters, asked.groups, apart)
         blank = self._testing(needs, asked, partitions) if partitions else self._blank(needs, asked, together)
         sums = {name: blank(asked.parameters[name]) for name in plan.reads}
 

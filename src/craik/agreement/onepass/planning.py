@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import Node
 
 from craik.agreement.onepass import reads as formulas
+from craik.agreement.onepass.evidence.clusters import Clusters
 from craik.agreement.onepass.proof.refusals import check_batch_norm, check_graph, check_reached
 from craik.agreement.onepass.proof.rows import Read
 from craik.agreement.onepass.proof.walk import Proof, Survey, prove, survey
@@ -125,11 +127,13 @@ class Plan(NamedTuple):
         reads: of those that one backward pass serves, by name.
         reasons: why the others take one backward pass an environment, by name.
         proved: False where the user's word stands for a part of the proof.
+        by_example: see `craik.agreement.onepass.proof.walk.Proof`.
     """
 
     reads: dict[str, list[Read]]
     reasons: dict[str, str]
     proved: bool
+    by_example: bool = True
 
 
 def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
@@ -155,7 +159,28 @@ def paths_of(asked: Asked, statistics: str | None, *, vouched: bool) -> Plan:
             reads[name] = proof.reads[name]
         else:
             reasons[name] = reason
-    return Plan(reads, reasons, not proof.vouched)
+    return Plan(reads, reasons, not proof.vouched, proof.by_example)
+
+
+def reads_of_examples(asked: Asked, plan: Plan, clusters: Clusters, *, vouched: bool) -> dict[str, list[Read]]:
+    """Return those of a plan's reads whose rows are single examples', where it was proved of larger clusters only.
+
+    Args:
+        asked: what a call asks.
+        plan: of the clusters.
+        clusters: the same examples, each a cluster.
+        vouched: as in `paths_of`.
+    """
+    if plan.by_example:
+        return plan.reads
+    proof = prove(asked.graph, {id(parameter): name for name, parameter in asked.parameters.items()}, clusters, vouched)
+    found = {name: reads for name, reads in proof.reads.items() if name in plan.reads and name not in proof.lost}
+    return {name: plan.reads[name] for name, reads in found.items() if _where(reads) == _where(plan.reads[name])}
+
+
+def _where(reads: Sequence[Read]) -> list[tuple[Node, int, tuple[int, int, int], bool]]:
+    """Return where a parameter is read, along which dimension its rows lie, and whether they are known by example."""
+    return [(read.node, read.slot, read.rows[:3], read.rows.owners is None) for read in reads]
 
 
 def only_products(reads: Mapping[str, Sequence[Read]]) -> bool:

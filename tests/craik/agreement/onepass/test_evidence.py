@@ -186,6 +186,40 @@ def _half_moments(gradients, halves):
     return found
 
 
+@pytest.mark.filterwarnings("ignore:.*one backward pass for each environment")
+def test_examples_that_meet_within_a_half_are_not_taken_apart():
+    """Pairs of one environment mix; where a draw keeps a pair in one half, the halves' rows lie like single examples'."""
+    ids, pairs = [0] * 4 + [1] * 4, torch.tensor([1, 0, 3, 2, 5, 4, 7, 6])
+    torch.manual_seed(0)
+    model, x = nn.Linear(6, 4).double(), torch.randn(8, 6, dtype=torch.float64)
+    paths = set()
+    for seed in range(12):
+        hidden = model(x)
+        losses = (hidden + 0.5 * hidden[pairs]).tanh().square().sum(1)
+        gradients = oracle.example_gradients(losses, list(model.parameters()))
+        halves = by_halves(partition(ids, len(ids), losses.device), torch.Generator().manual_seed(seed))
+        wanted = [_half_moments(g, halves) for g in gradients]
+        rule = Seen(StandardErrors(seed=seed))
+        record = Agreement(model, rule).backward(losses, ids)
+        paths |= set(record.paths.values())
+        for found, moments in _matched(rule.statistics, wanted):
+            torch.testing.assert_close(found.variance, sum(s for _, s, _ in moments), rtol=1e-8, atol=1e-15)
+    assert paths == {"layer", "per-environment"}
+
+
+def test_examples_that_are_cut_apart_and_joined_are_still_single():
+    torch.manual_seed(0)
+    model, x = nn.Linear(6, 4).double(), torch.randn(len(IDS), 6, dtype=torch.float64)
+
+    def losses():
+        hidden = model(x)
+        return torch.cat([hidden[:7].tanh(), hidden[7:].tanh()]).square().sum(1)
+
+    exact, auto = (seen(losses(), model, StandardErrors(parts=parts)) for parts in ("examples", "auto"))
+    for one, other in zip(exact, auto, strict=True):
+        torch.testing.assert_close(one.variance, other.variance)
+
+
 def test_large_weights_go_tile_by_tile():
     torch.manual_seed(0)
     model = nn.Linear(300, 230, bias=False).double()

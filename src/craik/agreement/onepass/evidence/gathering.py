@@ -1,6 +1,6 @@
 """What an agreement keeps from step to step for a rule that tests for conflict, and which parts it compares where."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -50,20 +50,21 @@ class Gathering:
         return by_halves(groups, self._generator)
 
     def partitions(
-        self, parameters: Mapping[str, Tensor], reads: Mapping[str, Sequence[Read]], groups: Environments
+        self, parameters: Mapping[str, Tensor], groups: Environments, apart: Callable[[Clusters], Mapping[str, Sequence[Read]]]
     ) -> dict[str, Clusters]:
         """Return each parameter's partition by name; nothing where ``groups`` are environments.
 
         Args:
             parameters: by name.
-            reads: of those that one backward pass serves.
             groups: what was proved to stay apart.
+            apart: from single examples to the reads, by parameter, of which it is proved that these stay apart, too.
         """
         if not isinstance(groups, Clusters):
             return {}
         if self.errors.parts != "auto":
             return dict.fromkeys(parameters, groups)
         examples = by_example(groups.environments)
+        reads = apart(examples)
         return {n: examples if n in reads and _cheap(p, reads[n]) else groups for n, p in parameters.items()}
 
     def sums(self, name: str, like: Tensor, needs: frozenset[str], clusters: Clusters) -> EvidenceSums:

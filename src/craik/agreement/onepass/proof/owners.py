@@ -46,10 +46,14 @@ class Batch:
         index: (B,) the position of each example's environment, at least two, or what makes it.
         size: B.
         precise: label nothing that no loss reaches: slower, and finds out more.
+
+    Attributes:
+        relabelled: True once an ownership by environment was taken for one by example.
     """
 
     def __init__(self, index: Array | Callable[[], Array], size: int, precise: bool = False) -> None:
         self._index, self.size, self.precise = index, size, precise
+        self.relabelled = False
         self._repeated: dict[tuple[int, int], Array] = {}
 
     @property
@@ -98,6 +102,7 @@ class Batch:
         if over == 0:
             for outer, inner in ((1, times), (times, 1)) if times > 1 else ((1, 1),):
                 if ((flat == self.along(outer, inner)) | (flat == _ABSENT)).all():
+                    self.relabelled = True
                     return Rows(axis, outer, inner)
         return own
 

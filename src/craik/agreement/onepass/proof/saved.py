@@ -63,6 +63,11 @@ def output_shape(node: Node, output: int = 0) -> Size:
     return Size(node._input_metadata[output].shape)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 
 
+def output_dtype(node: Node, output: int = 0) -> torch.dtype:
+    """Return the type of a node's incoming gradient."""
+    return node._input_metadata[output].dtype  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+
+
 def missing(node: Node, name: str) -> bool:
     """Tell whether a node saved nothing under a name."""
     value: Tensor | None = getattr(node, f"_saved_{name}", None)

@@ -80,12 +80,15 @@ class Proof:
         lost: the names of parameters for which ownership was lost on the way, and why.
         vouched: nodes whose rows the user vouched for, by name.
         batch_norm: True where a BatchNorm used statistics of rows of several environments.
+        by_example: True where reads whose rows belong to examples were followed example by example; else the labels of
+            environments happen to lie like those of examples, whose gradients may have met within an environment.
     """
 
     reads: dict[str, list[Read]] = field(default_factory=dict[str, list[Read]])
     lost: dict[str, str] = field(default_factory=dict[str, str])
     vouched: set[str] = field(default_factory=set[str])
     batch_norm: bool = False
+    by_example: bool = True
 
 
 class Walk:
@@ -136,6 +139,7 @@ class Walk:
                     if not readers[child]:
                         ready.append(child)
         self._check_depths()
+        self.found.by_example = not self._batch.relabelled
         return self.found
 
     def _check_depths(self) -> None:

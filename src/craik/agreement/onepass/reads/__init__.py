@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.graph import Node
 
 from craik.agreement.onepass.proof.rows import Read
-from craik.agreement.onepass.proof.saved import slot_shape
+from craik.agreement.onepass.proof.saved import output_dtype, slot_shape
 from craik.agreement.onepass.reads.chain import Place, leaf_below, place_by_pull, place_of
 from craik.agreement.onepass.reads.gradual import Spread, together
 from craik.agreement.onepass.reads.layout import Layout
@@ -43,6 +43,10 @@ def covers(read: Read) -> str | None:
     formula = FORMULAS.get(read.node.name())
     if formula is None:
         return f"is read by {read.node.name().removesuffix('Backward0')}, for which there is no formula"
+    if formula.slots is not None and read.slot not in formula.slots:
+        return f"is what {read.node.name().removesuffix('Backward0')} is applied to, for which there is no formula"
+    if output_dtype(read.node).is_complex:
+        return "takes part in complex arithmetic, for which there is no formula"
     reason = formula.why_not(read)
     if reason is None and place_of_no_view(read):
         return "is changed on its way to where it is read, together with another parameter"

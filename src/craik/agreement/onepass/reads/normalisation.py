@@ -44,7 +44,8 @@ def group(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
     delta, inputs = (t.contiguous().view(1, every, space) for t in (delta, inputs))
     mean, deviation = (t.reshape(1, -1) for t in statistics)
     mask, sizes = [False, WEIGHT in slots, BIAS in slots], (1, every, space, examples * groups)
-    scale = delta.new_empty(every)  # that there is one is all that is read of it
+    weight: Tensor | None = saved(node, "weight")
+    scale = (delta if weight is None else weight).new_empty(every)  # that there is one, and its type, is all that is read of it
     found = torch.ops.aten.native_group_norm_backward(delta, inputs, mean, deviation, scale, *sizes, mask)
     return _by_channel(found, slots, channels, layout)
 

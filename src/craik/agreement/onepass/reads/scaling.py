@@ -33,12 +33,6 @@ def multiply(node: Node, slot: int) -> Tensor | float:
     return saved(node, "other" if slot == 0 else "self")
 
 
-def divide(node: Node, slot: int) -> Tensor | float:
-    """X / y."""
-    other = saved(node, "other")
-    return other.reciprocal() if slot == 0 else -saved(node, "self") / other.square()
-
-
 def choose(node: Node, slot: int) -> Tensor:
     """X where a condition holds, else y: learned mask tokens."""
     condition: Tensor = saved(node, "condition")
@@ -67,6 +61,21 @@ def taking(factor: Factor | None) -> Callable[[Node, Sequence[int], Tensor, Layo
         return [stacked(delta, slot_shape(node, slot), layout, f) for slot, f in zip(slots, found, strict=True)]
 
     return take
+
+
+def divide(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
+    """Return the terms of x / y, divided as autograd divides: 1 / y and its square may be out of range where x / y is not."""
+    other: Tensor = saved(node, "other")
+    terms: list[Term] = []
+    for slot in slots:
+        shape = slot_shape(node, slot)
+        if slot == 1:
+            terms.append(stacked(delta, shape, layout, -(saved(node, "self") / other) / other))
+        elif other.dim() == 0:
+            terms.append(Stacked(reduced(delta, shape, layout) / other))
+        else:
+            terms.append(stacked(delta / other, shape, layout))
+    return terms
 
 
 def stacked(delta: Tensor, shape: Size, layout: Layout, factor: Tensor | float = 1.0) -> Stacked:

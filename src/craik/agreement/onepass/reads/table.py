@@ -20,11 +20,14 @@ class Formula(NamedTuple):
             term for each slot.
         why_not: from a read to the reason why it has no formula after all, or None.
         of_all: whether ``take`` is given the gradients of all outputs, None where there is none, not the first one's alone.
+        slots: those through which it is for parameters; None is all. Where a gradient is one environment's a parameter may be
+            what is normalised or convolved, in an input's place.
     """
 
     take: Callable[[Node, Sequence[int], Any, Layout], list[Term]]
     why_not: Callable[[Read], str | None]
     of_all: bool = False
+    slots: tuple[int, ...] | None = None
 
 
 def _broadcast(factor: scaling.Factor | None) -> Formula:
@@ -36,8 +39,8 @@ def _product(left: tuple[int, str], right: tuple[int, str], bias: int | None = N
     return Formula(product.take, product.why_not)
 
 
-_CONVOLUTION = Formula(convolution.take, normalisation.why_not)
-_BATCH_NORM = Formula(normalisation.batch, normalisation.why_not)
+_AFFINE = (normalisation.WEIGHT, normalisation.BIAS)
+_TABLE, _SLOPE = (0,), (1,)
 
 FORMULAS: dict[str, Formula] = {
     "MmBackward0": _product((0, "self"), (1, "mat2")),
@@ -50,19 +53,19 @@ FORMULAS: dict[str, Formula] = {
     "AddBackward0": _broadcast(scaling.add),
     "SubBackward0": _broadcast(scaling.subtract),
     "MulBackward0": _broadcast(scaling.multiply),
-    "DivBackward0": _broadcast(scaling.divide),
+    "DivBackward0": Formula(scaling.divide, scaling.why_not),
     "WhereBackward0": _broadcast(scaling.choose),
-    "PreluKernelBackward0": _broadcast(scaling.leak),
+    "PreluKernelBackward0": _broadcast(scaling.leak)._replace(slots=_SLOPE),
     "ExpandBackward0": _broadcast(None),
     "RepeatBackward0": Formula(scaling.repeat, scaling.why_not_repeated),
-    "EmbeddingBackward0": Formula(embedding.take, embedding.why_not),
-    "EmbeddingBagBackward0": Formula(embedding.bag, embedding.why_no_bag),
-    "IndexBackward0": Formula(embedding.indexed, embedding.why_no_index),
-    "IndexSelectBackward0": Formula(embedding.indexed, embedding.why_no_index),
-    "NativeLayerNormBackward0": Formula(normalisation.layer, normalisation.why_no_layer),
-    "NativeGroupNormBackward0": Formula(normalisation.group, normalisation.why_not),
-    "NativeBatchNormBackward0": _BATCH_NORM,
-    "ConvolutionBackward0": _CONVOLUTION,
+    "EmbeddingBackward0": Formula(embedding.take, embedding.why_not, slots=_TABLE),
+    "EmbeddingBagBackward0": Formula(embedding.bag, embedding.why_no_bag, slots=_TABLE),
+    "IndexBackward0": Formula(embedding.indexed, embedding.why_no_index, slots=_TABLE),
+    "IndexSelectBackward0": Formula(embedding.indexed, embedding.why_no_index, slots=_TABLE),
+    "NativeLayerNormBackward0": Formula(normalisation.layer, normalisation.why_no_layer, slots=_AFFINE),
+    "NativeGroupNormBackward0": Formula(normalisation.group, normalisation.why_not, slots=_AFFINE),
+    "NativeBatchNormBackward0": Formula(normalisation.batch, normalisation.why_not, slots=_AFFINE),
+    "ConvolutionBackward0": Formula(convolution.take, normalisation.why_not, slots=(convolution.WEIGHT, convolution.BIAS)),
     "MkldnnRnnLayerBackward0": Formula(recurrent.take, recurrent.why_not, of_all=True),
 }
 """By the name of the node in autograd's graph."""
