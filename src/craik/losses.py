@@ -87,7 +87,12 @@ class ElementwiseLoss(ABC):
             check_numbers("weight", self.weight)
 
     def __call__(self, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
-        """Return the loss of each example."""
+        """Return the loss of each example.
+
+        Raises:
+            ValueError: predictions that are not of the shape that `prediction_shape` says: nothing is broadcast.
+        """
+        self._check_shapes(prediction, target)
         losses = self.elements(prediction, target)
         return self._reduced(losses if self.weight is None else losses * self.weight)
 
@@ -115,6 +120,14 @@ class ElementwiseLoss(ABC):
     @abstractmethod
     def frame(self, prediction: Float[Tensor, "n *z"]) -> Float[Tensor, "n *frame"]:
         """Return the frame that a prediction stands for."""
+
+    def _check_shapes(self, prediction: Tensor, target: Tensor) -> None:
+        wanted = (*target.shape[:1], *self.prediction_shape(tuple(target.shape[1:])))
+        if prediction.shape != wanted:
+            raise ValueError(
+                f"Predictions of targets of shape {tuple(target.shape)} should have the shape {wanted}. Found "
+                f"{tuple(prediction.shape)}. Reshape one of them: they are not broadcast."
+            )
 
     def _reduced(self, losses: Float[Tensor, "n *frame"]) -> Float[Tensor, " n"]:
         flat = losses.reshape(len(losses), -1)
@@ -225,6 +238,7 @@ def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Float[Tenso
     """Return a loss's values, checked to be one for each example.
 
     Raises:
+        TypeError: values that are no floats.
         ValueError: values of another shape.
     """
     values = loss(prediction, target)
@@ -233,6 +247,8 @@ def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Float[Tenso
             f"`loss` should return one value for each example, shape ({len(prediction)},). Found shape {tuple(values.shape)}. "
             "Leave the examples unreduced, for example with losses.flatten(1).mean(1)."
         )
+    if not values.is_floating_point():
+        raise TypeError(f"`loss` should return floats. Found {values.dtype}. Convert predictions or frames with .float().")
     return values
 
 

@@ -29,3 +29,4 @@ from craik.arguments.tensors import check_numbers as check_numbers
 from craik.arguments.tensors import check_result as check_result
 from craik.arguments.tensors import check_shape as check_shape
 from craik.arguments.tensors import check_tensor as check_tensor
+from craik.arguments.tensors import ends as ends

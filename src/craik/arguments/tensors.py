@@ -71,14 +71,9 @@ def check_ids(name: str, value: object, *sizes: int | str, count: int | None = N
         return
     if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
         raise TypeError(sentence(name, "hold whole numbers", str(value.dtype), way_out or "Convert it with .long()."))
-    if count is None or not value.numel() or _hidden(value):
-        return
-    try:
-        low, high = (int(end) for end in value.aminmax())
-    except RuntimeError:  # what torch.func.vmap says of a batch that it hides
-        return
-    if low < 0 or high >= count:
-        raise ValueError(sentence(name, f"be numbers from 0 to {count - 1}", f"{low} to {high}", way_out))
+    found = () if count is None else ends(value)
+    if count is not None and found and (found[0] < 0 or found[1] >= count):
+        raise ValueError(sentence(name, f"be numbers from 0 to {count - 1}", f"{found[0]} to {found[1]}", way_out))
 
 
 def check_mask(name: str, value: object, *sizes: int | str, way_out: str = "True for what counts, as in ids != 0.") -> None:
@@ -127,6 +122,21 @@ def all_finite(value: Tensor) -> bool:
         return math.isfinite(value.detach().sum()) or bool(value.detach().isfinite().all())
     except RuntimeError:  # what torch.func.vmap says of a batch that it hides
         return True
+
+
+def ends(value: Tensor) -> tuple[float | int, ...]:
+    """Return the least and the greatest number, NaN where one is; () where none can be looked at, see `all_finite`.
+
+    >>> import torch
+    >>> ends(torch.tensor([3, -1, 2]))
+    (-1, 3)
+    """
+    if not value.numel() or _hidden(value):
+        return ()
+    try:
+        return tuple(end.item() for end in value.detach().aminmax())
+    except RuntimeError:  # what torch.func.vmap says of a batch that it hides, and a trace of what it has not computed
+        return ()
 
 
 def check_generator(name: str, value: object, beside: Tensor | None = None) -> None:

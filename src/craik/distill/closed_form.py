@@ -64,7 +64,8 @@ class VotedTeachers:
     Attributes:
         votes_: weight by recipe, summed over strengths; they add up to 1.
         report_: cross-validated share of variance explained: of each recipe at its best strength, of the vote ("vote"), and of
-            the vote without privileged data ("without privileged").
+            the vote without privileged data ("without privileged"). Of targets that do not vary it is 1, as scikit-learn's
+            `r2_score` has it.
         gain_: the vote's gain over the vote without privileged data in that unit, and twice its standard error over rows.
         coef_, intercept_: of linear teachers, (K, J) and (K,), in the units of the inputs and targets.
 
@@ -119,7 +120,10 @@ class VotedTeachers:
 
         Raises:
             ValueError: another number of columns.
+            sklearn.exceptions.NotFittedError: nothing was fitted; an AttributeError where scikit-learn is not installed.
         """
+        if not self.votes_:
+            raise _unfitted("VotedTeachers should be fitted before they predict. Found none fitted. Call fit(x, y) first.")
         inputs = np.asarray(x, dtype=np.float64)
         if inputs.ndim != 2 or inputs.shape[1] != self._columns:
             raise ValueError(
@@ -177,7 +181,7 @@ class VotedTeachers:
         wanted: Numbers,
         errors: Numbers,
     ) -> None:
-        total = (wanted**2).sum(1).mean()
+        total = max((wanted**2).sum(1).mean(), 0.5)  # each column adds 1, one that does not vary only what rounding left
         best: dict[str, float] = {}
         for (name, _), error in zip(names, errors, strict=True):
             best[name] = max(best.get(name, -np.inf), 1 - float(error.mean() / total))
@@ -188,6 +192,14 @@ class VotedTeachers:
             gains = (beside - vote) / total
             self.report_["without privileged"] = 1 - float(beside.mean() / total)
             self.gain_ = float(gains.mean()), 2 * float(gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
+def _unfitted(sentence: str) -> Exception:
+    try:  # an extra, which nothing else here needs
+        from sklearn.exceptions import NotFittedError  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
+    except ImportError:
+        return AttributeError(sentence)
+    return NotFittedError(sentence)
 
 
 class _Standard:

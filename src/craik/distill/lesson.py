@@ -34,6 +34,7 @@ class Lesson:
             has targets of its own (`craik.distill.calls`).
         label_loss: L_y, from predictions and labels to (B,) unreduced losses.
         alpha: the teaching coefficient; a number, or a scalar tensor, which compiled steps take without a second compilation.
+            A tensor may be 0, as a schedule's or a measured one comes to be.
         teaching_loss: L_h, from hidden activations and targets to (B,) unreduced losses.
         hoisting: how the teacher is run over the batches of an unroll.
         alpha_relative_to: None takes alpha as it is printed. "loss" and "gradient" make it free of scale: L_h is multiplied
@@ -42,7 +43,7 @@ class Lesson:
 
     Raises:
         ValueError: modules that cannot be run as functions or have nothing to train, layers that are none of the student's,
-            an alpha that is not positive.
+            an alpha that is not positive, or a tensor that is negative or no finite number.
         TypeError: a module, a loss, names or a number that are none.
     """
 
@@ -104,7 +105,10 @@ class Lesson:
 
 def _check_alpha(alpha: float | Tensor) -> None:
     # A tensor's value may be unknown yet, in a trace; students in a stack have one coefficient each.
-    if not (isinstance(alpha, Tensor) and alpha.dim() <= 1):
+    if isinstance(alpha, Tensor) and alpha.dim() <= 1:
+        for one in arguments.ends(alpha):
+            arguments.check_not_negative("alpha", one, why="below 0 the student would flee what the teacher asks for")
+    else:
         arguments.check_positive("alpha", alpha, why="at 0 the teacher has no part in what the student learns")
 
 

@@ -28,11 +28,14 @@ LabelLoss = Callable[[Tensor, Tensor], Tensor]
 
 Reduction = Literal["mean", "sum"]
 REDUCTIONS = ("mean", "sum")
+HALVES = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
 class HiddenSquaredError:
     """The squared error of all supervised units: (h_k - h*_k)^2, averaged or added over k.
+
+    A mean of half numbers is taken in float32 and returned so, as their sum may be larger than they can say.
 
     Attributes:
         reduction: over units, "mean" or "sum".
@@ -52,6 +55,8 @@ class HiddenSquaredError:
 @dataclass(frozen=True)
 class GatedSquaredError:
     """The gated squared error sum_k sigmoid(m_k / 2 - 1) (h_k - h*_k)^2 (paper 4.3, thesis appendix C.2.2.2).
+
+    A mean of half numbers is taken in float32, as in `HiddenSquaredError`.
 
     Attributes:
         scale: factor of the gate m.
@@ -128,10 +133,10 @@ class KullbackLeibler:
 def _over_units(squares: Mapping[str, Tensor], reduction: Reduction) -> Tensor:
     # An output (B,) is one unit an example.
     rows = [square.flatten(1) if square.dim() > 1 else square[:, None] for square in squares.values()]
-    total = torch.stack([row.sum(1) for row in rows]).sum(0)
     if reduction == "sum":
-        return total
-    return total / sum(square[0].numel() for square in squares.values())
+        return torch.stack([row.sum(1) for row in rows]).sum(0)
+    sums = [row.sum(1, dtype=torch.float32) if row.dtype in HALVES else row.sum(1) for row in rows]
+    return torch.stack(sums).sum(0) / sum(square[0].numel() for square in squares.values())
 
 
 def check_losses(what: str, losses: Any, examples: int) -> None:  # noqa: ANN401  # a user's loss may return anything

@@ -17,7 +17,16 @@ from torch import Generator, Tensor
 from craik.arguments import check_generator, check_share, check_tensor, check_whole
 
 TOLERANCE = 1e-9
-"""How far a row's sum may exceed 1, or a policy's differ from it: rounding of float32, nothing else."""
+"""How far sums may be from 1 in float64 and still count as 1; what ends an episode with a lower probability is nothing."""
+
+ROUNDING = {torch.float32: 2e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}
+"""The same for shorter types: more than what a softmax over 3,000 places leaves in them."""
+
+SLACK = 1e-5
+"""How far rows of a policy may be from 1, whatever their type: nothing of it ends an episode, so that 1 is meant."""
+
+LONGEST = 1e12
+"""Steps of an episode that can be told from one without end: I - P_pi is known to the rounding of float64, 1e-16."""
 
 
 class Optimum(NamedTuple):
@@ -62,6 +71,13 @@ class Trajectory(NamedTuple):
 class FiniteMDP:
     """A Markov decision process of S states and A actions, or a batch of them. Everything is kept in float64.
 
+    Tables are read as exactly as their type is. In float64 a row is taken at its word: what it lacks to 1, beyond `TOLERANCE`,
+    ends the episode. In a shorter type, float32 for example, sums differ from 1 by rounding: rows within `ROUNDING` of it are
+    divided by their sums in float64, and only what is lacking beyond that ends anything. An ending rarer than that needs
+    float64. Rows of a policy always mean 1: those off by more than `TOLERANCE` are divided by their sums, and refused where off
+    by more than `SLACK` or their type's rounding. Whether episodes end is read off the rows and what leads where, not off a
+    solution.
+
     Args:
         transitions: (*b, S, A, S) P, probabilities; rows that sum to less than 1 end the episode with the rest.
         rewards: (*b, S, A) R, finite.
@@ -80,15 +96,22 @@ class FiniteMDP:
     discount: float
 
     def __post_init__(self) -> None:
+        tolerances = dict[str, float]()
         for name in ("transitions", "rewards", "start"):
-            check_tensor(name, getattr(self, name))
-            object.__setattr__(self, name, getattr(self, name).double())
+            given: Tensor = getattr(self, name)
+            check_tensor(name, given)
+            tolerances[name] = ROUNDING.get(given.dtype, TOLERANCE)
+            object.__setattr__(self, name, given.double())
         check_share("discount", self.discount)
         _check_sizes(self.transitions, self.rewards, self.start)
-        _check_probabilities("transitions", self.transitions, "rows")
-        _check_probabilities("start", self.start, "a start")
-        if not bool((self.start.sum(-1) - 1).abs().max() <= TOLERANCE):
-            raise ValueError(f"`start` should sum to 1. Found {float(self.start.sum(-1).min())!r}. Divide it by its sum.")
+        for name, what in (("transitions", "rows"), ("start", "a start")):
+            _check_probabilities(name, getattr(self, name), what, tolerances[name])
+            if tolerances[name] > TOLERANCE:
+                object.__setattr__(self, name, _whole(getattr(self, name), 0.0, tolerances[name]))
+        if not bool((self.start.detach().sum(-1) - 1).abs().max() <= TOLERANCE):
+            raise ValueError(
+                f"`start` should sum to 1. Found {float(self.start.detach().sum(-1).min())!r}. Divide it by its sum."
+            )
         if not bool(self.rewards.isfinite().all()):
             place = tuple(torch.nonzero(~self.rewards.isfinite())[0].tolist())
             raise ValueError(f"`rewards` should be finite. Found {float(self.rewards[place])!r} at {place}.")
@@ -121,14 +144,14 @@ class FiniteMDP:
         """Return V_pi = (I - gamma P_pi)^-1 (sum_a pi R + bonus), with gradients towards the policy.
 
         Args:
-            policy: rows that sum to 1; its batch axes and those of the process are broadcast.
+            policy: rows that sum to 1, see above; its batch axes and those of the process are broadcast.
             bonus: a further reward of each state, such as the policy's entropy.
 
         Raises:
-            ValueError: a policy that is none, or episodes that never end at a discount of 1.
+            ValueError: a policy that is none; at a discount of 1 episodes that never end, or after more than `LONGEST` steps.
         """
-        self._check_policy(policy)
-        reward = (policy.double() * self.rewards).sum(-1)
+        policy = self._checked(policy)
+        reward = (policy * self.rewards).sum(-1)
         reward = reward if bonus is None else reward + bonus.double()
         return _solve(self._system(policy), reward)
 
@@ -142,9 +165,9 @@ class FiniteMDP:
 
     def occupancies(self, policy: Float[Tensor, "..."]) -> Float[Tensor, "*q S A"]:
         """Return d[s, a] = sum_t gamma^t p(s_t = s, a_t = a): expected discounted visits; the objective is sum d R."""
-        self._check_policy(policy)
+        policy = self._checked(policy)
         visits = _solve(self._system(policy).mT, self.start)
-        return visits.unsqueeze(-1) * policy.double()
+        return visits.unsqueeze(-1) * policy
 
     def objective(self, policy: Float[Tensor, "..."], bonus: Float[Tensor, "..."] | None = None) -> Float[Tensor, "*q"]:
         """Return p0 . V_pi, the expected discounted return."""
@@ -219,26 +242,42 @@ class FiniteMDP:
 
     def _system(self, policy: Tensor) -> Tensor:
         chain = self.chain(policy)
+        system = torch.eye(self.states, dtype=torch.float64) - self.discount * chain
         if self.discount == 1:
-            _check_ends(chain.detach())
-        return torch.eye(self.states, dtype=torch.float64) - self.discount * chain
+            _check_ends(chain.detach(), (policy.detach() * self.ending).sum(-1) > TOLERANCE)
+            _check_lengths(system.detach())
+        return system
 
-    def _check_policy(self, policy: Tensor) -> None:
+    def _checked(self, policy: Tensor) -> Tensor:
+        """Return a policy in float64, with rows that sum to 1."""
         check_tensor("policy", policy)
         if policy.shape[-2:] != (self.states, self.actions):
             wanted = f"(..., {self.states}, {self.actions})"
             raise ValueError(f"`policy` should have the shape {wanted}, states by actions. Found {tuple(policy.shape)}.")
-        found = policy.detach()
-        # float32 policies sum to 1 within their own rounding.
-        if not bool((found >= 0).all()) or not bool(((found.double().sum(-1) - 1).abs() <= 1e-5).all()):
-            worst = float((found.double().sum(-1) - 1).abs().max())
+        off, most = (policy.detach().double().sum(-1) - 1).abs(), max(SLACK, ROUNDING.get(policy.dtype, 0.0))
+        if not bool((policy.detach() >= 0).all()) or not bool((off <= most).all()):
             raise ValueError(
-                f"`policy` should hold probabilities: rows that sum to 1. Found one {worst:.3g} off, or negative ones."
+                "`policy` should hold probabilities: rows that sum to 1. "
+                f"Found one {float(off.max()):.3g} off, or negative ones."
             )
+        return _whole(policy.double(), TOLERANCE, most) if bool((off > TOLERANCE).any()) else policy.double()
+
+
+def _whole(rows: Tensor, least: float, most: float) -> Tensor:
+    """Return rows divided by their sums where these are so far from 1; all others as they are, to the bit."""
+    sums = rows.sum(-1, keepdim=True)
+    off = (sums.detach() - 1).abs()
+    return rows / torch.where((off > least) & (off <= most), sums, 1.0)
 
 
 def _solve(system: Tensor, right: Tensor) -> Tensor:
-    return torch.linalg.solve(system, right.unsqueeze(-1)).squeeze(-1)
+    try:
+        return torch.linalg.solve(system, right.unsqueeze(-1)).squeeze(-1)
+    except torch.linalg.LinAlgError as error:  # pyright: ignore[reportPrivateImportUsage]  # documented
+        raise ValueError(
+            "What follows a state should be determined by I - gamma P_pi. Found a matrix without inverse in float64: episodes "
+            "hardly ever end, and the discount is too near to 1. Take a smaller discount."
+        ) from error
 
 
 def _check_sizes(transitions: Tensor, rewards: Tensor, start: Tensor) -> None:
@@ -252,17 +291,17 @@ def _check_sizes(transitions: Tensor, rewards: Tensor, start: Tensor) -> None:
         )
 
 
-def _check_probabilities(name: str, found: Tensor, what: str) -> None:
+def _check_probabilities(name: str, found: Tensor, what: str, tolerance: float) -> None:
+    found = found.detach()
     if not bool((found >= 0).all()):  # also catches NaN
         raise ValueError(f"`{name}` should hold probabilities. Found {float(found.min())!r}, negative or no number.")
-    if float((sums := found.sum(-1)).max()) > 1 + TOLERANCE:
+    if float((sums := found.sum(-1)).max()) > 1 + tolerance:
         way = "Divide them by their sums; below 1 is allowed, the rest ends the episode." if what == "rows" else ""
         raise ValueError(f"`{name}` should have {what} that sum to at most 1. Found {float(sums.max())!r}. {way}".rstrip())
 
 
-def _check_ends(chain: Tensor) -> None:
-    """Refuse a chain with a state from which no end can be reached, as then I - P_pi has no inverse."""
-    ends = chain.sum(-1) < 1 - TOLERANCE
+def _check_ends(chain: Tensor, ends: Tensor) -> None:
+    """Refuse a chain with a state from which no state that may end is reached, as then I - P_pi has no inverse."""
     for _ in range(chain.shape[-1]):
         ends = ends | ((chain > 0) & ends.unsqueeze(-2)).any(-1)
     if not bool(ends.all()):
@@ -270,4 +309,17 @@ def _check_ends(chain: Tensor) -> None:
         raise ValueError(
             f"With a discount of 1 every state should lead to the episode's end. Found state {place[-1]} that never does. "
             "Take a smaller discount, or rows of `transitions` that sum to less than 1."
+        )
+
+
+def _check_lengths(system: Tensor) -> None:
+    """Refuse what ends, but so late that float64 does not know when: a solution would be rounding errors."""
+    try:
+        steps = torch.linalg.solve(system, torch.ones(system.shape[:-1], dtype=torch.float64).unsqueeze(-1)).squeeze(-1)
+    except torch.linalg.LinAlgError:  # pyright: ignore[reportPrivateImportUsage]  # documented
+        steps = torch.full(system.shape[:-1], torch.inf)
+    if not bool(((steps > 0) & (steps <= LONGEST)).all()):  # also catches NaN
+        raise ValueError(
+            f"With a discount of 1 episodes should end within {LONGEST:.0e} steps in the mean, as rounding decides beyond. "
+            f"Found {float(steps.max()):.3g}. Take a smaller discount, or a policy that goes where episodes end."
         )

@@ -1,10 +1,13 @@
+import sys
 import time
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.metrics import r2_score
 
 from craik.distill.closed_form import STRENGTHS, VotedTeachers, kernel_recipes, linear_recipes, ridge_path
 
@@ -139,3 +142,27 @@ def test_refusals():
         VotedTeachers(only=("C",)).fit(x, y)
     with pytest.raises(ValueError, match="not needed to predict"):
         VotedTeachers().fit(x, y, z).predict(np.column_stack([x, z]))
+
+
+@pytest.mark.parametrize("teachers", ["linear", "kernel"])
+def test_nothing_predicts_before_it_is_fitted(teachers):
+    with pytest.raises(NotFittedError, match=r"should be fitted before they predict\. Found none fitted\. Call fit\(x, y\)"):
+        VotedTeachers(teachers).predict(np.zeros((2, 3)))
+
+
+def test_without_scikit_learn_that_is_an_attribute_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.exceptions", None)
+    with pytest.raises(AttributeError, match="should be fitted before they predict") as caught:
+        VotedTeachers().predict(np.zeros((2, 3)))
+    assert not isinstance(caught.value, NotFittedError)
+
+
+@pytest.mark.parametrize("teachers", ["linear", "kernel"])
+@pytest.mark.parametrize("number", [0.0, 1.0, 0.1, -3e9 / 7])
+def test_targets_that_do_not_vary_are_explained_wholly_as_in_scikit_learn(teachers, number):
+    (x, _, z), (new, _) = mediated(30)
+    voted = VotedTeachers(teachers).fit(x, np.full(30, number), z)
+    assert set(voted.report_.values()) == {1.0}
+    assert voted.gain_ == pytest.approx((0, 0), abs=1e-12)
+    np.testing.assert_allclose(voted.predict(new), number, rtol=1e-12)
+    assert r2_score(np.full(30, number), np.full(30, number)) == 1

@@ -47,3 +47,22 @@ def test_an_output_of_one_number_an_example_may_have_no_dimension(loss):
     h, t, m = (models.randn(k, 5) for k in range(3))
     flat = loss({"": h}, {"": Target(t, m)})
     torch.testing.assert_close(flat, loss({"": h[:, None]}, {"": Target(t[:, None], m[:, None])}), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("loss", [HiddenSquaredError(), GatedSquaredError(scale=1.0, shift=50.0)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_the_mean_of_many_half_numbers_is_finite(loss, dtype):
+    h = {"a": torch.full((2, 4096), 5.0, dtype=dtype, requires_grad=True), "b": torch.full((2,), 5.0, dtype=dtype)}
+    found = loss(h, {name: Target(torch.zeros_like(one), torch.zeros_like(one)) for name, one in h.items()})
+    assert found.tolist() == [25, 25]
+    found.sum().backward()
+    torch.testing.assert_close(h["a"].grad, torch.full((2, 4096), 10 / 4097, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_mean_of_other_numbers_is_bit_for_bit_their_sum_divided(dtype):
+    h, targets = ({name: one.to(dtype) for name, one in part.items()} for part in (H, T))
+    given = {name: Target(one) for name, one in targets.items()}
+    found, total = (HiddenSquaredError(reduction)(h, given) for reduction in ("mean", "sum"))
+    assert torch.equal(found, total / 10)
+    assert found.dtype == dtype

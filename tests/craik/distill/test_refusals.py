@@ -1,5 +1,7 @@
 """What would be wrong without a word is refused, by a sentence that names the cause, and nothing is changed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -163,6 +165,9 @@ BATCHES, VALIDATION = models.data()
         (lambda: lesson(alpha=0.0), ValueError, r"`alpha` should be positive and finite.*Found 0\.0"),
         (lambda: lesson(alpha=-1.0), ValueError, r"`alpha` should be positive and finite.*Found -1\.0"),
         (lambda: lesson(alpha=float("nan")), ValueError, r"`alpha` should be positive and finite.*Found nan"),
+        (lambda: lesson(alpha=torch.tensor(-1.0)), ValueError, r"`alpha` should be finite and at least 0.*Found -1\.0"),
+        (lambda: lesson(alpha=torch.tensor(float("nan"))), ValueError, r"`alpha` should be finite and at least 0.*Found nan"),
+        (lambda: lesson(alpha=torch.tensor([1.0, -2.0])), ValueError, r"`alpha` should be finite and at least 0.*Found -2\.0"),
         (lambda: lesson(alpha="1"), TypeError, r"`alpha` should be a number.*Found '1' of type str"),
         (lambda: lesson(alpha=None), TypeError, r"`alpha` should be a number"),
         (lambda: lesson(alpha_relative_to="labels"), ValueError, '`alpha_relative_to` should be None, "loss" or "gradient"'),
@@ -266,3 +271,12 @@ def test_trajectories_of_another_length_are_refused():
 def test_a_divergence_of_one_logit_is_refused():
     with pytest.raises(ValueError, match=r"at least two logits.*shape \(5,\)"):
         KullbackLeibler()({"a": models.randn(0, 5)}, {"a": Target(models.randn(1, 5))})
+
+
+def test_a_coefficient_that_is_learned_or_scheduled_is_taken():
+    alpha = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    given = lesson(alpha=alpha)
+    assert given.alpha is alpha
+    for one in (torch.tensor(0.0), torch.tensor([0.5, 1.0]), torch.tensor(1), torch.ones((), device="meta")):
+        assert lesson(alpha=one).alpha is one
+    assert torch.func.vmap(lambda one: replace(given, alpha=one).alpha * 2)(torch.ones(2)).tolist() == [2, 2]

@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from craik.arguments import (
     check_all_finite,
@@ -18,6 +19,7 @@ from craik.arguments import (
     check_shape,
     check_share,
     check_whole,
+    ends,
 )
 
 NUMBERS = [check_decay, check_not_negative, check_positive, check_share]
@@ -157,3 +159,18 @@ def test_generators_are_on_the_tensors_device():
         check_generator("g", torch.Generator(), beside=torch.ones(1, device="meta"))
     with pytest.raises(TypeError, match=r"`g` should be a torch\.Generator\. Found None"):
         check_generator("g", None)
+
+
+def test_the_least_and_the_greatest_number_where_they_can_be_looked_at(as_installed):
+    assert ends(torch.tensor([3.0, -1.5, 2.0], requires_grad=True)) == (-1.5, 3.0)
+    assert ends(torch.tensor(2)) == (2, 2)
+    assert str(ends(torch.tensor([1.0, torch.nan]))) == "(nan, nan)"
+    assert ends(torch.ones(0)) == ends(torch.ones(2, device="meta")) == ends(torch.ones(2, dtype=torch.complex64)) == ()
+
+    def looked(x):
+        assert ends(x) == ()
+        return x
+
+    torch.func.vmap(looked)(torch.ones(3))
+    make_fx(looked)(torch.ones(3))
+    torch.compile(lambda x: x * len(ends(x)), fullgraph=True, backend="eager")(torch.ones(3))

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 import torch
 from torch.distributions import Bernoulli, Normal
@@ -86,3 +88,29 @@ def test_a_plain_function_has_its_own_frame_and_shape():
     assert losses.prediction_shape(oracles.bce, (2, 3)) == (2, 3)
     x = torch.ones(2)
     assert losses.frame_of(oracles.bce)(x) is x
+
+
+@pytest.mark.parametrize(
+    ("kind", "prediction", "target", "wanted"),
+    [
+        (losses.SquaredError, (3, 1), (3,), r"\(3,\)"),
+        (losses.SquaredError, (3,), (3, 1), r"\(3, 1\)"),
+        (losses.SquaredError, (1, 2), (3, 2), r"\(3, 2\)"),
+        (losses.BinaryCrossEntropy, (3, 1), (3, 2), r"\(3, 2\)"),
+        (losses.BinaryCrossEntropyWithLogits, (3, 1), (3, 2), r"\(3, 2\)"),
+        (losses.GaussianNLL, (4, 2, 1), (4,), r"\(4, 2\)"),
+        (losses.GaussianNLL, (4, 3, 5), (4, 5), r"\(4, 2, 5\)"),
+    ],
+)
+@pytest.mark.usefixtures("as_installed")
+def test_nothing_is_broadcast(kind, prediction, target, wanted):
+    sentence = (
+        rf"of shape {re.escape(str(target))} should have the shape {wanted}\. Found {re.escape(str(prediction))}\. Reshape"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        kind()(torch.full(prediction, 0.5), torch.full(target, 0.5))
+
+
+def test_a_loss_of_whole_numbers_is_refused():
+    with pytest.raises(TypeError, match=r"`loss` should return floats\. Found torch.int64"):
+        losses.evaluated(lambda z, x: (z > x).flatten(1).sum(1), torch.ones(3, 2), torch.zeros(3, 2))

@@ -121,3 +121,75 @@ def test_what_is_no_policy_is_refused():
         mdp.values(torch.ones(3, 4) / 4)
     with pytest.raises(TypeError, match="Generator"):
         mdp.step(torch.tensor([0]), torch.tensor([0]), None)
+
+
+def drawn(seed, *shape):
+    """What a softmax gives in float32: sums off by its rounding."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).softmax(-1)
+
+
+def test_float32_tables_sum_to_one_by_their_rounding():
+    for seed in range(20):
+        transitions, start = drawn(seed, 4, 2, 4), drawn(seed, 4)
+        found = FiniteMDP(transitions, drawn(seed, 4, 2), start, 0.9)
+        assert not found.ending.any()
+        for mine, given in ((found.transitions, transitions), (found.start, start)):
+            torch.testing.assert_close(mine.sum(-1), torch.ones(given.shape[:-1], dtype=torch.float64), rtol=0, atol=1e-15)
+            torch.testing.assert_close(mine, given.double(), rtol=1e-6, atol=0)
+    for dtype in (torch.float16, torch.bfloat16):
+        assert not FiniteMDP(drawn(0, 40, 2, 40).to(dtype), torch.zeros(40, 2), drawn(0, 40).to(dtype), 0.9).ending.any()
+
+
+def test_what_float32_lacks_by_more_than_rounding_ends():
+    transitions = 0.5 * torch.eye(2).unsqueeze(1)
+    transitions[1] = 0
+    found = FiniteMDP(transitions.requires_grad_(), torch.ones(2, 1), torch.tensor([1.0, 0.0]), 1.0)
+    assert found.ending[:, 0].tolist() == [0.5, 1.0]
+    values = found.values(found.uniform())
+    assert values.tolist() == [2.0, 1.0]
+    values.sum().backward()
+    assert transitions.grad.isfinite().all()
+    rare = torch.tensor([[[1 - 1e-5]]])
+    assert float(FiniteMDP(rare, torch.ones(1, 1), torch.ones(1), 1.0).ending) == pytest.approx(1e-5, rel=1e-2)
+    with pytest.raises(ValueError, match=r"at most 1\. Found 1\.00001"):
+        FiniteMDP(torch.tensor([[[1 + 1e-5]]]), torch.ones(1, 1), torch.ones(1), 1.0)
+
+
+def test_float64_tables_are_taken_to_the_bit():
+    mdp, policy = made(3), torch.as_tensor(oracle.random_policy(3))
+    off = mdp.transitions * (1 - 5e-10)
+    assert torch.equal(FiniteMDP(off, mdp.rewards, mdp.start, 0.9).transitions, off)
+    system = torch.eye(4, dtype=torch.float64) - 0.9 * torch.einsum("sa,sat->st", policy, mdp.transitions)
+    wanted = torch.linalg.solve(system, (policy * mdp.rewards).sum(-1))
+    assert torch.equal(mdp.values(policy), wanted)
+
+
+@pytest.mark.parametrize("convert", [torch.Tensor.float, torch.Tensor.double, torch.Tensor.bfloat16])
+def test_policies_of_any_type_never_end_what_does_not(convert):
+    """Their rounding, read as an ending, would give values of 1e7; a singular matrix now and then."""
+    mdp = FiniteMDP(torch.full((2, 3, 2), 0.5, dtype=torch.float64), torch.ones(2, 3), torch.tensor([1.0, 0.0]), 1.0)
+    for seed in range(50):
+        policy = convert(drawn(seed, 2, 3))
+        with pytest.raises(ValueError, match=r"lead to the episode's end\. Found state 0"):
+            mdp.values(policy)
+
+
+def test_values_of_a_float32_policy_are_those_of_its_normalised_rows():
+    mdp = made(0, 1.0)
+    policy = 0.5 * drawn(5, 4, 3) + 0.5 / 3
+    exact = policy.double() / policy.double().sum(-1, keepdim=True)
+    torch.testing.assert_close(mdp.values(policy), mdp.values(exact), rtol=1e-12, atol=0)
+    torch.testing.assert_close(mdp.occupancies(policy), mdp.occupancies(exact), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("rare", [1e-14, 1e-18])
+def test_an_end_too_far_for_float64_is_refused(rare):
+    """State 0 nearly never leaves for state 1, which ends: 1e14 steps, and then a matrix without inverse."""
+    transitions = torch.zeros(2, 2, 2, dtype=torch.float64)
+    transitions[0, 0, 0] = transitions[0, 1, 1] = 1
+    mdp = FiniteMDP(transitions, torch.ones(2, 2), torch.tensor([1.0, 0.0]), 1.0)
+    policy = torch.tensor([[1 - rare, rare], [0.5, 0.5]], dtype=torch.float64)
+    with pytest.raises(ValueError, match=r"end within 1e\+12 steps in the mean.*Take a smaller discount"):
+        mdp.values(policy)
+    found = mdp.values(torch.tensor([[1 - 1e-6, 1e-6], [0.5, 0.5]], dtype=torch.float64))
+    assert found.tolist() == pytest.approx([1e6 + 1, 1], rel=1e-9)

@@ -143,7 +143,10 @@ class _Distilled(BaseEstimator):
 
 
 def _explained(outside: Numbers, wanted: Numbers) -> float:
-    return 1 - float(((outside - wanted) ** 2).sum() / ((wanted - wanted.mean(0)) ** 2).sum())
+    errors, total = ((outside - wanted) ** 2).sum(), ((wanted - wanted.mean(0)) ** 2).sum()
+    if total == 0:  # as scikit-learn's r2_score has it
+        return float(errors == 0)
+    return 1 - float(errors / total)
 
 
 def _privileged(privileged: Any, x: Numbers) -> Numbers:  # noqa: ANN401

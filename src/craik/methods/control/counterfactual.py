@@ -20,7 +20,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_callable, check_generator, check_one_of, check_share, check_tensor, check_whole
+from craik.arguments import (
+    check_callable,
+    check_generator,
+    check_ids,
+    check_one_of,
+    check_share,
+    check_tensor,
+    check_whole,
+)
 from craik.methods.paper import Paper
 from craik.trajectories.finite import FiniteMDP
 
@@ -146,17 +154,25 @@ def log_likelihood(
         episodes: what was logged.
         steps: how many steps of evidence count; 0 is none.
         misread: probability that a glimpse shows another picture, evenly. With 0 a scenario explains all or nothing.
-        pictures: how many different ones there are.
+        pictures: how many different ones there are; cells are some of 0 to pictures - 1.
+
+    Raises:
+        TypeError: numbers of another type, pictures that are no whole numbers.
+        ValueError: numbers out of their range, fewer than two pictures, a library that shows others.
     """
     check_whole("steps", steps)
     check_share("misread", misread)
+    check_whole("pictures", pictures, 2, why="a glimpse that is misread shows another", way_out="Of one alone say 2.")
+    way_out = "Pass as many `pictures` as there are."
+    check_ids("scenarios.picture", scenarios.picture, "K", "S", count=pictures, way_out=way_out)
     used = min(steps, len(episodes.actions))
     seen = (episodes.glimpsed & episodes.alive.unsqueeze(-1))[:used].any(0)  # (B, S)
     shown = torch.where(seen, scenarios.picture[episodes.scenarios], UNSEEN)
     kinds = torch.arange(pictures)[:, None, None]
     right = ((shown == kinds).float() @ (scenarios.picture == kinds).float().mT).sum(0).double()  # (B, K)
     wrong = seen.sum(1, keepdim=True) - right
-    found = torch.xlogy(right, torch.tensor(1 - misread)) + torch.xlogy(wrong, torch.tensor(misread / (pictures - 1)))
+    reads, misreads = torch.tensor([1 - misread, misread / (pictures - 1)], dtype=torch.float64)
+    found = torch.xlogy(right, reads) + torch.xlogy(wrong, misreads)
     return torch.where(_moves_fit(scenarios, episodes, used), found, -torch.inf)
 
 

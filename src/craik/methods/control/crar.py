@@ -20,7 +20,17 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import cosine_similarity, one_hot
 
-from craik.arguments import check_callable, check_generator, check_not_negative, check_one_of, check_share, check_whole
+from craik.arguments import (
+    check_callable,
+    check_generator,
+    check_ids,
+    check_mask,
+    check_not_negative,
+    check_one_of,
+    check_shape,
+    check_share,
+    check_whole,
+)
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -101,8 +111,9 @@ def crar_losses(
         directions: (A, d) where each action should lead in x, to be read by people; zeros for an action without one.
 
     Raises:
-        TypeError: no generator.
-        ValueError: a batch with one observation, or numbers out of range.
+        TypeError: no generator, actions that are no whole numbers, ends that are no booleans.
+        ValueError: a batch with one observation, numbers out of range, or parts of a batch or results of networks that are not
+            of the shapes above: (n, 1) in place of (n,) would be compared with all others.
     """
     check_generator("generator", generator)
     check_share("discount", discount)
@@ -110,20 +121,22 @@ def crar_losses(
     count = len(batch.observations)
     if count < 2:
         raise ValueError(f"A batch should have two observations or more: they are kept apart in pairs. Found {count}.")
+    _check_batch(batch, count)
     x, after = own.encoder(batch.observations), own.encoder(batch.after)
-    q = own.q(x)
-    actions = one_hot(batch.actions, q.shape[1]).to(x)
+    q = _checked("q", own.q(x), count, "A")
+    check_ids("actions", batch.actions, count, count=q.shape[1])
+    actions = one_hot(batch.actions.long(), q.shape[1]).to(x)
     goes_on = (~batch.terminated).to(x)
-    change = own.transition(x, actions)
+    change = _checked("transition", own.transition(x, actions), *x.shape)
     with torch.no_grad():
         # Double DQN: own Q chooses, the target's judges.
         best = own.q(after).argmax(1, keepdim=True)
-        ahead = target.q(target.encoder(batch.after)).gather(1, best).squeeze(1)
+        ahead = _checked("q", target.q(target.encoder(batch.after)), *q.shape).gather(1, best).squeeze(1)
         wanted = batch.rewards + discount * goes_on * ahead
     found = {
         "transition": ((x + change - after).square().sum(1) * goes_on).mean(),
-        "reward": (own.reward(x, actions) - batch.rewards).square().mean(),
-        "discount": (own.discount(x, actions) - discount * goes_on).square().mean(),
+        "reward": (_checked("reward", own.reward(x, actions), count) - batch.rewards).square().mean(),
+        "discount": (_checked("discount", own.discount(x, actions), count) - discount * goes_on).square().mean(),
         "q": ((q * actions).sum(1) - wanted).square().mean(),
         "spread": _close(x, x[_others(count, generator)], scale) + 0.2 * _close(x, after, scale),
         "bound": (x.square().amax(1) - 1).clamp(min=0).mean(),
@@ -204,6 +217,18 @@ def _back_up(rewards: list[Tensor], discounts: list[Tensor], values: Tensor) -> 
     found = rewards[-1] + discounts[-1] * values
     for reward, discount in zip(reversed(rewards[:-1]), reversed(discounts[:-1]), strict=True):
         found = reward + discount * found.max(1).values.view_as(reward)
+    return found
+
+
+def _check_batch(batch: Transitions, count: int) -> None:
+    check_shape("rewards", batch.rewards, count, way_out="Use rewards.squeeze(1), one for each transition.")
+    check_mask("terminated", batch.terminated, count, way_out="Convert it with .bool().")
+    check_shape("after", batch.after, *batch.observations.shape, way_out="One for each of `observations`.")
+
+
+def _checked(name: str, found: Tensor, *sizes: int | str) -> Tensor:
+    """Return what a network gives, if it has the shape: (n, 1) against (n,) would be a table of all pairs."""
+    check_shape(name, found, *sizes, way_out="A network that ends in one unit needs .squeeze(1) behind it.")
     return found
 
 

@@ -11,6 +11,7 @@ Not where something random can be watched at will, such as a television that the
 and the agent stays (`craik.methods.control.reachability` is the way out, or a forward model that may skip frames).
 """
 
+import math
 import warnings
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import check_kind, check_share, check_tensor
+from craik.arguments import check_all_finite, check_kind, check_share, check_tensor
 from craik.methods.control.returns import linear_recurrence
 from craik.methods.paper import Paper
 
@@ -199,7 +200,8 @@ def scaled(state: RewardScale, bonuses: Tensor, discount: float = 0.99) -> tuple
         discount: in [0, 1].
 
     Raises:
-        TypeError, ValueError: a discount out of range, bonuses of another number of environments.
+        TypeError, ValueError: a discount out of range, bonuses of another number of environments, or such as are not finite or
+            whose variance is not.
     """
     check_share("discount", discount)
     if bonuses.dim() != 2 or bonuses.shape[1:] != state.sums.shape:
@@ -207,11 +209,20 @@ def scaled(state: RewardScale, bonuses: Tensor, discount: float = 0.99) -> tuple
             f"`bonuses` should have the shape (T, {len(state.sums)}), time first, as the state has it. "
             f"Found {tuple(bonuses.shape)}."
         )
+    check_all_finite("bonuses", bonuses, way_out="The state is unchanged. Put another bonus there, or end the run.")
     carried = bonuses.to(torch.float64, copy=True)
     carried[0] += discount * state.sums
     sums = linear_recurrence(torch.full_like(carried, discount), carried.flip(0)).flip(0)
     count, mean, variance = sums.numel(), float(sums.mean()), float(sums.var(correction=0))
     total, apart = state.seen + count, mean - state.mean
-    spread = (state.variance * state.seen + variance * count + apart**2 * state.seen * count / total) / total
+    try:
+        spread = (state.variance * state.seen + variance * count + apart**2 * state.seen * count / total) / total
+    except OverflowError:  # of the square
+        spread = math.inf
+    if not math.isfinite(spread):  # of a state that is none, or of numbers whose squares float64 does not hold
+        raise ValueError(
+            f"The variance of discounted sums should be finite. Found {spread!r}, from a state of mean {state.mean!r} and sums "
+            f"of mean {mean!r}. Divide the bonuses by their size, or begin with a new state."
+        )
     new = RewardScale(sums[-1], total, state.mean + apart * count / total, spread)
     return (bonuses / spread**0.5 if spread > 0 else torch.zeros_like(bonuses)), new

@@ -164,8 +164,18 @@ def merge_equal_rows(channel: Float[Tensor, "*b A S"], decimals: int = 14) -> Me
 
 
 def mutual_information(channel: Float[Tensor, "*b A S"], q: Float[Tensor, "*b A"]) -> Float[Tensor, "*b"]:
-    """Return I(q; channel) = H(received) - sum_a q_a H(row a), bits: what an input that need not be the best one carries."""
+    """Return I(q; channel) = H(received) - sum_a q_a H(row a), bits: what an input that need not be the best one carries.
+
+    Args:
+        channel: (*b, A, S) rows of probabilities that sum to 1.
+        q: (*b, A) how often each message is sent: probabilities that sum to 1. Axes of a batch are broadcast.
+
+    Raises:
+        TypeError: no tensor.
+        ValueError: a channel or an input that is none, or of as many messages.
+    """
     _check_channel(channel)
+    _check_input(q, channel.shape[-2])
     received = (q.double().unsqueeze(-2) @ channel.double()).squeeze(-2)
     noise = (q.double() * entr(channel.double()).sum(-1)).sum(-1)
     return (entr(received).sum(-1) - noise) / math.log(2)
@@ -263,4 +273,20 @@ def _check_channel(channel: Tensor) -> None:
         raise ValueError(
             f"`channel` should have rows of probabilities that sum to 1. Found a row of {worst:.6g}, least entry "
             f"{float(channel.min()):.3g}. Where episodes end, give the end a column."
+        )
+
+
+def _check_input(q: Tensor, messages: int) -> None:
+    check_tensor("q", q)
+    if q.shape[-1:] != (messages,) or not q.is_floating_point():
+        raise ValueError(
+            f"`q` should be probabilities of the shape (..., {messages}), one for each of the channel's messages. "
+            f"Found {tuple(q.shape)} of {q.dtype}."
+        )
+    sums = q.double().sum(-1)
+    if not bool((q >= 0).all()) or not bool(((sums - 1).abs() <= 1e-5).all()):
+        worst = float(sums.flatten()[(sums - 1).abs().flatten().argmax()])
+        raise ValueError(
+            f"`q` should be a distribution: probabilities that sum to 1. Found a sum of {worst:.6g}, least entry "
+            f"{float(q.min()):.3g}. Divide by the sum, or take `capacity(channel).input`."
         )

@@ -63,7 +63,7 @@ def objective(theta: Float[Tensor, "*b S A"], mdp: FiniteMDP, tau: float = 0.0) 
     """Return O_tau, all of a batch of tables in one solve, with the graph.
 
     Args:
-        theta: (*b, S, A) logits.
+        theta: (*b, S, A) logits; -inf for an action that is never taken, which has no part in the entropy: 0 log 0 = 0.
         mdp: the process.
         tau: temperature, how many units of reward a nat of entropy is worth.
 
@@ -73,7 +73,10 @@ def objective(theta: Float[Tensor, "*b S A"], mdp: FiniteMDP, tau: float = 0.0) 
     check_not_negative("tau", tau)
     log_policy = theta.double().log_softmax(-1)
     policy = log_policy.exp()
-    return mdp.objective(policy, -tau * (policy * log_policy).sum(-1) if tau else None)
+    if not tau:
+        return mdp.objective(policy)
+    finite = log_policy.masked_fill(log_policy == -torch.inf, 0.0)  # 0 log 0 = 0, and so is its gradient
+    return mdp.objective(policy, -tau * (policy * finite).sum(-1))
 
 
 def perturb(function: Function, theta: Float[Tensor, "*x"], radius: float, n: int, generator: Generator) -> Perturbations:

@@ -10,14 +10,14 @@ returns have the scale of the network's outputs: there it only adds an estimate.
 0 until the first one comes; the bounds below keep it from magnifying noise.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
-from craik.arguments import check_one_of, check_tensor, check_whole
+from craik.arguments import all_finite, check_one_of, check_tensor, check_whole
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -129,6 +129,10 @@ def unnormalize(state: PopArt, values: Tensor, tasks: Tensor) -> Tensor:
 class PopArtLinear(nn.Module):
     """A critic's last layer: K normalised values on shared features, with their statistics as buffers.
 
+    The statistics stay in float64 when the module is cast, with `.bfloat16()` for example, and go where it is moved: of a mean
+    of 1e4 and a deviation of 1, squares of a shorter type say nothing. Weights and biases are rounded, as any layer's: values
+    move by sigma times that, and a bias is as large as mu / sigma until the layer has learned what its targets have become.
+
     Args:
         features: d.
         tasks: K.
@@ -161,6 +165,17 @@ class PopArtLinear(nn.Module):
     def state(self) -> PopArt:
         """The statistics."""
         return PopArt(self.mean, self.second_moment)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "PopArtLinear":
+        # What .to(), .half(), .cuda() and all others like them go through. A cast is refused before anything is changed.
+        _check_cast(self, fn)
+        kept = self.state
+        super()._apply(fn, recurse)
+        for name, value in kept._asdict().items():
+            moved: Tensor = getattr(self, name)
+            if moved.dtype != value.dtype:
+                setattr(self, name, value.to(moved.device))
+        return self
 
     def forward(self, features: Tensor, tasks: Tensor) -> Tensor:
         """Return the normalised value (*n,) of each example's task from features (*n, d) and tasks (*n,)."""
@@ -215,6 +230,17 @@ def _rescale(optimizer: Optimizer, parameters: Iterable[Tensor], ratio: Tensor) 
                 if isinstance(kept.get(name), Tensor):
                     factor = ratio.pow(power).to(parameter.dtype)
                     kept[name].mul_(factor.view(-1, *[1] * (parameter.dim() - 1)))
+
+
+def _check_cast(head: nn.Module, fn: Callable[[Tensor], Tensor]) -> None:
+    for name, value in head.named_parameters(recurse=False):
+        cast = fn(value.detach())
+        if cast.dtype != value.dtype and all_finite(value) and not all_finite(cast):
+            largest = float(value.detach().abs().max())
+            raise ValueError(
+                f"`{name}` should be finite in {cast.dtype}. Found one of {largest:.3g}, which is too large for it. Cast to "
+                "torch.bfloat16, or leave PopArt's layer as it is."
+            )
 
 
 def _weights(task: Tensor, count: Tensor, beta: float, order: Order) -> tuple[Tensor, Tensor]:

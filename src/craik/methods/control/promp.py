@@ -8,8 +8,9 @@ theta does to later returns. What differentiating each surrogate twice gives, in
     "lr"    sum_t pi(a_t|s_t) / pi_old(a_t|s_t) A_t            H1 + H2: the low-variance curvature of ProMP
     "dice"  sum_t prod_{k <= t} pi(a_k|s_k) / pi_old(a_k|s_k) r_t     all, unbiased (Foerster et al. 2018)
 
-Log-probabilities and advantages are (T, B), time first; what lies behind an episode's end has an advantage or reward of 0. Sums
-are over t, means over b. All surrogates are to be maximised.
+Log-probabilities and advantages are (T, B), time first; what lies behind an episode's end has an advantage or reward of 0. That
+is all a surrogate needs. ProMP's divergence and formulation II's credit are made of log-probabilities alone: a mask tells them
+which steps there are, else they take all. Sums are over t, means over b. All surrogates are to be maximised.
 
 Not where one policy can serve all tasks, or where the tasks can be told apart from the first observation: then nothing needs to
 adapt, and one policy on all tasks is cheaper.
@@ -23,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
-from craik.arguments import check_not_negative, check_one_of, check_positive, check_tensor, check_whole
+from craik.arguments import check_mask, check_not_negative, check_one_of, check_positive, check_tensor, check_whole
 from craik.methods.paper import Paper
 from craik.params import Params
 
@@ -35,6 +36,9 @@ PAPER = Paper(
 Kind = Literal["lr", "dice", "log"]
 LogProbability = Callable[[Params, Tensor, Tensor], Tensor]
 """From parameters, observations (T, B, *o) and actions (T, B, *a) to log-probabilities (T, B)."""
+
+
+_EACH_STEP = "One number for each step, False behind an episode's end."
 
 
 class Batch(NamedTuple):
@@ -137,7 +141,12 @@ def adapt(params: Params, objective: Callable[[Params], Tensor], alpha: float, s
 
 
 def promp_objective(
-    params: Params, log_probability: LogProbability, before: Batch, after: Batch, settings: ProMP = ProMP()
+    params: Params,
+    log_probability: LogProbability,
+    before: Batch,
+    after: Batch,
+    settings: ProMP = ProMP(),
+    mask: Tensor | None = None,
 ) -> Tensor:
     """Return one task's objective: J^CLIP(theta') - eta KL(pi_old, pi_theta), with theta' made anew from theta (equation 14).
 
@@ -149,7 +158,15 @@ def promp_objective(
         before: of pi_old, in the task.
         after: of pi_old's own adapted policy, in the task.
         settings: see `ProMP`.
+        mask: (T, B) of bool, which steps of `before` belong to an episode: the divergence is their mean. None: all of them do;
+            then what stands behind an episode's end changes the objective.
+
+    Raises:
+        TypeError: a mask that is not of booleans.
+        ValueError: shapes that differ, advantages with a graph.
     """
+    if mask is not None:
+        check_mask("mask", mask, *before.log_old.shape, way_out=_EACH_STEP)
     log_pre = log_probability(params, before.observations, before.actions)
 
     def inner(theta: Params) -> Tensor:
@@ -157,8 +174,7 @@ def promp_objective(
         return surrogate(log_pi, before.log_old, before.advantages, settings.kind)
 
     log_post = log_probability(adapt(params, inner, settings.alpha), after.observations, after.actions)
-    change = log_pre - before.log_old
-    divergence = (change.exp() - 1 - change).mean()
+    divergence = _divergence(log_pre - before.log_old, mask)
     if settings.outer == "log":
         return surrogate(log_post, after.log_old, after.advantages, "log") - settings.eta * divergence
     ratio = (log_post - after.log_old).exp()
@@ -168,7 +184,12 @@ def promp_objective(
 
 
 def meta_objective(
-    params: Params, log_probability: LogProbability, before: Batch, after: Batch, settings: ProMP = ProMP()
+    params: Params,
+    log_probability: LogProbability,
+    before: Batch,
+    after: Batch,
+    settings: ProMP = ProMP(),
+    mask: Tensor | None = None,
 ) -> Tensor:
     """Return every task's objective (K,), in one pass; their mean is to be maximised, or `Agreement` given their negatives.
 
@@ -178,15 +199,16 @@ def meta_objective(
         before: with a leading dimension of K tasks.
         after: the same.
         settings: see `ProMP`.
+        mask: (K, T, B), see `promp_objective`.
     """
 
-    def one(own: Batch, then: Batch) -> Tensor:
-        return promp_objective(params, log_probability, own, then, settings)
+    def one(own: Batch, then: Batch, present: Tensor | None = None) -> Tensor:
+        return promp_objective(params, log_probability, own, then, settings, present)
 
-    return vmap(one)(before, after)
+    return vmap(one)(before, after) if mask is None else vmap(one)(before, after, mask)
 
 
-def exploration_credit(log_pi: Tensor, log_old: Tensor, returns_after: Tensor) -> Tensor:
+def exploration_credit(log_pi: Tensor, log_old: Tensor, returns_after: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return what formulation II adds to a task's objective: trajectories before the step are credited with what came after.
 
     In formulation II (E-MAML, Stadie et al. 2018) the expectation over the first trajectories stands outside the update, so
@@ -197,10 +219,25 @@ def exploration_credit(log_pi: Tensor, log_old: Tensor, returns_after: Tensor) -
         log_pi: (T, B) of the pre-update trajectories, with its graph.
         log_old: (T, B).
         returns_after: a number, the post-update return of the task less a baseline, detached.
+        mask: (T, B) of bool, which steps belong to an episode. None: all of them do; then what stands behind an episode's end
+            is credited, too.
 
     Raises:
-        ValueError: returns with a graph.
+        TypeError: a mask that is not of booleans.
+        ValueError: returns with a graph, a mask of another shape.
     """
     if returns_after.requires_grad:
         raise ValueError("`returns_after` should be a constant. Found one with a graph. Use returns_after.detach().")
-    return ((log_pi - log_old.detach()).sum(0).exp() * returns_after).sum()
+    change = log_pi - log_old.detach()
+    if mask is not None:
+        check_mask("mask", mask, *change.shape, way_out=_EACH_STEP)
+        change = torch.where(mask, change, 0.0)
+    return (change.sum(0).exp() * returns_after).sum()
+
+
+def _divergence(change: Tensor, mask: Tensor | None) -> Tensor:
+    """Return the mean of r - 1 - log r over the steps that there are, from log r."""
+    if mask is None:
+        return (change.exp() - 1 - change).mean()
+    change = torch.where(mask, change, 0.0)  # where nothing changed, nothing diverges
+    return (change.exp() - 1 - change).sum() / mask.sum().clamp(min=1)

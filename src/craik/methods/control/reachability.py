@@ -17,7 +17,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.arguments import check_generator, check_one_of, check_tensor, check_whole
+from craik.arguments import check_generator, check_mask, check_one_of, check_tensor, check_whole
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -191,6 +191,7 @@ def remember(
         replacement: "random" or "fifo".
 
     Raises:
+        TypeError: `new` that is not of booleans.
         ValueError: shapes that do not fit, an unknown replacement.
     """
     batch, capacity, width = kept.entries.shape
@@ -198,6 +199,7 @@ def remember(
     if embeddings.shape != (batch, width) or new.shape != (batch,):
         found = f"{tuple(embeddings.shape)} and {tuple(new.shape)}"
         raise ValueError(f"`embeddings` and `new` should have the shapes {(batch, width)} and {(batch,)}. Found {found}.")
+    check_mask("new", new, batch, way_out="Compare, as in similar < 0.5; numbers would be read as places.")
     slot = kept.stored % capacity
     if replacement == "random":
         drawn = torch.randint(capacity, (batch,), generator=generator)

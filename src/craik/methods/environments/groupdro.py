@@ -1,10 +1,12 @@
 """Group DRO: the worst environment's loss, by weights that follow the losses (Sagawa et al. 2020)."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative
+from craik.arguments import check_not_negative, check_numbers, ends
 from craik.environments import EnvironmentIds, group
 from craik.methods.paper import Paper
 
@@ -26,22 +28,33 @@ def group_dro_loss(
     Args:
         losses: (B,) unreduced, with their graph.
         environments: B integers, the environment of each example; every environment in every step.
-        weights: (E,) at least 0; environments in the order of their ids.
+        weights: (E,) at least 0, not all 0; environments in the order of their ids.
         step_size: eta; 0 keeps the weights.
 
     Raises:
-        TypeError: ids that are not integers.
-        ValueError: reduced losses, ids that do not fit, another number of weights than of environments, a negative step size.
+        TypeError: ids that are not integers, weights that are no tensor.
+        ValueError: reduced losses, ids that do not fit, another number of weights than of environments, weights that are
+            negative, infinite, NaN or all 0, a negative step size.
     """
     check_not_negative("step_size", step_size)
+    check_numbers("weights", weights)
     means = group(losses, environments).means(losses)
     if weights.shape != means.shape:
         raise ValueError(
             f"`weights` should hold one for each of the {len(means)} environments of the batch. Found shape "
             f"{tuple(weights.shape)}. Begin with equal ones, and draw from all environments in every step."
         )
+    _check_weights(weights)
     updated = followed(weights, means.detach(), step_size)
     return (updated * means).sum(), updated
+
+
+def _check_weights(weights: Tensor) -> None:
+    found = ends(weights)
+    if found and not 0 <= found[0] <= found[1] < math.inf:
+        raise ValueError(f"`weights` should be finite and at least 0. Found {found[0]} to {found[1]}. Begin with equal ones.")
+    if found and not found[1]:
+        raise ValueError("`weights` should not all be 0: no environment would count. Found only 0. Begin with equal ones.")
 
 
 def followed(

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from craik.arguments import check_share
+from craik.arguments import check_numbers, check_shape, check_share
 from craik.environments import EnvironmentIds, partition
 from craik.methods.paper import Paper
 
@@ -63,10 +63,14 @@ def screen(
         level: of Cochran's Q, shared out over outputs and inputs.
 
     Raises:
-        TypeError: a level that is no number, ids that are not integers.
-        ValueError: tables of different lengths, numbers that are not finite, a level outside [0, 1].
+        TypeError: tables that are no tensors, a level that is no number, ids that are not integers.
+        ValueError: tables that are empty, of other axes or of different lengths, numbers that are not finite, a level outside
+            [0, 1].
     """
     check_share("level", level)
+    for name, table, columns in (("inputs", inputs, "J"), ("targets", targets, "K")):
+        check_numbers(name, table)
+        check_shape(name, table, "n", columns, way_out="Make a column of a vector with [:, None].")
     if inputs.shape[:1] != targets.shape[:1]:
         raise ValueError(f"`inputs` and `targets` should have as many rows. Found {len(inputs)} and {len(targets)}.")
     if not (bool(inputs.isfinite().all()) and bool(targets.isfinite().all())):

@@ -11,6 +11,9 @@ from torch import Tensor
 
 from craik.arguments import check_share, check_whole
 
+LARGEST_PRODUCT = 1000
+"""Items up to which every binomial coefficient is a float, as the greatest of 1,030 is none."""
+
 
 class Rate(NamedTuple):
     """A share with its Wilson interval.
@@ -31,11 +34,17 @@ class Rate(NamedTuple):
 def wilson(successes: int, trials: int, z: float = 1.959963984540054) -> Rate:
     """Return a share with the interval of Wilson (1927), which holds its level at small n and near 0 and 1.
 
+    Raises:
+        TypeError: counts that are no whole numbers.
+        ValueError: counts below 0, more successes than trials.
+
     >>> [round(number, 3) for number in wilson(137, 273)]
     [0.502, 0.443, 0.561, 273]
     """
     check_whole("trials", trials)
     check_whole("successes", successes)
+    if successes > trials:
+        raise ValueError(f"`successes` should be at most the {trials} trials. Found {successes}. Check their order.")
     if not trials:
         return Rate(math.nan, 0.0, 1.0, 0)
     share = successes / trials
@@ -69,6 +78,9 @@ def best_of(settings: int, items: int, chance: float = 0.5, level: float = 0.95)
     Returns:
         Its ends; a search's best accuracy below the upper one is what guessing gives.
 
+    Raises:
+        TypeError, ValueError: counts below 1, a chance outside [0, 1], a level outside (0, 1).
+
     >>> [round(end, 3) for end in best_of(1, 273)], [round(end, 3) for end in best_of(100, 273)]
     ([0.44, 0.56], [0.553, 0.604])
     """
@@ -79,8 +91,19 @@ def best_of(settings: int, items: int, chance: float = 0.5, level: float = 0.95)
         raise ValueError(f"`level` should lie in (0, 1). Found {level}. 0.95 is usual.")
     cumulative, total = list[float](), 0.0
     for k in range(items + 1):
-        total += math.comb(items, k) * chance**k * (1 - chance) ** (items - k)
+        total += _binomial(items, k, chance)
         cumulative.append(min(total, 1.0) ** settings)
-    low = next(k for k, one in enumerate(cumulative) if one >= (1 - level) / 2)
+    low = next((k for k, one in enumerate(cumulative) if one >= (1 - level) / 2), items)
     high = next((k for k, one in enumerate(cumulative) if one >= (1 + level) / 2), items)
     return low / items, high / items
+
+
+def _binomial(items: int, right: int, chance: float) -> float:
+    """Return the probability of so many right: a product where its factors are floats, else by logarithms."""
+    wrong = items - right
+    if chance in (0, 1):
+        return float(right == items * chance)
+    if items <= LARGEST_PRODUCT:
+        return math.comb(items, right) * chance**right * (1 - chance) ** wrong
+    ways = math.lgamma(items + 1) - math.lgamma(right + 1) - math.lgamma(wrong + 1)
+    return math.exp(ways + right * math.log(chance) + wrong * math.log1p(-chance))

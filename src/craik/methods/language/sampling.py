@@ -16,22 +16,26 @@ from craik.methods.language.step_model import State, StepModel, check_rows
 
 
 def gumbel(shape: tuple[int, ...], generator: Generator, dtype: torch.dtype = torch.float32) -> Float[Tensor, "*shape"]:
-    """Return independent standard Gumbel numbers."""
+    """Return independent standard Gumbel numbers; in float32 where a half type is asked for, which has too few of them."""
     check_generator("generator", generator)
     # Three times as fast as torch's exponential_, which is a scalar loop. A uniform 0 gives -inf: never chosen.
-    return torch.rand(shape, dtype=dtype, generator=generator).log_().neg_().log_().neg_()
+    return torch.rand(shape, dtype=_wide(dtype), generator=generator).log_().neg_().log_().neg_()
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32) if dtype.is_floating_point else dtype
 
 
 def choose(
     logits: Float[Tensor, "*n v"], noise: Float[Tensor, "*n v"], temperature: float | int = 1.0, top: int | None = None
 ) -> Int[Tensor, "*n"]:
-    """Return argmax(logits / T + noise): with Gumbel noise a draw from softmax(logits / T).
+    """Return argmax(logits / T + noise), added in float32 at least: with Gumbel noise a draw from softmax(logits / T).
 
     Args:
         logits: unnormalised log-probabilities.
         noise: as `gumbel` draws it.
         temperature: T; 0 means greedy: the greatest logit, whatever the noise.
-        top: draw among the likeliest so many words only; all if None.
+        top: draw among the likeliest so many words only, of equal ones the first; all if None.
 
     Raises:
         TypeError: no tensor, or no numbers.
@@ -42,13 +46,21 @@ def choose(
     if temperature == 0:
         _check_best(best := logits.max(-1), logits)
         return best.indices
+    logits = logits.to(_wide(logits.dtype))
     logits = logits if temperature == 1 else logits / temperature
     if top is not None:
         check_whole("top", top, 1)
-        least = logits.topk(min(top, logits.shape[-1]), -1).values[..., -1:]
-        logits = logits.masked_fill(logits < least, -math.inf)
+        logits = _likeliest(logits, min(top, logits.shape[-1]))
     _check_best(best := (logits + noise).max(-1), logits)
     return best.indices
+
+
+def _likeliest(logits: Tensor, count: int) -> Tensor:
+    """Return logits with -inf for all but the greatest so many, of equal ones the first. NaN stays, to be refused."""
+    least = logits.topk(count, -1).values[..., -1:]
+    equal = logits == least
+    room = count - (logits > least).sum(-1, keepdim=True)
+    return logits.masked_fill((logits < least) | (equal & (equal.cumsum(-1) > room)), -math.inf)
 
 
 def _check_best(best: torch.return_types.max, logits: Tensor) -> None:
@@ -89,7 +101,7 @@ def sample(
         length: tokens of each.
         generator: of the draws; the same seed shares its random numbers between models and temperatures.
         temperature: T; 0 means greedy.
-        top: draw among the likeliest so many words only; all if None.
+        top: draw among the likeliest so many words only, of equal ones the first; all if None.
         begin: the id that is read first.
 
     Raises:

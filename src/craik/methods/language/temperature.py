@@ -7,6 +7,7 @@ compares nothing: a generator that is merely less diverse looks better there. Cu
 draw thousands a point, and share the random numbers (the same generator seed at every point).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -157,11 +158,14 @@ def dominance(one: Curve, other: Curve, places: int = 1000) -> Dominance | None:
         places: at how many diversities the curves are compared.
 
     Raises:
-        ValueError: a curve of fewer than two points.
+        ValueError: a curve of fewer than two points, or of costs that are not finite.
     """
     for name, curve in {"one": one, "other": other}.items():
         if len(curve) < 2:
             raise ValueError(f"`{name}` should have two points or more, to stand for a curve. Found {len(curve)}.")
+        for point in curve:
+            if not (math.isfinite(point.quality) and math.isfinite(point.diversity)):
+                raise ValueError(f"`{name}` should have finite costs. Found {point}. Leave that temperature out.")
     check_whole("places", places, 2)
     ranges = [(min(p.diversity for p in curve), max(p.diversity for p in curve)) for curve in (one, other)]
     low, high = max(start for start, _ in ranges), min(end for _, end in ranges)

@@ -30,7 +30,8 @@ def auxiliary_loss(
     Args:
         predicted: by the head, of the shape of the privileged data.
         privileged: x*, standardised.
-        mask: (B, T) True where a frame of a trajectory is its own; None where all are.
+        mask: (B, T) True where a frame of a trajectory is its own; None where all are. What lies behind it may be anything, NaN
+            too.
 
     Raises:
         TypeError: what are no tensors.
@@ -43,13 +44,14 @@ def auxiliary_loss(
             f"The head should predict privileged data in their shape, {tuple(privileged.shape)}. Found "
             f"{tuple(predicted.shape)}. Reshape its output."
         )
-    squares = (predicted - privileged).square().reshape(len(privileged), -1)
+    errors = predicted - privileged
     if mask is None:
-        return squares.mean(1)
+        return errors.square().reshape(len(privileged), -1).mean(1)
     if mask.shape != privileged.shape[:2] or mask.dtype != torch.bool or not bool(mask.any(1).all()):
         raise ValueError(
             f"`mask` should be bools {tuple(privileged.shape[:2])} with a frame in every example. Found {mask.dtype}, "
             f"{tuple(mask.shape)}. Use craik.distill.Ragged.of(trajectories).mask."
         )
-    by_frame = squares.reshape(*mask.shape, -1).mean(2)
-    return by_frame.masked_fill(~mask, 0.0).sum(1) / mask.sum(1)
+    # Filled before it is squared: behind the mask the square of NaN would have the gradient 0 * NaN.
+    own = errors.reshape(*mask.shape, -1).masked_fill(~mask[..., None], 0.0)
+    return own.square().mean(2).sum(1) / mask.sum(1)

@@ -4,7 +4,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import check_positive, check_share, check_tensor
+from craik.arguments import check_ids, check_positive, check_share, check_tensor
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -31,7 +31,7 @@ def generalised_distillation_loss(
 
     Args:
         prediction: the student's logits.
-        y: labels.
+        y: labels, whole numbers below C.
         teacher: the teacher's logits for the same examples.
         temperature: T, by which they are divided.
         imitation: lambda, in [0, 1].
@@ -48,6 +48,7 @@ def generalised_distillation_loss(
             "Student and teacher should give logits (B, C) for labels (B,). Found "
             f"{tuple(prediction.shape)}, {tuple(teacher.shape)} and {tuple(y.shape)}. Give both the same classes."
         )
+    check_ids("y", y, *prediction.shape[:1], way_out="Pass the classes' numbers; one-hot labels with .argmax(1).")
     soft = (teacher.detach() / temperature).softmax(1)
     imitated = -(soft * prediction.log_softmax(1)).sum(1)
-    return (1 - imitation) * cross_entropy(prediction, y, reduction="none") + imitation * imitated
+    return (1 - imitation) * cross_entropy(prediction, y.long(), reduction="none") + imitation * imitated

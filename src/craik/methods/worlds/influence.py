@@ -36,6 +36,9 @@ PAPER = Paper(
 
 Divergence = Literal["kl", "jsd"]
 
+OFF, ROUNDINGS = 1e-3, 8
+"""How far the logarithm of a sum of probabilities may be from 0; or so many roundings of a type in which 1e-3 is fewer."""
+
 
 def causal_influence(
     counterfactual: Float[Tensor, "*batch a b"],
@@ -151,8 +154,10 @@ def _check(counterfactual: Tensor, policy: Tensor) -> None:
             f"{tuple(counterfactual.shape)} and {tuple(policy.shape)}. A's actions come second to last."
         )
     for name, logs in (("counterfactual", counterfactual), ("policy", policy)):
-        off = (logs.detach().logsumexp(-1)).abs().max()
-        if not bool(off < 1e-3):
+        most = max(OFF, ROUNDINGS * torch.finfo(logs.dtype).eps)
+        exact = logs.detach() if most == OFF else logs.detach().float()  # else the sum would be rounded, too
+        off = exact.logsumexp(-1).abs().max()
+        if not bool(off < most):
             raise ValueError(
                 f"`{name}` should be log-probabilities, which add up to 1 in their last axis. Found one off by "
                 f"{float(off):.3g} in logs. Use log_softmax."

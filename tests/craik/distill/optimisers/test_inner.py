@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import distill_models as models
 from craik.distill import SGD, Adam, inner_from, state_from
@@ -101,6 +102,10 @@ def test_what_cannot_be_differentiated_is_refused():
         (lambda: SGD(0.1, weight_decay=float("nan")), r"`weight_decay` should be finite and at least 0\. Found nan"),
         (lambda: SGD(0.1, nesterov=True), r"Nesterov's step should have a momentum > 0\. Found 0\.0"),
         (lambda: Adam(lr=float("nan")), r"`lr` should be finite and at least 0\. Found nan"),
+        (lambda: SGD(torch.tensor(-0.5)), r"`lr` should be finite and at least 0\. Found -0\.5"),
+        (lambda: SGD(torch.tensor([0.1, torch.inf])), r"`lr` should be finite and at least 0\. Found inf"),
+        (lambda: Adam(torch.tensor(-0.5, requires_grad=True)), r"`lr` should be finite and at least 0\. Found -0\.5"),
+        (lambda: Adam(torch.tensor(torch.nan)), r"`lr` should be finite and at least 0\. Found nan"),
         (lambda: Adam(betas=(0.9, 1.0)), r"`betas` should be two numbers in \[0, 1\)\. Found \(0\.9, 1\.0\)"),
         (lambda: Adam(eps=-1e-8), r"`eps` should be finite and at least 0\. Found -1e-08"),
         (lambda: Adam(weight_decay=-1.0), r"`weight_decay` should be finite and at least 0\. Found -1\.0"),
@@ -127,6 +132,18 @@ def test_a_learning_rate_may_be_a_tensor(name):
     torch.testing.assert_close(moved["a"].detach(), expected["a"], rtol=1e-14, atol=0)
     (slope,) = torch.autograd.grad(moved["a"].sum(), lr)
     torch.testing.assert_close(slope, (moved["a"].detach() - params["a"]).sum() / 0.1)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_a_learning_rate_that_is_hidden_is_not_looked_at():
+    def moved(lr):
+        rule = SGD(lr)
+        return rule.update({"a": torch.ones(2)}, {"a": torch.ones(2)}, rule.init({"a": torch.ones(2)}))[0]["a"].sum()
+
+    rates = torch.tensor([0.1, 0.2])
+    torch.testing.assert_close(torch.func.vmap(moved)(rates), 2 - 2 * rates)
+    torch.testing.assert_close(torch.func.vmap(torch.func.grad(moved))(rates), torch.full((2,), -2.0))
+    torch.testing.assert_close(make_fx(moved)(rates[0])(rates[1]), moved(rates[1]))
 
 
 def test_the_root_is_differentiable_at_zero():

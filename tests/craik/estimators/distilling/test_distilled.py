@@ -7,12 +7,14 @@ import sklearn
 import torch
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import RidgeClassifierCV
+from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from craik.estimators import DistilledClassifier, DistilledRegressor
+from craik.estimators.distilling.distilled import _explained
 
 QUICK = {"steps": 16, "random_state": 0}
 
@@ -69,6 +71,13 @@ def test_a_network_in_the_targets_own_unit():
     assert 900 < model.predict(x).mean() < 1100
     assert model.report_["bottleneck"] < 0.9
     assert not hasattr(model, "coef_")
+
+
+def test_the_share_explained_of_a_constant_is_what_scikit_learn_says():
+    constant, off = np.ones((4, 1)), np.array([[1.0], [1.0], [2.0], [1.0]])
+    for found in (constant, off):
+        assert _explained(found, constant) == r2_score(constant, found)
+    assert _explained(constant, off) == pytest.approx(r2_score(off, constant))
 
 
 def test_without_privileged_columns_a_network_is_alone():

@@ -179,3 +179,40 @@ def test_bad_roll_outs_are_refused():
     with pytest.raises(TypeError, match=r"."):
         rollouts(scenarios, torch.tensor([0]), uniform, 2, None)
     assert isinstance(rollouts(scenarios, torch.tensor([0]), uniform, 2, generator), Episodes)
+
+
+def glimpsed_all(pictures):
+    """Two worlds of three cells in a row, whose pictures are all seen, and an episode of two steps in the first."""
+    after = torch.tensor([[[1], [2], [2]]] * 2)
+    even = torch.tensor([0.5, 0.5], dtype=torch.float64)
+    scenarios = Scenarios(after, torch.tensor(pictures), torch.zeros(2, 3), torch.zeros(2, 3), even, glimpse=1.0)
+
+    def first(view, _):
+        return torch.zeros_like(view.cells), torch.zeros(view.cells.shape)
+
+    return scenarios, rollouts(scenarios, torch.tensor([0]), first, 2, torch.Generator().manual_seed(0))
+
+
+def test_every_picture_counts():
+    scenarios, episodes = glimpsed_all([[0, 5, 1], [0, 2, 1]])
+    with pytest.raises(ValueError, match=r"`scenarios.picture` should be numbers from 0 to 3\. Found 0 to 5\. Pass as many"):
+        log_likelihood(scenarios, episodes, 2)
+    found = log_likelihood(scenarios, episodes, 2, misread=0.1, pictures=6)
+    wanted = [3 * np.log(0.9), 2 * np.log(0.9) + np.log(0.02)]
+    np.testing.assert_allclose(found[0], wanted, rtol=1e-14)
+    assert posterior(scenarios.prior, log_likelihood(scenarios, episodes, 2, pictures=6)).tolist() == [[1, 0]]
+    with pytest.raises(ValueError, match=r"Found -1 to 2"):
+        log_likelihood(replace(scenarios, picture=torch.tensor([[0, -1, 2]] * 2)), episodes, 2)
+
+
+def test_one_picture_alone_is_none_to_misread():
+    scenarios, episodes = glimpsed_all([[0, 0, 0], [0, 0, 0]])
+    with pytest.raises(ValueError, match=r"`pictures` should be at least 2.*Found 1\. Of one alone say 2\."):
+        log_likelihood(scenarios, episodes, 2, pictures=1)
+    assert log_likelihood(scenarios, episodes, 2, pictures=2).tolist() == [[0, 0]]
+
+
+def test_a_rare_misreading_stays_possible():
+    scenarios, episodes = glimpsed_all([[0, 3, 1], [0, 2, 1]])
+    found = log_likelihood(scenarios, episodes, 2, misread=1e-50)
+    np.testing.assert_allclose(found[0], [0, np.log(1e-50) - np.log(3)], rtol=1e-14)

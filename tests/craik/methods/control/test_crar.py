@@ -132,3 +132,49 @@ def test_equal_observations_have_a_finite_gradient():
 def test_bad_input_is_refused(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call(networks())
+
+
+def with_column(name, own):
+    """The abstraction with a network that ends in one unit, as a linear layer does, and no squeeze behind it."""
+    parts = {key: getattr(own, key) for key in ("encoder", "q", "transition", "reward", "discount")}
+    return Abstraction(**{**parts, name: lambda *inputs: parts[name](*inputs).unsqueeze(1)})
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "sentence"),
+    [
+        (lambda b: {"rewards": b.rewards.unsqueeze(1)}, ValueError, r"`rewards` should have the shape \(6,\). Found \(6, 1\)"),
+        (
+            lambda b: {"terminated": b.terminated.long()},
+            TypeError,
+            r"`terminated` should hold booleans. Found torch.int64.*bool",
+        ),
+        (lambda b: {"terminated": b.terminated.to(torch.uint8)}, TypeError, "Found torch.uint8"),
+        (lambda b: {"terminated": b.terminated.unsqueeze(1)}, ValueError, r"`terminated` should have the shape \(6,\)"),
+        (lambda b: {"actions": b.actions.unsqueeze(1)}, ValueError, r"`actions` should have the shape \(6,\)"),
+        (lambda b: {"actions": b.actions.double()}, TypeError, "`actions` should hold whole numbers"),
+        (lambda b: {"actions": b.actions + 1}, ValueError, "`actions` should be numbers from 0 to 3. Found 1 to 4"),
+        (lambda b: {"after": b.after[:5]}, ValueError, r"`after` should have the shape \(6, 5\). Found \(5, 5\)"),
+    ],
+)
+def test_parts_of_a_batch_that_do_not_fit_are_refused(change, error, sentence):
+    own, some = networks(), batch()
+    some = some._replace(actions=torch.tensor([0, 3, 1, 2, 3, 0]))
+    with pytest.raises(error, match=sentence):
+        crar_losses(own, own, some._replace(**change(some)), torch.Generator())
+
+
+@pytest.mark.parametrize("name", ["q", "transition", "reward", "discount"])
+def test_networks_of_another_shape_are_refused(name):
+    own = networks()
+    with pytest.raises(ValueError, match=rf"`{name}` should have the shape \(6,.*Found \(6, 1.*\.squeeze\(1\)"):
+        crar_losses(with_column(name, own), own, batch(), torch.Generator())
+
+
+def test_whole_numbers_of_any_type_are_actions():
+    own, some = networks(), batch()
+    wanted, found = (
+        crar_losses(own, own, some._replace(actions=some.actions.to(dtype)), torch.Generator().manual_seed(0))
+        for dtype in (torch.int64, torch.int32)
+    )
+    assert all(torch.equal(wanted[name], found[name]) for name in wanted)

@@ -102,3 +102,25 @@ def test_bad_input():
         scaled(RewardScale(torch.zeros(3)), torch.zeros(5, 4))
     with pytest.warns(UserWarning, match="random features stay fixed"):
         RandomFeatures(net(4, 3))
+
+
+def test_a_bonus_that_is_no_number_is_refused_and_the_state_kept():
+    bonuses = torch.rand(5, 2, generator=torch.Generator().manual_seed(0))
+    _, state = scaled(RewardScale(torch.zeros(2)), bonuses)
+    kept = state._replace(sums=state.sums.clone())
+    for wrong in (torch.nan, torch.inf):
+        broken = bonuses.clone()
+        broken[3, 1] = wrong
+        with pytest.raises(ValueError, match=rf"`bonuses` should be finite. Found {wrong} at \(3, 1\). The state is unchanged"):
+            scaled(state, broken)
+    assert torch.equal(state.sums, kept.sums)
+    assert state[1:] == kept[1:]
+    assert scaled(state, bonuses)[0].min() > 0
+
+
+def test_a_variance_that_is_none_is_refused():
+    bonuses = torch.tensor([[1e200], [0.0]], dtype=torch.float64)
+    with pytest.raises(ValueError, match=r"variance of discounted sums should be finite. Found inf"):
+        scaled(RewardScale(torch.zeros(1)), bonuses)
+    with pytest.raises(ValueError, match=r"Found nan, from a state of mean nan.*begin with a new state"):
+        scaled(RewardScale(torch.zeros(1), 10, torch.nan, torch.nan), torch.ones(2, 1))

@@ -102,3 +102,20 @@ def test_an_open_grid_has_the_formula():
 def test_what_cannot_be_sent_is_refused(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call()
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("q", "sentence"),
+    [
+        ([0.9, 0.9], r"`q` should be a distribution.*Found a sum of 1\.8"),
+        ([1.5, -0.5], r"Found a sum of 1, least entry -0\.5\. Divide by the sum"),
+        ([math.nan, 1.0], "`q` should be a distribution"),
+        ([1.0], r"`q` should be probabilities of the shape \(\.\.\., 2\).*Found \(1,\)"),
+        ([0, 1], r"Found \(2,\) of torch\.int64"),
+    ],
+)
+def test_an_input_that_is_no_distribution_is_refused(q, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        mutual_information(torch.eye(2), torch.tensor(q))
+    assert mutual_information(torch.eye(2), torch.tensor([[0.5, 0.5], [1.0, 0.0]])).tolist() == [1.0, 0.0]

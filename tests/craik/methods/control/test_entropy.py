@@ -27,6 +27,20 @@ def test_the_objective_is_the_literal_sum_and_has_its_gradient(tau):
     assert torch.autograd.gradcheck(lambda x: objective(x, mdp, tau), theta.requires_grad_())
 
 
+def test_actions_that_are_never_taken_have_no_entropy():
+    """A logit of -inf is the limit of low ones, in the objective and in its gradient."""
+    mdp, theta = process(2), logits(2)
+    low, never = theta.clone(), theta.clone()
+    low[0, 1] = low[2, 0] = -700.0
+    never[0, 1] = never[2, 0] = -torch.inf
+    for tau in (0.0, 0.3):
+        wanted, found = objective(low.requires_grad_(), mdp, tau), objective(never.requires_grad_(), mdp, tau)
+        torch.testing.assert_close(found, wanted, rtol=1e-14, atol=0)
+        (slope,), (other) = torch.autograd.grad(wanted, low), torch.autograd.grad(found, never)[0]
+        torch.testing.assert_close(other, slope, rtol=1e-12, atol=1e-14)
+        assert not other[0, 1]
+
+
 def test_a_batch_is_solved_at_once():
     mdp, tables = process(1), logits(1, 6)
     torch.testing.assert_close(objective(tables, mdp, 0.1), torch.stack([objective(one, mdp, 0.1) for one in tables]))

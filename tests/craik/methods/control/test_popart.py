@@ -116,3 +116,47 @@ def test_bad_input_leaves_everything_as_it_was():
         with pytest.raises(error, match=sentence):
             head.update(*arguments)
     assert all(torch.equal(kept[name], value) for name, value in head.state_dict().items())
+
+
+def moved_head(mean=1e4):
+    generator = torch.Generator().manual_seed(0)
+    head, tasks = PopArtLinear(4, 1, generator), torch.zeros(20_000, dtype=torch.int64)
+    head.update(mean + torch.randn(20_000, generator=generator, dtype=torch.float64), tasks, beta=0.01)
+    return head, torch.randn(3, 4, generator=generator), tasks[:3]
+
+
+def test_a_cast_leaves_the_statistics_in_float64():
+    """In float32 the difference of 1e8 + 1 and 1e8 is a matter of luck, in shorter types there is none."""
+    head, features, tasks = moved_head()
+    values, scale = head.values(features, tasks).detach(), head.state.scale
+    assert torch.equal(copy.deepcopy(head).float().values(features, tasks), values)
+    for dtype in (torch.bfloat16, torch.float16, torch.float64):
+        cast = copy.deepcopy(torch.nn.Sequential(head)).to(dtype)[0]
+        assert cast.weight.dtype == cast.bias.dtype == dtype
+        assert all(one.dtype == torch.float64 for one in cast.state)
+        assert torch.equal(cast.state.scale, scale)
+        size = scale * (1 + head.bias.detach().abs()) + head.state.mean
+        off = (cast.values(features.to(dtype), tasks).detach().double() - values.double()).abs()
+        assert float((off / size).max()) < 2 * max(torch.finfo(dtype).eps, 2e-7)
+        again = PopArtLinear(4, 1, torch.Generator().manual_seed(1)).to(dtype)
+        again.load_state_dict(copy.deepcopy(cast).state_dict())
+        assert torch.equal(again.values(features.to(dtype), tasks), cast.values(features.to(dtype), tasks))
+    cast.update(torch.tensor([1e4]), tasks[:1])
+    assert cast.mean.dtype == torch.float64
+
+
+def test_a_move_takes_the_statistics_along():
+    head, _, _ = moved_head()
+    gone = copy.deepcopy(head).to("meta", torch.bfloat16)
+    assert {one.device.type for one in (*gone.state, *gone.parameters())} == {"meta"}
+    assert {one.dtype for one in gone.state} == {torch.float64}
+    assert dict(gone.named_buffers()).keys() == {"mean", "second_moment"}
+
+
+def test_a_bias_that_a_type_cannot_hold_is_refused():
+    head, _, _ = moved_head(1e6)
+    kept = copy.deepcopy(head.state_dict())
+    with pytest.raises(ValueError, match=r"`bias` should be finite in torch.float16. Found one of 9.*Cast to torch.bfloat16"):
+        head.half()
+    assert all(torch.equal(kept[name], value) for name, value in head.state_dict().items())
+    head.bfloat16()

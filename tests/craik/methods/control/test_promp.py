@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch.func import functional_call, grad, jacrev
@@ -130,6 +132,67 @@ def test_exploration_is_credited_with_what_came_after():
     log_pi = torch.randn(4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
     exploration_credit(log_pi, log_pi.detach(), torch.tensor(2.5)).backward()
     assert torch.equal(log_pi.grad, torch.full((4, 3), 2.5, dtype=torch.float64))
+
+
+def padded(batch, generator, steps=2):
+    """The same trajectories with steps behind their ends, which pay nothing."""
+    time = batch.log_old.shape[-2]
+    more = [torch.randn(*part.shape[:1], steps, *part.shape[2:], generator=generator, dtype=part.dtype)
+            if part.is_floating_point() else part[:, :steps] for part in batch]  # fmt: skip
+    more[3] = torch.zeros_like(more[3])
+    mask = torch.ones(*batch.log_old.shape[:1], time + steps, *batch.log_old.shape[2:], dtype=torch.bool)
+    mask[:, time:] = False
+    return Batch(*(torch.cat([part, rest], 1) for part, rest in zip(batch, more, strict=True))), mask
+
+
+@pytest.mark.parametrize("settings", [ProMP(eta=0.5), ProMP(kind="dice", eta=0.5), ProMP(kind="log", outer="log", eta=0.5)])
+def test_what_stands_behind_an_end_changes_nothing_with_a_mask(settings):
+    params, log_probability = policy()
+    before, after = batches(0), batches(1)
+    wanted = grad(lambda theta: meta_objective(theta, log_probability, before, after, settings).sum())(params)
+    for seed in (2, 3):
+        long, mask = padded(before, torch.Generator().manual_seed(seed))
+        late, _ = padded(after, torch.Generator().manual_seed(seed + 10))
+        found = grad(lambda theta, x=long, y=late, m=mask: meta_objective(
+            theta, log_probability, x, y, settings, m).sum())(params)  # fmt: skip
+        for name, value in wanted.items():
+            torch.testing.assert_close(found[name], value, rtol=1e-12, atol=1e-13)
+        one = promp_objective(
+            params, log_probability, *(Batch(*(part[0] for part in b)) for b in (long, late)), settings, mask[0]
+        )
+        alone = promp_objective(params, log_probability, *(Batch(*(part[0] for part in b)) for b in (before, after)), settings)
+        torch.testing.assert_close(one, alone, rtol=1e-12, atol=1e-13)
+
+
+def test_a_mask_of_all_steps_is_none():
+    params, log_probability = policy()
+    before, after = batches(0), batches(1)
+    mask = torch.ones_like(before.log_old, dtype=torch.bool)
+    found, wanted = (meta_objective(params, log_probability, before, after, ProMP(), one) for one in (mask, None))
+    torch.testing.assert_close(found, wanted, rtol=1e-13, atol=0)
+
+
+def test_steps_behind_an_end_earn_no_credit_with_a_mask():
+    log_pi = torch.randn(5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    log_old = log_pi.detach() - 0.1
+    mask = torch.ones(5, 3, dtype=torch.bool)
+    mask[2:, 1] = False
+    credit = exploration_credit(log_pi, log_old, torch.tensor(2.0), mask)
+    credit.backward()
+    assert float(credit.detach()) == pytest.approx(2 * (2 * math.exp(0.5) + math.exp(0.2)))
+    assert not log_pi.grad[~mask].any()
+    assert float(log_pi.grad[0, 1]) == pytest.approx(2 * math.exp(0.2))
+
+
+def test_masks_that_are_none_are_refused():
+    params, log_probability = policy()
+    before, after = (Batch(*(part[0] for part in batches(seed))) for seed in (0, 1))
+    with pytest.raises(TypeError, match=r"`mask` should hold booleans.*False behind an episode's end"):
+        promp_objective(params, log_probability, before, after, ProMP(), torch.ones(5, 4))
+    with pytest.raises(ValueError, match=r"`mask` should have the shape \(5, 4\). Found \(4, 5\)"):
+        promp_objective(params, log_probability, before, after, ProMP(), torch.ones(4, 5, dtype=torch.bool))
+    with pytest.raises(ValueError, match=r"`mask` should have the shape \(5, 4\)"):
+        exploration_credit(before.log_old, before.log_old, torch.tensor(1.0), torch.ones(5, dtype=torch.bool))
 
 
 def test_bad_input():

@@ -100,3 +100,10 @@ def test_bad_input():
         similarity(memory(2, 5, 3), torch.zeros(2, 3), compare, percentile=101.0)
     with pytest.raises(ValueError, match='`kind` should be "continuous" or "step"'):
         __import__("inspect").unwrap(bonuses)(torch.zeros(1), kind="both")
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.float32])
+def test_numbers_do_not_say_what_is_new(dtype):
+    """As indices 0, 1, 1 would name the memories to write to."""
+    with pytest.raises(TypeError, match=rf"`new` should hold booleans. Found {dtype}. Compare, as in similar < 0.5"):
+        remember(memory(3, 4, 1), torch.ones(3, 1), torch.tensor([0, 1, 1], dtype=dtype), torch.Generator())

@@ -98,3 +98,15 @@ def test_refusals():
         screen(x[1:], y, site)
     with pytest.raises(ValueError, match="finite"):
         screen(x / 0, y, site)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_tables_that_are_none():
+    x, y, site = table(20)
+    with pytest.raises(ValueError, match=r"`targets` should have the shape \(n, K\)\. Found \(160,\)\. Make a column of a"):
+        screen(x, y[:, 0], site)
+    with pytest.raises(ValueError, match=r"`inputs` should have the shape \(n, J\)\. Found \(160, 0\)"):
+        screen(x[:, :0], y, site)
+    with pytest.raises(TypeError, match=r"`inputs` should be a tensor\. Found .* ndarray\. Convert it with torch\.as_tensor"):
+        screen(x.numpy(), y.numpy(), site)
+    assert torch.equal(screen(x, y.long(), site).keep, screen(x, y, site).keep)

@@ -154,3 +154,11 @@ def test_bad_input(model):
         seqgan.TextCNN(V, 4, seqgan.Filters((1,), (2, 3)), seeded())
     with pytest.raises(ValueError, match="widest"):
         seqgan.TextCNN(V, 4, seqgan.Filters((5,), (2,)), seeded())(EVERYTHING)
+
+
+def test_roll_outs_of_half_types_follow_the_same_law():
+    model = RecurrentModel(1000, 2, 2, torch.Generator().manual_seed(0)).bfloat16()
+    for part in (model.out.weight, model.out.bias):
+        torch.nn.init.zeros_(part)
+    drawn = seqgan.rollouts(model, torch.zeros(1, 2, dtype=torch.long), 4000, torch.Generator().manual_seed(0))[0, :, 0, 1]
+    assert drawn.double().mean() == pytest.approx(499.5, abs=4 * 1000 / 12**0.5 / 4000**0.5)

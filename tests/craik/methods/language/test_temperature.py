@@ -65,3 +65,12 @@ def test_bad_input():
         sweep(model, [1.0], 3, measure, count=2, length=2, seed=0)
     with pytest.raises(ValueError, match="two points"):
         dominance(curve((1.0, 1.0)), curve((1.0, 1.0)))
+
+
+@pytest.mark.parametrize("bad", [(float("nan"), 1.0), (float("inf"), 1.0), (1.0, float("nan"))])
+def test_costs_that_are_no_numbers_are_refused(bad):
+    fine, broken = curve((1.0, 3.0), (2.0, 1.0)), curve((1.0, 3.0), bad, (2.0, 1.0))
+    with pytest.raises(ValueError, match=r"`other` should have finite costs\. Found Point\(temperature=1\.0.*Leave that"):
+        dominance(fine, broken)
+    with pytest.raises(ValueError, match="`one` should have finite costs"):
+        dominance(broken, fine)

@@ -29,6 +29,20 @@ def test_what_lies_behind_the_end_has_no_gradient():
     assert predicted.grad[mask].all()
 
 
+@pytest.mark.parametrize("frame", [(), (1,), (2, 2)])
+@pytest.mark.parametrize("odd", [torch.nan, torch.inf])
+def test_what_lies_behind_the_end_may_be_anything(frame, odd):
+    mask = torch.tensor([[True, False, False], [True, True, True]])
+    predicted, privileged = draw(0, 2, 3, *frame).requires_grad_(), draw(1, 2, 3, *frame)
+    found = auxiliary_loss(predicted, privileged, mask)
+    (wanted,) = torch.autograd.grad(found.sum(), predicted)
+    privileged[~mask] = odd
+    again = auxiliary_loss(predicted, privileged, mask)
+    assert torch.equal(again, found)
+    assert torch.equal(torch.autograd.grad(again.sum(), predicted)[0], wanted)
+    assert not wanted[~mask].any()
+
+
 @pytest.mark.parametrize(
     ("predicted", "mask", "sentence"),
     [

@@ -37,6 +37,7 @@ def test_the_teacher_is_a_constant_and_without_imitation_there_is_none():
         ({"imitation": 1.5}, ValueError, r"`imitation` should lie in \[0, 1\]"),
         ({"teacher": draw(1, 5, 2)}, ValueError, r"logits \(B, C\).*Found \(5, 3\), \(5, 2\) and \(5,\)"),
         ({"y": Y[:4]}, ValueError, "Give both the same classes"),
+        ({"y": Y.double()}, TypeError, r"`y` should hold whole numbers\. Found torch\.float64\. Pass the classes' numbers"),
         ({"teacher": None}, TypeError, "`teacher` should be a tensor"),
     ],
 )
@@ -45,3 +46,11 @@ def test_what_does_not_fit(changed, kind, sentence):
     given = {"prediction": draw(0, 5, 3), "y": Y, "teacher": draw(1, 5, 3), "temperature": 1.0, "imitation": 0.5, **changed}
     with pytest.raises(kind, match=sentence):
         generalised_distillation_loss(**given)
+
+
+def test_labels_of_any_whole_type_and_an_empty_batch():
+    given = {"temperature": 1.0, "imitation": 0.5}
+    prediction, teacher = draw(0, 5, 3), draw(1, 5, 3)
+    found = generalised_distillation_loss(prediction, Y, teacher, **given)
+    assert torch.equal(generalised_distillation_loss(prediction, Y.int(), teacher, **given), found)
+    assert generalised_distillation_loss(prediction[:0], Y[:0], teacher[:0], **given).shape == (0,)

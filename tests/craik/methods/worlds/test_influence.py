@@ -85,6 +85,21 @@ def test_the_model_of_others_is_the_literal_cell():
     assert float(losses[0].detach()) == pytest.approx(sum(literal) / 6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_what_log_softmax_gives_in_short_types_is_taken(dtype):
+    g = generator()
+    for actions in (3, 30, 300):
+        counterfactual = (2 * torch.randn(20, 4, actions, generator=g)).to(dtype).log_softmax(-1)
+        policy, taken = torch.randn(20, 4, generator=g).to(dtype).log_softmax(-1), torch.randint(0, 4, (20,), generator=g)
+        found = causal_influence(counterfactual, policy, taken)
+        assert found.dtype == dtype
+        assert found.isfinite().all()
+        with pytest.raises(ValueError, match="`counterfactual` should be log-probabilities"):
+            causal_influence(counterfactual + 0.1, policy, taken)
+    with pytest.raises(ValueError, match=r"Found one off by 0\.002"):
+        causal_influence(counterfactual.float().log_softmax(-1) + 0.002, policy.float().log_softmax(-1), taken)
+
+
 @pytest.mark.usefixtures("as_installed")
 def test_refusals():
     counterfactual, policy, taken = draw()

@@ -57,6 +57,18 @@ def test_straight_through_is_bit_for_bit_what_it_was():
     assert not torch.equal(other, found[0][0])  # which draws its noise another way: records would change
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_straight_through_of_half_types_draws_by_the_same_law(dtype):
+    logits = torch.zeros(4000, 1000)
+    assert torch.equal(
+        straight_through(logits.to(dtype), 1.0, generator()), straight_through(logits, 1.0, generator()).to(dtype)
+    )
+    x = torch.randn(6, 4, generator=generator(1)).to(dtype).requires_grad_()
+    straight_through(x, 0.7, generator())[:, 0].sum().backward()
+    assert x.grad.dtype == dtype
+    assert x.grad.any()
+
+
 def before(logits, temperature, generator):
     """What it was when runs were recorded."""
     uniform = torch.rand(logits.shape, generator=generator, dtype=logits.dtype)

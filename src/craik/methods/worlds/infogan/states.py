@@ -183,7 +183,7 @@ def straight_through(logits: Float[Tensor, "b k"], temperature: float, generator
     """Return one-hot samples of softmax(logits) whose gradient is that of the soft sample softmax((logits + g) / temperature).
 
     g is Gumbel noise of the generator, - log - log of uniform numbers: `craik.nn.categorical.gumbel_softmax` draws other ones.
-    One-hot in the forward pass, exactly.
+    One-hot in the forward pass, exactly. Half types are drawn in float32, whose uniform numbers are many enough.
 
     Raises:
         TypeError: no floating numbers, no generator.
@@ -194,6 +194,7 @@ def straight_through(logits: Float[Tensor, "b k"], temperature: float, generator
     check_generator("generator", generator, beside=logits)
     if not all_finite(logits.detach().amax(-1)):
         raise ValueError("`logits` should be numbers, minus infinity for some at most. Found NaN or infinity. Repair T.")
-    uniform = torch.rand(logits.shape, generator=generator, dtype=logits.dtype, device=logits.device)
-    gumbel = -torch.log(-torch.log(uniform.clamp(min=torch.finfo(logits.dtype).tiny)))
-    return categorical.straight_through(softmax((logits + gumbel) / temperature, -1))
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    uniform = torch.rand(logits.shape, generator=generator, dtype=wide, device=logits.device)
+    gumbel = -torch.log(-torch.log(uniform.clamp(min=torch.finfo(wide).tiny)))
+    return categorical.straight_through(softmax((logits + gumbel) / temperature, -1)).to(logits.dtype)
