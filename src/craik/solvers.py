@@ -21,10 +21,11 @@ def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations
         operator: the product with H, which should be positive definite.
         vector: v.
         iterations: the most that are taken.
-        tolerance: it ends where the residual's length is at most this share of v's; 0 asks for a residual of exactly 0.
+        tolerance: it ends where the residual's length is at most this share of v's; 0 asks for a residual of exactly 0, or of
+            one so small that its product with H is 0 in its type.
 
     Raises:
-        TypeError, ValueError: arguments of another kind, or out of their range.
+        TypeError, ValueError: arguments of another kind, or out of their range; H d is 0 for a d with a part in v.
     """
     _check(operator, vector)
     check_whole("iterations", iterations)
@@ -32,12 +33,20 @@ def conjugate_gradients(operator: Operator, vector: Sequence[Tensor], iterations
     residual = direction = tuple(vector)
     found = tuple(torch.zeros_like(part) for part in vector)
     square = _dot(residual, residual)
-    enough = tolerance**2 * float(square)
+    enough, small = tolerance**2 * float(square), torch.finfo(square.dtype).eps * float(square)
     for _ in range(iterations):
         if float(square) <= enough:
             break
         image = operator(direction)
-        step = square / _dot(direction, image)
+        curvature = _dot(direction, image)
+        if float(curvature) == 0:  # below the smallest number, once the residual is small
+            if float(square) <= small:
+                break
+            raise ValueError(
+                "H should be positive definite. Found a direction without curvature, d H d = 0, where the residual is "
+                f"{float(square.double() ** 0.5):.3g} long. Add a multiple of the identity to H."
+            )
+        step = square / curvature
         found, residual = _add_scaled(found, step, direction), _add_scaled(residual, -step, image)
         square, last = _dot(residual, residual), square
         direction = _add_scaled(residual, square / last, direction)

@@ -218,7 +218,8 @@ class MaskedMean:
         gradients: Callable[[Params, Sites], Params] | None = None,
     ) -> None:
         self._own, self._gradients = own, gradients or site_gradients
-        self._thresholds = torch.tensor([c.threshold for c in configurations], dtype=sites.x.dtype, device=sites.x.device)
+        # In float64, as a whole number of signs is counted out by them: .8 of 10 is a little over 8 in float32.
+        self._thresholds = torch.tensor([c.threshold for c in configurations], dtype=torch.float64, device=sites.x.device)
 
     def __call__(self, params: Params, batch: Sites) -> Params:
         """Return the masked means."""
@@ -370,10 +371,16 @@ def _delta(z: Tensor, sites: Sites) -> Tensor:
 
 @torch.no_grad()
 def agreed(gradients: Params, own: Bool[Tensor, "m e"], thresholds: Float[Tensor, " m"]) -> Params:
-    """Return each member's masked mean over its own sites (thesis section 3.2.3): `AndMask` with a threshold for each."""
+    """Return each member's masked mean over its own sites (thesis section 3.2.3): `AndMask` with a threshold for each.
+
+    Args:
+        gradients: of every site, for each member.
+        own: each member's sites.
+        thresholds: in float64.
+    """
     count = own.sum(1)
     # A share of signs is a whole number over the count; half a sign of slack keeps rounding out of the comparison.
-    wanted = torch.ceil(thresholds.double() * count - 1e-9)
+    wanted = torch.ceil(thresholds * count - 1e-9)
     found: Params = {}
     for name, gradient in gradients.items():
         shape = (-1, *[1] * (gradient.dim() - 2))

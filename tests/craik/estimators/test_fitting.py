@@ -5,6 +5,7 @@ from torch.nn import functional as F  # noqa: N812
 from craik.agreement import AndMask, combine
 from craik.estimators.fitting import (
     Configuration,
+    MaskedMean,
     Sites,
     Training,
     agreed,
@@ -70,6 +71,19 @@ def test_the_mask_is_the_systems_own_on_the_sites_of_each_member(threshold):
     for m in range(3):
         wanted = combine(AndMask(threshold), gradients[own[m], m]).gradient
         torch.testing.assert_close(found[m], wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.4, 0.6, 0.8])
+@pytest.mark.parametrize("sites", [5, 10, 20])
+def test_the_mask_of_a_table_in_float32_counts_signs_as_exactly(threshold, sites):
+    generator = torch.Generator().manual_seed(0)
+    gradients = torch.randn(sites, 1, 40, 2, generator=generator)
+    gradients[0, :, :9] = 0
+    own = torch.ones(1, sites, dtype=torch.bool)
+    part = Sites(torch.zeros(sites, 3), torch.zeros(sites, 1), (1,) * sites, torch.ones(sites), "regression")
+    mean = MaskedMean(part, [Configuration(threshold=threshold)], own, lambda params, batch: params)
+    wanted = combine(AndMask(threshold), gradients[:, 0]).gradient
+    torch.testing.assert_close(mean({"w": gradients}, part)["w"][0], wanted)
 
 
 def test_held_out_sites_are_judged_and_where_there_are_none_the_own():

@@ -71,3 +71,15 @@ def test_a_neumann_series_is_its_formula(terms):
         power = power - 0.3 * matrix @ power
         total = total + power
     torch.testing.assert_close(flat(neumann_series(operator, vector, terms, 0.3)), 0.3 * total)
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(torch.float32, 1e-6), (torch.float32, 1e-3), (torch.float64, 1e-6)])
+def test_conjugate_gradients_stay_where_the_residual_is_below_the_smallest_number(dtype, scale):
+    diagonal = torch.tensor([1.0, 2.0, 5.0], dtype=dtype) * scale
+    (found,) = conjugate_gradients(lambda parts: (diagonal * parts[0],), [torch.ones(3, dtype=dtype)], 50)
+    torch.testing.assert_close(found * diagonal, torch.ones(3, dtype=dtype))
+
+
+def test_a_direction_without_curvature_is_refused():
+    with pytest.raises(ValueError, match="Found a direction without curvature"):
+        conjugate_gradients(lambda parts: (torch.tensor([1.0, 0.0]) * parts[0],), [torch.ones(2)], 10)

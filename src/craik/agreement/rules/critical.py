@@ -8,8 +8,12 @@ import math
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from craik.arguments import check_share, check_whole
+
+LARGEST_PRODUCT = 1000
+"""Up to so many environments less one every binomial coefficient is a float."""
 
 
 def chi_square_tail(value: float, degrees: int) -> float:
@@ -32,8 +36,24 @@ def qualitative_tail(value: float, environments: int) -> float:
     0.05
     """
     others = environments - 1
-    shares = (math.comb(others, h) * chi_square_tail(value, h) for h in range(1, environments))
-    return math.fsum(shares) / 2**others
+    if others <= LARGEST_PRODUCT:
+        shares = (math.comb(others, h) * chi_square_tail(value, h) for h in range(1, environments))
+        return math.fsum(shares) / 2**others
+    return float((_halved(others) * _tails(value, others)).sum())
+
+
+@functools.cache
+def _halved(others: int) -> Tensor:
+    """Return Binomial(h; n, 1/2) for h from 1 to n, by logarithms."""
+    h = torch.arange(1, others + 1, dtype=torch.float64)
+    n = torch.tensor(float(others), dtype=torch.float64)
+    return ((n + 1).lgamma() - (h + 1).lgamma() - (n - h + 1).lgamma() - n * math.log(2)).exp()
+
+
+def _tails(value: float, most: int) -> Tensor:
+    """Return `chi_square_tail` of 1 to so many degrees of freedom."""
+    degrees = torch.arange(1, most + 1, dtype=torch.float64)
+    return torch.special.gammaincc(degrees / 2, torch.full_like(degrees, value / 2))
 
 
 @functools.cache

@@ -175,8 +175,9 @@ class TemporalAndMaskAdam(Optimizer):
             for parameter in group["params"]:
                 state = self.state.get(parameter)
                 if state:
-                    least = scalars(group, int(state["step"].item())).least
-                    shares.append((state["sign_avg"].abs() >= least).double().mean().item())
+                    least = scalars(group, int(state["step"].item()), parameter.dtype).least
+                    survives = state["sign_avg"].abs() >= least
+                    shares.append(survives.double().mean().item() if survives.numel() else 1.0)
         return shares
 
     def _look_at(self, group: dict[str, Any]) -> None:

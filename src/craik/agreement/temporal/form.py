@@ -90,8 +90,13 @@ def check_reachable(threshold: float, beta: float, corrected: bool) -> None:
         )
 
 
-_SLACK = 1e-6
-# With bias_correction="all" a component whose signs never changed has abs(a) equal to the correction up to rounding.
+def slack(threshold: float, beta: float, dtype: torch.dtype) -> float:
+    """Return the share by which a corrected threshold is lowered: a component whose signs never changed has it up to rounding.
+
+    Rounding adds up over the 1 / (1 - beta) steps that an average remembers. At a threshold of 1 nothing else would pass, so
+    that this is allowed for, and a change of sign is forgotten when it is no more than that.
+    """
+    return 1e-6 if threshold < 1 else max(1e-6, min(0.5, torch.finfo(dtype).eps / (1 - beta)))
 
 
 def scalars(group: dict[str, Any], count: int, dtype: torch.dtype = torch.float32) -> Scalars:
@@ -102,7 +107,9 @@ def scalars(group: dict[str, Any], count: int, dtype: torch.dtype = torch.float3
     beta1, beta2, beta3 = group["betas"]
     kind = group["bias_correction"]
     moments = (1 - beta1**count, 1 - beta2**count) if kind != "none" else (1.0, 1.0)
-    least = group["threshold"] * ((1 - beta3**count) * (1 - _SLACK) if kind == "all" else 1.0)
+    least = group["threshold"]
+    if kind == "all":
+        least *= (1 - beta3**count) * (1 - slack(least, beta3, dtype))
     lr = float(group["lr"]) * (-1.0 if group["maximize"] else 1.0)
     return Scalars(
         lr=lr / moments[0],

@@ -68,6 +68,7 @@ def completed(state: Any, groups: Sequence[dict[str, Any]], defaults: dict[str, 
     check_keys(state, ("state", "param_groups"))
     betas = tuple(defaults["betas"])
     saved = [{**group, "betas": (*group["betas"], betas[2])} if _of_adam(group) else group for group in state["param_groups"]]
+    turned = {key for group in state["param_groups"] if _of_adam(group) and group.get("maximize") for key in group["params"]}
     for group in saved:
         check_group({**defaults, **group})
     shapes = _shapes(saved, groups)
@@ -79,6 +80,8 @@ def completed(state: Any, groups: Sequence[dict[str, Any]], defaults: dict[str, 
             continue
         _check_entry(entry, shapes.get(key))
         entries[key] = {**entry, "step": torch.as_tensor(entry["step"], dtype=torch.float32)}
+        if key in turned:  # torch's Adam averages the gradients of what it minimises, ours those that it is given
+            entries[key]["exp_avg"] = -entry["exp_avg"]
         if "sign_avg" not in entry:
             entries[key]["sign_avg"] = torch.zeros_like(entry["exp_avg"])
             lacking = True

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from craik.agreement.rules.base import check_threshold
-from craik.agreement.temporal.form import check_reachable
+from craik.agreement.temporal.form import check_reachable, slack
 from craik.agreement.temporal.loading import check_keys, check_parameters
 from craik.arguments import check_decay, check_flag
 
@@ -83,11 +83,12 @@ class TemporalMask:
             average = self._averages[index] = torch.zeros_like(gradient)
         average.mul_(self.beta).add_(gradient.sign(), alpha=1 - self.beta)
         self._steps[index] += 1
-        # Signs that never changed have abs(a) equal to the correction up to rounding.
-        correction = (1 - self.beta ** self._steps[index]) * (1 - _SLACK) if self.bias_correction else 1.0
+        correction = 1.0
+        if self.bias_correction:
+            correction = (1 - self.beta ** self._steps[index]) * (1 - slack(self.threshold, self.beta, average.dtype))
         survives = average.abs() >= self.threshold * correction
         gradient.mul_(survives)
-        return survives.double().mean()
+        return survives.double().mean() if survives.numel() else survives.new_ones((), dtype=torch.float64)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the averages and counts of steps, parameter by parameter, and the settings; tensors are not copied."""
@@ -117,9 +118,6 @@ class TemporalMask:
         self.beta, self.threshold, self.bias_correction = state["beta"], state["threshold"], state["bias_correction"]
         self._averages = [None if a is None else a.to(p, copy=True) for a, p in zip(averages, self.params, strict=True)]
         self._steps = list(state["steps"])
-
-
-_SLACK = 1e-6
 
 
 def _check(gradient: Tensor) -> None:

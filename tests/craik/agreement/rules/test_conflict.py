@@ -2,11 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 import conflict_oracles as oracle
 from craik.agreement.rules import AndMask, Heterogeneous, Homogeneous, Mean, Qualitative, Statistics
@@ -46,6 +47,14 @@ def test_critical_values_by_scipy(environments, alpha):
     else:
         assert oracle.tail(0.0, environments) <= alpha
     assert homogeneous_critical(environments, alpha) == pytest.approx(chi2.isf(alpha, environments - 1), rel=1e-9)
+
+
+@pytest.mark.parametrize("environments", [1001, 1002, 1500, 4000])
+def test_critical_values_of_very_many_environments(environments):
+    value = qualitative_critical(environments, 0.05)
+    h = np.arange(1, environments)
+    tail = float((binom.pmf(h, environments - 1, 0.5) * chi2.sf(value, h)).sum())
+    assert tail == pytest.approx(0.05, rel=1e-8)
 
 
 def test_ends_of_the_levels():

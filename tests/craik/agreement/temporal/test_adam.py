@@ -209,13 +209,29 @@ def test_masked_weights_do_not_move_but_decay():
     assert optimizer.survivors() == [0.5]
 
 
-def test_corrected_signs_that_never_change_pass_threshold_one():
-    parameter = torch.nn.Parameter(torch.ones(3))
-    optimizer = TemporalAndMaskAdam([parameter], threshold=1.0, form=AdamForm(bias_correction="all"))
-    for _ in range(30):
-        parameter.grad = torch.tensor([0.1, -0.2, 3.0])
+@pytest.mark.parametrize(
+    ("beta", "dtype", "steps"),
+    [(0.9, torch.float32, 30), (0.999, torch.float32, 1500), (0.9, torch.bfloat16, 200), (0.99, torch.float64, 600)],
+)
+def test_corrected_signs_that_never_change_pass_threshold_one(beta, dtype, steps):
+    parameter = torch.nn.Parameter(torch.ones(3, dtype=dtype))
+    form = AdamForm(bias_correction="all")
+    optimizer = TemporalAndMaskAdam([parameter], threshold=1.0, betas=(0.9, 0.999, beta), form=form)
+    for _ in range(steps):
+        parameter.grad = torch.tensor([0.1, -0.2, 3.0], dtype=dtype)
         optimizer.step()
         assert optimizer.survivors() == [1.0]
+    parameter.grad = torch.tensor([-0.1, -0.2, 3.0], dtype=dtype)
+    optimizer.step()
+    assert optimizer.survivors() == [pytest.approx(2 / 3)]
+
+
+def test_an_empty_parameter_survives():
+    parameter = torch.nn.Parameter(torch.ones(0))
+    optimizer = TemporalAndMaskAdam([parameter])
+    parameter.grad = torch.ones(0)
+    optimizer.step()
+    assert optimizer.survivors() == [1.0]
 
 
 def test_groups_have_settings_of_their_own_and_latecomers_their_own_count():
@@ -338,6 +354,22 @@ class TestAdamsState:
         assert optimizer.survivors() == [1.0, 1.0]  # 1 - 0.9 is above the threshold
         assert optimizer.state[twins[0]]["step"] == 5
         assert "sign_avg" not in self.state["state"][0]
+
+    def test_one_that_climbs_goes_on_climbing(self):
+        climber = torch.nn.Parameter(torch.zeros(2))
+        adam = torch.optim.Adam([climber], lr=0.1, maximize=True)
+        for _ in range(5):
+            climber.grad = torch.ones(2)
+            adam.step()
+        twin = torch.nn.Parameter(climber.detach().clone())
+        form = AdamForm(bias_correction="moments", eps_inside_root=False, maximize=True)
+        optimizer = TemporalAndMaskAdam([twin], lr=0.1, threshold=0.0, form=form)
+        with pytest.warns(UserWarning, match="averages of signs"):
+            optimizer.load_state_dict(copy.deepcopy(adam.state_dict()))
+        twin.grad = torch.ones(2)
+        optimizer.step()
+        adam.step()
+        torch.testing.assert_close(twin, climber)
 
     def test_with_corrected_signs_it_is_refused(self):
         optimizer = TemporalAndMaskAdam(self.parameters, form=AdamForm(bias_correction="all"))

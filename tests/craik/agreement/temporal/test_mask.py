@@ -94,3 +94,20 @@ def test_settings_that_are_changed_later_are_looked_at(name, value):
     with pytest.raises(ValueError, match=r"should .*Found"):
         mask.mask_()
     assert weights.grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(("beta", "dtype"), [(0.999, torch.float32), (0.9, torch.bfloat16)])
+def test_signs_that_never_change_pass_a_threshold_of_one_however_long(beta, dtype):
+    weights = torch.nn.Parameter(torch.zeros(2, dtype=dtype))
+    mask = TemporalMask([weights], beta=beta, threshold=1.0, bias_correction=True)
+    for _ in range(1500):
+        weights.grad = torch.tensor([1.0, -1.0], dtype=dtype)
+        assert mask.mask_() == [1.0]
+    weights.grad = torch.tensor([1.0, 1.0], dtype=dtype)
+    assert mask.mask_() == [0.5]
+
+
+def test_an_empty_parameter_has_nothing_that_is_masked():
+    weights = torch.nn.Parameter(torch.zeros(0))
+    weights.grad = torch.zeros(0)
+    assert TemporalMask([weights]).mask_() == [1.0]
