@@ -14,7 +14,12 @@ learning rate, weight decay and step count; a member that has stopped stays wher
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+import functools
+import numbers
+import reprlib
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import Any, cast
 
 import torch
@@ -22,6 +27,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.modules import module as torch_module
+from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
 
 from craik.arguments import check_decay, check_not_negative, check_positive
 from craik.params import Params
@@ -32,21 +38,24 @@ class Stack(nn.Module):
 
     Its parameters are the members' with a leading axis and dots of their names written as "-"; they are this module's own.
     `torch.optim` and `craik.agreement.Agreement` take them as they take any other's: sum the members' losses, and each
-    gradient is what the member alone would have.
+    gradient is what the member alone would have. It starts in its members' mode; `train` and `eval` change that of all.
 
     Args:
-        members: at least one; the same classes, shapes, dtype and device. They are left as they are.
+        members: at least one; the same classes, settings, modes, shapes, dtype and device. They are left as they are.
 
     Raises:
         TypeError: something that is no module.
-        ValueError: no member, members that differ, or buffers (BatchNorm's): a stack has parameters only.
+        ValueError: no member, members that differ in more than values of parameters (settings are compared where they are
+            numbers, strings, functions or containers of these), or buffers (BatchNorm's): a stack has parameters only.
     """
 
     def __init__(self, members: Sequence[nn.Module]) -> None:
         super().__init__()
         _check_members(members)
         # Only its classes and settings are read; in a tuple it is no submodule, so its parameters are not the stack's.
-        self._architecture = (copy.deepcopy(members[0]).to("meta"),)
+        self._ties = _ties(members[0])
+        self._architecture = (_tied(copy.deepcopy(members[0]).to("meta"), self._ties),)
+        self.training = members[0].training
         trained, _ = stack_module_state(list(members))
         self._names = {name: name.replace(".", "-") for name in trained}
         for name, values in trained.items():
@@ -57,6 +66,16 @@ class Stack(nn.Module):
         """Return M."""
         return len(next(self.parameters()))
 
+    def train(self, mode: bool = True) -> "Stack":
+        """Put all members in train mode, or in eval mode; return the stack.
+
+        Raises:
+            ValueError: a mode that is no boolean.
+        """
+        super().train(mode)
+        self._architecture[0].train(mode)
+        return self
+
     def forward(self, x: Float[Tensor, "m *input"]) -> Float[Tensor, "m *output"]:
         """Return each member's output on its own rows.
 
@@ -64,7 +83,7 @@ class Stack(nn.Module):
             x: (M, n, *features), rows for each member; ``rows.expand(len(stack), *rows.shape)`` gives all the same.
 
         Raises:
-            ValueError: another number of members.
+            ValueError: another number of members, or members that draw random numbers (dropout in train mode).
         """
         if x.dim() == 0 or len(x) != len(self):
             raise ValueError(
@@ -78,7 +97,12 @@ class Stack(nn.Module):
         def alone(params: Params, rows: Tensor) -> Tensor:
             return functional_call(architecture, params, (rows,))
 
-        return vmap(alone)(self.stacked(), x)
+        try:
+            return vmap(alone)(self.stacked(), x)
+        except RuntimeError as error:
+            if "randomness" not in str(error):
+                raise
+            raise _drawn(architecture) from error
 
     def stacked(self) -> Params:
         """Return the parameters under the members' own names, (M, *shape) each."""
@@ -91,7 +115,7 @@ class Stack(nn.Module):
             IndexError: there is no such member.
         """
         (architecture,) = self._architecture
-        alone = copy.deepcopy(architecture).to_empty(device=next(self.parameters()).device)
+        alone = _tied(copy.deepcopy(architecture).to_empty(device=next(self.parameters()).device), self._ties)
         with torch.no_grad():
             for name, values in self.stacked().items():
                 parameter = alone.get_parameter(name)
@@ -103,25 +127,28 @@ def dense_layers(network: nn.Module) -> nn.Sequential | None:
     """Return the network where it is a perceptron, whose stack needs no vmap; None for anything else.
 
     Batched products do it, weight norm included, for which vmap would fall back to a loop. Layers with hooks are something
-    else: nothing would call these.
+    else: nothing would call these. So are layers that share a tensor.
     """
     plain = type(network) is nn.Sequential and not _hooked(network) and all(_dense_layer(layer) for layer in network)
-    return cast(nn.Sequential, network) if plain else None
+    alone = sum(len(list(layer.parameters())) for layer in network.children()) == len(list(network.parameters()))
+    return cast(nn.Sequential, network) if plain and alone else None
 
 
 def through(layers: nn.Sequential, params: Params, x: Float[Tensor, "m *n j"]) -> Float[Tensor, "m *n k"]:
     """Return what each member of a stack of perceptrons makes of its rows.
 
     Args:
-        layers: of `dense_layers`; their classes are read, not their parameters.
-        params: every parameter once a member, (M, *shape).
+        layers: of `dense_layers`; their classes are read, not their parameters. A layer may stand at several places.
+        params: every parameter once a member, (M, *shape); a layer's under the name of its first place.
         x: rows for each member.
     """
     shape, x = x.shape, x.reshape(len(x), -1, x.shape[-1])
-    for name, layer in layers.named_children():
+    first: dict[nn.Module, str] = {}
+    for place, layer in layers._modules.items():  # pyright: ignore[reportPrivateUsage]  # children come once
         if not isinstance(layer, nn.Linear):
             x = layer(x)
             continue
+        name = first.setdefault(layer, place)
         weight, bias = _weight(params, name).mT, params.get(f"{name}.bias")
         x = x @ weight if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
     return x.reshape(*shape[:-1], x.shape[-1])
@@ -242,6 +269,18 @@ class StackedAdam(torch.optim.Optimizer):
         parameter.sub_(torch.where(runs > 0, first / spread * along(size), 0.0))
 
 
+def _drawn(architecture: nn.Module) -> ValueError:
+    found = (
+        f"{type(module).__name__} at {name!r} in train mode"
+        for name, module in architecture.named_modules()
+        if isinstance(module, _DropoutNd) and module.training
+    )
+    return ValueError(
+        "A stack's members should draw no random numbers: each would need draws of its own. Found "
+        f"{next(found, 'an operation that draws')}. Call eval() on the stack, leave it out, or train one by one."
+    )
+
+
 def _check_members(members: Sequence[nn.Module]) -> None:
     if not members:
         raise ValueError("A stack needs at least one member. Found none. Pass a list of modules.")
@@ -253,18 +292,100 @@ def _check_members(members: Sequence[nn.Module]) -> None:
                 f"Members should have parameters only. Found the buffer {buffers[0]!r} of member {index}. "
                 "Leave BatchNorm out, or train one by one."
             )
-        first, own = _layout(members[0]), _layout(member)
-        if own != first:
-            found = next(
-                (f"{b} instead of {a}" for a, b in zip(first, own, strict=False) if a != b), "more or fewer parameters"
-            )
-            raise ValueError(f"Members should have one architecture. Found at {index}: {found}. Stack each architecture apart.")
-    if not _layout(members[0])[1:]:
+    first = _layout(members[0])
+    if not first[1:]:
         raise ValueError("Members should have parameters. Found none. Stack networks that can be trained.")
+    for index, member in enumerate(members):
+        if member is not members[0] and (found := _difference(members[0], first, member)):
+            raise ValueError(f"Members should have one architecture. Found at {index}: {found}. Stack each architecture apart.")
+
+
+def _difference(one: nn.Module, first: list[object], other: nn.Module) -> str | None:
+    own = _layout(other)
+    if own != first:
+        found = (f"{b} instead of {a}" for a, b in zip(first, own, strict=False) if a != b)
+        return next(found, "more or fewer parameters")
+    return next(_other_settings(one, other), None)
+
+
+def _ties(module: nn.Module) -> list[tuple[str, str]]:
+    """Return the further names of parameters, each with the first one."""
+    first: dict[Tensor, str] = {}
+    return [(n, f) for n, p in module.named_parameters(remove_duplicate=False) if (f := first.setdefault(p, n)) != n]
+
+
+def _tied(module: nn.Module, ties: Sequence[tuple[str, str]]) -> nn.Module:
+    """Share parameters again that a move to another device has parted; return the module."""
+    for name, first in ties:
+        owner, _, own = name.rpartition(".")
+        module.get_submodule(owner).register_parameter(own, module.get_parameter(first))
+    return module
 
 
 def _layout(module: nn.Module) -> list[object]:
-    return [str(module), *((n, tuple(p.shape), p.dtype, p.device, p.requires_grad) for n, p in module.named_parameters())]
+    return [
+        str(module),
+        *((n, tuple(p.shape), p.dtype, p.device, p.requires_grad) for n, p in module.named_parameters()),
+        *(f"{name!r} shared with {other!r}" for name, other in _ties(module)),
+    ]
+
+
+def _other_settings(one: nn.Module, other: nn.Module) -> Iterator[str]:
+    """Yield in words which attributes differ, module by module: a repr need not show them."""
+    others = dict(other.named_modules(remove_duplicate=False))
+    for name, module in one.named_modules(remove_duplicate=False):
+        ours, theirs = vars(module), vars(others[name]) if name in others else {}
+        for key in ours | theirs:
+            wanted, found = ours.get(key, _ABSENT), theirs.get(key, _ABSENT)
+            if key not in _TORCH_S_OWN and not _same(wanted, found):
+                where = f"of {name!r}" if name else "of the member itself"
+                yield f"{reprlib.repr(found)} instead of {reprlib.repr(wanted)} as {key!r} {where}"
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two settings are equal, as far as they can be compared: tensors, modules and other objects are left out."""
+    if one is other:
+        return True
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return _same(len(one), len(other)) and all(_same(one.get(key, _ABSENT), other.get(key, _ABSENT)) for key in _keys(one))
+    if (parts := _parts(one)) is not None and (others := _parts(other)) is not None:
+        return _same(parts, others)
+    if isinstance(one, _PLAIN) and isinstance(other, _PLAIN):
+        return bool(one == other) or (one != one and other != other)  # noqa: PLR0124  # NaN
+    return not (_comparable(one) and _comparable(other))
+
+
+def _keys(entries: dict[object, object]) -> list[object]:
+    return [key for key in entries if isinstance(key, tuple | _PLAIN)]
+
+
+def _parts(value: object) -> tuple[object, ...] | None:
+    """Return what makes a function, None for anything else; functions that it closes over or calls by name are left out."""
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords
+    if isinstance(value, MethodType):
+        return (value.__func__,)
+    if isinstance(value, FunctionType):
+        cells = (cell.cell_contents for cell in value.__closure__ or () if cell != CellType())  # an empty one has none
+        held = tuple(None if isinstance(content, FunctionType | MethodType) else content for content in cells)
+        return value.__code__, value.__defaults__, value.__kwdefaults__, held
+    if isinstance(value, CodeType):
+        return value.co_code.hex(), value.co_names, value.co_consts
+    return None
+
+
+def _comparable(value: object) -> bool:
+    return isinstance(value, list | tuple | dict | _PLAIN) or _parts(value) is not None
+
+
+_TORCH_S_OWN = frozenset(vars(nn.Module())) - {"training"}
+"""Attributes of any module: its parameters, submodules and hooks."""
+
+_ABSENT = "nothing"
+
+_PLAIN = numbers.Number | str | bytes | None | torch.dtype | torch.device | Enum | BuiltinFunctionType
 
 
 def _members(parameters: list[Tensor]) -> int:

@@ -65,12 +65,14 @@ def extreme_curvature(
         raise ValueError(f"The loss should be one finite number. Found {value.detach()}. Average over environments first.")
     point = {name: tensor.detach() for name, tensor in parameters.items()}
     size = sum(tensor.numel() for tensor in point.values())
-    taken = 0
+    taken, bent = 0, False
 
     def product(vector: Any) -> Any:  # noqa: ANN401
-        nonlocal taken
+        nonlocal taken, bent
         taken += 1
-        return hessian_product(loss, point, torch.from_numpy(np.asarray(vector)).reshape(-1)).numpy()
+        image = hessian_product(loss, point, torch.from_numpy(np.asarray(vector)).reshape(-1)).numpy()
+        bent = bent or bool(image.any())
+        return image
 
     start = torch.randn(size, generator=generator, dtype=torch.float64).numpy()
     if size < 4:
@@ -78,7 +80,12 @@ def extreme_curvature(
         values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
         return Curvatures(float(values[0]), float(values[-1]), taken)
     operator = linalg.LinearOperator((size, size), matvec=product, dtype=np.float64)
-    both = linalg.eigsh(operator, k=2, which="BE", v0=start, tol=tolerance, return_eigenvectors=False)
+    try:
+        both = linalg.eigsh(operator, k=2, which="BE", v0=start, tol=tolerance, return_eigenvectors=False)
+    except linalg.ArpackError:
+        if bent:
+            raise
+        return Curvatures(0.0, 0.0, taken)  # a Hessian of zeros, which leaves Lanczos' method without a start
     return Curvatures(float(min(both)), float(max(both)), taken)
 
 

@@ -48,7 +48,7 @@ def landscape_of_model(model: nn.Module, loss: Loss, batches: Batches) -> Landsc
             "`batches` should be something to iterate over again and again. Found an iterator, which the first pass uses up. "
             "Pass the loader itself, or a list of batches."
         )
-    sizes = _sizes(batches)
+    sizes = count_examples((found, len(targets)) for _, targets, found in batches)
     ids = tuple(sorted(sizes))
     names, start = dict[str, slice](), 0
     for name, parameter in trainable.items():
@@ -125,11 +125,16 @@ def _check_model(model: nn.Module, trainable: Mapping[str, Tensor]) -> None:
         )
 
 
-def _sizes(batches: Batches) -> dict[int, int]:
-    """Count each environment's examples."""
+def count_examples(batches: Iterable[tuple[EnvironmentIds, int]]) -> dict[int, int]:
+    """Count each environment's examples, from each batch's ids and its number of examples.
+
+    Raises:
+        TypeError: ids that are no integers.
+        ValueError: ids that are not one for each example, or none at all.
+    """
     sizes = dict[int, int]()
-    for _, targets, found in batches:
-        groups = partition(found, len(targets), torch.device("cpu"))
+    for found, examples in batches:
+        groups = partition(found, examples, torch.device("cpu"))
         if not isinstance(groups.ids, Tensor):
             raise TypeError(
                 f"A landscape's environments should be integers. Found {groups.named(0)!r}. "

@@ -28,9 +28,10 @@ from craik.arguments import (
     check_shape,
     check_whole,
 )
+from craik.environments import EnvironmentIds
 from craik.nn.stacks import dense_layers, through
 from craik.params import Params, parameters_of
-from craik.surfaces.model_landscape import Batches, Loss, check_batches
+from craik.surfaces.model_landscape import Batches, Loss, check_batches, count_examples
 
 Statistics = Literal["kept", "moved", "re-estimated"]
 Function = Callable[[Params], Tensor]
@@ -61,14 +62,15 @@ def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics:
     Args:
         model: any module; a copy of it is used.
         loss: from outputs and targets to one unreduced loss for each example.
-        batches: what can be iterated over again and again and yields (inputs, targets, environments); zeros for the
-            environments where there is one. Inputs are a tensor, a tuple of positional arguments or a dict of named ones.
+        batches: what can be iterated over again and again and yields (inputs, targets, environments): a list, or a
+            DataLoader, which may shuffle; zeros for the environments where there is one. Inputs are a tensor, a tuple of
+            positional arguments or a dict of named ones.
         statistics: what BatchNorm's running averages are at other weights: "kept"; "moved", along directions like parameters
             (the published code's 'states'; `between` two models moves them, random directions do not); "re-estimated", each
             batch normalised by its own. They are no slices of the same function, so a model with BatchNorm has to name one.
 
     Raises:
-        TypeError: no module.
+        TypeError: no module, or environments that are no integers.
         ValueError: no data, no trainable parameter, a reduced loss, BatchNorm and no choice of its statistics.
     """
     check_callable("loss", loss, "a function from outputs and targets to one loss for each example")
@@ -86,8 +88,8 @@ def surface_of_model(model: nn.Module, loss: Loss, batches: Batches, statistics:
         raise ValueError("`model` should have at least one parameter that requires a gradient. Found none. Unfreeze some.")
     if statistics == "moved":
         start |= {name: buffer.clone() for name, buffer in alone.named_buffers() if buffer.is_floating_point()}
-    ids, weights = _weights(batches)
-    return Surface(_Losses(alone, loss, batches, weights), start, ids)
+    ids, share = _shares(batches)
+    return Surface(_Losses(alone, loss, batches, share), start, ids)
 
 
 class _Losses(NamedTuple):
@@ -96,13 +98,13 @@ class _Losses(NamedTuple):
     model: nn.Module
     loss: Loss
     batches: Batches
-    weights: Callable[[], Iterator[Tensor]]
+    share: Callable[[EnvironmentIds], Tensor]
 
     def __call__(self, parameters: Params) -> Float[Tensor, " g"]:
         """Return the losses at one point."""
         return self._summed(
-            self._parts(_call(self.model, parameters, inputs), targets, share)
-            for (inputs, targets, _), share in zip(self.batches, self.weights(), strict=True)
+            self._parts(_call(self.model, parameters, inputs), targets, self.share(ids))
+            for inputs, targets, ids in self.batches
         )
 
     def together(self, stacked: Params) -> Float[Tensor, "n g"]:
@@ -112,8 +114,10 @@ class _Losses(NamedTuple):
             return vmap(self)(stacked)
         count = len(next(iter(stacked.values())))
         return self._summed(
-            vmap(self._parts, (0, None, None))(through(layers, stacked, inputs.expand(count, *inputs.shape)), targets, share)
-            for (inputs, targets, _), share in zip(self.batches, self.weights(), strict=True)
+            vmap(self._parts, (0, None, None))(
+                through(layers, stacked, inputs.expand(count, *inputs.shape)), targets, self.share(ids)
+            )
+            for inputs, targets, ids in self.batches
         )
 
     def _parts(self, outputs: Any, targets: Tensor, share: Tensor) -> Tensor:  # noqa: ANN401  # what the model returns
@@ -126,7 +130,7 @@ class _Losses(NamedTuple):
         return share.to(found) @ found
 
     def _summed(self, parts: Iterator[Tensor]) -> Tensor:
-        total = next(parts)  # _weights has refused empty data
+        total = next(parts)  # _shares has refused empty data
         for part in parts:
             total = total + part
         return total
@@ -230,21 +234,25 @@ def _call(model: nn.Module, parameters: Params, inputs: Any) -> Any:  # noqa: AN
     return functional_call(model, parameters, inputs if isinstance(inputs, tuple) else (inputs,))
 
 
-def _weights(batches: Batches) -> tuple[tuple[int, ...], Callable[[], Iterator[Tensor]]]:
-    """Return the environments' ids, and for each batch (G, B): 1 / size where an example is of the environment."""
+def _shares(batches: Batches) -> tuple[tuple[int, ...], Callable[[EnvironmentIds], Tensor]]:
+    """Return the environments' ids, and from a batch's ids to (G, B): 1 / size where an example is of the environment."""
     if iter(batches) is batches:
         raise ValueError(
             "`batches` should be something to iterate over again and again. Found an iterator, which the first pass uses up. "
             "Pass the loader itself, or a list of batches."
         )
-    found = [torch.as_tensor(ids).cpu().long() for _, _, ids in batches]
-    if not found or not sum(len(ids) for ids in found):
-        raise ValueError("`batches` should yield (inputs, targets, environments). Found none. Pass at least one batch.")
-    names, sizes = torch.cat(found).unique(return_counts=True)
+    counted = sorted(count_examples((_whole(ids), len(ids)) for _, _, ids in batches).items())
+    names, sizes = (torch.tensor(column, device="cpu") for column in zip(*counted, strict=True))
 
-    def weights() -> Iterator[Tensor]:
-        for _, _, ids in batches:
-            same = names[:, None] == torch.as_tensor(ids).cpu().long()
-            yield same.double() / sizes[:, None]
+    def share(ids: EnvironmentIds) -> Tensor:
+        same = names[:, None] == torch.as_tensor(ids).cpu().long()
+        return same.double() / sizes[:, None]
 
-    return tuple(names.tolist()), weights
+    return tuple(names.tolist()), share
+
+
+def _whole(ids: EnvironmentIds) -> EnvironmentIds:
+    """Return the zeros of torch.zeros, or other whole numbers of a float type, as integers; anything else as it is."""
+    if isinstance(ids, Tensor) and ids.is_floating_point() and torch.equal(ids.long().to(ids), ids):
+        return ids.long()
+    return ids

@@ -1,3 +1,5 @@
+import functools
+import math
 import time
 
 import pytest
@@ -5,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
+from craik.nn.convolutions import Scale
 from craik.nn.perceptrons import mlp, relu_mlp
 from craik.nn.stacks import Stack, StackedAdam
 
@@ -94,6 +97,151 @@ def test_other_architectures_go_through_vmap():
     x = torch.randn(3, 5, 2, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     expected = torch.stack([member(rows) for member, rows in zip(members, x, strict=True)])
     torch.testing.assert_close(Stack(members)(x), expected, rtol=0, atol=1e-12)
+
+
+def shared_activation():
+    activation = nn.Tanh()
+    return nn.Sequential(nn.Linear(3, 4), activation, nn.Linear(4, 4), activation, nn.Linear(4, 2))
+
+
+def shared_layer():
+    layer = nn.Linear(3, 3)
+    return nn.Sequential(layer, nn.ReLU(), layer, nn.ReLU(), nn.Linear(3, 2))
+
+
+def shared_normalised_layer():
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))
+    return nn.Sequential(layer, nn.ReLU(), layer)
+
+
+def shared_weight():
+    first, second = nn.Linear(3, 3), nn.Linear(3, 3)
+    second.weight = first.weight
+    return nn.Sequential(first, nn.ReLU(), second)
+
+
+@pytest.mark.parametrize("make", [shared_activation, shared_layer, shared_normalised_layer, shared_weight])
+def test_a_layer_at_several_places_is_called_at_each(make):
+    members = [make().double() for _ in range(3)]
+    x = torch.randn(3, 5, 3, dtype=torch.float64)
+    wanted = torch.stack([member(rows) for member, rows in zip(members, x, strict=True)])
+    stack = Stack(members)
+    torch.testing.assert_close(stack(x), wanted, rtol=0, atol=1e-12)
+    torch.testing.assert_close(stack.member(1)(x[1]), wanted[1], rtol=0, atol=0)
+
+
+def dropping():
+    return nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5))
+
+
+def test_the_mode_of_a_stack_is_its_members():
+    members, x = [dropping().eval() for _ in range(2)], torch.randn(2, 5, 3)
+    wanted = torch.stack([member(rows) for member, rows in zip(members, x, strict=True)])
+    stack = Stack(members)
+    assert not stack.training
+    torch.testing.assert_close(stack(x), wanted)
+    assert stack.train().training
+    assert stack.member(0)[1].training
+    with pytest.raises(ValueError, match=r"no random numbers.*Found Dropout at '1' in train mode\. Call eval\(\) on the stack"):
+        stack(x)
+    nn.Sequential(stack).eval()
+    torch.testing.assert_close(stack(x), wanted)
+    assert Stack([dropping()]).training
+    assert not any(member.training for member in members)
+
+
+def test_draws_outside_of_layers_are_refused_and_other_errors_stay():
+    class Drawing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.layer(x) + torch.randn(3)
+
+    with pytest.raises(ValueError, match="Found an operation that draws"):
+        Stack([Drawing()])(torch.ones(1, 5, 3))
+    with pytest.raises(RuntimeError, match="Expected size"):
+        Stack([dropping().eval()])(torch.ones(1, 5, 4))
+
+
+class Attention(nn.Module):
+    def __init__(self, heads):
+        super().__init__()
+        self.inner = nn.MultiheadAttention(4, heads)
+
+
+class Kept(nn.Module):
+    """A layer with one more attribute."""
+
+    def __init__(self, kept):
+        super().__init__()
+        self.layer, self.kept = nn.Linear(2, 2), kept
+
+
+def times(factor):
+    return lambda x: factor * x
+
+
+def half_trained():
+    member = dropping()
+    member[1].eval()
+    return member
+
+
+def leaky(slope):
+    return functools.partial(F.leaky_relu, negative_slope=slope)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        (
+            nn.Sequential(nn.Linear(3, 3), Scale(1.0)),
+            nn.Sequential(nn.Linear(3, 3), Scale(2.0)),
+            r"2\.0 .* 1\.0 as 'factor' of '1'",
+        ),
+        (Attention(1), Attention(2), r"2 instead of 1 as 'num_heads' of 'inner'"),
+        (dropping(), half_trained(), r"False instead of True as 'training' of '1'"),
+        (Kept(None), Kept("gelu"), r"'gelu' instead of None as 'kept' of the member itself"),
+        (Kept((1, [2])), Kept((1, [3])), "as 'kept'"),
+        (Kept({"a": 1}), Kept({"a": 2}), "as 'kept'"),
+        (Kept({"a": 1}), Kept({"b": 1}), "as 'kept'"),
+        (Kept(torch.float32), Kept(torch.float64), "as 'kept'"),
+        (Kept(torch.device("cpu")), Kept(torch.device("meta")), "as 'kept'"),
+        (Kept(torch.relu), Kept(torch.tanh), "as 'kept'"),
+        (Kept(F.relu), Kept(F.silu), "as 'kept'"),
+        (Kept(times(1)), Kept(times(2)), "as 'kept'"),
+        (Kept(leaky(0.1)), Kept(leaky(0.2)), "as 'kept'"),
+    ],
+)
+def test_members_with_other_settings_are_refused(one, other, found):
+    with pytest.raises(ValueError, match=rf"one architecture\. Found at 2: .*{found}.* Stack each architecture apart"):
+        Stack([one, one, other])
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        lambda: math.nan,
+        lambda: times(2),
+        lambda: times(torch.ones(3)),
+        lambda: leaky(0.1),
+        lambda: {"a": [1, (2.0, None)], 3: torch.relu},
+        lambda: [torch.ones(2), nn.ReLU(), torch.Generator()],
+        lambda: {nn.ReLU(): 1},
+        lambda: torch.ones(2),
+        lambda: [nn.LSTM(2, 2)],
+    ],
+)
+def test_members_with_equal_settings_are_taken(kept):
+    assert len(Stack([Kept(kept()), Kept(kept())])) == 2
+
+
+def test_members_that_share_layers_in_other_ways_are_refused():
+    a, b, c, d = (nn.Linear(2, 2) for _ in range(4))
+    with pytest.raises(ValueError, match=r"'2\.weight' shared with '1\.weight' instead of '2\.weight' shared with '0\.weight'"):
+        Stack([nn.Sequential(a, b, a), nn.Sequential(c, d, d)])
 
 
 def test_a_hook_of_a_member_is_called():

@@ -45,6 +45,14 @@ def test_quadratics_of_any_size_and_a_plane():
     assert float(plane[0, 0]) == pytest.approx(extreme_curvature(bowl.mean, bowl.parameters, generator(), 1e-6).ratio, rel=1e-3)
 
 
+@pytest.mark.parametrize("size", [3, 4, 6])
+def test_a_loss_that_is_linear_has_no_curvature(size):
+    for loss in (lambda p: p["t"].sum(), lambda p: 0 * p["t"].square().sum()):
+        found = extreme_curvature(loss, {"t": torch.ones(size)}, generator())
+        assert (found.smallest, found.largest, found.ratio) == (0, 0, 0)
+        assert found.products > 0
+
+
 def test_relu_networks_in_single_precision():
     model = relu_mlp((3, 8, 1), generator())
     x = torch.randn(10, 3, generator=generator(1))

@@ -1,9 +1,11 @@
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader, TensorDataset
 
 import surfaces_oracles as oracles
 from craik.nn.perceptrons import relu_mlp
@@ -74,13 +76,50 @@ def without_bias():
     return nn.Sequential(nn.Linear(4, 6, bias=False), nn.Tanh(), nn.Linear(6, 3))
 
 
-@pytest.mark.parametrize("make", [weight_normed, frozen, tied, hooked, without_bias])
+def shared_activation():
+    activation = nn.ReLU()
+    return nn.Sequential(nn.Linear(4, 6), activation, nn.Linear(6, 6), activation, nn.Linear(6, 3))
+
+
+def shared_layer():
+    layer = nn.Linear(4, 4)
+    return nn.Sequential(layer, nn.ReLU(), layer, nn.ReLU(), nn.Linear(4, 3))
+
+
+@pytest.mark.parametrize("make", [weight_normed, frozen, tied, hooked, without_bias, shared_activation, shared_layer])
 def test_what_looks_like_a_perceptron(make):
     model, (x, y, ids) = make().double(), data()
     surface = surface_of_model(model, by_example, [(x, y, ids)])
     axes = axes_of(surface.parameters)
     found, alone = (plane(surface.losses, surface.parameters, *axes, AT, chunk) for chunk in (64, 1))
     torch.testing.assert_close(found, alone, rtol=0, atol=1e-12)
+
+
+def test_a_loader_may_shuffle():
+    model, (x, y, ids) = relu_mlp((4, 6, 3), generator()).double(), data()
+    whole = surface_of_model(model, by_example, [(x * (1 + ids[:, None]), y, ids)])
+    loader = DataLoader(TensorDataset(x * (1 + ids[:, None]), y, ids), batch_size=6, shuffle=True, generator=generator())
+    shuffled = surface_of_model(model, by_example, loader)
+    torch.testing.assert_close(shuffled.losses(whole.parameters), whole.losses(whole.parameters), rtol=0, atol=1e-12)
+    axes = axes_of(whole.parameters)
+    found, wanted = (plane(one.losses, one.parameters, *axes, AT) for one in (shuffled, whole))
+    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_environments_are_integers():
+    model, (x, y, ids) = relu_mlp((4, 6, 3), generator()).double(), data()
+    for given in (["a", "b"] * 10, np.array(["a", "b"] * 10)):
+        with pytest.raises(TypeError, match=r"environments should be integers\. Found 'a'\. Number them"):
+            surface_of_model(model, by_example, [(x, y, given)])
+    for wrong in (ids + 0.5, ids == 0, [0.2, 0.7] * 10, torch.full((20,), torch.nan), torch.full((20,), torch.inf)):
+        with pytest.raises(TypeError, match=r"`environments` should hold one id for each example: integers"):
+            surface_of_model(model, by_example, [(x, y, wrong)])
+    wanted = surface_of_model(model, by_example, [(x, y, ids)])
+    for right in (ids.float(), ids.to(torch.uint8), ids.tolist(), ids.numpy()):
+        found = surface_of_model(model, by_example, [(x, y, right)])
+        assert found.environments == (0, 1, 2)
+        assert torch.equal(found.losses(found.parameters), wanted.losses(wanted.parameters))
 
 
 def test_a_perceptron_that_is_given_a_tuple_or_another_mean():

@@ -78,8 +78,11 @@ def proposition_2_bound(d: int, t: int, form: Form = "corrected", sigma: float =
     check_whole("t", t)
     check_one_of("form", form, get_args(Form))
     check_positive("sigma", sigma)
-    if not d / 2 <= t <= d:
-        raise ValueError(f"`t` should lie between d / 2 and d = {d}: fewer equal signs than half do not exist. Found {t}.")
+    if not d / 2 < t <= d:
+        raise ValueError(
+            f"`t` should be more than d / 2 and at most d = {d}: half of the signs are equal in any case. Found {t}. "
+            "Count those that the AND-mask asks for."
+        )
     terms = d - t + (form == "corrected")
     return sigma**2 * terms * math.comb(d, t) * 0.5 ** (d - 1)
 

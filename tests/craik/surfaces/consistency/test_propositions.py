@@ -128,7 +128,8 @@ def test_bad_arguments():
         proposition_3_bound(one, torch.zeros(2, 2))
     with pytest.raises(ValueError, match=r"epsilon.*positive"):
         proposition_3_bound(one, one, epsilon=0.0)
-    with pytest.raises(ValueError, match=r"`t` should"):
-        proposition_2_bound(8, 3)
+    for t in (3, 4, 9):
+        with pytest.raises(ValueError, match=r"`t` should be more than d / 2 and at most d = 8"):
+            proposition_2_bound(8, t)
     with pytest.raises(ValueError, match=r"`share` should"):
         proposition_2_rate(1.1)
