@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from craik.cli.answers import print_json, shown
 from craik.cli.options import OUT, helped, refuse
 from craik.lab.errors import UsageError
+from craik.lab.running.storage import ensure_file
 from craik.lab.values import whole_number
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 SENTENCE = "predict with a model that craik fit kept"
 """What the command does."""
+
+KEPT = ("card.json", "weights.safetensors", "estimator.skops")
+"""A model's files."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +51,7 @@ def run(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if options.model is None or options.file is None:
         raise UsageError("craik predict needs a model and a table, but found less; craik predict runs/fit-data/model data.csv")
     _check_kept(options.model)
+    _check_out(options)
     from craik.estimators.saving import Model, load  # noqa: PLC0415  # needed from here on only
 
     try:
@@ -75,15 +81,48 @@ def _check_kept(folder: Path) -> None:
     raise UsageError(f"a model is a folder with the card.json that craik fit wrote, but {found}; {way_out}")
 
 
+def _check_out(options: argparse.Namespace) -> None:
+    """Refuse to write over what is read."""
+    if options.out is None:
+        return
+    read = {options.file: "the table", **{options.model / name: "a file of the model" for name in KEPT}}
+    for path, what in read.items():
+        if path.resolve() == options.out.resolve() or (options.out.exists() and path.exists() and path.samefile(options.out)):
+            raise UsageError(f"--out must name a file of its own, but found {what}, {shown(path)}; name another")
+
+
+@contextmanager
+def _replacing(path: Path) -> Generator[TextIO, None, None]:
+    """A file beside the one named, which takes its place when all is written; until then, and without that, nothing changes.
+
+    What is no file, such as /dev/stdout, is written to as it is.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("w", newline="", encoding="utf-8") as file:
+            yield file
+        return
+    target = path.resolve()  # a link stays one
+    ensure_file(target)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with beside.open("w", newline="", encoding="utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            beside.chmod(target.stat().st_mode)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def _given(rows: Iterator[list[object]], options: argparse.Namespace) -> list[list[object]]:
     """Write rows as they come, so that a large table passes through; give them back where JSON asks for all at once."""
-    first = next(rows)  # what cannot be read is refused before a file is opened
+    first = next(rows)  # what cannot be read at all is refused before a file is opened
     if options.json and options.out is None:
         return [first, *rows]
     kept: list[list[object]] = []
-    if options.out is not None:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-    with options.out.open("w", newline="", encoding="utf-8") if options.out else nullcontext(sys.stdout) as file:
+    with nullcontext(sys.stdout) if options.out is None else _replacing(options.out) as file:
         writer = csv.writer(file, lineterminator="\n")
         for row in chain([first], rows):
             writer.writerow(row)
@@ -96,7 +135,8 @@ def _rows(model: Model, path: Path) -> Iterator[list[object]]:
     from craik.estimators.reading import read_batches  # noqa: PLC0415
 
     texts = {column.name for column in model.encoding.columns if column.categories is not None}
-    pieces = (model.outputs(piece) for piece in read_batches(path, texts))
+    numbers = {column.name for column in model.encoding.columns if column.categories is None}
+    pieces = (model.outputs(piece) for piece in read_batches(path, texts, numbers=numbers))
     first = next(pieces, None)
     if first is None:
         raise ValueError(f"A table should have rows. Found none in {path.name}.")

@@ -47,7 +47,7 @@ from craik.estimators.fitting import (
     threads,
 )
 from craik.estimators.networks import Architecture, architecture_of, dtype_of, said_by, seeded
-from craik.estimators.tables import Numbers, Scaling, Table, is_missing, one_dimensional, pooled
+from craik.estimators.tables import HUGE, Numbers, Scaling, Table, check_finite, is_missing, one_dimensional, plain, pooled
 
 Rows = tuple[Numbers, NDArray[Any]]
 """What scikit-learn's checks give back."""
@@ -99,6 +99,7 @@ class _Agreeing(BaseEstimator):
         self.verbose = verbose
 
     def _fit(self, x: Numbers, codes: Numbers, groups: Any, sample_weight: Any) -> None:  # noqa: ANN401
+        self._check_size(x)
         random = check_random_state(self.random_state)
         generator = torch.Generator().manual_seed(int(random.randint(2**31 - 1)))
         weights = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
@@ -135,10 +136,17 @@ class _Agreeing(BaseEstimator):
         found, site = np.unique(names.astype(str), return_inverse=True)
         return site.astype(np.int64), tuple(found.tolist())
 
+    def _names(self, x: Numbers) -> tuple[str, ...]:
+        return tuple(getattr(self, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])]))
+
+    def _check_size(self, x: Numbers) -> None:
+        for j in np.flatnonzero((np.abs(x) > HUGE).any(0)):
+            check_finite(self._names(x)[j], x[:, j])
+
     def _table(self, x: Numbers, codes: Numbers, site: NDArray[np.int64]) -> Table:
         present, site = np.unique(site, return_inverse=True)
         self.sites_ = tuple(self.sites_[e] for e in present)
-        names = tuple(getattr(self, "feature_names_in_", [f"x{j}" for j in range(x.shape[1])]))
+        names = self._names(x)
         classes = None if self._task == "regression" else tuple(range(codes.shape[1]))
         every = np.ones(len(self.sites_), dtype=bool)
         return Table(x, names, codes, classes, site.astype(np.int64), self.sites_, every, ())
@@ -224,7 +232,9 @@ class _Agreeing(BaseEstimator):
     def _outputs(self, X: Any) -> Numbers:  # noqa: ANN401, N803
         """(n, K) the members' mean, in numpy, or in torch where the network is the user's."""
         check_is_fitted(self)
-        x = self._scaling.applied(cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64)))
+        x = cast(Numbers, validate_data(self, X, reset=False, dtype=np.float64))
+        self._check_size(x)
+        x = self._scaling.applied(x)
         if self.networks_:
             return said_by(self.networks_, x)
         w = self.weights_
@@ -295,7 +305,7 @@ class AgreementClassifier(ClassifierMixin, _Agreeing):
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"A classifier needs more than one class. Found one class, {self.classes_[0]!r}.")
+            raise ValueError(f"A classifier needs more than one class. Found one class, {plain(self.classes_[0])!r}.")
         self._fit(x, np.eye(len(self.classes_))[index], groups, sample_weight)
         return self
 
@@ -326,7 +336,9 @@ class AgreementRegressor(RegressorMixin, _Agreeing):
             TypeError, ValueError: a table, settings or groups that cannot be.
         """
         x, y = cast(Rows, validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2))
-        self._fit(x, column_or_1d(y, dtype=np.float64)[:, None], groups, sample_weight)
+        target = column_or_1d(y, dtype=np.float64)
+        check_finite("y", target)
+        self._fit(x, target[:, None], groups, sample_weight)
         return self
 
     def predict(self, X: Any) -> Numbers:  # noqa: ANN401, N803

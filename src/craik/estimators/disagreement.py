@@ -50,9 +50,11 @@ class Disagreement:
     Attributes:
         features: all columns, those that disagree most first.
         sites: labels, as in each feature's signs.
-        odd_sites: whose relations differ from the others' far more than the others' among themselves.
+        odd_sites: whose relations differ from the others', on average over the columns, far more than the others' among
+            themselves; one column can decide it.
         at_one_site: columns that vary at one site only: a warning about support, not about disagreement.
         notes: what was done to the table, and what cannot be seen.
+        odd_columns: for each of `odd_sites` the columns that decide it, most different ones first: without them it is not odd.
     """
 
     features: tuple[Feature, ...]
@@ -60,6 +62,14 @@ class Disagreement:
     odd_sites: tuple[str, ...]
     at_one_site: tuple[str, ...]
     notes: tuple[str, ...]
+    odd_columns: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def odd_in_most(self) -> tuple[str, ...]:
+        """Those of `odd_sites` where most of the relations that can be seen are among `odd_columns`."""
+        seen = {name: sum(feature.signs[e] != "" for feature in self.features) for e, name in enumerate(self.sites)}
+        pairs = zip(self.odd_sites, self.odd_columns, strict=True)
+        return tuple(name for name, columns in pairs if 2 * len(columns) > seen[name])
 
     @property
     def flagged(self) -> tuple[str, ...]:
@@ -119,7 +129,8 @@ def audit(table: Table, permutations: int = 100, rows_per_site: int = 1000, rand
         for j, name in enumerate(table.names)
     ]
     features.sort(key=lambda feature: (-(feature.flagged + feature.screened), -feature.score))
-    return Disagreement(tuple(features), table.sites, _odd(screened, table.sites), _lonely(table), (*table.notes, SHARED))
+    odd = _odd(screened, table.sites, table.names)
+    return Disagreement(tuple(features), table.sites, tuple(odd), _lonely(table), (*table.notes, SHARED), tuple(odd.values()))
 
 
 def screened_columns(x: Numbers, y: Numbers, table: Table, rows: NDArray[np.bool_] | None = None) -> Screened:
@@ -215,18 +226,30 @@ def _signs(screened: Screened) -> list[tuple[str, ...]]:
     return [tuple(column) for column in words.T.tolist()]
 
 
-def _odd(screened: Screened, sites: tuple[str, ...]) -> tuple[str, ...]:
+def _odd(screened: Screened, sites: tuple[str, ...], names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the odd sites, and the columns that decide it."""
     z, seen = screened.relations.nan_to_num(0.0), screened.relations.isfinite()
     if len(sites) < 4:
-        return ()  # of three, any could be the odd one
+        return {}  # of three, any could be the odd one
     others = seen.sum(0) - seen.long()
     mean = (z.sum(0) - z) / others.clamp(min=1)
     error = screened.errors.nan_to_num(1e6).square()[:, None, None]
     squared = torch.where(seen & (others > 1), (z - mean).square() / (error * (1 + 1 / others.clamp(min=1))), torch.nan)
     oddness = squared.nanmean((1, 2))
-    return tuple(
-        name for name, odd in zip(sites, (oddness > 3 * oddness.nanmedian().clamp(min=1)).tolist(), strict=True) if odd
-    )
+    most = 3 * oddness.nanmedian().clamp(min=1)
+    return {
+        name: tuple(names[j] for j in _deciding(squared[e], float(most)))
+        for e, (name, odd) in enumerate(zip(sites, (oddness > most).tolist(), strict=True))
+        if odd
+    }
+
+
+def _deciding(squared: Tensor, most: float) -> list[int]:
+    """Return the columns without which a site's (K, J) squares, where seen, are at most so large on average."""
+    total, count = squared.nansum(0), squared.isfinite().sum(0)
+    order = (total / count.clamp(min=1)).argsort(descending=True, stable=True)
+    kept, left = total[order].flip(0).cumsum(0).flip(0), count[order].flip(0).cumsum(0).flip(0)
+    return order[: max(1, int((kept > most * left).sum()))].tolist()
 
 
 def _lonely(table: Table) -> tuple[str, ...]:

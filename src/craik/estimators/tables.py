@@ -1,6 +1,7 @@
 """Tables of people: columns of any kind to numbers, a target, and the sites that rows come from; what is refused, and why."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +16,16 @@ from craik.estimators.fitting import Sites, Task
 Numbers = NDArray[np.float64]
 LEAST = 20
 """Rows below which a site is too small to be asked on its own."""
+
+HUGE = 1e150
+"""Size of a number above which it is refused: squares of larger ones cannot be added up in double precision."""
+
+MOSTLY, CODES = 0.9, 20
+"""Share of numbers from which a column of texts is taken for one of numbers with cells to mend; different whole numbers up to
+which they may be codes instead, as a target's are classes."""
+
+COPIES = "exact copies of others"
+"""What the note on repeated rows says of them."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,7 @@ class Column:
         """Return (n, columns) numbers; a missing number is NaN."""
         absent = is_missing(values)
         if self.categories is None:
-            numbers = np.where(absent, np.nan, np.where(absent, 0, values)).astype(np.float64)[:, None]
+            numbers = _as_numbers(values)[:, None]
         else:
             texts = np.array([None if gone else str(value) for value, gone in zip(values, absent, strict=True)], dtype=object)
             numbers = np.stack([texts == category for category in self.categories], 1).astype(np.float64)
@@ -63,23 +74,23 @@ class Encoding:
         """Return (n, J) numbers.
 
         Raises:
-            ValueError: a column that is missing, or texts where numbers belong.
+            ValueError: a column that is missing, texts where numbers belong, or numbers that are infinite or above `HUGE`.
         """
         for column in self.columns:
-            if column.name not in table:
-                raise ValueError(
-                    f"A table should have the columns trained on. Found no {column.name!r}. {nearest(column.name, table)}"
-                )
-            values = table[column.name]
-            what = kind(values)
-            if column.categories is None and what != "numbers" and not is_missing(values).all():
-                raise ValueError(f"Column {column.name!r} should hold numbers, as in training. Found {what}. Mend the column.")
-            if values.dtype.kind == "f" and np.isinf(values).any():
-                raise ValueError(
-                    f"Numbers should be finite. Found infinity in {int(np.isinf(values).sum())} rows of {column.name!r}. "
-                    "Leave them empty, or mend the column."
-                )
+            _check_column(column, table)
         return np.concatenate([column.encoded(table[column.name]) for column in self.columns], 1)
+
+
+def _check_column(column: Column, table: Mapping[str, NDArray[Any]]) -> None:
+    if column.name not in table:
+        raise ValueError(f"A table should have the columns trained on. Found no {column.name!r}. {nearest(column.name, table)}")
+    values = table[column.name]
+    what = kind(values)
+    if column.categories is None and what != "numbers" and not is_missing(values).all():
+        found = f"texts, {_strays(values)}" if what == "texts" else what
+        raise ValueError(f"Column {column.name!r} should hold numbers, as in training. Found {found}. Mend the column.")
+    if what == "numbers":
+        check_finite(column.name, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +154,9 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
     columns = columns_of(X)
     rows = len(next(iter(columns.values())))
     target, labels = one_dimensional("y", y, rows), one_dimensional("groups", groups, rows)
-    _check_target(target)
+    check_target(target)
     codes, classes = _target(target, task)
-    names = np.array(["(missing)" if gone else str(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
-    names, small = pooled(names)
+    names, small = pooled(site_names(labels))
     sites, site = np.unique(names, return_inverse=True)
     if len(sites) < 2:
         raise ValueError(
@@ -161,7 +171,7 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
         raise ValueError(
             "Some site should hold more than one class. Found one class in every site: site and target say the same."
         )
-    notes = [*_notes(columns, encoding, labels, x), *small]
+    notes = [*_notes(columns, encoding, labels, x), *_repeated(x, codes), *small]
     notes += [
         f"Site {name} holds one class: trained on, not judged."
         for name, able in zip(sites, judged, strict=True)
@@ -171,6 +181,11 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
 
 
 SMALL = "(small sites)"
+
+
+def site_names(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return what the rows' sites are called: "(missing)" where none is named."""
+    return np.array(["(missing)" if gone else str(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
 
 
 def pooled(names: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
@@ -223,7 +238,7 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
         most: categories of a column of texts.
 
     Raises:
-        ValueError: dates, or more texts than `most`: names and free text are no categories.
+        ValueError: dates, numbers with some texts among them, or more texts than `most`: names and free text are no categories.
     """
     found: list[Column] = []
     for name, values in columns.items():
@@ -240,14 +255,113 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
             raise TypeError(
                 f"Columns should hold numbers or texts. Found {type(values[0]).__name__} in {name!r}. Leave it out."
             )
-        categories = sorted({str(value) for value in values[~is_missing(values)]})
-        if len(categories) > most:
-            raise ValueError(
-                f"A column of texts should hold at most {most} categories. Found {len(categories)} in {name!r}. "
-                "Leave it out, or group them."
-            )
-        found.append(Column(name, tuple(categories), missing))
+        found.append(Column(name, _categories(name, values, most), missing))
     return Encoding(tuple(found))
+
+
+def _categories(name: str, values: NDArray[Any], most: int) -> tuple[str, ...]:
+    counts = _counted(values)
+    _check_strays(name, values, counts, most)
+    if len(counts) > most:
+        raise ValueError(
+            f"A column of texts should hold at most {most} categories. Found {len(counts)} in {name!r}. "
+            "Leave it out, or group them."
+        )
+    return tuple(sorted(counts))
+
+
+def check_cells(columns: Mapping[str, NDArray[Any]], most: int = 50) -> None:
+    """Refuse cells that no table may hold, before any of its rows is set apart: a sentence's data rows are those of the file.
+
+    Args:
+        columns: by name.
+        most: categories of a column of texts.
+
+    Raises:
+        ValueError: numbers that are infinite or above `HUGE`, or numbers with some texts among them.
+    """
+    for name, values in columns.items():
+        what = kind(values)
+        if what == "numbers":
+            check_finite(name, values)
+        elif what == "texts":
+            _check_strays(name, values, _counted(values), most)
+
+
+def check_finite(name: str, values: NDArray[Any]) -> None:
+    """Refuse numbers that are infinite, or too large for their squares to be added up; missing ones pass.
+
+    Args:
+        name: of the column.
+        values: (n,) numbers.
+
+    Raises:
+        ValueError: one that is infinite or above `HUGE`.
+    """
+    if values.dtype.kind not in "fO":
+        return
+    numbers = values if values.dtype.kind == "f" else _as_numbers(values)
+    size = np.abs(numbers)
+    infinite = np.flatnonzero(np.isinf(size))
+    if len(infinite):
+        raise ValueError(
+            f"Numbers should be finite. Found infinity in {len(infinite)} rows of {name!r}, first in data row "
+            f"{infinite[0] + 1} of {len(values)}. Leave them empty, or mend the column."
+        )
+    huge = np.flatnonzero(size > HUGE)
+    if len(huge):
+        raise ValueError(
+            f"Numbers should be at most {HUGE:g} in size, as their squares are added up. Found larger ones in {len(huge)} rows "
+            f"of {name!r}, first {numbers[huge[0]]:g} in data row {huge[0] + 1} of {len(values)}. Give them in "
+            "another unit, or mend the column."
+        )
+
+
+def _counted(values: NDArray[Any]) -> Counter[str]:
+    return Counter(str(value) for value in values[~is_missing(values)])
+
+
+def _check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: int) -> None:
+    """Refuse numbers with some texts among them; codes such as 1, 2, 3 and X are categories (`_are_codes`)."""
+    numbers = {text for text in counts if _is_number(text)}
+    comma = {text for text in counts if text not in numbers and _is_number(text.replace(",", ".", 1))}
+    least = MOSTLY if len(counts) <= most else 0.5
+    meant = sum(counts[text] for text in numbers | comma)
+    if len(numbers) == len(counts) or meant < least * counts.total() or _are_codes(numbers, set(counts) - numbers):
+        return
+    point = ", with a point for the decimal comma," if comma else ""
+    raise ValueError(
+        f"A column should hold numbers or categories. Found numbers in {sum(counts[text] for text in numbers)} of "
+        f"{counts.total()} filled cells of {name!r}, and texts in the others, {_strays(values)}. Mend these "
+        f"cells{point} or leave them empty; if the numbers are codes, write each with a letter, as c1."
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _are_codes(numbers: set[str], others: set[str]) -> bool:
+    """Of a column of both: a few different whole numbers, and words beside them."""
+    few = len(numbers) <= CODES and all(float(text).is_integer() for text in numbers)
+    return few and all(text.replace(" ", "").isalpha() for text in others)
+
+
+def _strays(values: NDArray[Any], most: int = 3) -> str:
+    """The first different cells that are no numbers, and their rows."""
+    first: dict[str, int] = {}
+    for row in np.flatnonzero(~is_missing(values)).tolist():
+        text = str(values[row])
+        if not _is_number(text):
+            first.setdefault(text, row)
+        if len(first) == most:
+            break
+    named = [f"{text[:40]!r} in data row {row + 1}" for text, row in first.items()]
+    return f"such as {', '.join(named)}" if named else "which are numbers written as texts"
 
 
 def kind(values: NDArray[Any]) -> str:
@@ -264,6 +378,16 @@ def kind(values: NDArray[Any]) -> str:
     if any(hasattr(value, "isoformat") for value in present):
         return "dates"
     return "texts" if all(isinstance(value, str | int | float | bool | np.number) for value in present) else "others"
+
+
+def plain(value: object) -> object:
+    """Return a value as sentences show it: NumPy's numbers and texts as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_numbers(values: NDArray[Any]) -> Numbers:
+    absent = is_missing(values)
+    return np.where(absent, np.nan, np.where(absent, 0, values)).astype(np.float64)
 
 
 def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -303,16 +427,31 @@ def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa:
     return found
 
 
-def _check_target(target: NDArray[Any]) -> None:
-    absent = int(is_missing(target).sum())
-    if absent:
-        raise ValueError(f"The target should be known in every row. Found {absent} missing. Leave these rows out.")
+def check_target(target: NDArray[Any], name: str | None = None) -> None:
+    """Refuse what cannot be predicted.
+
+    Args:
+        target: (n,) of each row.
+        name: of its column; "y" in sentences if None.
+
+    Raises:
+        ValueError: a target that is missing in some rows, infinite or above `HUGE`, no number or class, or always the same.
+    """
+    column, absent = name or "y", np.flatnonzero(is_missing(target))
+    if len(absent):
+        raise ValueError(
+            f"The target should be known in every row. Found {len(absent)} missing of {column!r}, first in data row "
+            f"{absent[0] + 1} of {len(target)}. Leave these rows out."
+        )
     if kind(target) in ("dates", "others"):
         raise ValueError(f"The target should be a number or a class. Found {kind(target)}. Say what of it is to be predicted.")
-    if target.dtype.kind == "f" and not np.isfinite(target).all():
-        raise ValueError("The target should be finite. Found infinity. Leave these rows out.")
+    if kind(target) == "numbers":
+        check_finite(column, target)
     if len(np.unique(target.astype(str) if target.dtype.kind == "O" else target)) < 2:
-        raise ValueError(f"The target should take two values or more. Found {target[0]!r} only. There is nothing to predict.")
+        raise ValueError(
+            f"The target should take two values or more. Found {plain(target[0])!r} only in {column!r}. "
+            "There is nothing to predict."
+        )
 
 
 def _target(target: NDArray[Any], task: Task | None) -> tuple[Numbers, tuple[Any, ...] | None]:
@@ -324,12 +463,14 @@ def _target(target: NDArray[Any], task: Task | None) -> tuple[Numbers, tuple[Any
         task = "regression" if numeric and not (whole and len(distinct) <= 20) else "classification"
     if task == "regression":
         if not numeric:
-            raise ValueError(f"A regression's target should hold numbers. Found {target[0]!r}. Ask for classification.")
+            raise ValueError(
+                f"A regression's target should hold numbers. Found texts, {_strays(target)}. Mend these cells, or ask for "
+                "classification."
+            )
         return values[:, None], None
     if len(distinct) > 100:
-        raise ValueError(
-            f"A classification's target should have at most 100 classes. Found {len(distinct)}. Ask for regression."
-        )
+        way_out = "Ask for regression." if numeric else f"It holds texts, {_strays(target)}: mend them to ask for regression."
+        raise ValueError(f"A classification's target should have at most 100 classes. Found {len(distinct)}. {way_out}")
     if numeric and whole:
         distinct = distinct.astype(np.int64)
     return (values[:, None] == distinct).astype(np.float64), tuple(distinct.tolist())
@@ -344,11 +485,45 @@ def _notes(columns: Mapping[str, NDArray[Any]], encoding: Encoding, labels: NDAr
             f"Missing values in {len(absent)} columns: {listed}. "
             "Numbers become the training rows' mean, with a column that says so."
         )
+    for column in encoding.columns:
+        numbers = [text for text in column.categories or () if _is_number(text)]
+        if numbers and len(numbers) < len(column.categories or ()):
+            notes.append(
+                f"{column.name} holds numbers ({', '.join(numbers[:5])}) and texts: taken as {len(column.categories or ())} "
+                "categories."
+            )
     if is_missing(labels).any():
         notes.append(f"{int(is_missing(labels).sum())} rows name no site: they are one of their own.")
     if x.shape[1] > len(x):
         notes.append(f"{x.shape[1]} columns for {len(x)} rows: more columns than rows, so little can be told apart.")
     return notes
+
+
+def _repeated(x: Numbers, y: Numbers) -> list[str]:
+    """Return a sentence on rows that are there more than once; none where so many are alike by chance.
+
+    By chance: unless some column tells a hundred rows apart and copies are more than twice as many as pairs of rows that
+    would be alike if columns had nothing to do with each other.
+    """
+    rows = np.column_stack([x, y]) + 0.0  # -0.0 becomes 0.0
+    hashes = np.fromiter((hash(row.tobytes()) for row in rows), np.int64, len(rows))
+    first = np.sort(np.unique(hashes, return_index=True)[1])
+    copies = len(rows) - len(first)
+    if not copies:
+        return []
+    alike = [_alike(column) for column in rows[first[:: max(1, len(first) // 2000)]].T]
+    if min(alike) > 0.01 or copies <= len(rows) ** 2 * math.prod(alike):
+        return []
+    return [
+        f"{copies} of {len(rows)} rows are {COPIES}. Tests count them as new evidence, so that all here looks surer than it "
+        "is: leave copies out, unless they are cases of their own."
+    ]
+
+
+def _alike(column: Numbers) -> float:
+    """How often two rows have the same value."""
+    counts = np.unique(column, return_counts=True)[1]
+    return float((counts * (counts - 1)).sum()) / (len(column) * (len(column) - 1))
 
 
 def nearest(name: str, names: Mapping[str, Any] | Sequence[str]) -> str:

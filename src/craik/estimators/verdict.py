@@ -62,7 +62,7 @@ class Verdict:
                 f"{interval}, at {over}.{self._loses()}"
             )
         if self.word == "as good":
-            return f"As good: use the {self.against}. {self.method} differs by {self.gain:+.1f} points{interval}."
+            return f"As good: {self.method} differs from {self.against} by {self.gain:+.1f} points{interval}."
         if self.word == "harms":
             return f"Harms: {self.method} was {-self.gain:.1f} points worse than {self.against}{interval}, better at {over}."
         what = f"{self.method} less {self.against}, better at {over}"

@@ -1,5 +1,8 @@
 import csv
+import html
 import json
+import re
+import shlex
 
 import numpy as np
 import pytest
@@ -32,6 +35,65 @@ def craik(tmp_path, monkeypatch, capsys):
 
 
 QUICK = ("--budget", "0.0001", "--drop", "name")
+
+
+ASKED = ("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward")
+
+
+def command(page):
+    """The words of the command that a report shows."""
+    return shlex.split(html.unescape(re.search("Written by <code>(.*?)</code>", page)[1]))
+
+
+def test_the_command_in_the_report_is_the_one_that_ran(craik, tmp_path):
+    words = (*ASKED, *QUICK, "--seed", "4", "--task", "classification", "--test-environment", "ward 1")
+    page = (tmp_path / json.loads(craik(*words, "--json")[1])["report"]).read_text()
+    assert command(page)[0] == "craik"
+    again = command(page)[1:]
+    assert sorted(again) == sorted(words)
+    assert json.loads(craik(*again, "--json")[1])["report"] in str(tmp_path / "runs/fit-wards/report.html")
+    assert len(list((tmp_path / "runs/fit-wards/parts").iterdir())) == 1  # the same question
+    masked = (tmp_path / json.loads(craik(*words, "--anonymous", "--json")[1])["report"]).read_text()
+    assert "--anonymous" in command(masked)
+    assert "ward 1" not in masked
+
+
+def test_the_command_of_privileged_columns_is_for_a_shell(craik, tmp_path):
+    words = (
+        "fit",
+        "distill",
+        "wards.csv",
+        "--target",
+        "ill",
+        "--privileged",
+        "x1",
+        "--privileged",
+        "x[2]",
+        "--in-time",
+        *QUICK,
+    )
+    page = (tmp_path / json.loads(craik(*words, "--json")[1])["report"]).read_text()
+    assert sorted(command(page)[1:]) == sorted((*words, "--seed", "0"))
+
+
+def test_rows_that_are_copies_are_said(craik, tmp_path):
+    lines = (tmp_path / "wards.csv").read_text().splitlines()
+    (tmp_path / "wards.csv").write_text("\n".join([*lines, *lines[1:31], ""]))
+    status, out, _ = craik(*ASKED, *QUICK)
+    assert status == 0
+    assert "30 of 120 rows are exact copies of others." in out
+    assert "30 of 120 rows are exact copies of others." in (tmp_path / "runs/fit-wards/report.html").read_text()
+
+
+@pytest.mark.parametrize("kind", ["agreement", "distill"])
+def test_a_target_that_is_missing_is_named_with_its_row(craik, tmp_path, kind):
+    lines = (tmp_path / "wards.csv").read_text().splitlines()
+    lines[7] = re.sub(",(yes|no),", ",,", lines[7])
+    (tmp_path / "wards.csv").write_text("\n".join([*lines, ""]))
+    option = ("--environment", "ward") if kind == "agreement" else ("--privileged", "x1*")
+    status, _, err = craik("fit", kind, "wards.csv", "--target", "ill", *option, *QUICK)
+    assert status == 2
+    assert "missing of 'ill', first in data row 7 of 90" in err
 
 
 def test_from_a_table_to_a_verdict_and_predictions(craik, tmp_path):
@@ -122,7 +184,12 @@ def test_distill_from_a_table(craik):
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward"), "at most 50 categories"),
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ill", *QUICK), "must be two columns"),
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--budget", "0"), "above 0 minutes"),
+        ((*ASKED, "--budget", "nan"), "above 0 minutes and finite, but found nan"),
+        ((*ASKED, "--budget", "inf"), "above 0 minutes and finite, but found inf"),
+        ((*ASKED, *QUICK, "--drop", "ill"), "can neither be dropped nor be privileged"),
+        ((*ASKED, *QUICK, "--test-environment", "Leeds"), "There are: ward 0, ward 1, ward 2."),
         (("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "lab_*"), "none for 'lab_"),
+        (("fit", "distill", "wards.csv", "--target", "ill", "--privileged", "il*"), "can neither be dropped nor be privileged"),
         (("fit", "agreement", "wards.csv", "--target", "ill", "--environment", "ward", "--what"), "--help lists them"),
         (("predict", "here"), "a model and a table"),
         (("predict", "nowhere", "wards.csv"), "nowhere is no folder; craik fit keeps one in runs/fit-FILE/model"),

@@ -55,6 +55,21 @@ def test_numbers_too():
     np.testing.assert_allclose(agreed.predict(x), x @ agreed.coef_[0] + agreed.intercept_[0], atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [AgreementClassifier, AgreementRegressor])
+def test_numbers_whose_squares_cannot_be_added_up_are_refused(kind):
+    x = TABLE.x.copy()
+    x[5, 2] = 1e200
+    model = kind(steps=5, random_state=0)
+    with pytest.raises(ValueError, match=r"rows of 'x2', first 1e\+200 in data row 6 of 160"):
+        model.fit(x, TABLE.y, groups=TABLE.site)
+    model.fit(TABLE.x, TABLE.y, groups=TABLE.site)
+    with pytest.raises(ValueError, match=r"rows of 'x2', first 1e\+200 in data row 6 of 160"):
+        model.predict(x)
+    if kind is AgreementRegressor:
+        with pytest.raises(ValueError, match="rows of 'y'"):
+            model.fit(TABLE.x, TABLE.x[:, 0] * 1e200, groups=TABLE.site)
+
+
 def test_what_a_fit_leaves():
     model = AgreementClassifier(random_state=0).fit(TABLE.x, TABLE.y, groups=TABLE.site)
     assert model.sites_ == ("0", "1", "2", "3")

@@ -39,8 +39,18 @@ def test_signs_are_the_sites_own():
 def test_a_site_that_turns_everything_is_odd():
     table = shortcut(rows=200, strength=0)
     y = np.where(table.site == 4, 1 - table.y, table.y)
-    assert disagreement(table.x, y, table.site, permutations=5).odd_sites == ("4",)
+    found = disagreement(table.x, y, table.site, permutations=5)
+    assert found.odd_sites == found.odd_in_most == ("4",)
+    assert set(found.odd_columns[0]) >= {f"x{j}" for j in range(6)}  # those that say something
     assert disagreement(table.x, table.y, table.site, permutations=5).odd_sites == ()
+
+
+def test_where_one_column_alone_makes_a_site_odd_it_is_named():
+    table = shortcut(sites=7, rows=200, strength=4.0, turned=1)
+    found = disagreement(table.x, table.y, table.site, permutations=5)
+    assert found.odd_sites == ("0",)
+    assert found.odd_columns == (("x10",),)
+    assert found.odd_in_most == ()
 
 
 def test_a_column_at_one_site_is_a_warning_of_its_own():

@@ -3,7 +3,7 @@ import datetime
 import numpy as np
 import pytest
 
-from craik.estimators.tables import Scaling, columns_of, encoding_of, prepare
+from craik.estimators.tables import COPIES, Scaling, check_cells, check_target, columns_of, encoding_of, prepare
 from site_tables import shortcut
 
 
@@ -91,13 +91,98 @@ REFUSED = {
     "sites of another length": (lambda: prepare(TABLE.x, TABLE.y, [1, 2]), "one value for each of the 120 rows"),
     "one class": (lambda: prepare(TABLE.x, [1] * N, TABLE.site), "There is nothing to predict"),
     "site is class": (lambda: prepare(TABLE.x, TABLE.site, TABLE.site), "site and target say the same"),
-    "missing target": (lambda: prepare(TABLE.x, np.where(TABLE.y, np.nan, 1.0), TABLE.site), "missing. Leave"),
+    "missing target": (
+        lambda: prepare(TABLE.x, np.where(TABLE.y, np.nan, 1.0), TABLE.site),
+        "missing of 'y', first in",
+    ),
     "infinite target": (lambda: prepare(TABLE.x, np.where(TABLE.y, np.inf, 1.0), TABLE.site), "infinity"),
     "survival": (lambda: prepare(TABLE.x, np.stack([TABLE.y, TABLE.y], 1), TABLE.site), "survival"),
     "words to regress": (lambda: prepare(TABLE.x, ["a", "b"] * (N // 2), TABLE.site, task="regression"), "classification"),
     "one column": (lambda: prepare(TABLE.x[:, 0], TABLE.y, TABLE.site), "Found shape"),
     "ragged": (lambda: prepare({"a": [1.0], "b": [1.0, 2.0]}, TABLE.y, TABLE.site), "one length"),
 }
+
+
+def cells(numbers, **others):
+    """Numbers as a CSV file's column has them where some cell is none: texts."""
+    texts = [str(number) for number in numbers]
+    for row, text in others.items():
+        texts[int(row[1:])] = text
+    return np.array(texts, dtype=object)
+
+
+DISTINCT = np.arange(N) / 8
+STRAYS = {
+    "one cell among many numbers": (cells(DISTINCT, r7="<0.3"), "numbers in 119 of 120 .* '<0.3' in data row 8. Mend"),
+    "one cell among few numbers": (cells(DISTINCT % 1, r7="5,3"), "'5,3' in data row 8. .* a point for the decimal comma"),
+    "one cell among whole numbers": (cells(np.arange(N) % 4, r7="5,3"), "numbers in 119 of 120 .*; if the numbers are codes"),
+    "signs for nothing": (cells(DISTINCT, r5="-", r9="?", r11="-", r12="."), "'-' in data row 6, '[?]' in data row 10, '.' in"),
+    "more than a tenth": (cells(DISTINCT, **{f"r{i}": "?" for i in range(30)}), "numbers in 90 of 120 filled cells"),
+    "decimal commas": (np.array([str(v).replace(".", ",") for v in DISTINCT], dtype=object), "numbers in 0 of 120 .* comma"),
+    "a word among many whole numbers": (cells(np.arange(N) % 30, r3="x"), "'x' in data row 4"),
+}
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_a_stray_cell_makes_no_categories_of_numbers(name):
+    values, sentence = STRAYS[name]
+    with pytest.raises(ValueError, match=sentence):
+        prepare(changed(crp=values), TABLE.y, TABLE.site)
+    with pytest.raises(ValueError, match=sentence):
+        check_cells({"crp": values})
+
+
+def test_codes_stay_categories_and_are_said():
+    codes = cells(np.arange(N) % 3 + 1, r5="X", r8="not known")
+    table = prepare(changed(grade=codes), TABLE.y, TABLE.site)
+    assert table.names[2:] == ("grade=1", "grade=2", "grade=3", "grade=X", "grade=not known")
+    assert "grade holds numbers (1, 2, 3) and texts: taken as 5 categories." in table.notes
+    mixed = cells(np.arange(N) % 3 + 1, **{f"r{i}": "?" for i in range(30)})  # a quarter: no stray cells
+    assert encoding_of({"grade": mixed}).names == ("grade=1", "grade=2", "grade=3", "grade=?")
+    texts = np.array(["1", "2"] * (N // 2))  # numbers kept as texts, on purpose
+    assert encoding_of({"kind": texts}).names == ("kind=1", "kind=2")
+
+
+def test_numbers_whose_squares_cannot_be_added_up_are_refused():
+    for wrong, found in ((1e300, "1e\\+300"), (-1e200, "-1e\\+200")):
+        values = TABLE.x[:, 2].copy()
+        values[5] = wrong
+        with pytest.raises(ValueError, match=f"1 rows of 'crp', first {found} in data row 6 of 120. Give them in another unit"):
+            prepare(changed(crp=values), TABLE.y, TABLE.site)
+        with pytest.raises(ValueError, match="data row 6 of 120"):
+            encoding_of({"crp": values}).encoded({"crp": values})
+    with pytest.raises(ValueError, match="120 rows of 'y', first"):
+        prepare(changed(), TABLE.x[:, 2] * 1e200, TABLE.site)
+    large = prepare(changed(crp=TABLE.x[:, 2] * 1e149), TABLE.y, TABLE.site)
+    assert np.isfinite(Scaling.of(large.x).applied(large.x)).all()
+
+
+def test_what_is_wrong_with_a_target_is_shown_by_column_and_row():
+    absent = np.where(np.arange(N) == 3, np.nan, TABLE.x[:, 0])
+    with pytest.raises(ValueError, match=r"Found 1 missing of 'died', first in data row 4 of 120. Leave"):
+        check_target(absent, "died")
+    with pytest.raises(ValueError, match="infinity in 1 rows of 'died', first in data row 4 of 120"):
+        check_target(np.where(np.isnan(absent), np.inf, absent), "died")
+    with pytest.raises(ValueError, match="Found 1 only in 'y'"):
+        check_target(np.ones(N, dtype=np.int64))
+    with pytest.raises(ValueError, match=r"Found texts, such as '<1' in data row 3. Mend these cells"):
+        prepare(TABLE.x, cells(DISTINCT, r2="<1"), TABLE.site, task="regression")
+    with pytest.raises(ValueError, match=r"Found 120. It holds texts, such as '<1' in data row 3"):
+        prepare(TABLE.x, cells(DISTINCT, r2="<1"), TABLE.site)
+
+
+def test_rows_that_are_copies_are_said_unless_they_are_alike_by_chance():
+    def said(x, y):
+        return [note for note in prepare(x, y, np.arange(len(y)) % 2).notes if COPIES in note]
+
+    twice = np.concatenate([TABLE.x, TABLE.x])
+    assert said(twice, np.tile(TABLE.y, 2))[0].startswith(f"120 of 240 rows are {COPIES}. Tests count them as new evidence")
+    twice[N:, 0] += 1
+    assert not said(twice, np.tile(TABLE.y, 2))
+    assert said(np.concatenate([TABLE.x, TABLE.x[:1]]), np.append(TABLE.y, TABLE.y[0]))[0].startswith("1 of 121 rows are")
+    rng = np.random.default_rng(0)
+    assert not said(rng.integers(2, size=(500, 4)), rng.integers(2, size=500))
+    assert not said(np.column_stack([rng.integers(200, size=2000), rng.integers(2, size=2000)]), rng.integers(2, size=2000))
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -135,7 +220,9 @@ def test_what_is_no_number_in_a_new_table_is_refused():
     days = np.array(["2020-01-01"] * 4, dtype="datetime64[D]")
     with pytest.raises(ValueError, match="Found dates"):
         encoding.encoded({**columns, "a": days})
-    with pytest.raises(ValueError, match=r"infinity in 1 rows of 'a'"):
+    with pytest.raises(ValueError, match=r"Found texts, such as 'abc' in data row 3. Mend"):
+        encoding.encoded({**columns, "a": np.array(["1", "2", "abc", "4"], dtype=object)})
+    with pytest.raises(ValueError, match=r"infinity in 1 rows of 'a', first in data row 3 of 4"):
         encoding.encoded({**columns, "a": np.array([0, 1, np.inf, 2])})
     empty = encoding.encoded({**columns, "a": np.array([None] * 4, dtype=object)})
     assert np.isnan(empty[:, 0]).all()

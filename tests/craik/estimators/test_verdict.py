@@ -72,7 +72,7 @@ def test_how_many_sites_would_settle_it():
 def test_sentences_name_the_way_out():
     assert "6 of 8 sites" not in word(5, 1).sentence
     assert "8 of 8 sites" in word(5, 1).sentence
-    assert "use the pooled network" in word(0, 1).sentence
+    assert word(0, 1).sentence == "As good: ours differs from pooled network by +0.0 points (95 % interval -0.3 to +0.3)."
     assert "worse" in word(-5, 1).sentence
     assert "none of these did" in word(5, 1).sentence
     lost = judge({"ours": [9.0] * 7 + [-3.0], "pooled network": [0.0] * 8}, "ours", "pooled network", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,8 +102,8 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError(f"target and environment must be two columns, but found {options.target!r} for both; name another")
     if options.in_time and len(options.privileged or ()) < 2:
         raise UsageError("--in-time needs a --privileged for each step in time, but found fewer than two; --help tells more")
-    if options.budget <= 0:
-        raise UsageError(f"--budget must be above 0 minutes, but found {options.budget:g}; the default is 3")
+    if not (options.budget > 0 and math.isfinite(options.budget)):
+        raise UsageError(f"--budget must be above 0 minutes and finite, but found {options.budget:g}; the default is 3")
 
 
 def _needed() -> None:

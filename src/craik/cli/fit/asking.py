@@ -6,6 +6,7 @@ import argparse
 import fnmatch
 import hashlib
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -84,6 +85,7 @@ def _of_trajectories(options: argparse.Namespace, question: Question) -> Answer:
 def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     from craik.estimators.answering import agreement_answer, distill_answer  # noqa: PLC0415
     from craik.estimators.reading import column, read_part  # noqa: PLC0415
+    from craik.estimators.tables import check_target  # noqa: PLC0415
 
     columns, notes = read_part(options.file)
     column(columns, options.target)
@@ -98,6 +100,7 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     if options.environment:
         sites = column(columns, options.environment)
         del columns[options.environment]
+    check_target(columns[options.target], options.target)
     known = [_matching(pattern, columns, options.target) for pattern in options.privileged or ()]
     together = list(dict.fromkeys(name for names in known for name in names))
     return _noted(distill_answer(columns, known if options.in_time else [together], question, sites=sites), notes)
@@ -108,17 +111,37 @@ def _noted(answer: Answer, notes: list[str]) -> Answer:
 
 
 def _matching(pattern: str, columns: Mapping[str, Any], target: str) -> list[str]:
-    found = [name for name in fnmatch.filter(columns, pattern) if name != target]
-    if not found:
-        from craik.estimators.tables import nearest  # noqa: PLC0415
+    from craik.estimators.tables import nearest  # noqa: PLC0415
 
-        raise ValueError(f"A pattern should match a column. Found none for {pattern!r}. {nearest(pattern, columns)}")
+    others = [name for name in columns if name != target]
+    found = fnmatch.filter(others, pattern)
+    if not found and fnmatch.fnmatch(target, pattern):
+        raise ValueError(
+            f"The target can neither be dropped nor be privileged, as it is what is predicted. Found only it for {pattern!r}. "
+            "Name another column, or another --target."
+        )
+    if not found:
+        raise ValueError(f"A pattern should match a column. Found none for {pattern!r}. {nearest(pattern, others)}")
     return found
 
 
 def _command(options: argparse.Namespace) -> str:
-    words = ["craik fit", options.kind, options.file.name]
-    said = ("target", "environment", "trajectory", "time", "ahead")
-    words += [f"--{name} {getattr(options, name)}" for name in said if getattr(options, name)]
-    words += [f"--privileged '{pattern}'" for pattern in options.privileged or ()]
-    return " ".join([*words, *(["--in-time"] if options.in_time else [])])
+    """The command that makes the same answer again, as a shell takes it; without a site's name where they are masked."""
+    words = ["craik", "fit", options.kind, options.file.name]
+    for name in (*(name for name in MATTERS if name != "kind"), "anonymous"):
+        value = getattr(options, name)
+        if name == "test_environment" and value is not None and options.anonymous:
+            value = "SITE"
+        words += _option(f"--{name.replace('_', '-')}", value)
+    return shlex.join(words)
+
+
+def _option(flag: str, value: Any) -> list[str]:  # noqa: ANN401  # of any option
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [flag]
+    if isinstance(value, list):
+        return [word for one in value for word in _option(flag, one)]
+    text = f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+    return [f"{flag}={text}"] if text.startswith("-") else [flag, text]

@@ -51,10 +51,15 @@ def content_of(answer: Answer, model: Path, report: Path) -> dict[str, Any]:
 
 
 def say(answer: Answer, content: Mapping[str, Any], seconds: float) -> None:
-    """Print the verdict, what to do, and a line for each candidate."""
+    """Print the verdict, what to do, whether rows are copies, and a line for each candidate."""
+    from craik.estimators.tables import COPIES  # noqa: PLC0415  # needed from here on only
+
     print(answer.facts["sentence"])
     for sentence in answer.facts["advice"]:
         print(sentence)
+    for note in answer.facts["notes"]:
+        if COPIES in note:
+            print(note)
     unit = answer.facts["unit"]
     print(f"{unit[:1].upper()}{unit[1:]}, on what had no part in training:")
     places = "6.3f" if "skip" in answer.facts["candidates"][0] else "6.1f"

@@ -12,14 +12,20 @@ from numpy.typing import NDArray
 from craik.estimators.answering.calibration import by_site, pairs_of
 from craik.estimators.answering.questions import Answer, Columns, Question
 from craik.estimators.comparing import UNIT
-from craik.estimators.distilling.comparing import REFERENCES, Asked, Found, compare_taught, fitted
+from craik.estimators.distilling.comparing import REFERENCES, Asked, Found, compare_taught, fitted, splits_of
 from craik.estimators.distilling.students import TRAINING
 from craik.estimators.saving.models import Model
-from craik.estimators.tables import Numbers, Table, encoding_of, is_missing, pooled, prepare
+from craik.estimators.tables import Numbers, Table, encoding_of, pooled, prepare, site_names
 from craik.estimators.verdict import MORE, Verdict, judge
 
 UNTAUGHT = ("ridge", "vote without privileged columns", "network")
 """What needs no privileged columns, and is preferred where it does as well."""
+
+INDEPENDENT = (
+    "Rows are taken to be independent. Where several are of one person, machine or place, scores are too good: name the column "
+    "that says whose they are in --environment, and folds keep them together."
+)
+"""What is said where nothing tells whose the rows are."""
 
 
 def distill_answer(
@@ -28,17 +34,21 @@ def distill_answer(
     question: Question,
     folds: int = 10,
     sites: NDArray[Any] | None = None,
+    together: bool = True,
 ) -> Answer:
     """Compare what privileged columns teach with what is learnt without them, on rows held out; fit the one to use.
 
     The unit is a fold of rows here. Folds share training rows, so the interval is narrower than that of new data would be.
+    Rows of one site are like each other: with some of them on each side of a fold, a model that knows the site by its inputs
+    predicts what it was trained on.
 
     Args:
         columns: by name, target and privileged ones among them.
         privileged: names of the columns known in training only; of several steps in time a list each, as many in every one.
         question: what is asked.
-        folds: of rows.
-        sites: of each row, by which calibration is shown and nothing else; one table of all rows if None.
+        folds: of rows; as many as there are sites, if these are fewer and lie in one fold each.
+        sites: of each row, whose it is; missing ones are one site. Calibration is shown by them. Rows are independent if None.
+        together: whether all rows of a site lie in one fold; if not, the answer warns of it.
 
     Raises:
         TypeError, ValueError: a table that cannot be asked.
@@ -50,16 +60,17 @@ def distill_answer(
     table = _rows(inputs, target, question)
     known = [_rows({name: columns[name] for name in step}, target, question).x for step in privileged]
     _check_steps(known)
-    asked = Asked(table, known, question.seed, question.training or TRAINING)
+    whose = None if sites is None else site_names(np.asarray(sites))[_order(len(target))]
+    asked = Asked(table, known, question.seed, question.training or TRAINING, _apart(whose) if together else None)
     found = compare_taught(asked, folds, question.budget, question.progress, question.parts)
     verdicts = {name: _judged(found.scores, name) for name, other in REFERENCES.items() if {name, other} <= set(found.scores)}
     verdict = _chosen(verdicts, found.scores)
     method = verdict.method if verdict.word == "helps" else _simplest(found.scores)
     facts = {"verdict": verdict.word, "method": method, "target": question.target, "rows": len(target)}
-    kept = fitted(asked, method)
+    kept, warned = fitted(asked, method), _mixed(asked, whose, folds)
     model = Model(encoding_of(inputs), table.classes, kept.arrays, kept.scores, facts)
     shown = {
-        "sentence": _in_folds(verdict.sentence),
+        "sentence": _in_folds(verdict.sentence, asked.whose is not None),
         "word": verdict.word,
         "kept": method,
         "target": question.target,
@@ -67,10 +78,10 @@ def distill_answer(
         "votes": _largest_first(kept.votes or fitted(asked, "vote").votes),
         "unit": UNIT[table.task].replace("the pooled linear model's", "ridge's"),
         "candidates": _candidates(found, verdicts),
-        "others": [_in_folds(one.sentence) for one in verdicts.values() if one is not verdict],
+        "others": [_in_folds(one.sentence, asked.whose is not None) for one in verdicts.values() if one is not verdict],
         "rows": len(target),
-        "notes": [*found.notes, *(note for note in table.notes if "site" not in note)],
-        "advice": [_advice(verdict, method)],
+        "notes": [*(warned or [_what_a_fold_is(asked, folds)]), *_notes(found, table)],
+        "advice": [_advice(verdict, method), *warned],
         "classes": None if table.classes is None else [str(label) for label in table.classes],
         "calibration": calibration_of(table, found.predictions[method], sites, question.anonymous)
         | {"method": method, "rows_only": True, "numbers": kept.scores == "numbers"},
@@ -83,6 +94,44 @@ def _check_asked(inputs: Columns, rows: int, folds: int) -> None:
         raise ValueError("Something should be known when predicting. Found privileged columns only. Name fewer of them.")
     if rows < 4 * folds:
         raise ValueError(f"{folds} folds need {4 * folds} rows at least. Found {rows}. Use ridge.")
+
+
+def _apart(whose: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Refuse environments that no fold can keep apart."""
+    if whose is not None and len(np.unique(whose)) < 2:
+        raise ValueError(
+            "Folds keep the rows of an environment together, so there should be at least two environments. Found one. Name "
+            "another column in --environment, or none."
+        )
+    return whose
+
+
+def _mixed(asked: Asked, whose: NDArray[Any] | None, folds: int) -> list[str]:
+    """A warning where rows of an environment lie on both sides of a fold."""
+    if whose is None or not any(np.isin(whose[test], whose[train]).any() for train, test in splits_of(asked, folds)):
+        return []
+    return [
+        "Rows of one environment are trained on while others of it are held out: where they are alike, scores are too good, "
+        "and say nothing of environments to come."
+    ]
+
+
+def _what_a_fold_is(asked: Asked, folds: int) -> str:
+    if asked.whose is None:
+        return INDEPENDENT
+    tests = [test for _, test in splits_of(asked, folds)]
+    held, every = [len(np.unique(asked.whose[test])) for test in tests], len(np.unique(asked.whose))
+    each = f"{min(held)}" if min(held) == max(held) else f"{min(held)} to {max(held)}"
+    one_class = sum(len(np.unique(asked.table.labels[test])) < 2 for test in tests) if asked.table.classes is not None else 0
+    single = f" {one_class} of them hold one class only: the score there is how much of it was found." if one_class else ""
+    return (
+        f"{len(tests)} folds; each is all rows of {each} of the {every} environments, so that none of these is trained on and "
+        f"held out at once.{single}"
+    )
+
+
+def _notes(found: Found, table: Table) -> list[str]:
+    return [*found.notes, *(note for note in table.notes if "site" not in note)]
 
 
 def _candidates(found: Found, verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
@@ -106,15 +155,18 @@ def _halves(rows: int) -> NDArray[np.int64]:
     return np.random.default_rng(0).permutation(rows) % 2
 
 
+def _order(rows: int) -> NDArray[np.int64]:
+    """The rows of a table as `prepare` lays them."""
+    return np.argsort(_halves(rows), kind="stable")
+
+
 def calibration_of(table: Table, prediction: Numbers, sites: NDArray[Any] | None, anonymous: bool) -> dict[str, Any]:
     """What the kept model said of rows that it had not seen, and what was so, by site where there are any."""
     rows = len(table.y)
-    labels = np.full(rows, "all rows", dtype=object) if sites is None else np.asarray(sites)
-    names = np.array(["(missing)" if gone else str(one) for one, gone in zip(labels, is_missing(labels), strict=True)])
+    names = site_names(np.full(rows, "all rows", dtype=object) if sites is None else np.asarray(sites))
     found, site = np.unique(pooled(names)[0], return_inverse=True)
     shown = tuple(f"site {e + 1}" for e in range(len(found))) if anonymous and sites is not None else tuple(found.tolist())
-    order = np.argsort(_halves(rows), kind="stable")
-    by = replace(table, site=site[order], sites=shown)
+    by = replace(table, site=site[_order(rows)], sites=shown)
     return by_site(by, pairs_of(by, prediction, balanced=False))
 
 
@@ -142,12 +194,13 @@ def _simplest(scores: Mapping[str, Sequence[float]]) -> str:
     return best if np.mean(scores[best]) >= np.mean(scores[usual]) + MORE else usual
 
 
-def _in_folds(sentence: str) -> str:
+def _in_folds(sentence: str, together: bool) -> str:
     """The verdict's sentence where the unit is a fold of rows; how many more would settle it says nothing then."""
     first, _, _ = sentence.partition(" About ")
     first, _, _ = first.partition(" More sites")
     first, _, _ = first.partition(" A site that")
-    return first.replace("on sites it had not seen", "on rows it had not seen").replace("sites", "folds")
+    unseen = "on environments it had not seen" if together else "on rows it had not seen"
+    return first.replace("on sites it had not seen", unseen).replace("sites", "folds")
 
 
 def _advice(verdict: Verdict, method: str) -> str:

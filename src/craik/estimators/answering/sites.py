@@ -14,9 +14,10 @@ from craik.estimators.answering.calibration import calibrated
 from craik.estimators.answering.questions import Answer, Columns, Question
 from craik.estimators.candidates import CANDIDATES, PEERS, SIMPLE, Candidate, Fold, Recipe, weighed
 from craik.estimators.comparing import POOLED, TRAINING, UNIT, Comparison, chosen, compare_table
+from craik.estimators.disagreement import Disagreement
 from craik.estimators.saving.cards import can_keep
 from craik.estimators.saving.models import Model, model_of
-from craik.estimators.tables import LEAST, Encoding, Table, encoding_of, prepare
+from craik.estimators.tables import LEAST, Encoding, Table, check_cells, check_target, encoding_of, nearest, prepare, site_names
 from craik.estimators.verdict import FEWEST, MARGIN, MORE, t_interval
 from craik.estimators.ways.penalties import fishr, penalised
 
@@ -44,11 +45,9 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     """
     inputs = {name: values for name, values in columns.items() if name != question.target}
     target = columns[question.target]
-    kept = np.ones(len(target), dtype=bool) if apart is None else sites.astype(str) != apart
-    if kept.all() and apart is not None:
-        raise ValueError(
-            f"The site to set apart should be one of the table's. Found {apart!r}. Take one that its column names."
-        )
+    check_target(target, question.target)
+    check_cells(inputs)
+    kept = np.ones(len(target), dtype=bool) if apart is None else _others(sites, apart, question.anonymous)
     seen = {name: values[kept] for name, values in inputs.items()}
     encoding = encoding_of(seen)
     table = prepare(seen, target[kept], sites[kept], question.task)
@@ -68,6 +67,15 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     if apart is not None:
         shown["apart"] = _last_look(model, inputs, target, ~kept, "the site set apart" if question.anonymous else apart)
     return Answer(shown, found.verdict, model)
+
+
+def _others(sites: NDArray[Any], apart: str, anonymous: bool) -> NDArray[np.bool_]:
+    """Which rows are of another site than the one set apart."""
+    names = site_names(sites)
+    if apart not in names:
+        way_out = "Take one that its column names." if anonymous else nearest(apart, np.unique(names).tolist())
+        raise ValueError(f"The site to set apart should be one of the table's. Found {apart!r}. {way_out}")
+    return names != apart
 
 
 def _profile(table: Table, encoding: Encoding) -> list[str]:
@@ -123,12 +131,29 @@ def advice(found: Comparison, method: str) -> list[str]:
         )
     if audit.flagged:
         said.append(f"Ask the sites what they write into {', '.join(audit.flagged[:5])}: its meaning differs between them.")
-    if audit.odd_sites:
-        said.append(f"Look at {', '.join(audit.odd_sites)}: most relations there are unlike the others'.")
+    said += _odd(audit)
     lonely = [name for name in audit.at_one_site if not _hardly_missing(name, found.table)]
     if lonely:
         said.append(f"{', '.join(lonely[:5])} varies at one site only: nothing else tells what it means.")
     return said
+
+
+def _odd(audit: Disagreement) -> list[str]:
+    """A sentence for the sites that are odd in the same columns."""
+    sites: dict[tuple[str, ...], list[str]] = {}
+    for name, columns in zip(audit.odd_sites, audit.odd_columns, strict=True):
+        sites.setdefault(columns, []).append(name)
+    return [
+        f"Look at {', '.join(names)}: {_relations(columns, {*names} <= {*audit.odd_in_most})} unlike the other sites'."
+        for columns, names in sites.items()
+    ]
+
+
+def _relations(columns: tuple[str, ...], most: bool) -> str:
+    if most:
+        return f"most relations to the target there ({', '.join(columns[:5])}{', ...' if len(columns) > 5 else ''}) are"
+    named = f"{', '.join(columns[:5])}{f' and {len(columns) - 5} more' if len(columns) > 5 else ''}"
+    return f"the relation of {named} to the target is" if len(columns) == 1 else f"the relations of {named} to the target are"
 
 
 def _hardly_missing(name: str, table: Table) -> bool:
@@ -183,7 +208,7 @@ def _facts(found: Comparison, table: Table) -> dict[str, Any]:
         "rows": len(table.x),
         "features": features,
         "site_names": list(audited.sites),
-        "odd": list(audited.odd_sites),
+        "odd": list(audited.odd_in_most),
         "lonely": list(audited.at_one_site),
         "notes": list(dict.fromkeys(found.notes)),
     }
@@ -203,6 +228,6 @@ def _last_look(model: Model, inputs: Columns, target: NDArray[Any], rows: NDArra
     if model.classes is None:
         error = float(np.sqrt(np.mean((predicted - target[rows].astype(float)) ** 2)))
         return f"On {name}, which had no part in anything, the kept model's root mean squared error is {error:.4g}."
-    known = target[rows].astype(str)
-    right = float(np.mean([(predicted.astype(str)[known == label] == label).mean() for label in np.unique(known)]))
+    known = target[rows].astype(str if isinstance(model.classes[0], str) else np.float64)  # as the classes are
+    right = float(np.mean([(predicted[known == label] == label).mean() for label in np.unique(known)]))
     return f"On {name}, which had no part in anything, the kept model's balanced accuracy is {100 * right:.1f} points."

@@ -6,7 +6,7 @@ import numpy as np
 
 from craik.estimators.answering.questions import Answer, Question
 from craik.estimators.forecasts.forecaster import SkipForecaster
-from craik.estimators.forecasts.forecasting import Budget, Forecasts, compare_forecasters
+from craik.estimators.forecasts.forecasting import Budget, Forecasts, check_trajectories, compare_forecasters
 from craik.estimators.reading import Recorded
 from craik.estimators.saving.models import Stepping
 from craik.estimators.tables import Scaling
@@ -23,6 +23,7 @@ def skips_answer(recorded: Recorded, question: Question, ahead: int | None = Non
     Raises:
         TypeError, ValueError: trajectories that cannot be asked.
     """
+    check_trajectories(recorded.frames, ahead)  # refused before anything is timed
     # What there is time for depends on the machine and the hour: asked once, and kept.
     steps = question.parts.made("steps", lambda: {"steps": np.array(_affordable(recorded, question))})["steps"]
     budget = Budget(steps=int(steps), progress=question.progress)

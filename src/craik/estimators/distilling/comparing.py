@@ -7,6 +7,7 @@ inner folds; nothing of a held-out row is seen, not its scale either.
 # pyright: reportMissingTypeStubs=false
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.comparing import too_slow
@@ -36,12 +37,14 @@ class Asked:
         known: (n, Q) of each step in time; NaN where a number is missing.
         seed: of everything random.
         training: of the networks.
+        whose: (n,) whose each row of the table is; rows of one lie in one fold. None where rows are independent.
     """
 
     table: Table
     known: Sequence[Numbers]
     seed: int = 0
     training: Training = TRAINING
+    whose: NDArray[Any] | None = None
 
     def rows(self, rows: NDArray[np.int64]) -> "Given":
         """Return what is given to learn from, of some rows."""
@@ -194,7 +197,7 @@ def compare_taught(
 
     Args:
         asked: the table.
-        folds: of rows.
+        folds: of rows; as many as there are values of `whose`, if these are fewer.
         budget: seconds of computing, split evenly over the networks (closed forms take milliseconds); one that would need
             more is left out, and the notes say so.
         progress: told how many of how many fits are done.
@@ -205,7 +208,8 @@ def compare_taught(
     times: dict[str, list[float]] = {name: [] for name in names}
     predictions = {name: np.full(asked.table.y.shape, np.nan) for name in names}
     slow, done = list[str](), 0
-    for place, (train, test) in enumerate(_splits(asked, folds)):
+    splits = splits_of(asked, folds)
+    for place, (train, test) in enumerate(splits):
         for name in names:
             done += 1
             if name in slow:
@@ -214,10 +218,10 @@ def compare_taught(
             predictions[name][test] = found["prediction"]
             errors[name].append(_error(found["prediction"], asked.table, test))
             times[name].append(float(found["seconds"]))
-            if budget is not None and name not in ALWAYS and too_slow(times[name], folds, budget / NETWORKS):
+            if budget is not None and name not in ALWAYS and too_slow(times[name], len(splits), budget / NETWORKS):
                 slow.append(name)
             if progress is not None:
-                progress(done, folds * len(names))
+                progress(done, len(splits) * len(names))
     kept = {name: values for name, values in errors.items() if name not in slow}
     if asked.table.classes is None:
         first = np.array(kept["ridge"])
@@ -231,9 +235,15 @@ def fitted(asked: Asked, name: str) -> Fitted:
     return CANDIDATES[name](asked.rows(np.arange(len(asked.table.x))))
 
 
-def _splits(asked: Asked, folds: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    kind: Any = KFold if asked.table.classes is None else StratifiedKFold
-    return list(kind(folds, shuffle=True, random_state=asked.seed).split(asked.table.x, asked.table.labels))
+def splits_of(asked: Asked, folds: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return the rows to train on and those held out, fold by fold; rows of one of `asked.whose` are never on both sides."""
+    numbers = asked.table.classes is None
+    if asked.whose is None:
+        kind: Any = KFold if numbers else StratifiedKFold
+    else:
+        kind, folds = GroupKFold if numbers else StratifiedGroupKFold, min(folds, len(np.unique(asked.whose)))
+    cut = kind(folds, shuffle=True, random_state=asked.seed)
+    return list(cut.split(asked.table.x, asked.table.labels, asked.whose))
 
 
 def _timed(asked: Asked, name: str, train: NDArray[np.int64], test: NDArray[np.int64]) -> dict[str, Any]:
@@ -245,4 +255,6 @@ def _timed(asked: Asked, name: str, train: NDArray[np.int64], test: NDArray[np.i
 def _error(prediction: Numbers, table: Table, test: NDArray[np.int64]) -> float:
     if table.classes is None:
         return float(np.sqrt(np.mean((prediction[:, 0] - table.labels[test]) ** 2)))
-    return 100 * float(balanced_accuracy_score(table.labels[test], prediction.argmax(1)))
+    with warnings.catch_warnings():  # a fold may lack a class: those that are there count
+        warnings.simplefilter("ignore", UserWarning)
+        return 100 * float(balanced_accuracy_score(table.labels[test], prediction.argmax(1)))

@@ -151,9 +151,8 @@ def compare_forecasters(
         ValueError: too few or too short trajectories, frames that are not finite, or other numbers of features.
     """
     budget = budget or Budget()
-    listed = _checked(trajectories)
-    ahead = _ahead(listed, ahead)
-    train, chosen_on, judged = _split(listed, ahead, random_state)
+    listed, ahead = check_trajectories(trajectories, ahead)
+    train, chosen_on, judged = _split(listed, random_state)
     spread = np.concatenate(train).std(0)
     scale = np.where(spread > 0, spread, 1.0)
     tried = [Tried(STILL, "", _of_each(_same, judged, ahead, scale), float("inf"), 0, None)]
@@ -189,6 +188,26 @@ def _trained(model: SkipForecaster, train: Sequence[Numbers]) -> dict[str, NDArr
     return {**weights, "skip": np.array(model.mean_skip_), "evaluations": np.array(model.evaluations_)}
 
 
+def check_trajectories(trajectories: Sequence[Numbers], ahead: int | None = None) -> tuple[list[Numbers], int]:
+    """Return trajectories in double precision, and how many frames ahead a state is to be predicted.
+
+    Args:
+        trajectories: arrays (T, D), of the same D; at least 20 of more than `ahead` frames.
+        ahead: in frames; the longest that all trajectories have, up to 32, if None.
+
+    Raises:
+        TypeError, ValueError: as `compare_forecasters`.
+    """
+    listed = _checked(trajectories)
+    ahead = _ahead(listed, ahead)
+    if ahead < 2:
+        shortest = min(len(one) for one in listed)
+        raise ValueError(
+            f"Trajectories should have at least 3 frames. Found one of {shortest}. Leave short ones out, or record longer."
+        )
+    return listed, ahead
+
+
 def _checked(trajectories: Sequence[Numbers]) -> list[Numbers]:
     listed = [np.asarray(one, dtype=np.float64) for one in trajectories]
     if len(listed) < FEWEST:
@@ -199,7 +218,7 @@ def _checked(trajectories: Sequence[Numbers]) -> list[Numbers]:
         if one.ndim != 2 or one.shape[1] != listed[0].shape[-1]:
             raise ValueError(
                 f"Trajectories should be of shape (frames, features), all with as many features. Found {one.shape} in "
-                f"trajectory {index} and {listed[0].shape} in the first."
+                f"trajectory {index} and {listed[0].shape} in the first. Make them alike, or leave one out."
             )
         if not np.isfinite(one).all():
             raise ValueError(f"Frames should be finite. Found others in trajectory {index}. Fill them or cut there.")
@@ -220,10 +239,8 @@ def _ahead(listed: Sequence[Numbers], ahead: int | None) -> int:
     return ahead
 
 
-def _split(listed: Sequence[Numbers], ahead: int, random_state: int) -> tuple[list[Numbers], list[Numbers], list[Numbers]]:
+def _split(listed: Sequence[Numbers], random_state: int) -> tuple[list[Numbers], list[Numbers], list[Numbers]]:
     """Half to train on, a fifth to choose on, the rest to judge on."""
-    if ahead < 2:
-        raise ValueError(f"Trajectories should have at least 3 frames. Found one of {min(len(one) for one in listed)}.")
     order = np.random.default_rng(random_state).permutation(len(listed))
     first, second = round(0.5 * len(listed)), round(0.7 * len(listed))
     parts = order[:first], order[first:second], order[second:]

@@ -1,15 +1,16 @@
 """Files too large for memory: some of their rows to learn from, all of them in pieces to predict."""
 
 import importlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from craik.estimators.reading import tables
 from craik.estimators.reading.tables import check_file, csv_chunks, csv_names, delimiter, read_table, too_large, values_of
-from craik.estimators.tables import columns_of
+from craik.estimators.tables import HUGE, columns_of, is_missing, kind
 
 Columns = dict[str, NDArray[Any]]
 
@@ -60,29 +61,73 @@ def _scanned(polars: Any, path: Path) -> Any:  # noqa: ANN401  # a lazy frame
     return polars.scan_csv(path, **found)
 
 
-def read_batches(path: Path, texts: Collection[str] = (), rows: int = PIECE) -> Iterator[Columns]:
+def read_batches(
+    path: Path, texts: Collection[str] = (), rows: int = PIECE, numbers: Collection[str] = ()
+) -> Iterator[Columns]:
     """Yield a table in pieces.
 
     Args:
         path: of the file.
         texts: columns whose cells stay texts, whatever a piece of them looks like.
         rows: of a piece, where the file can be read in pieces: CSV, TSV, and Parquet by pyarrow.
+        numbers: columns of numbers, where they are there at all; a cell may be empty, and nothing else.
 
     Raises:
-        FileNotFoundError, ImportError, ValueError: as `read_table`.
+        FileNotFoundError, ImportError, ValueError: as `read_table`, or a cell that is no number; the sentence says which.
     """
+    start = 0
+    for piece, lines in _pieces(path, texts, rows):
+        for name in (name for name in piece if name in numbers):
+            _check_numbers(piece[name], name, start, lines, path)
+        start += len(next(iter(piece.values())))
+        yield piece
+
+
+def _pieces(path: Path, texts: Collection[str], rows: int) -> Iterator[tuple[Columns, Sequence[int]]]:
+    """Pieces, and the line of each row where a file has lines."""
     check_file(path)
-    kind = path.suffix.lower()
-    if kind in (".csv", ".tsv"):
-        for names, body in csv_chunks(path, rows):
-            yield {name: values_of([row[index] for row in body], name in texts) for index, name in enumerate(names)}
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        for names, body, lines in csv_chunks(path, rows):
+            yield {name: values_of([row[index] for row in body], name in texts) for index, name in enumerate(names)}, lines
         return
-    parquet = _parquet() if kind == ".parquet" else None
+    parquet = _parquet() if suffix == ".parquet" else None
     if parquet is None:
-        yield read_table(path)
+        yield read_table(path), ()
         return
     for batch in parquet.ParquetFile(path).iter_batches(batch_size=rows):
-        yield columns_of(importlib.import_module("pyarrow").Table.from_batches([batch]))
+        yield columns_of(importlib.import_module("pyarrow").Table.from_batches([batch])), ()
+
+
+def _check_numbers(values: NDArray[Any], name: str, start: int, lines: Sequence[int], path: Path) -> None:
+    """Refuse a column of a piece with the first cell that is no number; `start` rows came before the piece."""
+    wrong = np.flatnonzero(_no_numbers(values))
+    if not len(wrong):
+        return
+    row = int(wrong[0])
+    line = f" (line {lines[row]})" if lines else ""
+    raise ValueError(
+        f"Column {name!r} should hold finite numbers up to {HUGE:g}, as in training. Found {str(values[row])[:40]!r} in data "
+        f"row {start + row + 1}{line} of {path.name}. Mend this cell, or leave it empty."
+    )
+
+
+def _no_numbers(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return (n,) True where a value is there and is no finite number of a size that can be squared."""
+    absent = is_missing(values)
+    if values.dtype.kind in "biu" or absent.all():
+        return np.zeros(len(values), dtype=bool)
+    if kind(values) == "numbers":
+        return ~absent & ~(np.abs(np.where(absent, 0, values).astype(np.float64)) <= HUGE)
+    strange = np.array([not gone and not _is_number(value) for value, gone in zip(values, absent, strict=True)])
+    return strange if strange.any() else ~absent  # numbers written as texts
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return isinstance(value, str | int | float | np.number) and abs(float(value)) <= HUGE
+    except (TypeError, ValueError):
+        return False
 
 
 def _parquet() -> Any:  # noqa: ANN401  # a module of an optional package, or None

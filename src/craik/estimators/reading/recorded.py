@@ -1,12 +1,14 @@
 """Trajectories from files: npz and npy by ourselves, a table or a folder of such, Minari by minari."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from craik.estimators.reading.tables import column, npz_arrays, read_table
+from craik.estimators.reading.tables import check_file, column, npy_array, npz_arrays, read_table
+from craik.estimators.tables import HUGE, is_missing
 
 
 class Recorded(NamedTuple):
@@ -34,7 +36,7 @@ def read_trajectories(path: Path, by: str | None = None, time: str | None = None
     Raises:
         FileNotFoundError: there is nothing.
         ImportError: a Minari data set without minari.
-        ValueError: what is no trajectory, or features that differ between files.
+        ValueError: what is no trajectory, features that differ between files, or frames that are no finite numbers.
     """
     if path.is_dir():
         return _minari(path) if (path / "data" / "main_data.hdf5").is_file() else _folder(path, time)
@@ -52,40 +54,77 @@ def read_trajectories(path: Path, by: str | None = None, time: str | None = None
             f"A table of trajectories should say whose frame a row is. Found no column named in --trajectory for {path.name}; "
             f"it has {', '.join(list(table)[:8])}."
         )
-    return _by_column(table, by, time)
+    return _by_column(table, by, time, path)
 
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
-    if not path.is_file():
-        raise FileNotFoundError(2, "No such file", str(path))
-    if path.suffix.lower() == ".npy":
-        return {path.stem: np.load(path, allow_pickle=False)}
-    return npz_arrays(path)
+    check_file(path)
+    return {path.stem: npy_array(path)} if path.suffix.lower() == ".npy" else npz_arrays(path)
 
 
 def _stacked(arrays: dict[str, NDArray[Any]], path: Path) -> Recorded:
     lengths = arrays.pop("lengths", None)
     whole = [values for values in arrays.values() if values.ndim == 3]
     if len(whole) == 1 and len(arrays) == 1:
-        ends = np.full(len(whole[0]), whole[0].shape[1]) if lengths is None else lengths
-        if ends.shape != (len(whole[0]),) or ends.min() < 1 or ends.max() > whole[0].shape[1]:
-            raise ValueError(
-                f"`lengths` should be {len(whole[0])} whole numbers from 1 to {whole[0].shape[1]}. Found shape {ends.shape}, "
-                f"from {ends.min() if ends.size else None} to {ends.max() if ends.size else None}, in {path.name}."
-            )
-        return _named([one[: int(end)] for one, end in zip(whole[0], ends, strict=True)])
-    if lengths is not None or any(values.ndim != 2 for values in arrays.values()):
+        ends = _ends(whole[0], lengths, path)
+        places = [f"trajectory {index} of {path.name}" for index in range(len(ends))]
+        return _named([one[:end] for one, end in zip(whole[0], ends, strict=True)], places)
+    if lengths is not None or not arrays or any(values.ndim != 2 for values in arrays.values()):
         shapes = ", ".join(f"{name} {values.shape}" for name, values in list(arrays.items())[:5])
         raise ValueError(
             f"{path.name} should hold one array (trajectories, frames, features), or an array (frames, features) for each "
-            f"trajectory. Found {shapes}."
+            f"trajectory. Found {shapes or 'none'}. Save it so, or name the file that holds the frames."
         )
-    return _named(list(arrays.values()))
+    return _named(list(arrays.values()), [f"{name!r} of {path.name}" for name in arrays])
 
 
-def _named(frames: list[NDArray[Any]]) -> Recorded:
+def _ends(frames: NDArray[Any], lengths: NDArray[Any] | None, path: Path) -> list[int]:
+    """How many frames each trajectory has."""
+    if 0 in frames.shape:
+        raise ValueError(
+            f"An array of trajectories should hold some, of some frames and features. Found shape {frames.shape} in "
+            f"{path.name}. Look at what wrote it."
+        )
+    count, longest = frames.shape[:2]
+    if lengths is None:
+        return [longest] * count
+    if lengths.shape == (count,) and lengths.dtype.kind in "iuf":
+        wrong = np.flatnonzero(~((lengths >= 1) & (lengths <= longest) & (lengths == np.round(lengths))))
+        if not len(wrong):
+            return [int(end) for end in lengths]
+        found = f"{lengths[wrong[0]]} at place {wrong[0]}"
+    else:
+        found = f"shape {lengths.shape} of {lengths.dtype}"
+    raise ValueError(
+        f"`lengths` should be {count} whole numbers from 1 to {longest}. Found {found} in {path.name}. Mend it, or leave it "
+        "out where all trajectories are as long."
+    )
+
+
+def _named(frames: Sequence[NDArray[Any]], places: Sequence[str]) -> Recorded:
+    """Arrays as trajectories, each with where it lies for sentences."""
+    for one, place in zip(frames, places, strict=True):
+        if one.dtype.kind not in "biuf":
+            raise ValueError(f"Frames should be real numbers. Found {one.dtype} in {place}. Save them as numbers.")
+        if one.ndim != 2 or one.shape[1] != frames[0].shape[1] or 0 in one.shape:
+            raise ValueError(
+                f"Trajectories should be arrays (frames, features), all with the same features. Found shape {one.shape} in "
+                f"{place} and {frames[0].shape} in {places[0]}. Make them alike, or leave one out."
+            )
     numbers = [np.asarray(one, dtype=np.float64) for one in frames]
+    for one, place in zip(numbers, places, strict=True):
+        wrong = np.argwhere(~(np.abs(one) <= HUGE))
+        if len(wrong):
+            frame, feature = wrong[0]
+            raise ValueError(
+                _no_number(float(one[frame, feature]), f"feature x{feature}, frame {frame} of {place}, counted from 0")
+            )
     return Recorded(tuple(f"x{j}" for j in range(numbers[0].shape[1])), numbers)
+
+
+def _no_number(found: float, where: str) -> str:
+    what = "a missing one" if np.isnan(found) else f"{found:g}"
+    return f"Frames should be finite numbers up to {HUGE:g}. Found {what} in {where}. Fill it in, or cut the trajectory there."
 
 
 def _folder(path: Path, time: str | None) -> Recorded:
@@ -94,37 +133,63 @@ def _folder(path: Path, time: str | None) -> Recorded:
     if not files:
         raise ValueError(
             f"A folder of trajectories should hold {', '.join(kinds)} files, one a trajectory, or be a Minari data set. Found "
-            f"none in {path.name}."
+            f"none in {path.name}. Name another folder, or put them there."
         )
-    found = [_named([_arrays(file).popitem()[1]]) if file.suffix == ".npy" else _alone(file, time) for file in files]
+    found = [_array(file) if file.suffix.lower() == ".npy" else _alone(file, time) for file in files]
     for file, one in zip(files, found, strict=True):
         if one.names != found[0].names:
             raise ValueError(
                 f"All trajectories should have the same features. Found {', '.join(one.names[:8])} in {file.name} and "
-                f"{', '.join(found[0].names[:8])} in {files[0].name}."
+                f"{', '.join(found[0].names[:8])} in {files[0].name}. Make them alike, or move one elsewhere."
             )
     return Recorded(found[0].names, [one.frames[0] for one in found], found[0].notes)
+
+
+def _array(file: Path) -> Recorded:
+    frames = _arrays(file)[file.stem]
+    if frames.ndim != 2:
+        raise ValueError(
+            f"An .npy file of a folder should hold one trajectory, an array (frames, features). Found shape {frames.shape} in "
+            f"{file.name}. Save it so, or name a file with all of them."
+        )
+    return _named([frames], [file.name])
 
 
 def _alone(file: Path, time: str | None) -> Recorded:
     table = read_table(file)
     rows = len(next(iter(table.values())))
-    return _by_column({**table, "\0": np.zeros(rows, dtype=np.int64)}, "\0", time)
+    return _by_column({**table, "\0": np.zeros(rows, dtype=np.int64)}, "\0", time, file)
 
 
-def _by_column(table: dict[str, NDArray[Any]], by: str, time: str | None) -> Recorded:
+def _by_column(table: dict[str, NDArray[Any]], by: str, time: str | None, path: Path) -> Recorded:
     whose, when = column(table, by), None if time is None else column(table, time)
     rest = {name: values for name, values in table.items() if name not in (by, time)}
     numbers = {name: values for name, values in rest.items() if values.dtype.kind in "fiu"}
     left = tuple(name for name in rest if name not in numbers)
     if not numbers:
-        raise ValueError(f"Trajectories should have columns of numbers. Found {', '.join(left) or 'no other column'}.")
+        raise ValueError(
+            f"Trajectories should have columns of numbers. Found {', '.join(left) or 'no other column'} in {path.name}. Mend "
+            "the cells that are none."
+        )
     values = np.stack([one.astype(np.float64) for one in numbers.values()], 1)
+    _check_cells(values, list(numbers), path)
+    if when is not None and is_missing(when).any():
+        raise ValueError(
+            f"The time of a frame should be known. Found none in column {time!r}, data row "
+            f"{int(is_missing(when).argmax()) + 1} of {path.name}. Fill it in, or leave --time out where rows are in order."
+        )
     order = np.arange(len(values)) if when is None else np.argsort(when, kind="stable")
     labels = whose.astype(str)[order]
     frames = [values[order][labels == label] for label in dict.fromkeys(labels.tolist())]
     notes = (f"Left out, as no numbers: {', '.join(left)}.",) if left else ()
     return Recorded(tuple(numbers), frames, notes)
+
+
+def _check_cells(values: NDArray[np.float64], names: Sequence[str], path: Path) -> None:
+    wrong = np.argwhere(~(np.abs(values) <= HUGE))
+    if len(wrong):
+        row, place = wrong[0]
+        raise ValueError(_no_number(float(values[row, place]), f"column {names[place]!r}, data row {row + 1} of {path.name}"))
 
 
 def _minari(path: Path) -> Recorded:
@@ -138,4 +203,4 @@ def _minari(path: Path) -> Recorded:
         raise ValueError(
             f"Observations should be vectors. Found {type(frames[0]).__name__ if frames else 'no episode'} in {path.name}."
         )
-    return _named(frames)
+    return _named(frames, [f"episode {index} of {path.name}" for index in range(len(frames))])

@@ -4,10 +4,11 @@ import csv
 import hashlib
 import re
 import zipfile
-from collections.abc import Generator, Iterator, Sequence
+import zlib
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,22 @@ LARGEST = 2 * 2**30
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstandard", b"PK\x03\x04": "zip"}
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, AttributeError, TypeError, ValueError, NotImplementedError)
+
+
+class Piece(NamedTuple):
+    """Rows of a CSV or TSV file.
+
+    Attributes:
+        names: of the columns.
+        rows: cells, as many as names in each.
+        lines: of the file on which each row begins, from 1; blank lines count.
+    """
+
+    names: list[str]
+    rows: list[list[str]]
+    lines: list[int]
 
 
 def read_table(path: Path) -> dict[str, NDArray[Any]]:
@@ -34,12 +51,12 @@ def read_table(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(too_large(path, "Take some rows."))
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
-        ((names, body),) = csv_chunks(path, None)
-        return {name: values_of([row[index] for row in body]) for index, name in enumerate(names)}
+        (piece,) = csv_chunks(path, None)
+        return {name: values_of([row[index] for row in piece.rows]) for index, name in enumerate(piece.names)}
     if kind == ".parquet":
         return columns_of(_parquet(path))
     if kind == ".npz":
-        return columns_of(npz_arrays(path))
+        return columns_of(_as_columns(npz_arrays(path), path))
     raise ValueError(f"A table should be a .csv, .tsv, .parquet or .npz file. Found {path.name}. Convert it.")
 
 
@@ -50,13 +67,55 @@ def npz_arrays(path: Path) -> dict[str, NDArray[Any]]:
         ValueError: what is no such file, or has objects in it, which only a pickle could bring back.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here: of a damaged one NumPy leaves the handle open.
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, EOFError, AttributeError, ValueError) as error:
-        raise ValueError(
-            f"An .npz file should be one that NumPy wrote, of numbers and texts: objects would be pickles, and none is opened. "
-            f"Found in {path.name}: {error}"
-        ) from None
+    except _UNREADABLE as error:
+        raise ValueError(_unread(path, error)) from None
+
+
+def npy_array(path: Path) -> NDArray[Any]:
+    """Return the array of an npy file.
+
+    Raises:
+        ValueError: as `npz_arrays`.
+    """
+    try:
+        with path.open("rb") as file:
+            return np.lib.format.read_array(file, allow_pickle=False)
+    except _UNREADABLE as error:
+        raise ValueError(_unread(path, error)) from None
+
+
+def _unread(path: Path, error: Exception) -> str:
+    """The sentence on a file that NumPy does not read; NumPy's own would advise to open pickles."""
+    kind = path.suffix.lower()
+    found = (
+        "objects" if "Object arrays" in str(error) else "what is none, or a damaged one," if path.stat().st_size else "nothing"
+    )
+    way_out = "Save numbers and texts as such" if found == "objects" else "Write it again"
+    return (
+        f"An {kind} file should be one that NumPy wrote, of numbers and texts: objects would be pickles, and none is opened. "
+        f"Found {found} in {path.name}. {way_out}, with numpy.{'savez' if kind == '.npz' else 'save'}."
+    )
+
+
+def _as_columns(arrays: Mapping[str, NDArray[Any]], path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file as columns: one value a row, none of them complex."""
+    found = {name: one[:, 0] if one.ndim == 2 and one.shape[1] == 1 else one for name, one in arrays.items()}
+    for name, one in found.items():
+        if one.ndim != 1:
+            way_out = "Leave it out." if one.ndim == 0 else "Give each of its columns a name of its own."
+            raise ValueError(
+                f"An .npz table should have an array for each column, of one value a row. Found {name!r} of shape {one.shape} "
+                f"in {path.name}. {way_out}"
+            )
+        if one.dtype.kind == "c":
+            raise ValueError(
+                f"Columns should hold real numbers. Found complex ones in {name!r} of shape {one.shape} in {path.name}. Save "
+                "real and imaginary parts, or sizes, as columns of their own."
+            )
+    return found
 
 
 def digest(path: Path) -> str:
@@ -80,9 +139,21 @@ def column(table: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is not there, and a folder."""
+    """Refuse what is not there, a folder, and what is compressed.
+
+    Raises:
+        FileNotFoundError: nothing there.
+        ValueError: anything else that is refused.
+    """
+    if path.is_dir():
+        raise ValueError(f"A table should be a file. Found a folder, {path}. Name a file in it.")
     if not path.is_file():
         raise FileNotFoundError(2, "No such file", str(path))
+    with path.open("rb") as file:
+        start = file.read(6)
+    kind = next((name for mark, name in _COMPRESSED.items() if start.startswith(mark)), None)
+    if kind is not None and (kind != "zip" or path.suffix.lower() in (".csv", ".tsv", ".zip")):
+        raise ValueError(f"A table should not be compressed. Found {kind} in {path.name}. Unpack it and name what comes out.")
 
 
 def too_large(path: Path, way_out: str) -> str:
@@ -97,13 +168,13 @@ def csv_names(path: Path) -> list[str]:
     Raises:
         ValueError: none, or one that comes twice.
     """
-    with path.open(newline="", encoding="utf-8-sig") as file, _as_utf8(path):
+    with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
         names = [name.strip() for name in next(csv.reader(file, delimiter=delimiter(path)), [])]
-    if len(names) == 1 and names[0].count(";") > 1:
-        raise ValueError(
-            f"A .csv file's cells should be parted by commas. Found semicolons in {path.name}. Save it with commas, or "
-            "with tabs as .tsv."
-        )
+    parted = "semicolons" if len(names) == 1 and names[0].count(";") > 1 else None
+    parted = "tabs" if len(names) == 1 and "\t" in names[0] else parted
+    if parted is not None:
+        way_out = "Name it .tsv, or save it with commas." if parted == "tabs" else "Save it with commas, or with tabs as .tsv."
+        raise ValueError(f"A .csv file's cells should be parted by commas. Found {parted} in {path.name}. {way_out}")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them.")
@@ -111,11 +182,27 @@ def csv_names(path: Path) -> list[str]:
 
 
 @contextmanager
-def _as_utf8(path: Path) -> Generator[None, None, None]:
+def _as_text(path: Path) -> Generator[None, None, None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise ValueError(f"A table's text should be UTF-8. Found {error.reason} in {path.name}. Save it as UTF-8.") from None
+        where = f"line {_other_line(path)} of {path.name}"
+        raise ValueError(f"A table's text should be UTF-8. Found {error.reason} in {where}. Save it as UTF-8.") from None
+    except csv.Error as error:
+        raise ValueError(
+            f"A quotation mark that opens a cell should be closed. Found {error} in {path.name}. Close it, or leave it out."
+        ) from None
+
+
+def _other_line(path: Path) -> int:
+    """The first line that is no UTF-8, from 1."""
+    with path.open("rb") as file:
+        for line, text in enumerate(file, 1):
+            try:
+                text.decode()
+            except UnicodeDecodeError as error:
+                return line + text[: error.start].count(b"\r")  # some files end their lines with this alone
+    return 1
 
 
 def delimiter(path: Path) -> str:
@@ -123,32 +210,44 @@ def delimiter(path: Path) -> str:
     return "\t" if path.suffix.lower() == ".tsv" else ","
 
 
-def csv_chunks(path: Path, rows: int | None) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Yield names and cells of so many rows at a time, of all of them if None.
+def csv_chunks(path: Path, rows: int | None) -> Iterator[Piece]:
+    """Yield so many rows at a time, all of them if None.
 
     Raises:
         ValueError: no rows, or one with more or fewer cells than names.
     """
-    names, chunk, lines = csv_names(path), list[list[str]](), 1
-    with path.open(newline="", encoding="utf-8-sig") as file, _as_utf8(path):
+    names = csv_names(path)
+    piece, some = Piece(names, [], []), False
+    with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
         reader = csv.reader(file, delimiter=delimiter(path))
         next(reader, None)
-        for line, row in enumerate((row for row in reader if row), 2):
+        before = reader.line_num
+        for row in reader:
+            line, before = before + 1, reader.line_num
+            if not row:
+                continue
             if len(row) != len(names):
-                raise ValueError(
-                    f"Rows should have {len(names)} cells, as many as names. Found {len(row)} in row {line} of {path.name}."
-                )
-            chunk.append([cell.strip() for cell in row])
-            lines = line
-            if len(chunk) == rows:
-                yield names, chunk
-                chunk = []
-    if lines < 2:
+                raise ValueError(_ragged(len(row), len(names), line, path))
+            piece.rows.append([cell.strip() for cell in row])
+            piece.lines.append(line)
+            some = True
+            if len(piece.rows) == rows:
+                yield piece
+                piece = Piece(names, [], [])
+    if not some:
         raise ValueError(
             f"A table should have a line of names and rows below it. Found {int(bool(names))} lines in {path.name}."
         )
-    if chunk:
-        yield names, chunk
+    if piece.rows:
+        yield piece
+
+
+def _ragged(cells: int, names: int, line: int, path: Path) -> str:
+    parted = "tab" if delimiter(path) == "\t" else "comma"
+    return (
+        f"Rows should have {names} cells, as many as names. Found {cells} in line {line} of {path.name}. Mend that line, or "
+        f"remove what stands above the names: a cell with a {parted} in it needs quotation marks around it, and both of them."
+    )
 
 
 def values_of(cells: Sequence[str], text: bool = False) -> NDArray[Any]:

@@ -63,6 +63,50 @@ def test_steps_in_time_are_a_chain():
         distill_answer({name: columns[name] for name in ("lab_0", "y")}, [["lab_0"]], Question("y"))
 
 
+def of_patients(patients=8, rows=12, numbers=False):
+    """Inputs tell patients apart, and nothing else; the outcome is each patient's own."""
+    rng = np.random.default_rng(0)
+    whose = np.repeat(np.arange(patients), rows)
+    x = rng.normal(size=(patients, 20))[whose] + 0.1 * rng.normal(size=(len(whose), 20))
+    y = rng.normal(size=patients)[whose] if numbers else whose % 2
+    return {**{f"x{j}": x[:, j] for j in range(20)}, "lab": rng.normal(size=len(whose)), "y": y}, np.char.add(
+        "p", whose.astype(str)
+    )
+
+
+def ridge_of(answer):
+    return next(one["mean"] for one in answer.facts["candidates"] if one["name"] == "ridge")
+
+
+QUICKEST = Question("y", training=TAUGHT, budget=1e-9)
+
+
+def test_rows_of_one_patient_are_not_on_both_sides_of_a_fold():
+    columns, whose = of_patients()
+    apart = distill_answer(columns, [["lab"]], QUICKEST, sites=whose)
+    assert ridge_of(apart) < 80
+    assert apart.facts["notes"][0].startswith("8 folds; each is all rows of 1 of the 8 environments")
+    assert "8 of them hold one class only" in apart.facts["notes"][0]
+    for sites, first in ((None, "Rows are taken to be independent."), (whose, "Rows of one environment are trained on")):
+        mixed = distill_answer(columns, [["lab"]], QUICKEST, sites=sites, together=False)
+        assert ridge_of(mixed) > 95
+        assert mixed.facts["notes"][0].startswith(first)
+        assert (mixed.facts["notes"][0] in mixed.facts["advice"]) == (sites is not None)
+
+
+def test_folds_of_numbers_keep_patients_together():
+    columns, whose = of_patients(12, 6, numbers=True)
+    answer = distill_answer(columns, [["lab"]], QUICKEST, sites=whose)
+    assert answer.facts["notes"][0].startswith("10 folds; each is all rows of 1 to 2 of the 12 environments")
+    assert "class" not in answer.facts["notes"][0]
+
+
+def test_one_environment_cannot_be_kept_apart():
+    columns, _ = of_patients()
+    with pytest.raises(ValueError, match=r"Found one\. Name another column"):
+        distill_answer(columns, [["lab"]], QUICKEST, sites=np.full(96, "here"))
+
+
 def test_few_rows_are_refused():
     with pytest.raises(ValueError, match="40 rows"):
         distill_answer(mediated(30), [["lab_0"]], Question("y"))

@@ -38,8 +38,62 @@ def test_a_site_apart_has_no_part_and_names_can_be_hidden():
     assert "ward" not in str(answer.facts)
     assert {one["name"] for one in answer.facts["candidates"]} == {"pooled linear", "pooled network"}
     assert sum("left out" in note for note in answer.facts["notes"]) == 7
-    with pytest.raises(ValueError, match="'ward 9'"):
+    with pytest.raises(ValueError, match=r"'ward 9'. Did you mean 'ward"):
         agreement_answer(COLUMNS, WARDS, Question("ill"), apart="ward 9")
+    with pytest.raises(ValueError, match=r"'X'. There are: ward 0, ward 1"):
+        agreement_answer(COLUMNS, WARDS, Question("ill"), apart="X")
+    with pytest.raises(ValueError, match=r"'X'. Take one that its column names"):
+        agreement_answer(COLUMNS, WARDS, Question("ill", anonymous=True), apart="X")
+
+
+def test_a_last_look_reads_classes_as_the_model_does():
+    said = []
+    for target in (TABLE.y, TABLE.y.astype(float), TABLE.y.astype(object), np.where(TABLE.y, "sick, and at home", "no")):
+        answer = agreement_answer({**COLUMNS, "ill": target}, WARDS, Question("ill", training=QUICK, budget=1e-9), "ward 2")
+        said.append(answer.facts["apart"])
+    assert len(set(said)) == 1
+    assert " 0.0 points" not in said[0]
+
+
+def test_rows_are_those_of_the_file_also_where_a_site_is_apart():
+    where = int(np.flatnonzero(TABLE.site == 4)[0])
+    for name, wrong in (("x3", np.inf), ("x3", 1e200), ("ill", np.nan)):
+        columns = {**COLUMNS, "ill": TABLE.y.astype(float)}
+        columns[name] = columns[name].copy()
+        columns[name][where] = wrong
+        for apart in ("ward 2", "ward 4"):
+            with pytest.raises(ValueError, match=f"'{name}', first .*data row {where + 1} of 240"):
+                agreement_answer(columns, WARDS, Question("ill", training=QUICK), apart)
+
+
+def test_what_makes_a_site_odd_is_named():
+    found = compared({**POOL}, "as good", "AND-mask")
+    features = tuple(Feature(f"x{j}", 0.0, False, False, ("+",) * 4) for j in range(3))
+    odd, columns = ("A", "B", "C"), (("x1",), ("x1",), ("x2", "x0"))
+    found.__dict__["audit"] = Disagreement(features, tuple("ABCD"), odd, (), (), columns)
+    assert advice(found, "pooled linear")[1:] == [
+        "Look at A, B: the relation of x1 to the target is unlike the other sites'.",
+        "Look at C: most relations to the target there (x2, x0) are unlike the other sites'.",
+    ]
+
+
+def test_one_turned_column_is_not_most_relations():
+    table = shortcut(sites=6, rows=40, strength=5.0, turned=1)
+    columns = {**{f"x{j}": table.x[:, j] for j in range(11)}, "ill": table.y}
+    answer = agreement_answer(columns, WARDS, Question("ill", training=QUICK, budget=1e-9))
+    said = " ".join(answer.facts["advice"])
+    assert "the relation of x10 to the target is unlike" in said
+    assert "most" not in said
+    assert answer.facts["odd"] == []
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_verdict_and_the_advice_name_one_model_to_use(task):
+    target = TABLE.y if task == "classification" else TABLE.x[:, 0] + TABLE.x[:, 10]
+    columns = {"x0": TABLE.x[:, 1], "x1": TABLE.x[:, 2], "y": target}
+    answer = agreement_answer(columns, WARDS, Question("y", training=QUICK))
+    uses = [one for one in (answer.facts["sentence"], *answer.facts["advice"]) if "use the" in one.lower()]
+    assert uses == [f"Use the {answer.facts['kept']} model."]
 
 
 def compared(means, word, method, screened=()):

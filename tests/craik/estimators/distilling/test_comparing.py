@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from craik.estimators.distilling.comparing import ALWAYS, CANDIDATES, IN_TIME, Asked, compare_taught, fitted
+from craik.estimators.distilling.comparing import ALWAYS, CANDIDATES, IN_TIME, Asked, compare_taught, fitted, splits_of
 from craik.estimators.fitting import Training
 from craik.estimators.saving.models import Model
 from craik.estimators.saving.parts import Parts
@@ -43,6 +45,26 @@ def test_a_held_out_row_has_no_part():
     for name in ("ridge", "auxiliary head", "LDT"):
         first, second = (CANDIDATES[name](one.rows(rows)).says(given.table.x[50:]) for one in (given, changed))
         np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_rows_of_one_are_in_one_fold(classes):
+    given = replace(asked(classes), whose=np.arange(60) % 7)
+    splits = splits_of(given, 5)
+    assert sorted(np.concatenate([test for _, test in splits]).tolist()) == list(range(60))
+    assert not any(np.isin(given.whose[test], given.whose[train]).any() for train, test in splits)
+    assert len(splits) == 5
+    assert len(splits_of(given, 10)) == 7
+    told = []
+    found = compare_taught(given, 10, 1e-9, lambda done, total: told.append(total))
+    assert {len(scores) for scores in found.scores.values()} == {7}
+    assert set(told) == {7 * (len(CANDIDATES) - 1)}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_fold_of_one_class_has_a_score():
+    found = compare_taught(replace(asked(2), whose=asked(2).table.labels), 2, 1e-9)
+    assert all(0 <= score <= 100 for scores in found.scores.values() for score in scores)
 
 
 def test_a_budget_leaves_out_what_is_slow_and_results_are_kept(tmp_path):

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from craik.estimators.reading import read_batches, read_part, read_table, tables
+from craik.estimators.reading import large, read_batches, read_part, read_table, tables
 
 
 def written(tmp_path, text, name="table.csv"):
@@ -52,8 +52,33 @@ def test_a_table_in_pieces(tmp_path):
     assert [value for piece in pieces for value in piece["code"]] == ["01", "x", "02", "03", None]
     np.savez(tmp_path / "t.npz", a=np.arange(3))
     assert [len(piece["a"]) for piece in read_batches(tmp_path / "t.npz")] == [3]
-    with pytest.raises(ValueError, match="Found 1 in row 3"):
+    with pytest.raises(ValueError, match="Found 1 in line 3"):
         list(read_batches(written(tmp_path, "a,b\n1,2\n3\n", "u.csv"), rows=1))
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (["1", "", "2", "x"], r"'x' in data row 4 \(line 6\) of table.csv"),
+        (["1", "", "2", "NA", "-inf"], r"'-inf' in data row 5 \(line 7\)"),
+        (["1", "2", "1e151", "x"], r"'1e151' in data row 3 \(line 5\)"),
+        (["1", "2", "2020-01-02", ""], r"'2020-01-02' in data row 3 \(line 5\)"),
+    ],
+)
+def test_a_cell_that_is_no_number_is_named(tmp_path, cells, found):
+    path = written(tmp_path, "\n".join(["a,b", f"{cells[0]},y", "", *(f"{cell},y" for cell in cells[1:])]))
+    with pytest.raises(ValueError, match=f"Column 'a' should hold finite numbers .* Found {found}"):
+        list(read_batches(path, rows=2, numbers=("a", "elsewhere")))
+    assert len(list(read_batches(path, texts=("a", "b"), rows=2))) == (len(cells) + 1) // 2
+
+
+@pytest.mark.parametrize(
+    "values", [["1", "2"], [None, "2"], [1.0, np.inf], np.array(["", "2020-01-02"], dtype="datetime64[D]")]
+)
+def test_an_array_that_is_no_numbers_is_named(tmp_path, monkeypatch, values):
+    monkeypatch.setattr(large, "read_table", lambda path: {"a": np.asarray(values)})
+    with pytest.raises(ValueError, match=r"Found '.*' in data row [12] of t.npz"):
+        list(read_batches(written(tmp_path, "", "t.npz"), numbers=("a",)))
 
 
 @pytest.mark.extra("recipes", "polars", "pyarrow")

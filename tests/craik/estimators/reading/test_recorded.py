@@ -23,8 +23,21 @@ class TestTrajectories:
     def test_lengths(self, tmp_path):
         np.savez(tmp_path / "a.npz", frames=self.frames, lengths=np.array([2, 4]))
         self.same(read_trajectories(tmp_path / "a.npz"), (2, 4))
-        np.savez(tmp_path / "a.npz", frames=self.frames, lengths=np.array([2, 5]))
-        with pytest.raises(ValueError, match="from 1 to 4"):
+        np.savez(tmp_path / "a.npz", frames=self.frames, lengths=np.array([2.0, 4.0]))
+        self.same(read_trajectories(tmp_path / "a.npz"), (2, 4))
+
+    @pytest.mark.parametrize(
+        ("lengths", "found"),
+        [
+            ([2, 5], "5 at place 1"),
+            ([2.5, 3], "2.5 at place 0"),
+            ([4, np.nan], "nan at place 1"),
+            ([2], r"shape \(1,\) of int64"),
+        ],
+    )
+    def test_lengths_that_cannot_be(self, tmp_path, lengths, found):
+        np.savez(tmp_path / "a.npz", frames=self.frames, lengths=np.array(lengths))
+        with pytest.raises(ValueError, match=f"from 1 to 4. Found {found} in a.npz. Mend it"):
             read_trajectories(tmp_path / "a.npz")
 
     def test_an_array_for_each(self, tmp_path):
@@ -33,6 +46,59 @@ class TestTrajectories:
         np.savez(tmp_path / "a.npz", first=self.frames[0], second=np.ones(3))
         with pytest.raises(ValueError, match=r"second \(3,\)"):
             read_trajectories(tmp_path / "a.npz")
+
+    def test_an_array_for_each_with_other_features(self, tmp_path):
+        np.savez(tmp_path / "a.npz", first=self.frames[0], second=self.frames[1][:, :1])
+        with pytest.raises(ValueError, match=r"shape \(4, 1\) in 'second' of a.npz and \(4, 3\) in 'first' of a.npz"):
+            read_trajectories(tmp_path / "a.npz")
+
+    def test_no_array(self, tmp_path):
+        np.savez(tmp_path / "a.npz")
+        with pytest.raises(ValueError, match=r"Found none\. Save it so"):
+            read_trajectories(tmp_path / "a.npz")
+
+    @pytest.mark.parametrize("content", [b"", b"hello", b"\x93NUMPY\x01\x00", b"PK\x05\x06"])
+    @pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+    def test_what_numpy_did_not_write(self, tmp_path, name, content):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=f"should be one that NumPy wrote, .* in {name}. Write it again") as refused:
+            read_trajectories(tmp_path / name)
+        assert "allow_pickle" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        ("frames", "found"),
+        [
+            (np.zeros((0, 4, 3)), r"Found shape \(0, 4, 3\) in a.npy"),
+            (np.zeros((2, 4, 0)), r"Found shape \(2, 4, 0\) in a.npy"),
+            (np.zeros((2, 4, 3), dtype=str), "Found <U1 in trajectory 0 of a.npy"),
+            (np.zeros((2, 4, 3), dtype=complex), "Found complex128 in trajectory 0 of a.npy"),
+            (np.array([1, "a"], dtype=object), "Found objects in a.npy. Save numbers and texts as such"),
+        ],
+    )
+    def test_arrays_that_are_no_frames(self, tmp_path, frames, found):
+        np.save(tmp_path / "a.npy", frames)
+        with pytest.raises(ValueError, match=found):
+            read_trajectories(tmp_path / "a.npy")
+
+    @pytest.mark.parametrize(("value", "found"), [(np.inf, "inf"), (np.nan, "a missing one"), (-1e200, r"-1e\+200")])
+    def test_numbers_that_are_not_finite_are_named(self, tmp_path, value, found):
+        frames = self.frames.copy()
+        frames[1, 2, 0] = value
+        np.savez(tmp_path / "a.npz", frames=frames)
+        with pytest.raises(ValueError, match=f"Found {found} in feature x0, frame 2 of trajectory 1 of a.npz, counted from 0"):
+            read_trajectories(tmp_path / "a.npz")
+        np.savez(tmp_path / "a.npz", frames=frames, lengths=[4, 2])
+        self.same(read_trajectories(tmp_path / "a.npz"), (4, 2))
+        lines = [f"{'ab'[i // 4]},{i % 4},{','.join(map(str, frames[i // 4, i % 4]))}" for i in range(8)]
+        (tmp_path / "a.csv").write_text("\n".join(["who,when,x,y,z", *lines]))
+        with pytest.raises(ValueError, match=f"Found {found} in column 'x', data row 7 of a.csv"):
+            read_trajectories(tmp_path / "a.csv", "who", "when")
+
+    @pytest.mark.parametrize("word", ["", "first"])
+    def test_a_time_that_is_missing(self, tmp_path, word):
+        (tmp_path / "a.csv").write_text(f"who,when,x\na,{word},1\na,,2\n")
+        with pytest.raises(ValueError, match=f"column 'when', data row {2 if word else 1} of a.csv"):
+            read_trajectories(tmp_path / "a.csv", "who", "when")
 
     def table(self, path, order=range(8), text=""):
         lines = [f"{'ab'[i // 4]},{i % 4},{','.join(map(str, self.frames[i // 4, i % 4]))}{text}" for i in order]
@@ -57,6 +123,9 @@ class TestTrajectories:
         with pytest.raises(ValueError, match=r"same features. Found x, y in 2.csv"):
             read_trajectories(tmp_path)
         assert digest(tmp_path) != digest(tmp_path / "2.csv")
+        np.save(tmp_path / "2.NPY", self.frames)
+        with pytest.raises(ValueError, match=r"one trajectory, .* shape \(2, 4, 3\) in 2.NPY"):
+            read_trajectories(tmp_path)
 
     def test_nothing(self, tmp_path):
         with pytest.raises(ValueError, match="one a trajectory"):

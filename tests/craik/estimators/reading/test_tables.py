@@ -1,3 +1,6 @@
+import gzip
+import lzma
+
 import numpy as np
 import pytest
 
@@ -34,11 +37,16 @@ def test_the_digest_is_of_the_bytes(tmp_path):
     ("text", "name", "sentence"),
     [
         ("a,a\n1,2\n", "t.csv", "'a' more than once"),
-        ("a,b\n1\n", "t.csv", "Found 1 in row 2"),
+        ("a,b\n1\n", "t.csv", "Found 1 in line 2 of t.csv. Mend"),
+        ('\n\n"a",b\n', "t.csv", "Found 2 in line 3"),
+        ('a,b\n\n"x\ny",1\n\n\n1\n', "t.csv", "Found 1 in line 7"),
+        ("# made today\na,b\n1,2\n", "t.csv", "remove what stands above the names"),
+        (f'a,b\n1,"{"x" * 200_000}', "t.csv", "should be closed"),
         ("a,b\n", "t.csv", "rows below it"),
         ("", "t.csv", "rows below it"),
         ("a\n1\n", "t.xlsx", "Convert it"),
         ("a;b;c\n1;2;3\n", "t.csv", "Found semicolons"),
+        ("a\tb\n1\t2\n", "t.csv", "Found tabs in t.csv. Name it .tsv"),
         ("no archive", "t.npz", "that NumPy wrote"),
     ],
 )
@@ -48,9 +56,44 @@ def test_files_that_are_no_tables(tmp_path, text, name, sentence):
 
 
 def test_text_that_is_not_utf_8(tmp_path):
-    (tmp_path / "t.csv").write_bytes("a,ward\n1,K\u00f6ln\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="Save it as UTF-8"):
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "t.csv").write_bytes(end.join(["a,ward", "1,Ulm", "", "1,K\u00f6ln", "2,Rh\u00f6n"]).encode("latin-1"))
+        with pytest.raises(ValueError, match=r"in line 4 of t\.csv\. Save it as UTF-8"):
+            read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "squeeze", "kind"), [("t.csv.gz", gzip, "gzip"), ("t.csv", gzip, "gzip"), ("t.tsv", lzma, "xz")]
+)
+def test_what_is_compressed_is_said_to_be(tmp_path, name, squeeze, kind):
+    (tmp_path / name).write_bytes(squeeze.compress(b"a,b\n1,2\n"))
+    with pytest.raises(ValueError, match=f"Found {kind} in {name}. Unpack it"):
+        read_table(tmp_path / name)
+
+
+def test_a_folder_is_said_to_be_one(tmp_path):
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(ValueError, match="Found a folder"):
         read_table(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (np.array(3), r"'z' of shape \(\) in t.npz. Leave it out"),
+        (np.ones((2, 3)), r"'z' of shape \(2, 3\) in t.npz. Give each of its columns a name"),
+        (np.array([1j, 2.0]), r"complex ones in 'z' of shape \(2,\) in t.npz"),
+    ],
+)
+def test_arrays_that_are_no_columns(tmp_path, values, sentence):
+    np.savez(tmp_path / "t.npz", a=np.ones(2), z=values)
+    with pytest.raises(ValueError, match=sentence):
+        read_table(tmp_path / "t.npz")
+
+
+def test_an_array_of_one_column_is_a_column(tmp_path):
+    np.savez(tmp_path / "t.npz", a=np.ones(2), z=np.array([[1], [2]]))
+    assert read_table(tmp_path / "t.npz")["z"].tolist() == [1, 2]
 
 
 def test_no_file_and_no_column(tmp_path):
@@ -62,5 +105,6 @@ def test_no_file_and_no_column(tmp_path):
 
 def test_pickles_are_not_read(tmp_path):
     np.savez(tmp_path / "t.npz", a=np.array([{}, None], dtype=object))
-    with pytest.raises(ValueError, match="objects would be pickles"):
+    with pytest.raises(ValueError, match="objects would be pickles") as refused:
         read_table(tmp_path / "t.npz")
+    assert "allow_pickle" not in str(refused.value)

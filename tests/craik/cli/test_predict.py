@@ -1,0 +1,100 @@
+import json
+import os
+from functools import partial
+
+import numpy as np
+import pytest
+
+from craik import cli
+from craik.estimators import reading
+from craik.estimators.saving import Model, save
+from craik.estimators.tables import Column, Encoding
+
+ARRAYS = {"mean": np.zeros(1), "spread": np.ones(1), "0.weight": np.full((1, 1, 1), 2.0), "0.bias": np.zeros((1, 1))}
+ROWS = [1, 2, 3, 4, 5]
+
+
+@pytest.fixture
+def craik(tmp_path, monkeypatch, capsys):
+    """Runs `craik predict model` with a model that doubles `a`, which reads two rows at a time; a table is there, and an old
+    file of predictions."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reading, "read_batches", partial(reading.read_batches, rows=2))
+    target = {"target mean": np.zeros(1), "target spread": np.ones(1)}
+    save(Model(Encoding((Column("a"),)), None, {**ARRAYS, **target}, "numbers", {"target": "y"}), tmp_path / "model")
+    table(tmp_path / "t.csv", ROWS)
+    (tmp_path / "said.csv").write_text("old\n")
+
+    def _craik(*words: str):
+        return cli.main(["predict", "model", *words]), *capsys.readouterr()
+
+    return _craik
+
+
+def table(path, cells):
+    path.write_text("\n".join(["a,b", *(f"{cell},x" for cell in cells), ""]))
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_predictions_take_the_place_of_an_old_file(craik, tmp_path):
+    (tmp_path / "said.csv").chmod(0o640)
+    (tmp_path / "link.csv").symlink_to("said.csv")
+    assert craik("t.csv", "--out", "link.csv")[0] == 0
+    assert (tmp_path / "said.csv").read_text() == "y\n" + "".join(f"{2.0 * row}\n" for row in ROWS)
+    assert (tmp_path / "said.csv").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "link.csv").is_symlink()
+    status, out, _ = craik("t.csv", "--out", "new/said.csv", "--json")
+    assert (status, json.loads(out)["rows"]) == (0, 5)
+    assert names(tmp_path / "new") == ["said.csv"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"), [("<0.3", "<0.3"), ("inf", "inf"), ("1e200", "1e+200"), ("2020-01-02", "2020-01-02")]
+)
+def test_a_bad_cell_is_named_and_leaves_the_old_file(craik, tmp_path, cell, found):
+    table(tmp_path / "t.csv", [1, 2, "", "\nNA", cell])
+    before = names(tmp_path)
+    status, out, err = craik("t.csv", "--out", "said.csv")
+    assert (status, out) == (2, "")
+    assert "Column 'a' should hold finite numbers" in err
+    assert f"Found '{found}' in data row 5 (line 7) of t.csv" in err
+    assert (tmp_path / "said.csv").read_text() == "old\n"
+    assert names(tmp_path) == before
+
+
+def test_a_stop_leaves_the_old_file(craik, tmp_path, monkeypatch):
+    def stopped(*args, **kwargs):
+        yield {"a": np.ones(2)}
+        assert any(name.startswith(".said.csv") for name in names(tmp_path))
+        raise KeyboardInterrupt
+
+    before = names(tmp_path)
+    monkeypatch.setattr(reading, "read_batches", stopped)
+    assert craik("t.csv", "--out", "said.csv")[0] == 130
+    assert (tmp_path / "said.csv").read_text() == "old\n"
+    assert names(tmp_path) == before
+
+
+@pytest.mark.parametrize("out", ["t.csv", "./t.csv", "link.csv", "model/card.json", "model/weights.safetensors"])
+def test_what_is_read_is_not_written_over(craik, tmp_path, out):
+    (tmp_path / "link.csv").symlink_to("t.csv")
+    before = (tmp_path / out).read_bytes()
+    status, _, err = craik("t.csv", "--out", out)
+    assert status == 2
+    assert "--out must name a file of its own" in err
+    assert (tmp_path / out).read_bytes() == before
+
+
+def test_a_folder_is_no_file_for_predictions(craik):
+    status, _, err = craik("t.csv", "--out", "model")
+    assert status == 2
+    assert "model is a folder" in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no /dev")
+def test_a_device_is_written_to_as_it_is(craik):
+    assert craik("t.csv", "--out", os.devnull)[0] == 0
+    assert not os.path.isfile(os.devnull)
