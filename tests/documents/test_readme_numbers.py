@@ -53,6 +53,8 @@ def judged(run: Run, claim: str) -> Measurement:
         ("distill-mujoco", "faithful-walker2d", "distill-mujoco.walker2d-below-auxiliary", ""),
         ("distill-mujoco", "faithful-hopper, nonfinite zero", "distill-mujoco.hopper-below-no-teacher", ""),
         ("distill-mujoco", "faithful-hopper, nonfinite zero", "distill-mujoco.hopper-below-auxiliary", ""),
+        ("distill-mujoco", "faithful-halfcheetah, nonfinite zero", "distill-mujoco.halfcheetah-below-no-teacher", ""),
+        ("distill-mujoco", "faithful-halfcheetah, nonfinite zero", "distill-mujoco.halfcheetah-below-auxiliary", ""),
     ],
 )
 def test_a_number_of_the_readme_is_a_record_s(experiment, label, claim, sign):

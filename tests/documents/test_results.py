@@ -14,6 +14,7 @@ RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
 LARGE = {
     "agreement/early_stopping/quick",
     "agreement/linear/paper",
+    "distill/mujoco/faithful-halfcheetah,nonfinite=zero",
     "distill/mujoco/faithful-hopper,nonfinite=zero",
     "distill/mujoco/faithful-swimmer,nonfinite=zero",
     "distill/mujoco/faithful-walker2d",
