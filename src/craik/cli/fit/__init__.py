@@ -37,7 +37,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", choices=("classification", "regression"), help="what the target is; from its values if not said"
     )
-    places = "agreement: the column that says where a row comes from; distill: the same, to show calibration by"
+    places = "agreement: the column that says where a row comes from; distill: whose a row is, as folds keep these together"
     parser.add_argument("--environment", metavar="COLUMN", help=places)
     parser.add_argument(
         "--test-environment", metavar="SITE", help="agreement: a site that has no part in anything but a last look"

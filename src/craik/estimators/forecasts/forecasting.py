@@ -118,7 +118,7 @@ def sentence(verdict: Verdict, ahead: int, judged: int) -> str:
     least, most = -np.array([verdict.high, verdict.low], dtype=float)  # a higher error, said as one
     words = {
         "helps": f"Adaptive skips help: the error of {verdict.method} is lower than that of {verdict.against} by {what}.",
-        "as good": f"As good: use {verdict.against}. {verdict.method} lowers its error by {what}.",
+        "as good": f"As good: {verdict.method} lowers the error of {verdict.against} by {what}.",
         "harms": (
             f"Adaptive skips harm: the error of {verdict.method} is higher than that of {verdict.against} by "
             f"{-verdict.gain:+.1f} per cent (95 % interval {least:+.1f} to {most:+.1f}) {over}."
