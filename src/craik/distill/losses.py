@@ -28,7 +28,6 @@ LabelLoss = Callable[[Tensor, Tensor], Tensor]
 
 Reduction = Literal["mean", "sum"]
 REDUCTIONS = ("mean", "sum")
-HALVES = (torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def _over_units(squares: Mapping[str, Tensor], reduction: Reduction) -> Tensor:
     rows = [square.flatten(1) if square.dim() > 1 else square[:, None] for square in squares.values()]
     if reduction == "sum":
         return torch.stack([row.sum(1) for row in rows]).sum(0)
-    sums = [row.sum(1, dtype=torch.float32) if row.dtype in HALVES else row.sum(1) for row in rows]
+    sums = [row.sum(1, dtype=torch.promote_types(row.dtype, torch.float32)) for row in rows]
     return torch.stack(sums).sum(0) / sum(square[0].numel() for square in squares.values())
 
 
