@@ -135,6 +135,26 @@ def hooked(rank, world):
     return found
 
 
+def overflown(rank, world):
+    """Gradients in which the last rank has a NaN, by the hook and by shards, of a rule that reads signs alone."""
+    from torch.distributed.fsdp import fully_shard
+
+    from craik.agreement.machines.sharded import combine_shards
+
+    def backward(model):
+        factor = float("nan") if rank == world - 1 else 1.0
+        (losses(model, *environment(rank)).mean() * factor).backward()
+
+    hooked = DistributedDataParallel(make())
+    hooked.register_comm_hook(HookState(MedianSign(0.0)), agreement_hook)
+    backward(hooked)
+    shards = make()
+    fully_shard(shards)
+    combine_shards(shards, MedianSign(0.0))
+    backward(shards)
+    return grads(hooked.module), {name: p.grad.full_tensor().clone() for name, p in shards.named_parameters()}
+
+
 def sharded(rank, world):
     from torch.distributed.fsdp import fully_shard
 
@@ -253,6 +273,7 @@ def together(rank, world):
             collected,
             decayed,
             hooked,
+            overflown,
             sharded,
             many_environments,
             silent,

@@ -103,11 +103,11 @@ class _Agreeing(BaseEstimator):
         random = check_random_state(self.random_state)
         generator = torch.Generator().manual_seed(int(random.randint(2**31 - 1)))
         weights = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-        used = weights > 0
-        site, self.sites_ = self._sites(groups, len(x))
-        order = np.argsort(site, kind="stable")
-        order = order[used[order]]  # a row of no weight is no row
-        table = self._table(x[order], codes[order], site[order])
+        used = np.flatnonzero(weights > 0)  # a row of no weight is no row, nor does it keep a site from being pooled
+        site, self.sites_ = self._sites(groups, len(x), used)
+        by_site = np.argsort(site, kind="stable")
+        order = used[by_site]
+        table = self._table(x[order], codes[order], site[by_site])
         self._scaling = Scaling.of(table.x, weights[order])
         y = table.y
         self._target = Scaling.of(y, weights[order]) if self._task == "regression" else None
@@ -122,11 +122,17 @@ class _Agreeing(BaseEstimator):
             trained, members = self._train(sites, generator, architecture)
             self._keep(trained, members, sites, table, architecture)
 
-    def _sites(self, groups: Any, rows: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:  # noqa: ANN401
+    def _sites(
+        self,
+        groups: Any,  # noqa: ANN401
+        rows: int,
+        used: NDArray[np.int64],
+    ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+        """Return the number of the site of each row that is used, and the sites' names."""
         if groups is None:
             warnings.warn(NO_GROUPS, UserWarning, stacklevel=4)
-            return np.zeros(rows, dtype=np.int64), ("(all)",)
-        labels = one_dimensional("groups", groups, rows)
+            return np.zeros(len(used), dtype=np.int64), ("(all)",)
+        labels = one_dimensional("groups", groups, rows)[used]
         names = np.array(
             ["(missing)" if gone else str(label) for label, gone in zip(labels, is_missing(labels), strict=True)], dtype=object
         )
@@ -144,12 +150,10 @@ class _Agreeing(BaseEstimator):
             check_finite(self._names(x)[j], x[:, j])
 
     def _table(self, x: Numbers, codes: Numbers, site: NDArray[np.int64]) -> Table:
-        present, site = np.unique(site, return_inverse=True)
-        self.sites_ = tuple(self.sites_[e] for e in present)
         names = self._names(x)
         classes = None if self._task == "regression" else tuple(range(codes.shape[1]))
         every = np.ones(len(self.sites_), dtype=bool)
-        return Table(x, names, codes, classes, site.astype(np.int64), self.sites_, every, ())
+        return Table(x, names, codes, classes, site, self.sites_, every, ())
 
     def _train(
         self, sites: Sites, generator: torch.Generator, architecture: Architecture | None

@@ -101,6 +101,20 @@ def test_weights_are_repetitions_site_by_site():
     np.testing.assert_allclose(one.decision_function(TABLE.x), two.decision_function(TABLE.x), rtol=1e-7)
 
 
+def test_rows_of_no_weight_do_not_keep_a_site_from_being_pooled():
+    settings = {"random_state": 0, "audit_features": False, "steps": 10}
+    first, others = np.flatnonzero(TABLE.site == 0), np.flatnonzero(TABLE.site != 0)
+    kept = np.sort(np.concatenate((first[:5], others)))
+    weights = np.zeros(len(TABLE.y))
+    weights[kept] = 1.0
+    with pytest.warns(UserWarning, match="fewer than 20 rows"):
+        one = AgreementClassifier(**settings).fit(TABLE.x, TABLE.y, groups=TABLE.site, sample_weight=weights)
+    with pytest.warns(UserWarning, match="fewer than 20 rows"):
+        two = AgreementClassifier(**settings).fit(TABLE.x[kept], TABLE.y[kept], groups=TABLE.site[kept])
+    assert one.sites_ == two.sites_ and "(small sites)" in one.sites_
+    assert np.array_equal(one.decision_function(TABLE.x), two.decision_function(TABLE.x))
+
+
 def test_a_hidden_layer_batches_and_progress(capsys):
     model = AgreementClassifier(hidden=8, batch_size=16, steps=20, verbose=1, random_state=0, audit_features=False)
     model.fit(TABLE.x, TABLE.y, groups=TABLE.site)

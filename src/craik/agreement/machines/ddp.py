@@ -156,7 +156,8 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
 
     ``loss.backward()`` on each rank's mean loss then leaves the combined gradient in ``.grad``. Gradients and signs of a bucket
     travel while the backward pass goes on. The sum of gradients is the backend's. A rank with several environments cannot use
-    it, as their gradients are added before the hook sees them: see `combine_across_ranks`.
+    it, as their gradients are added before the hook sees them: see `combine_across_ranks`. Where the ranks' gradients add up
+    to NaN or infinity, ``.grad`` is NaN on every rank, masked or not, as a `torch.amp.GradScaler` expects.
 
     Raises:
         TypeError: a state that is none, or holds no rule.
@@ -184,7 +185,8 @@ def agreement_hook(state: HookState, bucket: distributed.GradBucket) -> torch.fu
         totals = _split(total, views)
         for k, view in enumerate(views):
             found = Statistics(world, totals[k].clone(), **{name: part[k] for name, part in parts.items()})
-            view.copy_(state.rule(found).gradient)
+            # As above: neither a mask nor a vote hides a rank's NaN.
+            view.copy_(state.rule(found).gradient.masked_fill(~torch.isfinite(totals[k]), torch.nan))
         return buffer
 
     return torch.futures.collect_all(futures).then(finish)

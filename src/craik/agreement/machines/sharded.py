@@ -47,7 +47,8 @@ class AgreementReduceScatter(ReduceScatter):
         sign = None if mine.sign is None else _scatter(mine.sign if world <= BYTE else mine.sign.int(), group)
         rest = (None if tensor is None else _scatter(tensor, group) for tensor in mine[3:])  # what follows the sign
         total = Statistics(world, _scatter(mine.gradient, group), sign, *rest)
-        output_tensor.copy_(self.rule(total).gradient)
+        lost = ~torch.isfinite(total.gradient)  # before the rule consumes it: neither a mask nor a vote hides a rank's NaN
+        output_tensor.copy_(self.rule(total).gradient.masked_fill(lost, torch.nan))
 
 
 def _scatter(tensor: Tensor, group: distributed.ProcessGroup) -> Tensor:
@@ -63,8 +64,9 @@ def _scatter(tensor: Tensor, group: distributed.ProcessGroup) -> Tensor:
 def combine_shards(model: nn.Module, rule: Rule) -> None:
     """Make a model that `torch.distributed.fsdp.fully_shard` has sharded reduce gradients by a rule, one environment a rank.
 
-    ``loss.backward()`` on each rank's mean loss then leaves each rank its shard of the combined gradient. Uses FSDP2's public
-    setters on every sharded module of the model; setting them again restores its own.
+    ``loss.backward()`` on each rank's mean loss then leaves each rank its shard of the combined gradient, NaN where the ranks'
+    gradients add up to NaN or infinity. Uses FSDP2's public setters on every sharded module of the model; setting them again
+    restores its own.
 
     Args:
         model: with parameters sharded over one group; a second, replicating mesh dimension is not supported.

@@ -210,5 +210,11 @@ def remember(
 
 
 def forget(kept: Memory, ended: Tensor) -> Memory:
-    """Return memories that are empty where an episode ended (B,)."""
+    """Return memories that are empty where an episode ended (B,), of bool.
+
+    Raises:
+        TypeError: `ended` that is not of booleans.
+        ValueError: another number of episodes.
+    """
+    check_mask("ended", ended, len(kept.stored), way_out="One for each episode, as in terminated | truncated.")
     return kept._replace(stored=kept.stored.masked_fill(ended, 0))

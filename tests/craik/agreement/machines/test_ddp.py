@@ -106,6 +106,12 @@ def test_hook_of_distributed_data_parallel(ranks, rule):
         assert_same_masks(found["hooked"][rule], {name: combined.gradient for name, combined in expected.items()}, exact=False)
 
 
+def test_a_vote_does_not_hide_the_nan_of_one_rank(ranks):
+    for found in ranks:
+        for gradients in found["overflown"]:
+            assert all(gradient.isnan().all() for gradient in gradients.values())
+
+
 @pytest.mark.parametrize("rule", [rule for rule in workers.RULES if rule != "rescaled"])
 def test_sharded_gradients(ranks, rule):
     expected = environment_by_environment(workers.RULES[rule], len(ranks))

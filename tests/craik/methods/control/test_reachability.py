@@ -107,3 +107,11 @@ def test_numbers_do_not_say_what_is_new(dtype):
     """As indices 0, 1, 1 would name the memories to write to."""
     with pytest.raises(TypeError, match=rf"`new` should hold booleans. Found {dtype}. Compare, as in similar < 0.5"):
         remember(memory(3, 4, 1), torch.ones(3, 1), torch.tensor([0, 1, 1], dtype=dtype), torch.Generator())
+
+
+def test_numbers_do_not_say_what_has_ended():
+    """As numbers of the right shape they would be read as truth values, or not at all."""
+    with pytest.raises(TypeError, match=r"`ended` should hold booleans. Found torch.int64. .*terminated \| truncated"):
+        forget(memory(3, 4, 1), torch.tensor([0, 1, 1]))
+    with pytest.raises(ValueError, match=r"`ended`.*\(3,\).*\(1,\)"):
+        forget(memory(3, 4, 1), torch.tensor([True]))
