@@ -66,7 +66,8 @@ class VotedTeachers:
         report_: cross-validated share of variance explained: of each recipe at its best strength, of the vote ("vote"), and of
             the vote without privileged data ("without privileged"). Of targets that do not vary it is 1, as scikit-learn's
             `r2_score` has it.
-        gain_: the vote's gain over the vote without privileged data in that unit, and twice its standard error over rows.
+        gain_: the vote's gain over the vote without privileged data in that unit, and twice its standard error over rows, or
+            over groups of them.
         coef_, intercept_: of linear teachers, (K, J) and (K,), in the units of the inputs and targets.
 
     Raises:
@@ -89,21 +90,27 @@ class VotedTeachers:
         for name in self.only or ():
             check_one_of("only", name, ("R", "V", "V1", "C", "S", "U", "U1", "B"))
 
-    def fit(self, x: ArrayLike, y: ArrayLike, privileged: ArrayLike | None = None) -> "VotedTeachers":
+    def fit(
+        self, x: ArrayLike, y: ArrayLike, privileged: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> "VotedTeachers":
         """Choose among teachers.
 
         Args:
             x: (n, J) inputs.
             y: (n,) or (n, K) targets: numbers, or classes as columns of 0 and 1.
             privileged: (n, Q) columns known in training only, or (n, T, Q) of T steps in time; None for none.
+            groups: (n,) whose each row is, of repeated measurements: rows of one are never on both sides of a fold, are
+                resampled together, and the handicap counts groups. None where rows are independent. Kernel teachers from x to
+                x* still take their own strength by leaving out single rows.
 
         Raises:
-            ValueError: fewer than ten rows, tables of different lengths, or numbers that are not finite.
+            ValueError: fewer than ten rows or two groups, tables of different lengths, or numbers that are not finite.
         """
         inputs, targets, steps = _checked(x, y, privileged)
+        self._group = None if groups is None else _numbered(groups, len(inputs))
         random = np.random.default_rng(self.random_state)
         splits = 3 if self.teachers == "linear" else 1
-        outside = _cross_fitted(self._recipes, inputs, targets, steps, splits, random)
+        outside = _cross_fitted(self._recipes, inputs, targets, steps, _parts(self._group, len(inputs), splits, random))
         names = [(name, strength) for name, paths in outside.items() for strength in range(len(paths))]
         predictions = np.concatenate(list(outside.values()))  # (candidates, n, K), standardised
         wanted = _Standard(targets).applied(targets)
@@ -150,10 +157,12 @@ class VotedTeachers:
 
     def _vote(self, errors: Numbers, taught: NDArray[np.bool_], random: np.random.Generator) -> Numbers:
         """Return each candidate's share of wins over resampled rows."""
-        weights = random.exponential(size=(self.resamplings, errors.shape[1]))
+        count = errors.shape[1] if self._group is None else int(self._group.max()) + 1
+        weights = random.exponential(size=(self.resamplings, count))
+        weights = weights if self._group is None else weights[:, self._group]
         weights /= weights.sum(1, keepdims=True)
         noise = errors.mean(1).min()  # sigma^2, by the best candidate's error
-        scores = weights @ errors.T + taught * self.handicap * noise / errors.shape[1]
+        scores = weights @ errors.T + taught * self.handicap * noise / count
         return np.bincount(scores.argmin(1), minlength=len(errors)) / self.resamplings
 
     def _fit_all(self, x: Numbers, y: Numbers, steps: list[Numbers], names: list[tuple[str, int]], shares: Numbers) -> None:
@@ -191,7 +200,7 @@ class VotedTeachers:
             beside = ((np.tensordot(plain, predictions[~taught], 1) - wanted) ** 2).sum(1)
             gains = (beside - vote) / total
             self.report_["without privileged"] = 1 - float(beside.mean() / total)
-            self.gain_ = float(gains.mean()), 2 * float(gains.std(ddof=1) / np.sqrt(len(gains)))
+            self.gain_ = float(gains.mean()), 2 * _standard_error(gains, self._group)
 
 
 def _unfitted(sentence: str) -> Exception:
@@ -235,21 +244,55 @@ Teach = Callable[[Numbers, Numbers, list[Numbers], Numbers], Recipes]
 """From standardised inputs and targets, privileged steps and new standardised inputs to what each recipe predicts of these."""
 
 
+Group = NDArray[np.int64]
+"""(n,) the number of each row's group, from 0 on."""
+
+
+def _numbered(groups: ArrayLike, rows: int) -> Group:
+    labels = np.asarray(groups)
+    if labels.shape != (rows,):
+        raise ValueError(f"`groups` should hold one label for each of the {rows} rows. Found shape {labels.shape}.")
+    try:
+        names, number = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError("`groups` should hold labels that can be sorted. Found several types. Pass all as text.") from error
+    if len(names) < 2:
+        raise ValueError("Folds of `groups` need two at least. Found one. Leave them out if rows are independent.")
+    return number.astype(np.int64)
+
+
+def _parts(group: Group | None, rows: int, splits: int, random: np.random.Generator) -> list[list[NDArray[np.int64]]]:
+    """Return, for each split, the rows that each of five fits leaves out (of fewer groups, as many fits as these)."""
+    if group is None:
+        return [np.array_split(random.permutation(rows), 5) for _ in range(splits)]
+    count = int(group.max()) + 1
+    parts = [np.array_split(random.permutation(count), min(5, count)) for _ in range(splits)]
+    return [[np.flatnonzero(np.isin(group, part)) for part in split] for split in parts]
+
+
+def _standard_error(gains: Numbers, group: Group | None) -> float:
+    """Of the mean over rows; with groups what each adds to the mean varies, not each row."""
+    if group is None:
+        return float(gains.std(ddof=1) / np.sqrt(len(gains)))
+    sums = np.bincount(group, weights=gains - gains.mean())
+    return float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)) / len(gains))
+
+
 def _cross_fitted(
-    teach: Teach, x: Numbers, y: Numbers, steps: list[Numbers], splits: int, random: np.random.Generator
+    teach: Teach, x: Numbers, y: Numbers, steps: list[Numbers], splits: list[list[NDArray[np.int64]]]
 ) -> dict[str, Numbers]:
     """Return each row's predictions by fits without it, (L, n, K) a recipe, in units of all rows' standardised targets."""
     total = _Standard(y)
     found: dict[str, Numbers] = {}
-    for _ in range(splits):
-        for part in np.array_split(random.permutation(len(x)), 5):
+    for split in splits:
+        for part in split:
             kept = np.setdiff1d(np.arange(len(x)), part)
             inputs, targets = _Standard(x[kept]), _Standard(y[kept])
             new = inputs.applied(x[part])
             recipes = teach(inputs.applied(x[kept]), targets.applied(y[kept]), [step[kept] for step in steps], new)
             for name, predicted in recipes.predicted.items():
                 ours = found.setdefault(name, np.zeros((len(predicted), *y.shape)))
-                ours[:, part] += (predicted * targets.spread + targets.mean - total.mean) / total.spread / splits
+                ours[:, part] += (predicted * targets.spread + targets.mean - total.mean) / total.spread / len(splits)
     return found
 
 

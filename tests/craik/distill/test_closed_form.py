@@ -9,6 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics import r2_score
 
+from craik.distill import closed_form
 from craik.distill.closed_form import STRENGTHS, VotedTeachers, kernel_recipes, linear_recipes, ridge_path
 
 
@@ -166,3 +167,59 @@ def test_targets_that_do_not_vary_are_explained_wholly_as_in_scikit_learn(teache
     assert voted.gain_ == pytest.approx((0, 0), abs=1e-12)
     np.testing.assert_allclose(voted.predict(new), number, rtol=1e-12)
     assert r2_score(np.full(30, number), np.full(30, number)) == 1
+
+
+def repeated(times, seed=0):
+    """A table, and the same with each row so many times, and whose each of these is."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=(40, 6))
+    z = x @ random.normal(size=(6, 2)) + 0.3 * random.normal(size=(40, 2))
+    y = z @ np.ones((2, 1)) + random.normal(size=(40, 1))
+    whose = np.repeat(np.arange(40), times)
+    return (x, y, z), (x[whose], y[whose], z[whose]), whose
+
+
+def test_copies_of_rows_are_left_out_together():
+    """Where folds are of rows, a copy in training says what the row held out is."""
+    single, many, whose = repeated(4)
+    noise = np.random.default_rng(1).normal(size=(40, 30))
+    x = np.column_stack((many[0], noise[whose]))
+    by_rows, by_groups = VotedTeachers().fit(x, many[1]), VotedTeachers().fit(x, many[1], groups=whose)
+    alone = VotedTeachers().fit(np.column_stack((single[0], noise)), single[1])
+    assert by_rows.report_["vote"] > alone.report_["vote"] + 0.1
+    assert by_groups.report_["vote"] == pytest.approx(alone.report_["vote"], abs=0.05)
+
+
+def test_a_group_a_row_has_the_same_standard_error_and_votes_that_add_up():
+    x, y, z = repeated(1)[0]
+    gains = np.random.default_rng(0).normal(size=40)
+    assert closed_form._standard_error(gains, np.arange(40)) == pytest.approx(closed_form._standard_error(gains, None))
+    twice = np.repeat(gains, 2)
+    assert closed_form._standard_error(twice, np.repeat(np.arange(40), 2)) == pytest.approx(
+        closed_form._standard_error(gains, None)
+    )
+    voted = VotedTeachers().fit(x, y, z, groups=np.arange(40) % 7)
+    assert sum(voted.votes_.values()) == pytest.approx(1)
+
+
+def test_no_group_is_on_both_sides():
+    group = np.random.default_rng(0).integers(0, 9, size=60)
+    for split in closed_form._parts(group, 60, 3, np.random.default_rng(0)):
+        assert np.array_equal(np.sort(np.concatenate(split)), np.arange(60))
+        for part in split:
+            assert not set(group[part]) & set(np.delete(group, part))
+    assert [len(split) for split in closed_form._parts(np.arange(60) % 3, 60, 2, np.random.default_rng(0))] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "match"),
+    [
+        (np.arange(39), ValueError, "one label for each of the 40 rows. Found shape"),
+        (np.zeros(40), ValueError, "need two at least. Found one"),
+        (np.array([1, "a", None, *range(37)], dtype=object), TypeError, "labels that can be sorted"),
+    ],
+)
+def test_groups_that_cannot_be(groups, error, match):
+    x, y, z = repeated(1)[0]
+    with pytest.raises(error, match=match):
+        VotedTeachers().fit(x, y, z, groups=groups)

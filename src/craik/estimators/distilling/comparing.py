@@ -22,7 +22,17 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from craik.distill.closed_form import STRENGTHS, VotedTeachers
 from craik.estimators.comparing import too_slow
 from craik.estimators.distilling.meta import warm_ldt
-from craik.estimators.distilling.students import TRAINING, Lessons, Teach, alone, auxiliary, bottleneck, said, soft_targets
+from craik.estimators.distilling.students import (
+    FOLDS,
+    TRAINING,
+    Lessons,
+    Teach,
+    alone,
+    auxiliary,
+    bottleneck,
+    said,
+    soft_targets,
+)
 from craik.estimators.fitting import Task, Training
 from craik.estimators.saving.parts import NOWHERE, Parts
 from craik.estimators.tables import Numbers, Scaling, Table
@@ -37,7 +47,8 @@ class Asked:
         known: (n, Q) of each step in time; NaN where a number is missing.
         seed: of everything random.
         training: of the networks.
-        whose: (n,) whose each row of the table is; rows of one lie in one fold. None where rows are independent.
+        whose: (n,) whose each row of the table is; rows of one lie in one fold, of what is held out and of what chooses
+            settings and stops training. None where rows are independent.
     """
 
     table: Table
@@ -50,9 +61,11 @@ class Asked:
         """Return what is given to learn from, of some rows."""
         inputs, scalings = Scaling.of(self.table.x[rows]), [Scaling.of(step[rows]) for step in self.known]
         steps = [scaling.applied(step[rows]) for scaling, step in zip(scalings, self.known, strict=True)]
-        return Given(
-            inputs, inputs.applied(self.table.x[rows]), self.table.y[rows], steps, self.table.task, self.seed, self.training
-        )
+        whose = None if self.whose is None else self.whose[rows]
+        if whose is not None and len(np.unique(whose)) < FOLDS:  # too few to choose by
+            whose = None
+        table = self.table
+        return Given(inputs, inputs.applied(table.x[rows]), table.y[rows], steps, table.task, self.seed, self.training, whose)
 
 
 class Given(NamedTuple):
@@ -66,6 +79,7 @@ class Given(NamedTuple):
         task: what y is.
         seed: of everything random.
         training: of the networks.
+        whose: (n,) whose each row is; None where rows are independent, or of too few to choose by.
     """
 
     inputs: Scaling
@@ -75,6 +89,7 @@ class Given(NamedTuple):
     task: Task
     seed: int
     training: Training
+    whose: NDArray[Any] | None = None
 
     @property
     def codes(self) -> Numbers:
@@ -116,14 +131,18 @@ def _linear(given: Given, weight: Numbers, bias: Numbers, votes: Mapping[str, fl
 
 
 def ridge(given: Given) -> Fitted:
-    """Ridge, its strength by generalised cross-validation."""
-    model: Any = RidgeCV(STRENGTHS).fit(given.x, given.codes)
+    """Ridge, its strength by generalised cross-validation; by five folds of groups where rows are not independent."""
+    by: dict[str, Any] = {}
+    if given.whose is not None:
+        cut = GroupKFold(min(5, len(np.unique(given.whose))), shuffle=True, random_state=given.seed)
+        by = {"cv": list(cut.split(given.x, groups=given.whose)), "scoring": "neg_mean_squared_error"}
+    model: Any = RidgeCV(STRENGTHS, **by).fit(given.x, given.codes)
     return _linear(given, np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_), {})
 
 
 def _vote(given: Given, taught: bool, only: Sequence[str] | None = None) -> Fitted:
     known = np.stack(list(given.steps), 1) if taught else None
-    model = VotedTeachers(only=only, random_state=given.seed).fit(given.x, given.codes, known)
+    model = VotedTeachers(only=only, random_state=given.seed).fit(given.x, given.codes, known, given.whose)
     return _linear(given, model.coef_, model.intercept_, model.votes_)
 
 
@@ -131,7 +150,8 @@ def _network(given: Given, teach: Teach) -> Fitted:
     numbers = given.task == "regression"
     target = Scaling.of(given.y) if numbers else None
     y = given.y if target is None else target.applied(given.y)
-    learnt = teach(Lessons(given.x, y, np.concatenate(list(given.steps), 1), given.task, given.training, given.seed))
+    known = np.concatenate(list(given.steps), 1)
+    learnt = teach(Lessons(given.x, y, known, given.task, given.training, given.seed, whose=given.whose))
     scale = {} if target is None else {"target mean": target.mean, "target spread": target.spread}
     arrays = {"mean": given.inputs.mean, "spread": given.inputs.spread, **learnt.layers, **scale}
     return Fitted(arrays, "numbers" if numbers else "probabilities", {})

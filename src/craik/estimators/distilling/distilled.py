@@ -32,7 +32,7 @@ from craik.estimators.distilling.students import (
     soft_targets,
 )
 from craik.estimators.fitting import Task, threads
-from craik.estimators.tables import Numbers, Scaling
+from craik.estimators.tables import Numbers, Scaling, is_missing, one_dimensional
 
 Rows = tuple[Numbers, NDArray[Any]]
 """What scikit-learn's checks give back."""
@@ -79,42 +79,42 @@ class _Distilled(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, x: Numbers, y: Numbers, privileged: Any) -> None:  # noqa: ANN401
+    def _fit(self, x: Numbers, y: Numbers, privileged: Any, groups: Any) -> None:  # noqa: ANN401
         """Fit on classes as columns of 0 and 1, or numbers, (n, K)."""
         check_one_of("teacher", self.teacher, (*VOTES, *NETWORKS))
         check_not_negative("handicap", self.handicap)
         check_whole("steps", self.steps, 1)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         known = None if privileged is None else _privileged(privileged, x)
+        whose = None if groups is None else _groups(groups, len(x))
         with threads(self.n_jobs):
-            self._vote(x, y, known, seed)
+            self._vote(x, y, known, whose, seed)
             if self.teacher in NETWORKS:
-                self._teach(x, y, known, seed)
+                self._teach(x, y, known, whose, seed)
         if self.verbose:
             print(self.sentence())
 
-    def _vote(self, x: Numbers, y: Numbers, known: Numbers | None, seed: int) -> None:
+    def _vote(self, x: Numbers, y: Numbers, known: Numbers | None, whose: NDArray[Any] | None, seed: int) -> None:
         # Without privileged columns every teacher is the vote without them: an untaught student.
         kind, only = VOTES.get(self.teacher, ("linear", None))
         codes = y[:, 1:] if self._task == "classification" and y.shape[1] == 2 else y
         settings: dict[str, Any] = {"teachers": kind, "handicap": float(self.handicap), "random_state": seed}
         taught = self.teacher in VOTES and known is not None
-        self.untaught_ = VotedTeachers(**settings).fit(x, codes)
-        self.taught_ = VotedTeachers(**settings, only=only).fit(x, codes, known) if taught else self.untaught_
+        self.untaught_ = VotedTeachers(**settings).fit(x, codes, groups=whose)
+        self.taught_ = VotedTeachers(**settings, only=only).fit(x, codes, known, whose) if taught else self.untaught_
         self.votes_, self.report_, self.gain_ = self.taught_.votes_, dict(self.taught_.report_), self.taught_.gain_
         self.report_["without privileged"] = self.untaught_.report_["vote"]
         if kind == "linear" and self.teacher in VOTES:
             self.coef_, self.intercept_ = self.taught_.coef_, self.taught_.intercept_
 
-    def _teach(self, x: Numbers, y: Numbers, known: Numbers | None, seed: int) -> None:
+    def _teach(self, x: Numbers, y: Numbers, known: Numbers | None, whose: NDArray[Any] | None, seed: int) -> None:
         self._scaling, self._target = Scaling.of(x), Scaling.of(y) if self._task == "regression" else None
         wanted = y if self._target is None else self._target.applied(y)
         none = known is None
         steps = np.zeros((len(x), 0)) if known is None else known.reshape(len(x), -1)
         training = replace(TRAINING, steps=self.steps)
-        lessons = Lessons(
-            self._scaling.applied(x), wanted, Scaling.of(steps).applied(steps), self._task, training, seed, self.device
-        )
+        rows = self._scaling.applied(x), wanted, Scaling.of(steps).applied(steps)
+        lessons = Lessons(*rows, self._task, training, seed, self.device, whose)
         found: Learnt = alone(lessons) if none else NETWORKS[self.teacher](lessons)
         self.weights_, self.history_, self.chosen_ = dict(found.layers), found.history, found.chosen
         self.report_[self.teacher if not none else "network"] = _explained(found.outside, wanted)
@@ -149,6 +149,12 @@ def _explained(outside: Numbers, wanted: Numbers) -> float:
     return 1 - float(errors / total)
 
 
+def _groups(groups: Any, rows: int) -> NDArray[Any]:  # noqa: ANN401
+    labels = one_dimensional("groups", groups, rows)
+    gone = is_missing(labels)
+    return np.array(["(missing)" if lost else str(label) for label, lost in zip(labels, gone, strict=True)])
+
+
 def _privileged(privileged: Any, x: Numbers) -> Numbers:  # noqa: ANN401
     steps = cast(Numbers, check_array(privileged, dtype="float64", allow_nd=True, input_name="privileged"))
     check_consistent_length(x, steps)
@@ -181,8 +187,11 @@ class DistilledRegressor(RegressorMixin, _Distilled):
 
     _task = "regression"
 
-    def fit(self, X: Any, y: Any, privileged: Any = None) -> "DistilledRegressor":  # noqa: ANN401, N803
+    def fit(self, X: Any, y: Any, privileged: Any = None, groups: Any = None) -> "DistilledRegressor":  # noqa: ANN401, N803
         """Train; `privileged` has the shape (n, Q), or (n, T, Q) of T steps in time.
+
+        `groups` (n,) says whose each row is where one has several: rows of one never choose a setting for, or stop the
+        training of, what saw others of it. Rows without a label are one group.
 
         Raises:
             TypeError, ValueError: a table or settings that cannot be.
@@ -190,7 +199,7 @@ class DistilledRegressor(RegressorMixin, _Distilled):
         x, y = cast(
             tuple[Numbers, NDArray[Any]], validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=10)
         )
-        self._fit(x, column_or_1d(y, dtype=np.float64)[:, None], privileged)
+        self._fit(x, column_or_1d(y, dtype=np.float64)[:, None], privileged, groups)
         return self
 
     def predict(self, X: Any) -> Numbers:  # noqa: ANN401, N803
@@ -207,8 +216,11 @@ class DistilledClassifier(ClassifierMixin, _Distilled):
 
     _task = "classification"
 
-    def fit(self, X: Any, y: Any, privileged: Any = None) -> "DistilledClassifier":  # noqa: ANN401, N803
+    def fit(self, X: Any, y: Any, privileged: Any = None, groups: Any = None) -> "DistilledClassifier":  # noqa: ANN401, N803
         """Train; `privileged` has the shape (n, Q), or (n, T, Q) of T steps in time.
+
+        `groups` (n,) says whose each row is where one has several: rows of one never choose a setting for, or stop the
+        training of, what saw others of it. Rows without a label are one group.
 
         Raises:
             TypeError, ValueError: a table or settings that cannot be.
@@ -218,7 +230,7 @@ class DistilledClassifier(ClassifierMixin, _Distilled):
         self.classes_, index = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"A classifier needs more than one class. Found one class, {self.classes_[0]!r}.")
-        self._fit(x, np.eye(len(self.classes_))[index], privileged)
+        self._fit(x, np.eye(len(self.classes_))[index], privileged, groups)
         return self
 
     def decision_function(self, X: Any) -> Numbers:  # noqa: ANN401, N803

@@ -8,7 +8,7 @@ fold of F, k an output of K, q a privileged column of Q.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -44,6 +44,8 @@ class Lessons:
         training: of the networks.
         seed: of folds, initial weights and batches.
         device: where to train.
+        whose: (n,) whose each row is; rows of one lie in one fold. None where rows are independent. LDT's halves, which are
+            drawn anew at every meta-step from the rows that train, are of rows all the same.
     """
 
     x: Numbers
@@ -53,11 +55,27 @@ class Lessons:
     training: Training = TRAINING
     seed: int = 0
     device: str = "cpu"
+    whose: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.whose is not None and (found := len(np.unique(self.whose))) < FOLDS:
+            raise ValueError(
+                f"{FOLDS} folds by groups need as many. Found {found}. Leave `groups` out if rows are independent."
+            )
 
     @property
     def folds(self) -> NDArray[np.int64]:
         """(n,) the fold of each row."""
-        return np.random.default_rng([self.seed, len(self.x)]).permutation(len(self.x)) % FOLDS
+        random = np.random.default_rng([self.seed, len(self.x)])
+        if self.whose is None:
+            return random.permutation(len(self.x)) % FOLDS
+        _, number, rows = np.unique(self.whose, return_inverse=True, return_counts=True)
+        fold, filled = np.zeros(len(rows), dtype=np.int64), np.zeros(FOLDS)
+        shuffled = random.permutation(len(rows))
+        for one in shuffled[np.argsort(-rows[shuffled], kind="stable")]:  # the largest first, each where there are fewest
+            fold[one] = filled.argmin()
+            filled[fold[one]] += rows[one]
+        return fold[number]
 
     def sites(self, x: Numbers, y: Numbers, task: Task, known: Numbers | None = None) -> Sites:
         """Return rows fold by fold, folds as sites."""

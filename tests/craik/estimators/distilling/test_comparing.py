@@ -37,6 +37,26 @@ def test_what_is_kept_says_what_was_fitted(name, classes):
         assert abs(outputs.mean() - given.table.y.mean()) < 3 * given.table.y.std()
 
 
+@pytest.mark.parametrize(("name", "share"), [("ridge", 0.9), ("vote", 0.9), ("network", 1.0)])
+def test_copies_do_not_choose_the_strength(name, share):
+    """Each row four times: with folds by groups the choice is that of single rows, not of what copies betray."""
+    random = np.random.default_rng(0)
+    x, whose = random.normal(size=(40, 60)), np.repeat(np.arange(40), 4)
+    y = x[:, 0] + 2 * random.normal(size=40)
+    table, known = prepare(x[whose], y[whose], np.arange(160) % 2), [x[whose, :2]]
+    plain, together = (Asked(table, known, training=Training(8, 100, None, patience=3), whose=one) for one in (None, whose))
+    fresh = random.normal(size=(1000, 60))
+    said = [CANDIDATES[name](one.rows(np.arange(160))).says(fresh)[:, 0] for one in (plain, together)]
+    by_rows, by_groups = (np.mean((prediction - fresh[:, 0]) ** 2) for prediction in said)
+    assert by_groups < share * by_rows
+
+
+def test_of_too_few_groups_rows_choose():
+    given = replace(asked(0), whose=np.arange(60) % 3)
+    assert given.rows(np.arange(60)).whose is not None
+    assert given.rows(np.flatnonzero(given.whose > 0)).whose is None
+
+
 def test_a_held_out_row_has_no_part():
     given = asked(0)
     changed = asked(0)

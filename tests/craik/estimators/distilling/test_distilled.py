@@ -147,3 +147,19 @@ def test_refusals():
         DistilledRegressor().fit(x, y, privileged=z[:5])
     with pytest.raises(ValueError, match="features"):
         DistilledRegressor().fit(x, y, privileged=z).predict(np.column_stack([x, z]))
+
+
+@pytest.mark.parametrize("teacher", ["vote", "kernel-vote", "auxiliary"])
+def test_groups_choose_by_groups(teacher):
+    random = np.random.default_rng(0)
+    x, whose = random.normal(size=(30, 40)), np.repeat(np.arange(30), 4)
+    y = x[:, 0] + 2 * random.normal(size=30)
+    model = DistilledRegressor(teacher=teacher, steps=80, random_state=0)
+    by_rows = model.fit(x[whose], y[whose], x[whose, :2]).report_
+    by_groups = model.fit(x[whose], y[whose], x[whose, :2], groups=whose).report_
+    key = "vote" if "vote" in teacher else teacher
+    assert by_groups[key] < by_rows[key] - 0.2
+    labels = [None, *(str(one) for one in whose[1:])]
+    assert model.fit(x[whose], y[whose], x[whose, :2], groups=labels).report_[key] < by_rows[key] - 0.2
+    with pytest.raises(ValueError, match="`groups`"):
+        model.fit(x, y, x[:, :2], groups=whose)

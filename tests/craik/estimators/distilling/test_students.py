@@ -120,3 +120,13 @@ def test_a_bottleneck_learns_what_no_network_learns_alone():
         predicted = teach(given).says(x[120:], "classification")
         accuracy[teach.__name__] = float((predicted.argmax(1) == y[120:].argmax(1)).mean())
     assert accuracy["bottleneck"] > accuracy["alone"] + 0.05
+
+
+def test_rows_of_one_are_in_one_fold_and_folds_are_of_a_size():
+    given = lessons(rows=60)
+    whose = np.array(["a"] * 20 + ["b"] * 20 + [f"c{i % 5}" for i in range(20)])
+    folds = replace(given, whose=whose).folds
+    assert all(len(set(folds[whose == one])) == 1 for one in set(whose))
+    assert np.bincount(folds).tolist() == [20, 20, 20]
+    with pytest.raises(ValueError, match=r"3 folds by groups need as many\. Found 2"):
+        replace(given, whose=np.arange(60) % 2)
