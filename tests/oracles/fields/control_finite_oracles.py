@@ -123,13 +123,19 @@ def renyi_by_sampling(means, variances, draws, seed):
     return -math.log(density.mean()) - own, density.std() / math.sqrt(draws) / density.mean()
 
 
-def joint_posterior(prior, pictures, moves, history):
-    """p(k | h) by enumeration: history is a list of (cell, {cell: picture glimpsed}, action, next cell)."""
+def joint_posterior(prior, pictures, moves, pays, ends, history):
+    """p(k | h) by enumeration.
+
+    History is a list of (cell, {cell: picture glimpsed}, action, next cell, reward, whether it ended: None where unknown).
+    """
     weights = []
     for k, chance in enumerate(prior):
         fits = all(
-            all(pictures[k][cell] == shown for cell, shown in glimpses.items()) and moves[k][here][action] == after
-            for here, glimpses, action, after in history
+            all(pictures[k][cell] == shown for cell, shown in glimpses.items())
+            and moves[k][here][action] == after
+            and pays[k][after] == paid
+            and ended in (None, bool(ends[k][after]))
+            for here, glimpses, action, after, paid, ended in history
         )
         weights.append(chance if fits else 0.0)
     return [weight / sum(weights) for weight in weights]

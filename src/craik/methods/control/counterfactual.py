@@ -4,8 +4,9 @@ A partially observed process as a structural causal model: a scenario u (which l
 are drawn once, everything else follows: s' = f(s, a, u), o = g(s, u), a ~ pi. Counterfactual inference: infer what could not be
 seen, u ~ p(u | h), put pi in the place of the logged policy, and let f run on. If the model is right then
 E_h[p^do(pi)(. | h)] = p^do(pi) (lemma 1); if its *prior* over scenarios is wrong, evidence mends it. Here the posterior is
-exact: scenarios are a library, each explains a history or does not. A policy is then searched on counterfactual roll-outs; its
-step, its network and its optimiser are the user's.
+exact: scenarios are a library, each explains a history or does not. A history h is all that an agent meets: what it glimpses,
+where its moves lead, what they pay, and whether the episode ends there. A policy is then searched on counterfactual roll-outs;
+its step, its network and its optimiser are the user's.
 
 Index conventions: k a scenario of K, b an episode of B, t a step of T, s a cell of S, a an action of A. Time first.
 
@@ -21,12 +22,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
 from craik.arguments import (
+    check_all_finite,
     check_callable,
     check_generator,
     check_ids,
+    check_numbers,
     check_one_of,
+    check_shape,
     check_share,
-    check_tensor,
     check_whole,
 )
 from craik.methods.paper import Paper
@@ -66,9 +69,9 @@ class Scenarios:
         glimpse: probability that a cell is seen in a step, each cell by itself.
 
     Raises:
-        TypeError: no tensors, cells that are no whole numbers.
-        ValueError: shapes that do not fit, cells that do not exist, a prior that does not sum to 1, a probability outside
-            [0, 1].
+        TypeError: no tensors, cells or pictures that are no whole numbers.
+        ValueError: shapes that do not fit, cells that do not exist, rewards that are not finite, ends other than 0 and 1, a
+            prior that does not sum to 1, a probability outside [0, 1].
     """
 
     next: Int[Tensor, "..."]
@@ -81,7 +84,7 @@ class Scenarios:
 
     def __post_init__(self) -> None:
         for name in ("next", "picture", "rewards", "ends", "prior"):
-            check_tensor(name, getattr(self, name))
+            check_numbers(name, getattr(self, name))
         check_share("glimpse", self.glimpse)
         check_whole("start", self.start)
         shape = tuple(self.picture.shape)
@@ -90,8 +93,14 @@ class Scenarios:
         if self.next.dim() != 3 or tuple(self.next.shape[:2]) != shape or self.prior.shape != shape[:1]:
             found = f"{tuple(self.next.shape)} and {tuple(self.prior.shape)}"
             raise ValueError(f"`next` should be (K, S, A) and `prior` (K,) for `picture` {shape}. Found {found}.")
+        check_ids("next", self.next, *shape, "A")
+        check_ids("picture", self.picture, *shape)
         if not 0 <= int(self.next.min()) <= int(self.next.max()) < shape[1] or self.start >= shape[1]:
             raise ValueError(f"`next` and `start` should be cells from 0 to {shape[1] - 1}. Found {int(self.next.max())}.")
+        check_all_finite("rewards", self.rewards, way_out="Look at what the world pays there.")
+        if bool((other := (self.ends != 0) & (self.ends != 1)).any()):
+            found = float(self.ends[other][0])
+            raise ValueError(f"`ends` should be 1 where arriving ends the episode, else 0: nothing is drawn. Found {found}.")
         _check_distribution("prior", self.prior)
 
     def process(self, discount: float) -> FiniteMDP:
@@ -147,13 +156,18 @@ class Estimate(NamedTuple):
 def log_likelihood(
     scenarios: Scenarios, episodes: Episodes, steps: int, *, misread: float = 0.0, pictures: int = 4
 ) -> Float[Tensor, "B K"]:
-    """Return ln p(h | k) up to a constant: what was glimpsed in the first steps, and where the moves led.
+    """Return ln p(h | k) up to a constant, which is what all scenarios make equally likely: the actions and the masks.
+
+    Evidence is, of each of the first steps: the cells glimpsed, where the move led, what it paid, and whether the episode went
+    on. Of the last step that was logged nobody knows whether the episode went on, and nothing is concluded from it. Rewards are
+    compared in the shorter of both types.
 
     Args:
         scenarios: the library.
         episodes: what was logged.
         steps: how many steps of evidence count; 0 is none.
-        misread: probability that a glimpse shows another picture, evenly. With 0 a scenario explains all or nothing.
+        misread: probability that a glimpse shows another picture, evenly. With 0 a scenario explains all or nothing. Moves,
+            rewards and ends are never misread.
         pictures: how many different ones there are; cells are some of 0 to pictures - 1.
 
     Raises:
@@ -173,20 +187,51 @@ def log_likelihood(
     wrong = seen.sum(1, keepdim=True) - right
     reads, misreads = torch.tensor([1 - misread, misread / (pictures - 1)], dtype=torch.float64)
     found = torch.xlogy(right, reads) + torch.xlogy(wrong, misreads)
-    return torch.where(_moves_fit(scenarios, episodes, used), found, -torch.inf)
+    fits = _moves_fit(scenarios, episodes, used) & _arrivals_fit(scenarios, episodes, used)
+    return torch.where(fits, found, -torch.inf)
 
 
 def _moves_fit(scenarios: Scenarios, episodes: Episodes, steps: int) -> Tensor:
-    """(B, K): whether every logged move leads in a scenario where it led. Few moves are different: each is looked up once."""
+    """(B, K): whether every logged move leads in a scenario where it led."""
     _, cells, actions = scenarios.next.shape
     number = (episodes.cells[:-1] * actions + episodes.actions) * cells + episodes.cells[1:]
+
+    def contradicted(moves: Tensor) -> Tensor:
+        return scenarios.next.flatten(1)[:, moves // cells] != moves % cells
+
+    return _never(contradicted, number[:steps], episodes.alive[:steps])
+
+
+def _arrivals_fit(scenarios: Scenarios, episodes: Episodes, steps: int) -> Tensor:
+    """(B, K): whether arriving pays and ends in a scenario as it did; whether it ended is unknown of the last step."""
+    went_on, ended, unknown = range(3)
     alive = episodes.alive[:steps]
-    moves, which = torch.unique(number[:steps][alive], return_inverse=True)
-    made = torch.zeros(alive.shape[1], len(moves))
+    end = torch.full_like(episodes.actions, unknown)
+    end[:-1] = torch.where(episodes.alive[1:], went_on, ended)
+    rewards, paid = torch.unique(episodes.rewards[:steps], return_inverse=True)
+    kinds = 3 * max(1, len(rewards))
+
+    def contradicted(arrivals: Tensor) -> Tensor:
+        after, end, paid = arrivals // kinds, arrivals % 3, rewards[arrivals % kinds // 3]
+        other_end = (end != unknown) & ((scenarios.ends[:, after] != 0) != (end == ended))
+        return _differ(scenarios.rewards[:, after], paid) | other_end
+
+    return _never(contradicted, episodes.cells[1:][:steps] * kinds + paid * 3 + end[:steps], alive)
+
+
+def _never(contradicted: Callable[[Tensor], Tensor], events: Tensor, alive: Tensor) -> Tensor:
+    """(B, K): whether nothing that happened is contradicted. Few events (T, B) are different: each is looked up once."""
+    different, which = torch.unique(events[alive], return_inverse=True)
+    made = torch.zeros(alive.shape[1], len(different))
     made[alive.nonzero()[:, 1], which] = 1
-    here, after = moves // cells, moves % cells
-    contradicted = (scenarios.next.flatten(1)[:, here] != after).float()
-    return made @ contradicted.T == 0
+    return made @ contradicted(different).float().T == 0
+
+
+def _differ(ours: Tensor, theirs: Tensor) -> Tensor:
+    """Where rewards differ, in the type with fewer digits: a log in float32 is no contradiction to a world in float64."""
+    both = [one.dtype for one in (ours, theirs) if one.is_floating_point()]
+    common = max(both, key=lambda dtype: torch.finfo(dtype).eps, default=torch.float64)
+    return ours.to(common) != theirs.to(common)
 
 
 def posterior(
@@ -200,17 +245,22 @@ def posterior(
         unexplained: what becomes of histories that no scenario with a positive prior explains.
 
     Raises:
-        ValueError: such a history, with its number, unless they fall back to the prior; NaN.
+        TypeError: no tensors.
+        ValueError: such a history, with its number, unless they fall back to the prior; NaN and infinity; likelihoods of
+            another shape: (B, 1) would be every scenario's.
     """
+    check_numbers("prior", prior)
     _check_distribution("prior", prior)
+    check_shape("log_likelihood", log_likelihood, "B", len(prior), way_out="One for each history and scenario.")
+    check_numbers("log_likelihood", log_likelihood)
     check_one_of("unexplained", unexplained, ("refuse", "prior"))
+    if bool((wrong := log_likelihood.isnan() | (log_likelihood == torch.inf)).any()):
+        episode, scenario = wrong.nonzero()[0].tolist()
+        found = "NaN" if bool(log_likelihood[episode, scenario].isnan()) else "inf"
+        raise ValueError(f"`log_likelihood` should hold numbers or -inf. Found {found} in episode {episode}.")
     joint = prior.double().log() + log_likelihood.double()
     total = joint.logsumexp(1, keepdim=True)
     lost = total == -torch.inf
-    if bool(total.isnan().any()):
-        raise ValueError(
-            f"`log_likelihood` should hold numbers or -inf. Found NaN in episode {int(total.isnan().nonzero()[0, 0])}."
-        )
     if unexplained == "refuse" and bool(lost.any()):
         raise ValueError(
             f"Some scenario of the library should explain every history. Found none for episode {int(lost.nonzero()[0, 0])}. "
@@ -301,7 +351,13 @@ def evaluate(values: Float[Tensor, " K"], beliefs: Float[Tensor, "B K"]) -> Esti
     Args:
         values: (K,) the policy's value in each scenario, such as ``scenarios.process(gamma).objective(policy)``.
         beliefs: (B, K) from `posterior`; B copies of the prior give model-based evaluation.
+
+    Raises:
+        TypeError: no tensors.
+        ValueError: beliefs of no history, or another number of values.
     """
+    check_shape("values", values, "K", way_out="One for each scenario.")
+    check_shape("beliefs", beliefs, "B", len(values), way_out="One for each history and scenario.")
     found = beliefs.double() @ values.double()
     spread = float(found.std(correction=1)) if len(found) > 1 else 0.0
     return Estimate(float(found.mean()), spread / len(found) ** 0.5)

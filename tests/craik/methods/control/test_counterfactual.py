@@ -40,7 +40,9 @@ def literal_history(episodes, b, steps):
     for t in range(steps):
         if episodes.alive[t, b]:
             glimpses = {s: int(episodes.known[t, b, s]) for s in torch.nonzero(episodes.glimpsed[t, b]).flatten().tolist()}
-            found.append((int(episodes.cells[t, b]), glimpses, int(episodes.actions[t, b]), int(episodes.cells[t + 1, b])))
+            ended = None if t + 1 == len(episodes.alive) else not episodes.alive[t + 1, b]
+            where = int(episodes.cells[t, b]), glimpses, int(episodes.actions[t, b]), int(episodes.cells[t + 1, b])
+            found.append((*where, float(episodes.rewards[t, b]), ended))
     return found
 
 
@@ -51,7 +53,8 @@ def test_the_posterior_is_enumerated(steps):
     found = posterior(scenarios.prior, log_likelihood(scenarios, episodes, steps))
     for b in range(40):
         history = literal_history(episodes, b, min(steps, 6))
-        wanted = oracle.joint_posterior(scenarios.prior.tolist(), scenarios.picture.tolist(), scenarios.next.tolist(), history)
+        worlds = (part.tolist() for part in (scenarios.picture, scenarios.next, scenarios.rewards, scenarios.ends))
+        wanted = oracle.joint_posterior(scenarios.prior.tolist(), *worlds, history)
         np.testing.assert_allclose(found[b], wanted, atol=1e-14)
     if steps == 0:
         torch.testing.assert_close(found, scenarios.prior.expand(40, -1))
@@ -91,9 +94,18 @@ def three_worlds():
     return Scenarios(after, picture, rewards, ends, torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64), 0, 0.3)
 
 
-def test_lemma_one_by_enumeration():
+def three_ends(pays):
+    """The same pictures in all worlds, and moves in two; where an episode ends differs, and, if wanted, what a cell pays."""
+    after, picture = torch.tensor([[[1, 2], [2, 0], [0, 1]]] * 2 + [[[1, 2], [0, 2], [0, 1]]]), torch.tensor([[0, 1, 2]] * 3)
+    ends = torch.tensor([[0.0, 1, 0], [0.0, 0, 1], [0.0, 0, 0]])
+    rewards = torch.tensor([[0.0, 0.3, 1.0]] * 3) + pays * torch.tensor([[0.0, 0, 0], [0, -0.2, -0.5], [1, 0, 0]])
+    return Scenarios(after, picture, rewards, ends, torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64), 0, 0.3)
+
+
+@pytest.mark.parametrize("scenarios", [three_worlds(), three_ends(0.0), three_ends(0.7)])
+def test_lemma_one_by_enumeration(scenarios):
     """E_h[sum_k p(k | h) V_k] = sum_k p(k) V_k exactly, over all histories of two steps of a policy and all glimpses."""
-    scenarios, generator = three_worlds(), torch.Generator()
+    generator = torch.Generator()
     policy = torch.tensor([[0.3, 0.7], [0.6, 0.4], [0.5, 0.5]], dtype=torch.float64)
     values = scenarios.process(0.9).objective(policy)
     total = counterfactual = 0.0
@@ -113,6 +125,44 @@ def test_lemma_one_by_enumeration():
         counterfactual += chance * found.value
     assert total == pytest.approx(1, abs=1e-12)
     assert counterfactual == pytest.approx(float(scenarios.prior @ values), abs=1e-12)
+
+
+def first_action(view, _):
+    return torch.zeros_like(view.cells), torch.zeros(len(view.cells))
+
+
+def test_how_an_episode_ends_is_evidence():
+    """The same move in all three: one ends there and pays, two go on to different cells."""
+    after = torch.tensor([[[1], [2], [2], [3]], [[1], [2], [2], [3]], [[1], [3], [2], [3]]])
+    ends = torch.zeros(3, 4)
+    ends[0, 1] = 1
+    for rewards in (ends.clone(), torch.zeros(3, 4)):
+        scenarios = Scenarios(after, torch.zeros(3, 4, dtype=torch.long), rewards, ends, torch.full((3,), 1 / 3), 0, 0.0)
+        episodes = rollouts(scenarios, torch.tensor([0, 1, 2]), first_action, 2, torch.Generator().manual_seed(0))
+        assert posterior(scenarios.prior, log_likelihood(scenarios, episodes, 2)).tolist() == torch.eye(3).tolist()
+        one = posterior(scenarios.prior, log_likelihood(scenarios, episodes, 1))
+        torch.testing.assert_close(one, torch.tensor([[1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]], dtype=torch.float64))
+
+
+def test_what_the_last_step_paid_is_evidence_and_whether_it_ended_nobody_knows():
+    after, picture = torch.tensor([[[1], [1]]] * 3), torch.zeros(3, 2, dtype=torch.long)
+    rewards, ends = torch.tensor([[0.0, 1.0], [0.0, 2.0], [0.0, 1.0]]), torch.tensor([[0.0, 1], [0.0, 1], [0.0, 0]])
+    scenarios = Scenarios(after, picture, rewards, ends, torch.tensor([0.2, 0.4, 0.4], dtype=torch.float64), 0, 0.0)
+    episodes = rollouts(scenarios, torch.tensor([0, 1, 2]), first_action, 1, torch.Generator())
+    found = posterior(scenarios.prior, log_likelihood(scenarios, episodes, 1))
+    third = [1 / 3, 0, 2 / 3]
+    torch.testing.assert_close(found, torch.tensor([third, [0, 1, 0], third], dtype=torch.float64))
+
+
+def test_a_log_in_another_type_is_no_contradiction():
+    after, ends = torch.tensor([[[1], [1]]] * 2), torch.zeros(2, 2)
+    rewards = torch.tensor([[0.0, 0.1], [0.0, 0.2]], dtype=torch.float64)
+    scenarios = Scenarios(after, after[..., 0], rewards, ends, torch.tensor([0.5, 0.5]))
+    episodes = rollouts(scenarios, torch.tensor([0, 1]), first_action, 3, torch.Generator())
+    for ours in (scenarios, replace(scenarios, rewards=rewards.float())):
+        for dtype in (torch.float32, torch.float64, torch.bfloat16):
+            log = episodes._replace(rewards=episodes.rewards.to(dtype))
+            assert posterior(ours.prior, log_likelihood(ours, log, 3)).tolist() == [[1, 0], [0, 1]]
 
 
 def test_without_evidence_it_is_the_model_and_with_all_the_truth():
@@ -153,6 +203,24 @@ def test_what_nobody_explains_is_refused_or_falls_back():
     torch.testing.assert_close(posterior(scenarios.prior, impossible, unexplained="prior")[1], scenarios.prior)
     with pytest.raises(ValueError, match="NaN in episode 0"):
         posterior(scenarios.prior, torch.full((1, 12), torch.nan))
+    impossible[1] = torch.inf
+    with pytest.raises(ValueError, match=r"numbers or -inf\. Found inf in episode 1"):
+        posterior(scenarios.prior, impossible)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("shape", [(3, 1), (12,), (12, 3), (3, 12, 1), (0, 12)])
+def test_likelihoods_of_another_shape_are_refused(shape):
+    with pytest.raises(ValueError, match=r"`log_likelihood` should have the shape \(B, 12\)"):
+        posterior(library().prior, torch.zeros(shape))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_values_and_beliefs_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match=r"`beliefs` should have the shape \(B, 12\). Found \(3, 11\)"):
+        evaluate(torch.zeros(12), torch.zeros(3, 11))
+    with pytest.raises(ValueError, match=r"`beliefs` should have the shape \(B, 12\). Found \(0, 12\)"):
+        evaluate(torch.zeros(12), torch.zeros(0, 12))
 
 
 @pytest.mark.parametrize(
@@ -163,11 +231,23 @@ def test_what_nobody_explains_is_refused_or_falls_back():
         ({"glimpse": 1.5}, "lie in"),
         ({"picture": torch.zeros(12, dtype=torch.long)}, "scenarios by cells"),
         ({"next": torch.full((12, 16, 4), 16)}, "cells from 0 to 15. Found 16"),
+        ({"next": torch.zeros(12, 16, 0, dtype=torch.long)}, r"`next` should have the shape \(12, 16, A\)"),
+        ({"ends": torch.full((12, 16), 0.5)}, r"`ends` should be 1 where arriving ends the episode, else 0.*Found 0\.5"),
+        ({"ends": torch.full((12, 16), torch.nan)}, "`ends` should be 1 .*Found nan"),
+        ({"rewards": torch.full((12, 16), torch.nan)}, r"`rewards` should be finite\. Found nan at \(0, 0\)"),
+        ({"rewards": torch.full((12, 16), torch.inf)}, "`rewards` should be finite"),
     ],
 )
 def test_bad_libraries_are_refused(changes, sentence):
     with pytest.raises(ValueError, match=sentence):
         replace(library(), **changes)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize("name", ["next", "picture"])
+def test_cells_and_pictures_are_whole_numbers(name):
+    with pytest.raises(TypeError, match=rf"`{name}` should hold whole numbers. Found torch.float32"):
+        replace(library(), **{name: getattr(library(), name).float()})
 
 
 def test_bad_roll_outs_are_refused():
