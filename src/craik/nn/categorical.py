@@ -37,7 +37,7 @@ def gumbel_softmax(
         logits: (..., K); minus infinity where a choice is not allowed.
         temperature: tau, positive. Small: nearly one-hot, with gradients that are rare and large.
         generator: of the noise, on the logits' device.
-        hard: return the one-hot of the largest component, with the soft sample's gradient (straight-through). Its
+        hard: return the one-hot of the largest of log p + g, with the soft sample's gradient (straight-through). Its
             frequencies are softmax(logits) whatever tau is.
 
     Raises:
@@ -50,12 +50,17 @@ def gumbel_softmax(
     """
     check_positive("temperature", temperature, way_out="For the limit 0 take the one-hot of the largest logit.")
     check_flag("hard", hard)
-    soft = ((logits + gumbel_noise(logits, generator)) / temperature).softmax(-1)
-    return straight_through(soft) if hard else soft
+    perturbed = _perturbed(logits, generator)
+    soft = (perturbed / temperature).softmax(-1).to(logits.dtype)
+    # Not the largest of the soft sample: at a large temperature its components round to one number, and the first would win.
+    return _StraightThrough.apply(soft, perturbed.argmax(-1)) if hard else soft
 
 
 def gumbel_noise(logits: Float[Tensor, "*batch k"], generator: Generator) -> Float[Tensor, "*batch k"]:
     """Return standard Gumbel noise like the logits; logits + noise has its largest component distributed as softmax(logits).
+
+    For logits of a half type it is in float32, so that the sum is, too: in bfloat16 it would round to a few numbers, of whose
+    ties the first is taken. Where all logits are large, subtract the largest before adding: `sample_categorical` does.
 
     Raises:
         TypeError: no logits, no generator.
@@ -65,13 +70,27 @@ def gumbel_noise(logits: Float[Tensor, "*batch k"], generator: Generator) -> Flo
     check_generator("generator", generator, beside=logits)
     wide = torch.promote_types(logits.dtype, torch.float32)
     exponential = torch.empty(logits.shape, dtype=wide, device=logits.device).exponential_(generator=generator)
-    return -exponential.clamp_(min=torch.finfo(wide).tiny).log_().to(logits.dtype)
+    return -exponential.clamp_(min=torch.finfo(wide).tiny).log_()
 
 
 def sample_categorical(logits: Float[Tensor, "*batch k"], generator: Generator) -> Int[Tensor, "*batch"]:
     """Return draws of softmax(logits), (...), by the largest of logits + Gumbel noise: no gradient; see `gumbel_noise`."""
+    return _perturbed(logits, generator).argmax(-1)
+
+
+_COARSE = 2**-15
+"""From which rounding on a row's largest logit is subtracted: from 256 on in float32, from 1.4e11 on in float64."""
+
+
+def _perturbed(logits: Tensor, generator: Generator) -> Tensor:
+    """Return logits + noise, in float32 at least, of rows with large logits after subtracting the largest.
+
+    A number for all choices changes no probability, but how the sum rounds. Rows of ordinary logits are left as they are.
+    """
     noise = gumbel_noise(logits, generator)
-    return (logits.detach() + noise).argmax(-1)
+    wide = logits.to(noise.dtype)
+    largest = wide.detach().amax(-1, keepdim=True)
+    return wide - largest.where(largest.abs() * torch.finfo(wide.dtype).eps >= _COARSE, 0.0) + noise
 
 
 def chosen(logs: Float[Tensor, "*batch k"], taken: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
@@ -100,7 +119,7 @@ def straight_through(soft: Float[Tensor, "*batch k"]) -> Float[Tensor, "*batch k
     tensor([3., 5.])
     """
     check_floats("soft", soft, "...", "k")
-    return _StraightThrough.apply(soft)
+    return _StraightThrough.apply(soft, soft.argmax(-1))
 
 
 class _StraightThrough(torch.autograd.Function):
@@ -108,16 +127,16 @@ class _StraightThrough(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(soft: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return one_hot(soft.argmax(-1), soft.shape[-1]).to(soft.dtype)
+    def forward(soft: Tensor, taken: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return one_hot(taken, soft.shape[-1]).to(soft.dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ANN401
         pass
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:  # noqa: ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
-        return gradients[0]
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:  # noqa: ANN401 # pyright: ignore[reportIncompatibleMethodOverride]
+        return gradients[0], None
 
 
 def used_symbols(symbols: Int[Tensor, "*draws"], count: int, least: float = 0.01) -> int:

@@ -2,7 +2,7 @@ import pytest
 import torch
 from scipy import stats
 
-from craik.nn.categorical import chosen, gumbel_softmax, sample_categorical, straight_through, used_symbols
+from craik.nn.categorical import chosen, gumbel_noise, gumbel_softmax, sample_categorical, straight_through, used_symbols
 
 
 def generator(seed=0):
@@ -41,6 +41,34 @@ def test_frequencies_are_softmax_whatever_the_temperature(tau):
     again = torch.bincount(sample_categorical(many[:100_000], generator(5)), minlength=4)
     expected = logits.softmax(0).double()
     assert stats.chisquare(again.numpy(), (expected / expected.sum() * 100_000).numpy()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("dtype", "offset"),
+    [
+        *((torch.float32, offset) for offset in (0.0, 1e4, 1e7, -1e7)),
+        *((torch.bfloat16, offset) for offset in (0.0, 10.0, 200.0)),
+        (torch.float16, 200.0),
+        (torch.float64, 1e16),
+    ],
+)
+@pytest.mark.parametrize("tau", [1.0, 1e8])
+def test_no_rounding_favours_the_first(dtype, offset, tau):
+    logits = torch.full((40_000, 2), offset, dtype=dtype)
+    draws = sample_categorical(logits, generator())
+    assert abs(float(draws.double().mean()) - 0.5) < 0.01  # four standard deviations
+    hard = gumbel_softmax(logits, tau, generator(), hard=True)
+    assert hard.dtype == dtype
+    assert torch.equal(hard.argmax(-1), draws)
+    assert gumbel_softmax(logits, tau, generator()).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_ordinary_logits_are_added_to_the_noise_as_they_are(dtype):
+    logits = 20 * torch.randn(10_000, 5, generator=generator(1), dtype=dtype)
+    perturbed = logits + gumbel_noise(logits, generator())
+    assert torch.equal(sample_categorical(logits, generator()), perturbed.argmax(-1))
+    assert torch.equal(gumbel_softmax(logits, 0.7, generator()), (perturbed / 0.7).softmax(-1))
 
 
 def test_what_is_not_allowed_is_never_drawn_and_the_global_generator_stays():
