@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -75,6 +75,7 @@ class ElementwiseLoss(ABC):
         weight: factors that broadcast to a frame, or None; weighted elements are still divided by their number.
 
     Raises:
+        TypeError: a weight that is no tensor of real numbers.
         ValueError: another reduction.
     """
 
@@ -90,17 +91,27 @@ class ElementwiseLoss(ABC):
         """Return the loss of each example.
 
         Raises:
-            ValueError: predictions that are not of the shape that `prediction_shape` says: nothing is broadcast.
+            ValueError: predictions that are not of the shape that `prediction_shape` says: nothing is broadcast; a weight that
+                does not broadcast to a frame; no example, or frames of no numbers.
         """
         self._check_shapes(prediction, target)
         losses = self.elements(prediction, target)
-        return self._reduced(losses if self.weight is None else losses * self.weight)
+        if self.weight is not None:
+            _check_weight(self.weight, target.shape[1:])
+            losses = losses * self.weight
+        return self._reduced(losses)
 
     def ranking(self, prediction: Float[Tensor, "n *z"]) -> Ranking:
-        """Return the loss as a function of its target."""
+        """Return the loss as a function of its target.
+
+        Raises:
+            ValueError: a weight that does not broadcast to a frame; no example.
+        """
+        _check_some("Predictions", prediction)
         linear, quadratic, constant = self.coefficients(prediction)
         if self.weight is None:
             return Ranking(linear, quadratic, constant)
+        _check_weight(self.weight, linear.shape[1:])
         weights = self.weight.to(linear.dtype).expand_as(linear)
         quadratic = quadratic * weights if isinstance(quadratic, Tensor) or quadratic else 0.0
         return Ranking(linear * weights, quadratic, constant * float(self.weight.abs().max()))
@@ -122,6 +133,7 @@ class ElementwiseLoss(ABC):
         """Return the frame that a prediction stands for."""
 
     def _check_shapes(self, prediction: Tensor, target: Tensor) -> None:
+        _check_some("Targets", target)
         wanted = (*target.shape[:1], *self.prediction_shape(tuple(target.shape[1:])))
         if prediction.shape != wanted:
             raise ValueError(
@@ -232,6 +244,51 @@ class GaussianNLL(ElementwiseLoss):
     def frame(self, prediction: Float[Tensor, "n 2 *frame"]) -> Float[Tensor, "n *frame"]:
         """Return the mean."""
         return prediction[:, 0]
+
+
+def _check_weight(weight: Tensor, frame: torch.Size) -> None:
+    """Refuse a weight that would make a frame larger, or that would meet the examples."""
+    pairs = zip(reversed(weight.shape), reversed(frame), strict=False)
+    if weight.dim() > len(frame) or any(own not in (1, wanted) for own, wanted in pairs):
+        raise ValueError(
+            f"`weight` should broadcast to a frame, {tuple(frame)}. Found the shape {tuple(weight.shape)}. Give one factor for "
+            "each number of a frame, with axes of 1 where they are the same; weigh examples by what you do with their losses."
+        )
+
+
+def _check_some(what: str, tensor: Tensor) -> None:
+    if tensor.dim() and not tensor.numel():
+        raise ValueError(
+            f"{what} should be of an example and of a number at least. Found the shape {tuple(tensor.shape)}. Leave such "
+            "batches out."
+        )
+
+
+def rankable(loss: Loss) -> Rankable | None:
+    """Return the loss where what it says of its ranking is true of its values, None where windows are evaluated on it.
+
+    A class that changes a loss's values (`elements`, ``__call__``, a module's ``forward``) and inherits the ranking of the loss
+    that it was before does not speak for itself: `ranking` or `coefficients` should be as near to it as these are.
+
+    >>> class AbsoluteError(SquaredError):
+    ...     def elements(self, prediction, target):
+    ...         return (prediction - target).abs()
+    >>> rankable(SquaredError()) is None, rankable(AbsoluteError()) is None
+    (False, True)
+    """
+    if not isinstance(loss, Rankable):
+        return None
+    return loss if _nearest(loss, "ranking", "coefficients") <= _nearest(loss, *_VALUES) else None
+
+
+_VALUES = ("__call__", "forward", "elements", "_reduced")
+"""What a loss's values are made by."""
+
+
+def _nearest(thing: object, *names: str) -> int:
+    """Return how far up a class's ancestors one of some attributes is first found; 0 stands for the instance itself."""
+    places: list[Any] = [getattr(thing, "__dict__", {}), *map(vars, type(thing).__mro__)]
+    return next((place for place, own in enumerate(places) if any(name in own for name in names)), len(places))
 
 
 def evaluated(loss: Loss, prediction: Float[Tensor, "n *z"], target: Float[Tensor, "n *frame"]) -> Tensor:

@@ -114,3 +114,106 @@ def test_nothing_is_broadcast(kind, prediction, target, wanted):
 def test_a_loss_of_whole_numbers_is_refused():
     with pytest.raises(TypeError, match=r"`loss` should return floats\. Found torch.int64"):
         losses.evaluated(lambda z, x: (z > x).flatten(1).sum(1), torch.ones(3, 2), torch.zeros(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("weight", "frame"),
+    [((3, 1), (4,)), ((5,), (1,)), ((1, 1), (4,)), ((3,), (4,)), ((4, 1), (1, 2)), ((2,), ())],
+)
+def test_a_weight_is_of_a_frame_and_never_of_examples(weight, frame):
+    loss = losses.SquaredError("sum", torch.ones(weight))
+    sentence = (
+        rf"`weight` should broadcast to a frame, {re.escape(str(frame))}\. Found the shape {re.escape(str(weight))}\. Give"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        loss(torch.ones(3, *frame), torch.zeros(3, *frame))
+    with pytest.raises(ValueError, match=sentence):
+        loss.ranking(torch.ones(3, *frame))
+
+
+@pytest.mark.parametrize("weight", [(), (1,), (3,), (2, 1), (2, 3)])
+def test_a_weight_of_fewer_axes_stands_for_the_whole_frame(weight):
+    factors = torch.rand(weight, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    z, x = example(losses.SquaredError)
+    whole = losses.SquaredError(weight=factors.expand(FRAME).clone())
+    assert torch.equal(losses.SquaredError(weight=factors)(z, x), whole(z, x))
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 0), (0,)])
+@each_kind
+def test_nothing_has_no_loss(kind, shape):
+    z = torch.zeros(shape[0], 2, *shape[1:]) if kind is losses.GaussianNLL else torch.zeros(shape)
+    with pytest.raises(ValueError, match=rf"of a number at least\. Found the shape {re.escape(str(shape))}\. Leave"):
+        kind()(z, torch.zeros(shape))
+    with pytest.raises(ValueError, match=r"Predictions should be of an example and of a number at least"):
+        kind().ranking(z)
+
+
+class Absolute(losses.SquaredError):
+    def elements(self, prediction, target):
+        return (prediction - target).abs()
+
+
+class Twice(losses.SquaredError):
+    def __call__(self, prediction, target):
+        return 2 * super().__call__(prediction, target)
+
+
+class Largest(losses.SquaredError):
+    def _reduced(self, losses):
+        return losses.flatten(1).amax(1)
+
+
+class Narrow(losses.SquaredError):
+    def frame(self, prediction):
+        return prediction / 2
+
+
+class Linear(Absolute):
+    def elements(self, prediction, target):
+        return -prediction * target
+
+    def coefficients(self, prediction):
+        return -prediction, 0.0, 0.0
+
+
+class Module(torch.nn.Module):
+    def forward(self, prediction, target):
+        return -(prediction * target).sum(1)
+
+    def ranking(self, prediction):
+        return losses.Ranking(-prediction)
+
+
+class OtherModule(Module):
+    def forward(self, prediction, target):
+        return (prediction * target).sum(1)
+
+
+@pytest.mark.parametrize(
+    ("loss", "trusted"),
+    [
+        *((kind(), True) for kind in KINDS),
+        (Absolute(), False),
+        (Twice(), False),
+        (Largest(), False),
+        (Narrow(), True),
+        (Linear(), True),
+        (Module(), True),
+        (OtherModule(), False),
+        (oracles.bce, False),
+    ],
+)
+def test_a_ranking_is_trusted_where_it_is_as_near_to_a_class_as_the_values(loss, trusted):
+    assert losses.rankable(loss) is (loss if trusted else None)
+
+
+def test_an_instance_may_have_a_ranking_or_a_forward_of_its_own():
+    def dot(prediction, target):
+        return -(prediction * target).sum(1)
+
+    dot.ranking = lambda prediction: losses.Ranking(-prediction)
+    assert losses.rankable(dot) is dot
+    module = Module()
+    module.forward = lambda prediction, target: (prediction * target).sum(1)
+    assert losses.rankable(module) is None

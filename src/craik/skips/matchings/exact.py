@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from craik.losses import Loss, Rankable, evaluated
+from craik.losses import Loss, evaluated, rankable
 from craik.trajectories import Trajectories
 
 SMALL = 4096
@@ -105,8 +105,8 @@ class ExactRanker:
         if not np.isfinite(least).all():
             i = int((~np.isfinite(least)).argmax())
             where = f"in trajectory {rows[i]} of the batch, where frames {first[i]} and later are matched"
-            rankable = isinstance(self._loss, Rankable)
-            rule, found = ("prediction", "one that is not, or overflows,") if rankable else ("loss", str(least[i]))
+            ours = rankable(self._loss) is not None
+            rule, found = ("prediction", "one that is not, or overflows,") if ours else ("loss", str(least[i]))
             raise FloatingPointError(
                 f"Every {rule} should be finite. Found {found} {where}. Lower the learning rate or clip gradients."
             )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from craik.arguments import check_one_of, check_share, check_whole
-from craik.losses import Loss, Rankable, SquaredError
+from craik.losses import Loss, SquaredError, rankable
 from craik.skips.matched import LATER, Chosen, Steps
 from craik.skips.matchings.draws import Draw
 from craik.skips.matchings.exact import ExactRanker, fits
@@ -73,7 +73,7 @@ class Greedy:
     def _ranker(self, predictor: Predictor) -> Ranker | ExactRanker:
         loss, targets, width = predictor.dynamics.loss, predictor.targets, self.horizon - self.nearest + 1
         small, last = fits(targets, width), self.ties == "last"
-        if self.scale is None and not (small and (_same_anywhere(loss) or not isinstance(loss, Rankable))):
+        if self.scale is None and not (small and (_same_anywhere(loss) or rankable(loss) is None)):
             return Ranker(loss, targets, width, batched=small or None, last=last)
         # Where a window is cut at its start, one frame is left, and what that is divided by does not matter.
         scale = None if self.scale is None else [float(one) for one in self.scale[self.nearest - 1 :]]
@@ -107,7 +107,7 @@ def _random(draw: Draw, first: int, end: int) -> int:
 
 def _same_anywhere(loss: Loss) -> bool:
     """Say whether a frame's loss is the same in every bit wherever it stands in a batch: of exponentials it is not."""
-    return isinstance(loss, SquaredError)
+    return type(loss) is SquaredError
 
 
 def _numbers(scale: object, horizon: int) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.losses import Loss, Rankable, Ranking, evaluated, largest_target
+from craik.losses import Loss, Rankable, Ranking, evaluated, largest_target, rankable
 from craik.skips.matchings.windows import Window
 from craik.trajectories import Trajectories
 
@@ -38,7 +38,7 @@ class Ranker:
         self, loss: Loss, targets: Trajectories, horizon: int, batched: bool | None = None, last: bool = False
     ) -> None:
         self._loss = loss
-        self._rankable = loss if isinstance(loss, Rankable) else None
+        self._rankable = rankable(loss)
         self._targets = targets
         # In half precision a square overflows from 256 on, however small the loss: rank in single.
         self._dtype = torch.promote_types(targets.value_dtype, torch.float32)
@@ -64,7 +64,7 @@ class Ranker:
             end: the frame behind each window.
 
         Raises:
-            FloatingPointError: a prediction that is not finite.
+            FloatingPointError: a prediction that is not finite, or a loss that is NaN.
         """
         predictions = predictions.detach()  # cheaper than no_grad where a product takes a few microseconds
         if predictions.dtype != self._dtype:
@@ -175,7 +175,7 @@ class Ranker:
         """Return the first, or last, of the frames with the least loss, evaluated on each."""
         targets = self._targets.at([b] * len(frames), frames, self._dtype).detach()
         losses = evaluated(self._loss, prediction.expand(len(frames), *prediction.shape), targets).tolist()
-        least = min(losses)
+        least = math.nan if any(map(math.isnan, losses)) else min(losses)  # Python's min passes over NaN, unless it is first
         if not math.isfinite(least):
             raise FloatingPointError(
                 f"Every loss should be finite. Found {least} in trajectory {b} of the batch, where frames {frames[0]} and "

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.arguments import check_positive
-from craik.losses import ElementwiseLoss, Loss, Ranking, evaluated, frame_of, largest_target, prediction_shape
+from craik.losses import ElementwiseLoss, Loss, Ranking, evaluated, frame_of, largest_target, prediction_shape, rankable
 from craik.trajectories import Trajectories
 
 Entries = Mapping[Any, Any]
@@ -98,7 +98,8 @@ class States:
             ValueError: a loss or weight of an entry that there is not, an entry without a loss, or a weight that is not
                 positive.
         """
-        kind = RankableStateLoss if all(isinstance(loss, ElementwiseLoss) for loss in losses.values()) else StateLoss
+        ours = all(isinstance(loss, ElementwiseLoss) and rankable(loss) is not None for loss in losses.values())
+        kind = RankableStateLoss if ours else StateLoss
         return kind(self.shapes, losses, weights or {})
 
 

@@ -202,3 +202,35 @@ def test_small_windows_are_gathered_once_for_all():
     steps = found.skips.shape[1]
     assert len(calls) == 2 * steps  # of each step's windows, and of its matches
     assert calls[:2] == [6 * 4, 6]
+
+
+class Absolute(losses.SquaredError):
+    """Changes the values of a loss of ours, and says nothing of its ranking."""
+
+    def elements(self, prediction, target):
+        return (prediction - target).abs()
+
+
+@pytest.mark.parametrize("numbers", [4, 5000])
+@pytest.mark.parametrize("scale", [None, (1.0, 1.0)])
+def test_a_loss_made_of_one_of_ours_is_matched_by_its_own_values(numbers, scale):
+    frames = torch.zeros(1, 3, numbers)
+    frames[0, 1] = 0.5  # everywhere a half: nearer in squares, farther in absolute values
+    frames[0, 2, : numbers // 4] = 1.5
+    found = match(Dynamics(torch.zeros_like, Absolute()), Trajectories(frames, torch.tensor([3])), Greedy(2, scale=scale))
+    assert found.matched.tolist() == [[2]]
+    squared = match(Dynamics(torch.zeros_like, losses.SquaredError()), Trajectories(frames, torch.tensor([3])), Greedy(2))
+    assert squared.matched[0, 0] == 1
+
+
+@pytest.mark.parametrize("numbers", [3, 5000])
+@pytest.mark.parametrize("at", [2.0, 3.0, 4.0])
+@pytest.mark.parametrize("ties", ["first", "last"])
+def test_a_loss_that_is_nan_on_one_frame_is_refused_wherever_it_stands(numbers, at, ties):
+    def loss(prediction, target):
+        values = (prediction - target).abs().flatten(1).mean(1)
+        return torch.where(target[:, 0] == at, torch.nan, values)
+
+    frames = (torch.arange(5.0)[None, :, None] + 1).repeat(1, 1, numbers)
+    with pytest.raises(FloatingPointError, match=r"Every loss should be finite\. Found nan in trajectory 0 of the batch"):
+        match(Dynamics(lambda x: x + 1.6, loss), Trajectories(frames, torch.tensor([5])), Greedy(4, ties=ties))

@@ -90,10 +90,15 @@ def test_the_loss_is_the_weighted_sum_of_the_entries():
     torch.testing.assert_close(frame["place"], made["place"][:, 0])
 
 
-@pytest.mark.parametrize("own", [False, True])
+class Linear(SquaredError):
+    def elements(self, prediction, target):
+        return (prediction - target).abs()
+
+
+@pytest.mark.parametrize("own", [None, lambda z, x: (z - x).abs(), Linear()])
 def test_matching_and_rolling_out(own):
     layout, f = states(), Model()
-    kinds = LOSSES | ({"speed": lambda z, x: (z - x).abs()} if own else {})
+    kinds = LOSSES | ({"speed": own} if own else {})
     loss = layout.loss(kinds, WEIGHTS)
     assert type(loss) is (StateLoss if own else RankableStateLoss)
     dynamics = Dynamics(layout.model(f, kinds), loss)
