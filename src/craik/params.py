@@ -45,8 +45,12 @@ def zeros_like(params: Params) -> Params:
 
 
 def dot(first: Params, second: Params) -> Tensor:
-    """Return the inner product of two sets of parameters, a scalar."""
-    return torch.stack([(tensor * second[name]).sum() for name, tensor in first.items()]).sum()
+    """Return the inner product of two sets of parameters, a scalar, of half types in float32: in theirs it would overflow."""
+    return torch.stack([(_wide(tensor) * _wide(second[name])).sum() for name, tensor in first.items()]).sum()
+
+
+def _wide(tensor: Tensor) -> Tensor:
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32)) if tensor.is_floating_point() else tensor
 
 
 def count_bytes(tensors: Iterable[Tensor]) -> int:

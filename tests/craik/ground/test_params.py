@@ -32,3 +32,10 @@ def test_operations():
     assert made["a"].is_leaf
     with pytest.raises(KeyError):
         params.dot(first, {"a": torch.ones(2)})
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_an_inner_product_of_half_types_does_not_overflow(dtype):
+    found = params.dot({"a": torch.full((4,), 200.0, dtype=dtype)}, {"a": torch.full((4,), 200.0, dtype=dtype)})
+    assert found.item() == 160000
+    assert found.dtype == torch.promote_types(dtype, torch.float32)

@@ -17,7 +17,9 @@ class Fixed:
     Args:
         dt: the step in frames.
         last: where fewer than `dt` frames are left, "clamp" matches the last frame; "drop" ends the trajectory before, as the
-            published code does, so that a trajectory of `dt` frames or fewer has no step at all and is refused.
+            published code does, so that a trajectory of `dt` frames or fewer has no step at all and is refused. Frames count
+            from the last that a `Memory` is shown. With `Options` a step that would pass an option's end is matched with that
+            end under both: what is dropped is the trajectory's last, not an option's.
 
     Raises:
         TypeError: a step that is no whole number.
@@ -39,7 +41,8 @@ class Fixed:
         """
         if self.last == "clamp":
             return follow(predictor, self._choose)
-        self._check(predictor.lengths)
+        memory = predictor.dynamics.state
+        self._check(predictor.lengths, 0 if memory is None else memory.frames - 1)
         return follow(predictor, self._choose, reach=self.dt)
 
     def _choose(self, predicted: Predicted) -> Chosen:
@@ -48,10 +51,12 @@ class Fixed:
             [min(time + self.dt, length - 1) for time, length in zip(predicted.times, predicted.lengths, strict=True)]
         )
 
-    def _check(self, lengths: Sequence[int]) -> None:
-        short = [b for b, length in enumerate(lengths) if length <= self.dt]
+    def _check(self, lengths: Sequence[int], before: int) -> None:
+        """Refuse trajectories without a whole step from the first prediction on, which is made at frame ``before``."""
+        short = [b for b, length in enumerate(lengths) if length - before <= self.dt]
         if short:
+            behind = f" from the last on that its memory is shown, frame {before}" if before else ""
             raise ValueError(
-                f"With last='drop' every trajectory should have more than dt = {self.dt} frames. Found {lengths[short[0]]} in "
-                f"trajectory {short[0]}. Leave it out, or pass last='clamp'."
+                f"With last='drop' every trajectory should have more than dt = {self.dt} frames{behind}. Found "
+                f"{lengths[short[0]] - before} in trajectory {short[0]}. Leave it out, or pass last='clamp'."
             )

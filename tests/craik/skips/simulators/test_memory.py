@@ -268,3 +268,20 @@ def test_another_type_is_refused_with_a_sentence(make, sentence):
 
 def test_match_has_no_argument_of_its_own_for_it():
     assert len(inspect.signature(match).parameters) <= 8
+
+
+@pytest.mark.parametrize(
+    ("shown", "dt", "steps"), [(1, 5, 1), (3, 3, 1), (3, 1, 3), (4, 2, 1), (3, 4, 0), (3, 5, 0), (4, 3, 0)]
+)
+def test_whole_steps_count_from_the_last_frame_that_is_shown(shown, dt, steps):
+    def model(frames, state):
+        return frames, state + 1
+
+    dynamics = Dynamics(model, SquaredError(), state=Memory(torch.zeros(1), frames=shown))
+    batch = Trajectories(torch.rand(1, 6, 2, generator=torch.Generator().manual_seed(0)), torch.tensor([6]))
+    if steps:
+        assert match(dynamics, batch, Fixed(dt, "drop")).skips.tolist() == [[dt] * steps]
+        return
+    left = rf"more than dt = {dt} frames from the last on .* frame {shown - 1}\. Found {7 - shown} in trajectory 0"
+    with pytest.raises(ValueError, match=left):
+        match(dynamics, batch, Fixed(dt, "drop"))
