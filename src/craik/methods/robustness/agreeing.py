@@ -21,7 +21,7 @@ from craik.agreement import AndMask, Rule, combine
 from craik.arguments import check_kind, check_positive, check_whole
 from craik.methods.paper import Paper
 from craik.methods.robustness.evasion import Model, Objective, ascend, loss
-from craik.methods.robustness.norms import Ball, check_within
+from craik.methods.robustness.norms import Ball, check_within, in_range
 from craik.methods.robustness.transfer import input_gradient
 
 PAPER = Paper(
@@ -141,5 +141,6 @@ def transferred_gain(
 
 
 def _unit(gradient: Tensor) -> Tensor:
-    size = torch.linalg.vector_norm(gradient.flatten(1), dim=1).view(-1, *[1] * (gradient.dim() - 1))
-    return gradient / torch.where(size > 0, size, 1)
+    flat = in_range(gradient.flatten(1))
+    size = torch.linalg.vector_norm(flat, dim=1, keepdim=True)
+    return (flat / torch.where(size > 0, size, 1)).view_as(gradient)

@@ -1,9 +1,9 @@
 """Fitted scikit-learn classifiers as torch functions, so that their inputs have gradients.
 
 The closed forms are scikit-learn's own, in float64: linear decision functions (LogisticRegression, LinearSVC, RidgeClassifier,
-SGDClassifier, Perceptron, LinearDiscriminantAnalysis), kernel machines of two classes (SVC), MLPClassifier, and pipelines
-whose earlier steps shift and scale. Whatever else predicts, a forest or a table of neighbours, has no gradient: `as_target`
-takes it.
+SGDClassifier, Perceptron, LinearDiscriminantAnalysis), kernel machines of two classes (SVC, NuSVC), MLPClassifier, and
+pipelines whose earlier steps shift and scale. Whatever else predicts, a forest or a table of neighbours, has no gradient:
+`as_target` takes it.
 """
 
 from collections.abc import Callable, Sequence
@@ -133,7 +133,7 @@ def as_torch(estimator: object) -> Classifier:
 
     Raises:
         TypeError: an estimator that is not differentiable, or that has no closed form here.
-        ValueError: one that is not fitted, or a kernel machine of more than two classes.
+        ValueError: one that is not fitted, a kernel machine of more than two classes, or a linear one that votes among pairs.
 
     Example:
         >>> import numpy as np
@@ -148,16 +148,21 @@ def as_torch(estimator: object) -> Classifier:
         return _pipeline(one)
     _check_fitted(one)
     kind = type(one).__name__
-    if kind == "SVC":
+    if {"SVC", "NuSVC"} & {base.__name__ for base in type(one).__mro__}:  # linear ones have a coef_, too: of pairs of classes
         return _kernel_machine(one)
     if hasattr(one, "coefs_") and hasattr(one, "intercepts_"):
         biases = [_tensor(bias) for bias in one.intercepts_]
         return Perceptron(one.classes_, [_tensor(weight) for weight in one.coefs_], biases, one.activation)
     if hasattr(one, "coef_") and hasattr(one, "decision_function"):
         weight = _tensor(np.atleast_2d(one.coef_))
+        if len(weight) not in (1, len(one.classes_)):
+            raise ValueError(
+                f"`estimator` should have a row of coef_ for each class, or one of two classes. Found {len(weight)} of "
+                f"{len(one.classes_)} classes, as a vote among pairs has them. Use it as a target only, through as_target."
+            )
         return Linear(one.classes_, weight, _tensor(np.broadcast_to(np.atleast_1d(one.intercept_), (len(weight),))))
     raise TypeError(
-        "`estimator` should be a classifier that is differentiable in x and has a closed form here: a linear one, SVC, "
+        "`estimator` should be a classifier that is differentiable in x and has a closed form here: a linear one, SVC, NuSVC, "
         f"MLPClassifier, or a pipeline of scalers before it. Found {kind}. Use it as a target only, through as_target."
     )
 

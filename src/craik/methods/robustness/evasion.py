@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # torch's own habit
 
-from craik.arguments import check_callable, check_kind, check_one_of, check_positive, check_tensor, check_whole
+from craik.arguments import check_callable, check_ids, check_kind, check_one_of, check_positive, check_tensor, check_whole
 from craik.methods.paper import Paper
 from craik.methods.robustness.norms import Ball, _project, check_within, norms, steepest  # pyright: ignore[reportPrivateUsage]
 
@@ -36,7 +36,13 @@ Objective = Callable[[Tensor, Tensor], Tensor]
 
 
 def loss(logits: Float[Tensor, "n k"], y: Int[Tensor, " n"]) -> Float[Tensor, " n"]:
-    """Return the cross-entropy of each example, unreduced: of two classes, the logistic loss of their difference."""
+    """Return the cross-entropy of each example, unreduced: of two classes, the logistic loss of their difference.
+
+    Raises:
+        TypeError: labels that are no whole numbers.
+        ValueError: labels of another shape, or that are none of the classes; torch's own -100 is not left out here.
+    """
+    check_ids("y", y, len(logits), count=logits.shape[1], way_out="Pass the place of each label among the classes.")
     return F.cross_entropy(logits, y, reduction="none")
 
 

@@ -65,7 +65,27 @@ def norms(x: Float[Tensor, "n *x"], p: Norm) -> Float[Tensor, " n"]:
         ValueError: a norm other than 1, 2 and infinity.
     """
     check_norm(p)
-    return torch.linalg.vector_norm(x.flatten(1), ord=p, dim=1)
+    flat = x.flatten(1)
+    return _lengths(flat)[:, 0] if p == 2 else torch.linalg.vector_norm(flat, ord=p, dim=1)
+
+
+def in_range(flat: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+    """Return rows in the same directions whose squares stay within their type: over a power of two, so nothing is rounded."""
+    return flat / _powers(flat)
+
+
+def _powers(flat: Tensor) -> Tensor:
+    """Return the power of two at or below each row's largest entry, (n, 1); 1 for a row of zeros, and for one not finite."""
+    flat = flat.detach()
+    largest = flat.abs().amax(1, keepdim=True) if flat.shape[1] else flat.new_zeros(len(flat), 1)
+    power = largest / (2 * largest.frexp().mantissa)
+    return power.where(power.isfinite() & (largest > 0), 1)
+
+
+def _lengths(flat: Tensor) -> Tensor:
+    """Return each row's Euclidean length, (n, 1), also where the squares would leave the type's range."""
+    powers = _powers(flat)
+    return powers * torch.linalg.vector_norm(flat / powers, dim=1, keepdim=True)
 
 
 def steepest(gradient: Float[Tensor, "n *x"], radius: float | int, p: Norm) -> Float[Tensor, "n *x"]:
@@ -83,6 +103,7 @@ def steepest(gradient: Float[Tensor, "n *x"], radius: float | int, p: Norm) -> F
         return radius * gradient.sign()
     flat = gradient.flatten(1)
     if p == 2:
+        flat = in_range(flat)
         size = torch.linalg.vector_norm(flat, dim=1, keepdim=True)
         return (flat * (radius / torch.where(size > 0, size, 1))).view_as(gradient)
     place = flat.abs().argmax(1, keepdim=True)
@@ -119,7 +140,7 @@ def _project(delta: Tensor, ball: Ball, x: Tensor) -> Tensor:
     if ball.p == math.inf:
         return _boxed(delta.clamp(-ball.radius, ball.radius), ball.box, x)
     boxed = _boxed(delta, ball.box, x).flatten(1)
-    size = torch.linalg.vector_norm(boxed, ord=ball.p, dim=1, keepdim=True)
+    size = norms(boxed, ball.p)[:, None]
     if bool((size <= ball.radius).all()):
         return boxed.view_as(delta)
     flat = delta.flatten(1)
@@ -139,6 +160,7 @@ def _room(delta: Tensor, box: tuple[float | int, float | int] | None, x: Tensor)
 
 def _scaled(flat: Tensor, cap: Tensor | None, radius: float) -> Tensor:
     """Return sign(y) min(t abs(y), c) of norm radius: sum min(t^2 y^2, c^2) is concave in t^2, so Newton rises to its root."""
+    flat = in_range(flat)
     square = flat.square()
     total = square.sum(1, keepdim=True)
     if cap is None:

@@ -28,7 +28,7 @@ from craik.methods.robustness.evasion import (
     maximum_confidence,
     missed,
 )
-from craik.methods.robustness.norms import Ball, Norm, check_norm, dual, norms, steepest
+from craik.methods.robustness.norms import Ball, Norm, check_norm, dual, in_range, norms, steepest
 
 PAPER = Paper(
     "Transferability of attacks", 2019, "Demontis et al., section 3", "https://arxiv.org/abs/1809.02861",
@@ -87,9 +87,10 @@ def cosine(first: Float[Tensor, "n *x"], second: Float[Tensor, "n *x"]) -> Float
             f"Gradients should have one shape. Found {tuple(first.shape)} and {tuple(second.shape)}. Surrogate and target "
             "should take the same inputs."
         )
-    a, b = first.flatten(1), second.flatten(1)
+    # A half type's sum of products rounds, or overflows.
+    a, b = (in_range(one.flatten(1).to(torch.promote_types(one.dtype, torch.float32))) for one in (first, second))
     size = torch.linalg.vector_norm(a, dim=1) * torch.linalg.vector_norm(b, dim=1)
-    return (a * b).sum(1) / torch.where(size > 0, size, 1)
+    return ((a * b).sum(1) / torch.where(size > 0, size, 1)).to(torch.promote_types(first.dtype, second.dtype))
 
 
 def alignment(

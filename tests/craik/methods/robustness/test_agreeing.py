@@ -101,3 +101,15 @@ X, Y = data()
 def test_bad_input(make, sentence, as_installed):
     with pytest.raises((ValueError, TypeError), match=sentence):
         make()
+
+
+@pytest.mark.parametrize("scale", [1e-24, 1e20])
+def test_surrogates_count_alike_however_small_or_large_their_gradients_are(scale):
+    x, y = torch.rand(4, 2, generator=torch.Generator().manual_seed(0)), torch.zeros(4, dtype=torch.long)
+    a, b = torch.tensor([[3.0, 4.0]]), torch.tensor([[4.0, 3.0]])
+
+    def along(weight):
+        return lambda x: torch.cat([-(x * weight).sum(1, keepdim=True), torch.zeros(len(x), 1)], 1)
+
+    found = agreed_gradient([along(a * scale), along(b)], x, y, Mean(), loss=lambda logits, y: -logits[:, 0])
+    torch.testing.assert_close(found.gradient, torch.full((4, 2), 0.7))

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from craik.methods.robustness.closed_forms import as_target, as_torch
 from craik.methods.robustness.evasion import logits_of
@@ -22,6 +22,20 @@ def data(classes=3, n=120):
 
 LINEAR = (LogisticRegression(), LinearSVC(), RidgeClassifier(), SGDClassifier(random_state=0), Perceptron(random_state=0))
 KERNELS = [SVC(kernel=kernel, gamma=0.3, coef0=0.4) for kernel in ("linear", "rbf", "poly", "sigmoid")] + [SVC()]
+KERNELS += [NuSVC(nu=0.1), NuSVC(nu=0.1, kernel="linear")]
+
+
+class OwnSVC(SVC):
+    """A kernel machine by another name."""
+
+
+class PairsOnly(LogisticRegression):
+    """A linear model with a row for each pair of classes."""
+
+    def fit(self, x, y):
+        super().fit(x, y)
+        self.coef_, self.classes_ = np.zeros((6, x.shape[1])), np.arange(4)
+        return self
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -33,7 +47,7 @@ def test_linear_decisions_are_the_estimators(estimator, classes):
     np.testing.assert_allclose(found.numpy(), fitted.decision_function(x), atol=1e-12)
 
 
-@pytest.mark.parametrize("estimator", KERNELS, ids=lambda one: one.kernel)
+@pytest.mark.parametrize("estimator", KERNELS, ids=lambda one: f"{type(one).__name__}-{one.kernel}")
 def test_kernel_decisions_are_the_estimators(estimator):
     x, y = data(2)
     fitted = estimator.fit(x, y)
@@ -86,6 +100,9 @@ def test_a_forest_is_a_target():
         (lambda x, y: as_torch(KNeighborsClassifier().fit(x, y)), "KNeighborsClassifier"),
         (lambda x, y: as_torch(LogisticRegression()), "fitted"),
         (lambda x, y: as_torch(SVC().fit(x, y)), "two classes"),
+        (lambda x, y: as_torch(NuSVC(nu=0.1, kernel="linear").fit(x, y)), "two classes"),
+        (lambda x, y: as_torch(OwnSVC(kernel="linear").fit(x, y)), "two classes"),
+        (lambda x, y: as_torch(PairsOnly().fit(x, y)), "a row of coef_ for each class.*Found 6 of 4 classes"),
         (lambda x, y: as_torch(SVC(kernel=lambda a, b: a @ b.T).fit(x[y != "two"], y[y != "two"])), "kernels"),
         (lambda x, y: as_torch(make_pipeline(PolynomialFeatures(), LogisticRegression()).fit(x, y)), "polynomialfeatures"),
         (lambda x, y: as_torch(torch.nn.Linear(2, 2)), "needs no conversion"),

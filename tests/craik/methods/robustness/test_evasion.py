@@ -123,3 +123,9 @@ X, Y, W = data()
 def test_bad_input(make, sentence, as_installed):
     with pytest.raises((ValueError, TypeError), match=sentence):
         make()
+
+
+@pytest.mark.parametrize("y", [[-100, 0], [0, 2]])
+def test_a_label_of_no_class_costs_something_to_nobody(y):
+    with pytest.raises(ValueError, match="`y` should be numbers from 0 to 1"):
+        loss(torch.zeros(2, 2), torch.tensor(y))

@@ -92,3 +92,31 @@ def test_shapes_are_kept():
 def test_bad_input(make, sentence, as_installed):
     with pytest.raises((ValueError, TypeError), match=sentence):
         make()
+
+
+SMALL = [(torch.float32, 1e-24), (torch.float32, 1e-44), (torch.float64, 1e-200)]
+EXTREMES = [*SMALL, (torch.float32, 1e25), (torch.float16, 300.0), (torch.float64, 1e200)]
+
+
+@pytest.mark.parametrize(("dtype", "scale"), EXTREMES)
+def test_lengths_and_directions_need_no_squares_within_the_type(dtype, scale):
+    x = torch.tensor([[3.0, -4.0], [0.0, 0.0]], dtype=dtype) * torch.tensor(scale, dtype=dtype)
+    wanted = torch.tensor([math.hypot(*row) for row in x.tolist()], dtype=dtype)
+    torch.testing.assert_close(norms(x, 2), wanted, rtol=1e-3, atol=0)
+    best = steepest(x, 2.0, 2).double()
+    unit = x.double() / torch.where(wanted > 0, wanted, 1).double()[:, None]
+    torch.testing.assert_close(best, 2 * unit, rtol=2e-3, atol=0)
+
+
+@pytest.mark.parametrize("box", [None, (-1.0, 1.0)])
+def test_a_perturbation_whose_square_overflows_is_projected_along_itself(box):
+    x = torch.zeros(1, 2)
+    found = project(torch.tensor([[3e25, -4e25]]), Ball(0.5, 2, box), x)
+    torch.testing.assert_close(found, torch.tensor([[0.3, -0.4]]))
+
+
+def test_powers_of_two_round_nothing():
+    x = torch.randn(20, 300, generator=torch.Generator().manual_seed(0)) * 10.0 ** torch.arange(-12, 8)[:, None]
+    plain = torch.linalg.vector_norm(x, dim=1)
+    assert torch.equal(norms(x, 2), plain)
+    assert torch.equal(steepest(x, 0.3, 2), x * (0.3 / plain[:, None]))

@@ -139,3 +139,12 @@ X, Y = data()
 def test_bad_input(make, sentence, as_installed):
     with pytest.raises((ValueError, TypeError), match=sentence):
         make()
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(torch.float32, 1e-23), (torch.float32, 1e20), (torch.float16, 300.0)])
+def test_a_cosine_does_not_depend_on_the_gradients_scale(dtype, scale):
+    a, b = torch.tensor([[3.0, -4.0], [0.0, 0.0]], dtype=dtype) * scale, torch.tensor([[4.0, -3.0], [1.0, 1.0]], dtype=dtype)
+    found = cosine(a, b)
+    assert found.dtype == dtype
+    torch.testing.assert_close(found, torch.tensor([0.96, 0.0], dtype=dtype))
+    torch.testing.assert_close(cosine(a, a * 0.5), torch.tensor([1.0, 0.0], dtype=dtype))
