@@ -90,12 +90,12 @@ def test_the_loss_is_the_weighted_sum_of_the_entries():
     torch.testing.assert_close(frame["place"], made["place"][:, 0])
 
 
-class Linear(SquaredError):
+class AbsoluteError(SquaredError):
     def elements(self, prediction, target):
         return (prediction - target).abs()
 
 
-@pytest.mark.parametrize("own", [None, lambda z, x: (z - x).abs(), Linear()])
+@pytest.mark.parametrize("own", [None, lambda z, x: (z - x).abs(), AbsoluteError()])
 def test_matching_and_rolling_out(own):
     layout, f = states(), Model()
     kinds = LOSSES | ({"speed": own} if own else {})
