@@ -5,6 +5,7 @@ import torch
 
 from craik.experiments.control.promp_corners import EXPERIMENT
 from craik.experiments.control.promp_corners import run as corners
+from craik.experiments.control.promp_corners.claims import less
 from craik.lab import Rows, judge
 from craik.methods.control import collect
 from craik.tasks.agents.corners import Corners
@@ -66,3 +67,10 @@ def test_the_paper_preset_runs_bodies():
     found = list(corners.run(paper))
     assert [row["method"] for row in found] == ["promp", "maml"]
     assert all(abs(row["before"]) > 1e-4 for row in found)
+
+
+def test_a_difference_over_all_reports_is_not_that_of_the_last_ones():
+    numbers = {"promp": [0.0, 0.0, 0.0, 0.6, 0.6, 0.6], "maml": [0.8, 0.8, 0.8, 0.3, 0.3, 0.3]}
+    made = Rows({"seed": 0, "kind": "curve", "method": name, "visited": one} for name, all_ in numbers.items() for one in all_)
+    assert less("visited")(made).value == pytest.approx(0.3)
+    assert less("visited", 0)(made).value == pytest.approx(-0.25)

@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from craik.experiments.language.trellis import EXPERIMENT
+from craik.experiments.language.trellis.claims import tied
 from craik.experiments.language.trellis.run import Config, Reader, equal_units, parameters, theorem
+from craik.lab import Rows
 from tiny import check_measured_and_drawn, rows_of
 
 TINY = Config(hidden=4, levels=3, dilations=(1, 2), epochs=1, batch=400, code_steps=1, modules=2, words=20, window=5)
@@ -44,3 +46,15 @@ def test_models_are_causal(name):
     same = torch.isclose(model(x), model(y)).all(-1)[0]
     assert same[:4].all()
     assert not same[4]
+
+
+@pytest.mark.parametrize(("accuracy", "nll", "wanted"), [(0.8, 2.0, -0.1), (0.9, 2.6, -0.6), (0.95, 1.9, 0.05)])
+def test_weights_in_common_are_asked_for_on_both_tasks(accuracy, nll, wanted):
+    found = {"digits": ("accuracy", {"trellis": accuracy, "untied": 0.9}), "code": ("nll", {"trellis": nll, "untied": 2.0})}
+    rows = [
+        {"seed": 0, "kind": kind, "model": model, key: number}
+        for kind, (key, numbers) in found.items()
+        for model, number in numbers.items()
+    ]
+    assert tied(Rows(rows)).value == pytest.approx(wanted)
+    assert tied(Rows(rows[:2])) is None

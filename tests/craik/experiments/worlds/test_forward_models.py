@@ -130,3 +130,13 @@ def test_the_widest_line_is_the_strongest_edge():
     assert len(widths) == 36
     assert max(widths) == widths[20]
     assert sum(width > 0 for width in widths) == 1
+
+
+@pytest.mark.parametrize(("persistence", "verdict"), [(0.45, "does not hold so far"), (0.2, "holds so far")])
+def test_new_teammates_are_foretold_better_than_by_their_last_moves(persistence, verdict):
+    (claim,) = (claim for claim in EXPERIMENT.claims if claim.id == "forward-models.new-teammates")
+    made = [{"seed": 0, "kind": "teams", "rule": rule, "new": new} for rule, new in (("AND-mask", 0.4), ("averaging", 0.3))]
+    found = judge(claim, [*made, {"seed": 0, "kind": "persistence", "accuracy": persistence}], "quick")
+    assert found.measured == pytest.approx(0.4 - max(0.3, persistence))
+    assert (found.verdict, [one.verdict for one in found.earlier]) == (verdict, ["holds so far"])
+    assert judge(claim, made, "quick").measured is None

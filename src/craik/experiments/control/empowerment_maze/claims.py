@@ -37,7 +37,7 @@ CLAIMS = (
         text="On an open grid empowerment is log2(2 n^2 + 2 n + 1) in the middle and log2((n + 1)(n + 2) / 2) in a corner.",
         source="counting; " + _SOURCE,
         measure=lambda rows: largest(rows, "formula", "error"),
-        condition=high_below(1e-9, of="largest error over n = 1 to 4, bits,"),
+        condition=high_below(1e-9, of="largest error over n = 1 to 4, bits, median over seeds,"),
         kind="control",
     ),
     Claim(
@@ -72,10 +72,14 @@ CLAIMS = (
     ),
     Claim(
         id="empowerment-maze.certified",
-        text="Every number stands between bounds that meet.",
+        text="Where sensors are noisy every number stands between bounds that meet.",
         source="ours",
         measure=lambda rows: largest(rows, "sensor", "gap"),
-        condition=high_below(1.0001e-9, of="largest difference of upper and lower bound, bits,"),
+        condition=high_below(
+            1.0001e-9, of="largest difference of upper and lower bound over levels of noise, bits, median over seeds,"
+        ),
         kind="ours",
+        tried="Rows of sensors alone have bounds, six levels of noise a seed. Nothing in them depends on the seed, so that six "
+        "seeds are one number.",
     ),
 )

@@ -53,14 +53,21 @@ CLAIMS = (
         text="With exact gradients, too, ascent ends in local optima: the difficulty is not noise.",
         source=_SOURCE,
         measure=trapped,
-        condition=low_above(0.0, of="share of starts below 0.95 of the best without entropy, mean over seeds,"),
+        condition=low_above(
+            0.0, of="share of starts below 0.95 of the best without entropy at learning rate 10, mean over seeds,"
+        ),
+        tried="At the best of the five rates, each seed's own, 0.858 of the starts end so.",
     ),
     Claim(
         id="entropy-landscape.helps",
         text="Entropy helps although there is no noise that it could reduce.",
         source=_SOURCE,
         measure=helps,
-        condition=low_above(0.0, of="share of starts at the optimum, best tau above 0 less tau = 0, mean over seeds,"),
+        condition=low_above(
+            0.0, of="share of starts at the optimum at learning rate 10, best tau above 0 less tau = 0, mean over seeds,"
+        ),
+        tried="With the best tau every start ends at the optimum here, so that this is the number of entropy-landscape.traps: "
+        "what is trapped without entropy is freed with it. With the best rate for either it is 0.858.",
     ),
     Claim(
         id="entropy-landscape.steps",
@@ -68,19 +75,28 @@ CLAIMS = (
         source=_SOURCE,
         measure=lambda rows: longer_steps("trap", rows),
         condition=low_above(
-            0.0, of="log10 of the ratio of the largest rates, best tau above 0 over tau = 0, median over seeds,"
+            0.0,
+            of="log10 of the ratio of the largest rates, best tau above 0 over tau = 0 (a tenth of the least rate where none "
+            "does), median over seeds,",
         ),
-        tried="Without entropy no rate solves every start here, so that a tenth of the least rate stands in for it.",
+        tried="Without entropy no rate from 3 to 300 solves every start here, so that a tenth of the least rate, 0.3, stands "
+        "in for it: that the number is 2 is of that choice; with entropy the largest rate is 30 on every seed.",
     ),
     Claim(
         id="entropy-landscape.steps-plain",
         text="It does so where there is no trap, too.",
         source="ours; the fair comparison of step sizes",
         measure=lambda rows: longer_steps("plain", rows),
-        condition=low_above(0.0, of="log10 of the ratio of the largest rates without the near reward, median over seeds,"),
+        condition=low_above(
+            0.0,
+            of="log10 of the ratio of the largest rates (300 is the largest that was tried) without the near reward, median "
+            "over seeds,",
+        ),
         kind="ours",
         tried="On seed 1000 it is the reverse, too: without entropy far larger rates still solve every start. A"
-        " large step towards entropy overshoots, one towards reward only saturates the softmax.",
+        " large step towards entropy overshoots, one towards reward only saturates the softmax. On every recorded seed the "
+        "largest rate that was tried, 300, solves every start without entropy: the number cannot be above 0 on these rates, "
+        "and may be lower than it shows.",
     ),
     Claim(
         id="entropy-landscape.connects",

@@ -70,7 +70,13 @@ CLAIMS = (
         text="With PopArt the worst of the tasks is learned, without anything it is not.",
         source="PopArt, section 1",
         measure=less("popart", "none", "worst"),
-        condition=above(0.6, of="worst task's score, PopArt's less that of no measure, mean over seeds,"),
+        condition=above(
+            0.6,
+            of="least of the tasks' means over the last three reports (of 20 in quick), PopArt's less that of no measure, mean "
+            "over seeds,",
+        ),
+        tried="Without a measure nothing is learned in any task: all stay where they began, at chance (about -0.6 with one "
+        "ball, -0.4 with two), so that the worst is no exception there.",
     ),
     Claim(
         id="popart-tasks.mean",
@@ -78,7 +84,11 @@ CLAIMS = (
         source="PopArt, table 1",
         printed="median human-normalised score 110.7 % against 59.7 %, 57 games (from memory, unchecked)",
         measure=less("popart", "none", "mean"),
-        condition=low_above(0, of="mean score over tasks, PopArt's less that of no measure, mean over seeds,"),
+        condition=low_above(
+            0,
+            of="mean score over tasks and the last three reports (of 20 in quick), PopArt's less that of no measure, mean over "
+            "seeds,",
+        ),
     ),
     Claim(
         id="popart-tasks.unclipped",
@@ -86,7 +96,9 @@ CLAIMS = (
         source="PopArt, figure 2",
         printed="clipped and unclipped nearly the same (from memory, unchecked)",
         measure=apart,
-        condition=high_at_most(0.1, of="how far apart both are in the tasks with one ball, mean over seeds,"),
+        condition=high_at_most(
+            0.1, of="how far apart both are in the tasks with one ball, last three reports (of 20 in quick), mean over seeds,"
+        ),
         tried="One setting for all methods, 800 updates; longer runs and a smaller step of the statistics were not tried.",
     ),
     Claim(
@@ -94,24 +106,36 @@ CLAIMS = (
         text="Without PopArt it makes a large one.",
         source="PopArt, figure 2",
         measure=clipped,
-        condition=low_above(0.5, of="score in the tasks with one ball, clipping's less that of no measure, mean over seeds,"),
+        condition=low_above(
+            0.5,
+            of="score in the tasks with one ball, last three reports (of 20 in quick), clipping's less that of no "
+            "measure, mean over seeds,",
+        ),
     ),
     Claim(
         id="popart-tasks.prizes",
         text="Where the size of a reward matters, clipping changes the goal and PopArt does not.",
         source="PopArt, section 1: clipping changes the objective",
         measure=less("popart", "clipping", "prizes"),
-        condition=low_above(0.1, of="score in the tasks with two balls, PopArt's less clipping's, mean over seeds,"),
+        condition=low_above(
+            0.1,
+            of="score in the tasks with two balls, last three reports (of 20 in quick), PopArt's less clipping's, mean over "
+            "seeds,",
+        ),
     ),
     Claim(
         id="popart-tasks.and-mask",
         text="The AND-mask over tasks learns more than averaging, if each task's gradient is divided by its norm.",
         source="ours; issue 'control'",
         measure=less("and-mask-normalised", "none", "mean"),
-        condition=low_above(0.2, of="mean score over tasks, normalised AND-mask's less that of no measure, mean over seeds,"),
+        condition=low_above(
+            0.2,
+            of="mean score over tasks and the last three reports (of 20 in quick), normalised AND-mask's less that of no "
+            "measure, mean over seeds,",
+        ),
         kind="ours",
-        tried="Without the division it does not, on seed 1000: the mask drops components, and what is left is still a sum in "
-        "which the largest task rules; beside PopArt the mask changes little.",
+        tried="Without the division it learns no task at all, as averaging does: both stay at chance in all eight tasks, on "
+        "all six seeds of quick. Beside PopArt the mask changes little.",
     ),
     Claim(
         id="popart-tasks.preserved",
@@ -119,6 +143,8 @@ CLAIMS = (
         source="PopArt, equation 9",
         printed="0",
         measure=moved,
-        condition=high_below(1e-12, of="largest change of an output by an update, as a share of its size, in float64"),
+        condition=high_below(
+            1e-12, of="largest change of an output by an update, as a share of its size, in float64, median over seeds,"
+        ),
     ),
 )

@@ -78,8 +78,13 @@ CLAIMS = (
         text="At a given radius agreement is precise.",
         source="ours; issue 'language and robustness audits'",
         measure=EachSeed(agreeing("precision", "one source")),
-        condition=low_above(0.0, of="precision at .35, three sources agree less one source, mean over classes and seeds,"),
+        condition=low_above(
+            0.0,
+            of="precision at .35 (0 where no word is that near), three sources agree less one source, mean over classes "
+            "and seeds,",
+        ),
         kind="ours",
-        tried="Nothing beyond the digest's radius of .35, at which three of six seeds gain clearly.",
+        tried="Nothing beyond the digest's radius of .35, at which one of six seeds gains clearly (.127), three by .035 to "
+        ".043, one by .002, and one loses .035. An answer without a word counts as precision 0.",
     ),
 )

@@ -58,12 +58,15 @@ CLAIMS = (
     ),
     Claim(
         id="winograd.best-of-many",
-        text="The best of a hundred models on 273 items is what chance makes it.",
+        text="The best of a hundred untrained models on 273 items lies where the greatest of as many binomials does.",
         source="the digest on the test's size; the interval is ours",
         measure=inside,
         condition=equal(
-            1.0, of="whether the best of untrained models lies in the interval of the greatest of binomials, median,"
+            1.0, of="whether the best of untrained models lies in the interval of the greatest of binomials, median over seeds,"
         ),
+        kind="control",
+        tried="A check that untrained answers are independent throws of a coin: it says how far chance alone takes the best of "
+        "many, and nothing of models that were trained.",
     ),
     Claim(
         id="winograd.agreement",

@@ -135,9 +135,15 @@ CLAIMS = (
         text="Pictures of both generators fit their captions: the claims before are about pictures that do.",
         source="ours; without it they would say nothing",
         measure=lowest("painted", "right"),
-        condition=low_above(0.05, of="R-precision of made pictures, the lower of both generators, mean over seeds,").at(
-            "gan", "paper"
+        condition=low_above(0.3, of="R-precision of made pictures, the lower of both generators, mean over seeds,")
+        .at("gan", "paper")
+        .instead_of(
+            low_above(0.05, of="R-precision of made pictures, the lower of both generators, mean over seeds,").at(
+                "gan", "paper"
+            ),
+            "On seed 1000 black pictures with coloured margins had 0.30, which a bar of 0.05 does not tell from digits.",
         ),
         kind="control",
+        tried="The bar was raised after the rows had been read. Of true pictures the same encoders found 0.38 on seed 1000.",
     ),
 )

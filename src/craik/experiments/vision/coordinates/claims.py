@@ -53,7 +53,7 @@ CLAIMS = (
         source=f"{_SOURCE}.1, figure 4",
         printed="100 % test accuracy",
         measure=ends("point", "coordinates", ("uniform", "quadrant")),
-        condition=low_above(0.99, of="share of held-out pixels that are hit, the lower of both splits,"),
+        condition=low_above(0.99, of="share of held-out pixels that are hit, the lower of both splits, median over seeds,"),
     ),
     Claim(
         id="coordinates.deconvolution-fails",
@@ -61,7 +61,7 @@ CLAIMS = (
         source=f"{_SOURCE}.1, figure 4",
         printed="about 0 (quadrant); unchecked",
         measure=ends("point", "plain", ("quadrant",)),
-        condition=high_below(0.1, of="share of held-out pixels that are hit without coordinates, quadrant,"),
+        condition=high_below(0.1, of="share of held-out pixels that are hit without coordinates, quadrant, median over seeds,"),
     ),
     Claim(
         id="coordinates.deconvolution-below",
@@ -69,14 +69,18 @@ CLAIMS = (
         source=f"{_SOURCE}.1, figure 4",
         printed="86 % (best of a sweep, uniform)",
         measure=gain("final", "test", task="point", division="uniform"),
-        condition=low_above(0.0, of="share of held-out pixels that are hit, with coordinates less without, uniform,"),
+        condition=low_above(
+            0.0, of="share of held-out pixels that are hit, with coordinates less without, uniform, median over seeds,"
+        ),
     ),
     Claim(
         id="coordinates.paints",
         text="A square is painted where none was seen.",
         source=f"{_SOURCE}.2, figure 5",
         measure=gain("final", "test", task="paint", division="quadrant"),
-        condition=low_above(0.3, of="overlap over union on held-out places, with coordinates less without, quadrant,"),
+        condition=low_above(
+            0.3, of="overlap over union on held-out places, with coordinates less without, quadrant, median over seeds,"
+        ),
     ),
     Claim(
         id="coordinates.fewer-parameters",
@@ -84,7 +88,9 @@ CLAIMS = (
         source=f"{_SOURCE}.1",
         printed="10-100 times",
         measure=FEWER,
-        condition=at_least(10, of="parameters of the deconvolutions over those with coordinates"),
+        condition=at_least(10, of="parameters of the deconvolutions over those with coordinates, median over seeds,"),
+        tried="A count of two networks that we chose, 45,489 and 1249 for pointing and painting, the same on every seed: "
+        "nothing is measured. For finding it is 51,778 and 370, 140 times, which is outside of what is printed.",
     ),
     Claim(
         id="coordinates.extrapolates-regression",
@@ -92,7 +98,9 @@ CLAIMS = (
         source=f"{_SOURCE}.3, figure 5",
         printed="below a pixel; unchecked",
         measure=ends("find", "coordinates", ("quadrant",)),
-        condition=high_below(1.0, of="mean distance with coordinates, in pixels of a canvas of 64, quadrant,"),
+        condition=high_below(
+            1.0, of="mean distance with coordinates, in pixels of a canvas of 64, quadrant, median over seeds,"
+        ),
         tried="On seed 1000: one layer, two (taken), three with strides, two of half the width; none below a pixel.",
     ),
     Claim(
@@ -100,7 +108,9 @@ CLAIMS = (
         text="With coordinates the square is found nearer to where it is than without.",
         source=f"{_SOURCE}.3, figure 5",
         measure=gain("final", "test", task="find", division="quadrant"),
-        condition=high_below(-1.0, of="mean distance in pixels of a canvas of 64, with coordinates less without, quadrant,"),
+        condition=high_below(
+            -1.0, of="mean distance in pixels of a canvas of 64, with coordinates less without, quadrant, median over seeds,"
+        ),
     ),
     Claim(
         id="coordinates.convolution-regression",
@@ -108,22 +118,27 @@ CLAIMS = (
         source=f"{_SOURCE}.3, figure 5",
         printed="several pixels; unchecked",
         measure=ends("find", "plain", ("quadrant",)),
-        condition=low_above(3.0, of="mean distance without coordinates, in pixels of a canvas of 64, quadrant,"),
+        condition=low_above(
+            3.0, of="mean distance without coordinates, in pixels of a canvas of 64, quadrant, median over seeds,"
+        ),
     ),
     Claim(
         id="coordinates.no-harm",
         text="Where positions do not matter, coordinates do no harm.",
         source="Liu et al. 2018, section 5 (ImageNet); here scikit-learn's digits",
         measure=gain("digits", "accuracy"),
-        condition=low_at_least(-0.01, of="test accuracy with coordinates less without,"),
-        tried="Nothing was searched for: the mean keeps to the condition, and its interval's lower end falls just short.",
+        condition=low_at_least(-0.01, of="test accuracy with coordinates less without, median over seeds,"),
+        tried="Nothing was searched for: the median, -0.003, keeps to the condition, and its interval's lower end, -0.011, "
+        "falls just short. The mean's interval, [-0.009, 0.002], would keep to it.",
     ),
     Claim(
         id="coordinates.gan-covers",
         text="A GAN with coordinates loses fewer places.",
         source="Liu et al. 2018, section 5 (two objects, LSUN); here one square",
         measure=gain("gan", "covered"),
-        condition=low_above(0.0, of="share of places that are painted, with coordinates less without,").at("gan", "paper"),
+        condition=low_above(0.0, of="share of places that are painted, with coordinates less without, median over seeds,").at(
+            "gan", "paper"
+        ),
         tried="On seed 1000: after 1,000 steps neither GAN painted a square, after 3,000 both did. Without coordinates 9,000 "
         "steps covered no more there.",
     ),
@@ -132,7 +147,9 @@ CLAIMS = (
         text="Both GANs paint squares: what they lose is places.",
         source="ours; without it the claim before would say nothing of places",
         measure=lambda rows: _each(rows, _fewest_squares),
-        condition=low_above(0.1, of="share of pictures with a square, the lower of both GANs,").at("gan", "paper"),
+        condition=low_above(0.1, of="share of pictures with a square, the lower of both GANs, median over seeds,").at(
+            "gan", "paper"
+        ),
         tried="3,000 steps were chosen on seed 1000, where both painted. On most judged seeds the GAN without coordinates "
         "paints no square by then, so that coordinates.gan-covers says how much sooner coordinates learn, not what is lost.",
         kind="control",

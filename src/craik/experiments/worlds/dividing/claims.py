@@ -55,6 +55,8 @@ CLAIMS = (
         measure=more("divided", "untrained"),
         condition=low_above(0.0, of="share of mazes, less with untrained proposals, mean over seeds,"),
         kind="control",
+        tried="In quick neither this control nor other-walls solves a single maze, so that both numbers are the share which "
+        "division solves, one number: they say that it needs what it has learnt, and nothing of how much.",
     ),
     Claim(
         id="divide-and-conquer.walls-read",
@@ -63,6 +65,8 @@ CLAIMS = (
         measure=more("divided", "other-walls"),
         condition=low_above(0.0, of="share of mazes, less with another maze's walls, mean over seeds,"),
         kind="control",
+        tried="In quick neither this control nor untrained solves a single maze, so that both numbers are the share which "
+        "division solves, one number: they say that it needs what it has learnt, and nothing of how much.",
     ),
     Claim(
         id="divide-and-conquer.more-than-a-line",

@@ -47,6 +47,15 @@ def teams(key: str) -> Paired:
     return Paired(key, {"kind": "teams", "rule": "AND-mask"}, {"kind": "teams", "rule": "averaging"})
 
 
+def _new_teammates(rows: Rows) -> Measurement | None:
+    def number(group: Rows) -> float | None:
+        some, last = group.where(kind="teams"), group.where(kind="persistence")["accuracy"]
+        found = [some.where(rule=rule)["new"] for rule in ("AND-mask", "averaging")]
+        return found[0][0] - max(found[1][0], last[0]) if all(found) and last else None
+
+    return _each(rows, number)
+
+
 def _lost(rows: Rows) -> Measurement | None:
     def number(group: Rows) -> float | None:
         found = group.where(kind="teams", rule="averaging")
@@ -64,7 +73,9 @@ CLAIMS = (
         text="Who predicts an agent should look at the others.",
         source=_SOURCE,
         measure=over("each alone"),
-        condition=low_above(0.02, of="next-action accuracy, relational less each agent by itself,").at(*_MODELS),
+        condition=low_above(0.02, of="next-action accuracy, relational less each agent by itself, median over seeds,").at(
+            *_MODELS
+        ),
         tried="Recorded first with 800 steps of 16 windows, not searched, where the interval reaches below 0.02. 2,000 steps "
         "were looked at on seed 1000, and are the rows of longer. Most of a scripted agent's next action follows from its own "
         "target. In a thousand steps memory costs more than relations give, at any learning rate (Settings in the README).",
@@ -76,7 +87,9 @@ CLAIMS = (
         measure=Paired(
             "accuracy", {"kind": "final", "model": "relational without memory"}, {"kind": "final", "model": "each alone"}
         ),
-        condition=low_above(0.02, of="next-action accuracy, relational without memory less each agent by itself,").at(*_MODELS),
+        condition=low_above(
+            0.02, of="next-action accuracy, relational without memory less each agent by itself, median over seeds,"
+        ).at(*_MODELS),
         kind="ours",
         tried="Written when three of quick's six seeds and those of longer had been recorded.",
     ),
@@ -85,16 +98,19 @@ CLAIMS = (
         text="And by relations rather than by one row of everything.",
         source=_SOURCE,
         measure=over("flat"),
-        condition=low_above(0.0, of="next-action accuracy, relational less a recurrent network on the concatenated state,").at(
-            *_MODELS
-        ),
+        condition=low_above(
+            0.0,
+            of="next-action accuracy, relational less a recurrent network on the concatenated state, median over seeds,",
+        ).at(*_MODELS),
     ),
     Claim(
         id="forward-models.memory-helps",
         text="The recurrent block adds to it.",
         source=f"{_SOURCE}; the ablation",
         measure=over("relational without memory"),
-        condition=low_above(0.0, of="next-action accuracy, with less without the recurrent block,").at(*_MODELS),
+        condition=low_above(0.0, of="next-action accuracy, with less without the recurrent block, median over seeds,").at(
+            *_MODELS
+        ),
         tried="800 steps, not searched, then 2,000 (longer). The scripted agents act on what they see at that moment, which "
         "leaves a memory little to add; it trains more slowly.",
     ),
@@ -103,7 +119,9 @@ CLAIMS = (
         text="It stays perfect for more steps.",
         source=f"{_SOURCE}, figure 3",
         measure=over("each alone", "perfect"),
-        condition=low_above(0.0, of="steps until the first mistake, relational less each agent by itself,").at(*_MODELS),
+        condition=low_above(
+            0.0, of="steps until the first mistake, relational less each agent by itself, median over seeds,"
+        ).at(*_MODELS),
         tried="800 steps, not searched, where the difference changes its sign from seed to seed; with 2,000 it is above 0 in "
         "the median, and the interval is not.",
     ),
@@ -112,16 +130,19 @@ CLAIMS = (
         text="Trained on four agents it predicts six.",
         source="Tacchetti et al. 2019, section 2: any number of agents",
         measure=_more,
-        condition=low_above(-0.1, of="next-action accuracy on six agents less on four,").at(*_MODELS),
+        condition=low_above(-0.1, of="next-action accuracy on six agents less on four, median over seeds,").at(*_MODELS),
+        tried="A constant answer passes, too, as it loses nothing: the claim asks what six agents cost, not what is known of "
+        "four. The recorded model foretells 0.82 of the actions of four and 0.77 of those of six; repeating the last move is "
+        "right in 0.45.",
     ),
     Claim(
         id="forward-models.edges-foretell",
         text="Edge norms foretell which object an agent goes to.",
         source="Tacchetti et al. 2019, section 3.2, which lacks the control by distance",
         measure=_edges,
-        condition=low_above(0.0, of="area under ROC for standing there within 5 steps, edge norms less nearness alone,").at(
-            *_MODELS
-        ),
+        condition=low_above(
+            0.0, of="area under ROC for standing there within 5 steps, edge norms less nearness alone, median over seeds,"
+        ).at(*_MODELS),
         tried="Expected not to hold: in a prototype nearness foretold more than norms did.",
     ),
     Claim(
@@ -129,7 +150,9 @@ CLAIMS = (
         text="Norms of edges between agents foretell who will hunt a stag together.",
         source="Tacchetti et al. 2019, section 3.2, which lacks the control by distance",
         measure=_partners,
-        condition=low_above(0.0, of="area under ROC for one stag within 5 steps, edge norms less nearness alone,").at(*_MODELS),
+        condition=low_above(
+            0.0, of="area under ROC for one stag within 5 steps, edge norms less nearness alone, median over seeds,"
+        ).at(*_MODELS),
         tried="Expected not to hold, as for objects.",
     ),
     Claim(
@@ -137,9 +160,9 @@ CLAIMS = (
         text="An agent that sees a forward model's predictions of the others learns faster.",
         source="Tacchetti et al. 2019, section 4",
         measure=Paired("reward", {"kind": "policy", "predictions": True}, {"kind": "policy", "predictions": False}),
-        condition=low_above(0.0, of="reward a step over the whole training, with predictions less without,").at(
-            "quick", "policies", "paper"
-        ),
+        condition=low_above(
+            0.0, of="reward a step over the whole training, with predictions less without, median over seeds,"
+        ).at("quick", "policies", "paper"),
         tried="After 75 updates of 640 steps on seed 1000 neither had learnt (0.022 and 0.023), hence 400. With 250, on seeds "
         "200 to 202 and 300 to 302, predictions added nothing; 450 of 320 steps on seeds 1000 to 1002 gave .001, -.001, .003. "
         "Held on seeds 100 to 105, with a model of 800 steps of 15.",
@@ -149,17 +172,27 @@ CLAIMS = (
         text="Habits mislead a model that is trained by averaging: with new teammates it is worse.",
         source="ours; without it the next claim would say nothing",
         measure=_lost,
-        condition=low_above(0.05, of="averaging's next-action accuracy, known less new teams,"),
+        condition=low_above(0.05, of="averaging's next-action accuracy, known less new teams, median over seeds,"),
         kind="control",
     ),
     Claim(
         id="forward-models.new-teammates",
-        text="The AND-mask over teams keeps what all teams do, and predicts new teammates better.",
+        text="The AND-mask over teams keeps what all teams do, and predicts new teammates better than averaging does, and than "
+        "their last moves do.",
         source="ours",
-        measure=teams("new"),
-        condition=low_above(0.0, of="next-action accuracy with new teams, AND-mask less averaging,"),
+        measure=_new_teammates,
+        condition=low_above(
+            0.0,
+            of="next-action accuracy with new teams, AND-mask less averaging or less repeating the last move (the latter on "
+            "hunts without habits), the lower of both, median over seeds,",
+        ).instead_of(
+            low_above(0.0, of="next-action accuracy with new teams, AND-mask less averaging, median over seeds,"),
+            "Whoever repeats each agent's last move is right in .44 to .47, which either rule stays below with new teams.",
+            teams("new"),
+        ),
         kind="ours",
-        tried="A threshold of 0.5, recorded first, learns its teams' codes as averaging does. On seeds 1000 and 1001 "
+        tried="The condition was made stricter after the rows had been read. A threshold of 0.5, recorded first, learns its "
+        "teams' codes as averaging does. On seeds 1000 and 1001 "
         "thresholds of 0.5, 0.75 and 1 and 100 to 600 steps were tried: at 1 alone, where all eight teams have to agree, "
         "the codes come late, after the hunt; more steps let them in.",
     ),

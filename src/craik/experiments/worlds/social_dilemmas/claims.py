@@ -99,7 +99,9 @@ CLAIMS = (
         text="In Cleanup, agents whose messages are paid for influence, too, eat more together.",
         source=f"{_SOURCE}, influential communication",
         measure=gain("cleanup"),
-        condition=low_above(0.0, of="apples of all in an episode of fresh worlds, with influence paid less without,"),
+        condition=low_above(
+            0.0, of="apples of all in an episode of fresh worlds, with influence paid less without, median over seeds,"
+        ),
         printed="curves only",
         tried=_EXPECTED,
     ),
@@ -108,7 +110,9 @@ CLAIMS = (
         text="So they do in Harvest.",
         source=f"{_SOURCE}, influential communication",
         measure=gain("harvest"),
-        condition=low_above(0.0, of="apples of all in an episode of fresh worlds, with influence paid less without,"),
+        condition=low_above(
+            0.0, of="apples of all in an episode of fresh worlds, with influence paid less without, median over seeds,"
+        ),
         printed="curves only",
         tried=_EXPECTED,
     ),
@@ -117,7 +121,9 @@ CLAIMS = (
         text="In Harvest, messages paid for influence alone do as well as messages paid for the reward, too.",
         source=f"{_SOURCE}, from memory, not checked; read here as: of messages, while the reward trains actions",
         measure=EachSeed(share_kept),
-        condition=low_above(-0.05, of="apples of all, influence alone less influence and reward, as a share of the latter,"),
+        condition=low_above(
+            -0.05, of="apples of all, influence alone less influence and reward, as a share of the latter, mean over seeds,"
+        ),
         printed="curves only",
         tried=_SEARCH,
     ),
@@ -126,7 +132,7 @@ CLAIMS = (
         text="In Harvest, messages paid for influence alone do better than messages paid for their speaker's apples.",
         source="ours; without it the claim before would say nothing of influence",
         measure=EachSeed(lambda rows: less(final(rows, "harvest", "alone"), final(rows, "harvest", "none"))),
-        condition=low_above(0.0, of="apples of all, influence alone less none,"),
+        condition=low_above(0.0, of="apples of all, influence alone less none, mean over seeds,"),
         kind="control",
         tried="Asked of recorded rows whose medians had been read: in Harvest all arms end alike. Nothing was tried for it.",
     ),
@@ -135,7 +141,9 @@ CLAIMS = (
         text="Without influence, too, agents learn to eat more than at random, in both worlds.",
         source="ours; without it the comparison would be one of agents that have not learned",
         measure=lower(learning),
-        condition=low_above(0.0, of="apples of all, trained without influence less at random, lower of both worlds,"),
+        condition=low_above(
+            0.0, of="apples of all, trained without influence less at random, lower of both worlds, mean over seeds,"
+        ),
         kind="control",
         tried=_SEARCH,
     ),
@@ -144,7 +152,9 @@ CLAIMS = (
         text="Trained without influence, agents stay behind scripts that take care, in both worlds: there is more to gain.",
         source="ours; otherwise no pay for messages could help",
         measure=lower(missed),
-        condition=low_above(0.1, of="share of what careful scripts eat that trained agents miss, lower of both worlds,"),
+        condition=low_above(
+            0.1, of="share of what careful scripts eat that trained agents miss, lower of both worlds, mean over seeds,"
+        ),
         kind="control",
         tried="Asked of recorded rows whose medians had been read: it says what the worlds are, and tests nothing of ours.",
     ),
@@ -153,7 +163,9 @@ CLAIMS = (
         text="Both worlds are dilemmas: scripted agents that are all greedy eat less together than with care.",
         source="ours; in Harvest care leaves apples with few others near, in Cleanup one agent cleans",
         measure=lower(lost),
-        condition=low_above(0.2, of="share of what careful agents eat that greedy ones lose, lower of both worlds,"),
+        condition=low_above(
+            0.2, of="share of what careful agents eat that greedy ones lose, lower of both worlds, mean over seeds,"
+        ),
         kind="control",
         tried=_SCRIPTS,
     ),
@@ -162,7 +174,9 @@ CLAIMS = (
         text="And who takes no care where others do eats more than they.",
         source="ours; otherwise care would pay for itself",
         measure=lower(temptation),
-        condition=low_above(0.0, of="apples of an agent that takes no care less those of one that does, lower of both worlds,"),
+        condition=low_above(
+            0.0, of="apples of an agent that takes no care less those of one that does, lower of both worlds, mean over seeds,"
+        ),
         kind="control",
         tried=_SCRIPTS,
     ),
@@ -171,7 +185,7 @@ CLAIMS = (
         text="Influence is worth more than paying messages for being surprising, which bounds it, in both worlds.",
         source="ours",
         measure=lower(beyond_surprise),
-        condition=low_above(0.0, of="apples of all, influence paid less surprise paid, lower of both worlds,"),
+        condition=low_above(0.0, of="apples of all, influence paid less surprise paid, lower of both worlds, mean over seeds,"),
         kind="control",
         tried=_SEARCH,
     ),

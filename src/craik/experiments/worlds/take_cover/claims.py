@@ -77,7 +77,9 @@ CLAIMS = (
         source="Ha and Schmidhuber 2018, table 2",
         printed="1092 +- 556 at temperature 1.15, random policy 210 +- 108",
         measure=EachSeed(transfers),
-        condition=low_above(1.5, of="return in the world over the random policy's, mean over seeds,").at(*PRESETS),
+        condition=low_above(
+            1.5, of="return in the world, dream at 1 (doom: 1.15), over the random policy's, mean over seeds,"
+        ).at(*PRESETS),
         tried=DOOM,
     ),
     Claim(
@@ -86,7 +88,9 @@ CLAIMS = (
         source="Ha and Schmidhuber 2018, table 2",
         printed="at temperature 0.10: 2086 in the dream, 193 in the world",
         measure=EachSeed(difference(lambda rows: gap(rows, "dream 0.1"), lambda rows: gap(rows, dream(rows, 1.0, 1.15)))),
-        condition=low_above(0.0, of="dream less world at temperature 0.1, less the same at 1, mean over seeds,").at(*PRESETS),
+        condition=low_above(
+            0.0, of="dream less world at temperature 0.1, less the same at 1 (doom: 1.15), mean over seeds,"
+        ).at(*PRESETS),
     ),
     Claim(
         id="take-cover.low-temperature-harms",
@@ -94,7 +98,7 @@ CLAIMS = (
         source="Ha and Schmidhuber 2018, table 2",
         printed="in the world 193 at temperature 0.10, 1092 at 1.15",
         measure=EachSeed(difference(lambda rows: final(rows, dream(rows, 1.15, 1.0)), lambda rows: final(rows, "dream 0.1"))),
-        condition=low_above(0.0, of="return in the world, temperature 1 less 0.1, mean over seeds,").at(*PRESETS),
+        condition=low_above(0.0, of="return in the world, temperature 1 (doom: 1.15) less 0.1, mean over seeds,").at(*PRESETS),
         tried="Nothing was searched for this in our world: a controller from the cold dream finds there what the world does "
         "not pay, and yet loses little in the world on most seeds; the difference goes either way, seed by seed. " + DOOM,
     ),
@@ -140,9 +144,12 @@ CLAIMS = (
         measure=EachSeed(difference(lambda rows: final(rows, "rooms, AND-mask"), lambda rows: final(rows, "rooms, averaging"))),
         condition=low_above(0.0, of="return in the world, AND-mask less averaging, mean over seeds,").at("quick"),
         kind="ours",
-        tried="The mask's threshold was not searched. With a new room's codes its M foretells ends far better than "
-        "averaging's, without any both do alike; the controllers are from the latter: after 200 steps on rooms now better, now "
-        "worse, after the 140 of quick worse on five seeds of six. More than 200 were not tried.",
+        tried="The mask's threshold was not searched. With a new room's codes its M foretells ends better than averaging's. "
+        "Without any, as in the dreams that the controllers are from, it does a little worse: the area under ROC less "
+        "averaging's is -0.034 [-0.046, -0.018] in quick, below 0 on five of six seeds; about -0.01 on other seeds after 200 "
+        "steps on rooms. The controllers are now better, now worse after these 200, and after the 140 of quick worse on five "
+        "seeds of six; there they survive 43.6 steps on average, the random policy 49.9, and less long than it on five of six "
+        "seeds. More than 200 were not tried.",
     ),
     Claim(
         id="take-cover.car-racing",
