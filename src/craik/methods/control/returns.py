@@ -2,7 +2,8 @@
 
 All is (T, B), time first, and without gradients: targets and advantages are constants to what is learned from them.
 `values` are (T + 1, B): V of every observation, the one after the last step included. At a terminated step nothing follows. At
-a truncated one `final_values` follow: (N,), V of `Rollout.final_observations`, in the order of `truncated.nonzero()`.
+a truncated one `final_values` follow: (N,), V of `Rollout.final_observations`, in the order of `truncated.nonzero()`. All is
+computed in the wider of the rewards' and the values' types, in float32 at least: a discount of 0.999 is 1 in bfloat16.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from craik.arguments import check_share, check_tensor, check_whole
+from craik.arguments import all_finite, check_numbers, check_share, check_tensor, check_whole
 from craik.methods.control.rollouts import Rollout
 
 SHORT, WIDE = 32, 1024
@@ -21,13 +22,36 @@ SHORT, WIDE = 32, 1024
 def linear_recurrence(a: Tensor, b: Tensor) -> Tensor:
     """Return x (T, B) with x_t = b_t + a_t x_{t+1} and x_T = 0.
 
-    By doubling, in log2(T) passes, or row by row, whichever is faster; both give the same to rounding.
+    By doubling, in log2(T) passes, or row by row, whichever is faster; both give the same to rounding. Where a product of
+    factors overflows, and with it what comes of doubling, it is row by row.
 
     Args:
-        a: (T, B).
+        a: (T, B), of any floating types, halves are computed in float32.
         b: (T, B).
+
+    Raises:
+        TypeError: no tensors.
+        ValueError: shapes that differ, or no step.
     """
-    return _by_rows(a, b) if len(b) <= SHORT or b[0].numel() >= WIDE else _by_doubling(a, b)
+    for name, value in (("a", a), ("b", b)):
+        check_numbers(name, value)
+    if a.shape != b.shape or a.dim() == 0 or len(a) == 0:
+        found = f"{tuple(a.shape)} and {tuple(b.shape)}"
+        raise ValueError(f"`a` and `b` should both be (T, B), with one step at least. Found {found}. Use a.expand_as(b).")
+    wide = widest(a, b)
+    a, b = a.to(wide), b.to(wide)
+    if len(b) <= SHORT or b[0].numel() >= WIDE:
+        return _by_rows(a, b)
+    x = _by_doubling(a, b)
+    return x if all_finite(x) else _by_rows(a, b)
+
+
+def widest(*values: Tensor) -> torch.dtype:
+    """Return the type to compute in: what all are promoted to, float32 at least."""
+    found = torch.float32
+    for value in values:
+        found = torch.promote_types(found, value.dtype)
+    return found
 
 
 def _by_doubling(a: Tensor, b: Tensor) -> Tensor:
@@ -53,6 +77,8 @@ def _by_rows(a: Tensor, b: Tensor) -> Tensor:
 class Steps(NamedTuple):
     """What a roll-out's flags make of values and a discount, each (T, B).
 
+    Both are of the wider of the values' and the rewards' types, float32 at least.
+
     Attributes:
         following: V of what follows: of the next observation; of the final one where truncated; 0 where terminated.
         carry: the discount where the next row belongs to the same episode, else 0.
@@ -77,16 +103,16 @@ def following(rollout: Rollout, values: Tensor, discount: float, final_values: T
         ValueError: shapes that do not fit, a discount outside [0, 1], truncated steps without final values.
     """
     check_share("discount", discount)
-    check_tensor("values", values)
+    check_numbers("values", values)
     if values.shape != (rollout.steps + 1, rollout.batch):
         raise ValueError(
             f"`values` should have the shape {(rollout.steps + 1, rollout.batch)}: one for each observation, "
             f"the last included. Found {tuple(values.shape)}."
         )
-    after = values[1:]
+    after = values[1:].to(widest(values, rollout.rewards))
     if final_values is not None or rollout.cuts:
         after = _with_finals(rollout, after, final_values)
-    return Steps(after.masked_fill(rollout.terminated, 0.0), rollout.going_on.to(values.dtype).mul_(discount))
+    return Steps(after.masked_fill(rollout.terminated, 0.0), rollout.going_on.to(after.dtype).mul_(discount))
 
 
 def _with_finals(rollout: Rollout, after: Tensor, final_values: Tensor | None) -> Tensor:

@@ -171,13 +171,14 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
     if start is None:
         seed = int(torch.randint(2**31 - 1, (), generator=generator))
         start = torch.as_tensor(envs.reset(seed=seed)[0])
-    observations, finals = [start], list[Tensor]()
+    observations, finals = [start.clone()], list[Tensor]()
     columns: tuple[list[Tensor], ...] = ([], [], [], [], [])
     for _ in range(steps):
         with torch.no_grad():
             actions, log_mu = policy(observations[-1], generator)
         answer = envs.step(actions if getattr(envs, "speaks_torch", False) else actions.cpu().numpy())
-        following, rewards, terminated, truncated = (torch.as_tensor(part) for part in answer[:4])
+        # Copies: an environment may write what follows into the same arrays.
+        following, rewards, terminated, truncated = (torch.as_tensor(part).clone() for part in answer[:4])
         cut = truncated & ~terminated
         if cut.any():
             finals.append(_final(answer[4], cut))
@@ -193,9 +194,11 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
 def _check_autoreset(envs: Worlds) -> None:
     mode = (getattr(envs, "metadata", None) or {}).get("autoreset_mode")
     if mode is not None and getattr(mode, "value", mode) != SAME_STEP:
+        found = getattr(mode, "value", mode)
+        what = {"NextStep": ", whose first step of an episode ignores its action", "Disabled": ", which never begins another"}
         raise ValueError(
             "`envs` should begin a new episode in the step in which one ends. "
-            f"Found the autoreset mode {getattr(mode, 'value', mode)!r}, whose first step of an episode ignores its action. "
+            f"Found the autoreset mode {found!r}{what.get(str(found), '')}. "
             'Make them with gymnasium.make_vec(..., vectorization_mode="sync", '
             "vector_kwargs={'autoreset_mode': gymnasium.vector.AutoresetMode.SAME_STEP})."
         )

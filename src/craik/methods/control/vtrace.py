@@ -20,8 +20,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from craik.arguments import check_share, check_tensor
-from craik.methods.control.returns import following, linear_recurrence
+from craik.arguments import check_numbers, check_share
+from craik.methods.control.returns import following, linear_recurrence, widest
 from craik.methods.control.rollouts import Rollout
 from craik.methods.paper import Paper
 
@@ -89,7 +89,8 @@ def vtrace(
 ) -> VTrace:
     """Return targets and advantages (IMPALA's section 4.1; the recursion of its remark 1).
 
-    Actions enter by their log-probabilities alone, so they may be continuous: log-densities do as well.
+    Actions enter by their log-probabilities alone, so they may be continuous: log-densities do as well. All is computed in the
+    widest of the types that are passed, float32 at least.
 
     Args:
         rollout: of the behaviour mu, with its log-probabilities.
@@ -102,19 +103,24 @@ def vtrace(
 
     Raises:
         TypeError: no tensors or numbers.
-        ValueError: shapes that do not fit, NaN or +inf among log-probabilities, numbers out of range.
+        ValueError: shapes that do not fit, NaN or +inf among log-probabilities, numbers out of range, ratios that overflow and
+            that nothing cuts.
     """
     check_share("lambda_", lambda_)
-    check_tensor("log_pi", log_pi)
+    check_numbers("log_pi", log_pi)
     if log_pi.shape != rollout.rewards.shape:
         raise ValueError(
             f"`log_pi` should have the shape {tuple(rollout.rewards.shape)}, one number a step: "
             f"sum over an action's dimensions. Found {tuple(log_pi.shape)}."
         )
+    check_numbers("values", values)
+    wide = widest(values, rollout.rewards, log_pi, rollout.log_mu)
+    values = values.to(wide)
     steps = following(rollout, values, discount, final_values)
-    ratio = (log_pi - rollout.log_mu).exp_()
+    ratio = (log_pi.to(wide) - rollout.log_mu.to(wide)).exp_()
     if not math.isfinite(float(ratio.sum())):
         _refuse(log_pi)
+        _refuse_infinite(ratio, clips)
     now, carry = values[:-1], steps.carry
     delta = steps.following.mul_(discount).add_(rollout.rewards).sub_(now)
     if clips.rho == clips.c == clips.pg_rho and lambda_ == 1:
@@ -127,6 +133,16 @@ def vtrace(
     # v_{s+1} is V(x_{s+1}) plus its error within an episode, what follows as it is at an end.
     delta[:-1].addcmul_(carry[:-1], errors[1:])
     return VTrace(now + errors, delta.mul_(ratio.clamp_(max=clips.pg_rho)), errors)
+
+
+def _refuse_infinite(ratio: Tensor, clips: Clips) -> None:
+    uncut = [name for name in ("rho", "c", "pg_rho") if math.isinf(getattr(clips, name))]
+    if uncut and (ratio == torch.inf).any():
+        t, b = (ratio == torch.inf).nonzero()[0].tolist()
+        raise ValueError(
+            f"importance ratios should be finite in {ratio.dtype} where nothing cuts them. Found inf at t={t}, b={b}, and "
+            f"clips.{uncut[0]} is infinity. Set it to a number."
+        )
 
 
 def _refuse(log_pi: Tensor) -> None:

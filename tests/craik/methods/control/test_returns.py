@@ -1,4 +1,5 @@
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +40,60 @@ def test_doubling_is_the_loop():
     wide = torch.rand(2, 3, WIDE, dtype=torch.float64)
     expected = wide[1][0] + wide[0][0] * (wide[1][1] + wide[0][1] * wide[1][2])
     torch.testing.assert_close(linear_recurrence(*wide)[0], expected, rtol=0, atol=1e-14)
+
+
+def literal(a, b):
+    found, x = [], torch.zeros(b.shape[1:], dtype=torch.float64)
+    for t in reversed(range(len(b))):
+        x = b[t].double() + a[t].double() * x if t + 1 < len(b) else b[t].double()
+        found.append(x)
+    return torch.stack(found[::-1])
+
+
+def test_factors_whose_product_overflows_leave_what_is_a_number():
+    """2^130 is no number of float32's, and times 0 it is none at all; row by row nothing is large."""
+    a, b = torch.full((130, 2), 2.0), torch.zeros(130, 2)
+    assert torch.equal(linear_recurrence(a, b), b)
+    a[::3], b[::5] = 0.1, 1.0
+    a[50:90, 1], b[50:, 1] = 1e5, 0.0
+    assert not _by_doubling(a, b).isfinite().all()
+    torch.testing.assert_close(linear_recurrence(a, b).double(), literal(a, b), rtol=1e-5, atol=0)
+    b[0, 0] = torch.inf  # an infinite number is handed on as one
+    assert linear_recurrence(a, b)[0].tolist() == [torch.inf, float(literal(a, b)[0, 1].float())]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_types_are_computed_in_float32(dtype):
+    """A discount of 0.999 is 1 in bfloat16; a sum of 400 ones has 3 digits there."""
+    rollout, values, final = made_up(1, steps=400)
+    short = [one.to(dtype) for one in (rollout.rewards, values, final)]
+    wide = [one.float() for one in short]
+    for rewards, v, f in ((short[0], *short[1:]), (wide[0], *short[1:]), (short[0], *wide[1:])):
+        mine, theirs = replace(rollout, rewards=rewards), replace(rollout, rewards=wide[0])
+        for function, more in ((discounted, ()), (gae, (0.95,)), (n_step, (7,))):
+            found = function(mine, v, 0.999, *more, f)
+            assert found.dtype == torch.float32
+            assert torch.equal(found, function(theirs, wide[1], 0.999, *more, wide[2]))
+    ones = torch.ones(400, 1)
+    torch.testing.assert_close(linear_recurrence(ones.to(dtype), ones.to(dtype)), torch.arange(400.0, 0, -1)[:, None])
+
+
+def test_types_follow_promotion():
+    rollout, values, final = made_up(1)
+    mixed = replace(rollout, rewards=rollout.rewards.float())
+    for function, more in ((discounted, ()), (gae, (0.95,)), (n_step, (7,))):
+        found = function(rollout, values.float(), 0.999, *more, final.float())
+        assert found.dtype == torch.float64
+        exact = function(rollout, values.float().double(), 0.999, *more, final.float().double())
+        torch.testing.assert_close(found, exact, rtol=0, atol=0)
+        assert function(mixed, values.float(), 0.999, *more, final.float()).dtype == torch.float32
+
+
+def test_recurrences_of_two_shapes_are_refused():
+    with pytest.raises(ValueError, match=r"`a` and `b` should both be \(T, B\).*Found \(3, 1\) and \(3, 2\)"):
+        linear_recurrence(torch.ones(3, 1), torch.ones(3, 2))
+    with pytest.raises(ValueError, match=r"one step at least. Found \(0, 2\)"):
+        linear_recurrence(torch.ones(0, 2), torch.ones(0, 2))
 
 
 def test_the_order_of_environments_does_not_matter():

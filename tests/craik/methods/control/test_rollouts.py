@@ -1,6 +1,7 @@
 import inspect
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -105,6 +106,50 @@ def test_collect_from_gymnasium():
     assert found.final_observations.shape == (4, 4)
     with pytest.raises(ValueError, match="Found the autoreset mode 'NextStep'"):
         collect(make(AutoresetMode.NEXT_STEP), policy, 1, torch.Generator())
+
+
+class Overwriting(Counting):
+    """Writes into its own arrays, as gymnasium's do with copy=False."""
+
+    speaks_torch = False
+
+    def reset(self, *, seed):
+        self.mine = [np.zeros((2, 1), np.float32), np.zeros(2, np.float32), np.zeros(2, bool), np.zeros(2, bool)]
+        self.mine[0][:] = super().reset(seed=seed)[0]
+        return self.mine[0], {}
+
+    def step(self, actions):
+        *answer, infos = super().step(torch.as_tensor(actions))
+        for own, part in zip(self.mine, answer, strict=True):
+            own[:] = part.numpy()
+        return *self.mine, infos
+
+
+def test_environments_that_overwrite_their_arrays_are_copied():
+    found, wanted = (collect(envs, policy, 5, torch.Generator().manual_seed(0)) for envs in (Overwriting(), Counting()))
+    for name in ("observations", "rewards", "terminated", "truncated", "final_observations"):
+        assert torch.equal(getattr(found, name), getattr(wanted, name))
+
+
+def test_collect_from_gymnasium_without_copies():
+    import gymnasium
+    from gymnasium.vector import AutoresetMode
+
+    def made(copy):
+        modes = {"autoreset_mode": AutoresetMode.SAME_STEP, "copy": copy}
+        return gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync", vector_kwargs=modes)
+
+    found, wanted = (collect(made(copy), policy, 12, torch.Generator().manual_seed(0)) for copy in (False, True))
+    assert torch.equal(found.observations, wanted.observations)
+    assert not torch.equal(found.observations[0], found.observations[1])
+
+
+def test_what_is_wrong_with_another_mode():
+    envs = Counting()
+    for mode, why in (("NextStep", ", whose first step of an episode ignores"), ("Disabled", ", which never begins another")):
+        envs.metadata = {"autoreset_mode": mode}
+        with pytest.raises(ValueError, match=f"Found the autoreset mode '{mode}'{why}"):
+            collect(envs, policy, 1, torch.Generator())
 
 
 def test_collect_refuses():

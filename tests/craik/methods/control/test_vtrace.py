@@ -94,6 +94,49 @@ def test_what_the_learner_would_not_do_teaches_nothing():
     assert not found.advantages.any()
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_types_are_computed_in_float32(dtype):
+    rollout, values, final = made_up(1, steps=40)
+    log_pi = log_pi_for(rollout, 0)
+    parts = {"rewards": rollout.rewards.to(dtype), "log_mu": rollout.log_mu.to(dtype)}
+    short, wide = replace(rollout, **parts), replace(rollout, **{name: part.float() for name, part in parts.items()})
+    v, pi, f = (one.to(dtype) for one in (values, log_pi, final))
+    for clips in (Clips(), Clips(2.0, 1.0, 1.0)):
+        wanted = vtrace(wide, v.float(), pi.float(), 0.999, final_values=f.float(), clips=clips)
+        for one, log in ((short, pi), (wide, pi.float()), (wide, pi), (short, pi.float())):
+            found = vtrace(one, v, log, 0.999, final_values=f, clips=clips)
+            assert all(torch.equal(mine, theirs) for mine, theirs in zip(found, wanted, strict=True))
+            assert {part.dtype for part in found} == {torch.float32}
+
+
+@pytest.mark.parametrize("clips", [Clips(), Clips(2.0, 1.0, 1.0)])
+@pytest.mark.parametrize("place", ["rewards", "log_mu", "values", "log_pi"])
+def test_the_widest_type_is_computed_in(place, clips):
+    rollout, values, final = made_up(1)
+    parts = {"rewards": rollout.rewards, "log_mu": rollout.log_mu, "values": values, "log_pi": log_pi_for(rollout, 0)}
+    parts = {name: part.float() for name, part in parts.items()}
+    parts[place] = parts[place].double()
+    exact = {name: part.double() for name, part in parts.items()}
+
+    def computed(rewards, log_mu, values, log_pi):
+        one = replace(rollout, rewards=rewards, log_mu=log_mu)
+        return vtrace(one, values, log_pi, 0.99, final_values=final.float(), clips=clips)
+
+    for mine, theirs in zip(computed(**parts), computed(**exact), strict=True):
+        assert mine.dtype == torch.float64
+        torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-15)
+
+
+def test_ratios_that_overflow_are_cut_or_refused():
+    rollout, values, final = made_up(6)
+    log_pi = rollout.log_mu.clone()
+    log_pi[2, 1] += 800.0
+    assert all(part.isfinite().all() for part in vtrace(rollout, values, log_pi, 0.9, final_values=final))
+    for clips, name in ((Clips(math.inf, 1.0, 1.0), "rho"), (Clips(1.0, 1.0, math.inf), "pg_rho")):
+        with pytest.raises(ValueError, match=rf"ratios should be finite.*Found inf at t=2, b=1, and clips.{name} is infinity"):
+            vtrace(rollout, values, log_pi, 0.9, final_values=final, clips=clips)
+
+
 def test_no_gradient_and_nothing_changed():
     rollout, values, final = made_up(7)
     values.requires_grad_()
