@@ -100,7 +100,25 @@ def tempered(
         heaviest = torch.full_like(log_weights, -math.inf)
         heaviest.scatter_(-1, log_weights.argmax(-1, keepdim=True), 0.0)
         return Mixture(heaviest, means, torch.full_like(log_scales, -math.inf))
-    return Mixture(log_weights / temperature, means, log_scales + 0.5 * math.log(temperature))
+    return Mixture(at_temperature(log_weights, temperature), means, log_scales + 0.5 * math.log(temperature))
+
+
+def at_temperature(logits: Float[Tensor, "*batch k"], temperature: float) -> Float[Tensor, "*batch k"]:
+    """Return logits over a temperature above 0, up to a constant: their softmax and their greatest are those of the quotient.
+
+    Where the quotient leaves the range of its type, at 1e-39 for example, the row's greatest logit is taken off first: it
+    becomes 0, and the others minus infinity or what remains of them. The look at that costs a pass, and is not taken where
+    values cannot be looked at (`craik.arguments.all_finite`).
+    """
+    # An infinite one would make a NaN of minus infinity.
+    temperature = min(temperature, torch.finfo(torch.promote_types(logits.dtype, torch.float32)).max)
+    quotient = logits / temperature
+    if temperature >= 1 or all_finite(quotient.amax(-1, keepdim=True)):
+        return quotient
+    greatest = logits.detach().amax(-1, keepdim=True)
+    lost = greatest.isfinite() & ~quotient.detach().amax(-1, keepdim=True).isfinite()
+    below = logits - greatest
+    return torch.where(lost, (below / temperature).masked_fill(below == 0, 0.0), quotient)
 
 
 def mixture_sample(

@@ -4,7 +4,15 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from craik.nn.mixtures import Mixture, MixtureHead, mixture_log_prob, mixture_quantile, mixture_sample, tempered
+from craik.nn.mixtures import (
+    Mixture,
+    MixtureHead,
+    at_temperature,
+    mixture_log_prob,
+    mixture_quantile,
+    mixture_sample,
+    tempered,
+)
 
 
 def parameters(*shape, seed=0):
@@ -123,3 +131,22 @@ def test_shapes_and_generators_that_are_refused(as_installed):
 def test_under_vmap_a_density_is_one_for_each():
     three, y = parameters(4, 2, 5), torch.randn(4, 2, dtype=torch.float64)
     torch.testing.assert_close(torch.func.vmap(mixture_log_prob)(*three, y), mixture_log_prob(*three, y))
+
+
+@pytest.mark.parametrize("temperature", [1e-37, 1e-39, 1e-46, 1e-300])
+def test_the_least_temperatures_leave_the_heaviest(temperature):
+    logits = torch.tensor([[1.0, 3.0, 2.0], [-math.inf, -70.0, -80.0], [5.0, 5.0, 4.0], [0.0, 0.0, 0.0]])
+    wanted = torch.tensor([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [1 / 3] * 3])
+    torch.testing.assert_close(at_temperature(logits, temperature).softmax(-1), wanted)
+    found = tempered(logits, logits, torch.zeros(4, 3), temperature)
+    chosen = mixture_quantile(found, torch.full((4,), 0.4), torch.zeros(4))
+    assert chosen.tolist() == [3.0, -70.0, 5.0, 0.0]
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1e-20, 3.0, 1e50])
+def test_a_temperature_that_a_type_bears_is_a_quotient(temperature):
+    logits = torch.tensor([[1.0, 3.0, -math.inf], [-math.inf] * 3, [math.inf, 0.0, 1.0]])
+    found = at_temperature(logits, temperature)
+    assert torch.equal(found, logits / min(temperature, torch.finfo(torch.float32).max))
+    gradient = torch.func.vmap(torch.func.grad(lambda row: at_temperature(row, temperature).logsumexp(-1)))(logits[:1, :2])
+    assert gradient.isfinite().all()

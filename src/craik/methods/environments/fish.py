@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_positive, check_whole
+from craik.arguments import check_generator, check_positive, check_whole
 from craik.methods.paper import Paper
 from craik.params import Params
 
@@ -40,11 +40,12 @@ def fish_gradients(
         generator: of the order, on the CPU.
 
     Raises:
-        TypeError: numbers of another type.
-        ValueError: no environment, or a rate that is not positive and finite.
+        TypeError: numbers of another type, no generator.
+        ValueError: no environment, a rate that is not positive and finite, a generator of another device.
     """
     check_whole("environments", environments, least=1)
     check_positive("rate", rate, why="the size of the inner steps", way_out="Begin with the learning rate.")
+    check_generator("generator", generator, beside=torch.empty(0, device="cpu"))
     inner = {name: value.detach() for name, value in parameters.items()}
     for environment in torch.randperm(environments, generator=generator).tolist():
         leaves = {name: value.requires_grad_() for name, value in _fresh(inner).items()}

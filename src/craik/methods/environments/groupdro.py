@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_not_negative, check_numbers, ends
+from craik.arguments import check_not_negative, check_numbers, check_result, ends
 from craik.environments import EnvironmentIds, group
 from craik.methods.paper import Paper
 
@@ -34,7 +34,7 @@ def group_dro_loss(
     Raises:
         TypeError: ids that are not integers, weights that are no tensor.
         ValueError: reduced losses, ids that do not fit, another number of weights than of environments, weights that are
-            negative, infinite, NaN or all 0, a negative step size.
+            negative, infinite, NaN or all 0, a negative step size; losses, or new weights, that are not finite.
     """
     check_not_negative("step_size", step_size)
     check_numbers("weights", weights)
@@ -45,7 +45,9 @@ def group_dro_loss(
             f"{tuple(weights.shape)}. Begin with equal ones, and draw from all environments in every step."
         )
     _check_weights(weights)
+    check_result(means, {"losses": losses}, way_out="Lower the learning rate.")
     updated = followed(weights, means.detach(), step_size)
+    check_result(updated, {"losses": losses}, way_out="Lower the step size.")
     return (updated * means).sum(), updated
 
 

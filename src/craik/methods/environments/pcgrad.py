@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from craik.arguments import check_generator
 from craik.environments import EnvironmentIds, group
 from craik.methods.environments.gradients import environment_gradients
 from craik.methods.paper import Paper
@@ -25,20 +26,33 @@ def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tenso
         generator: of the orders, on the CPU.
 
     Raises:
-        ValueError: not a matrix, or without rows.
+        TypeError: no generator.
+        ValueError: not a matrix, or without rows; a generator of another device.
     """
     if gradients.dim() != 2 or len(gradients) == 0:
         raise ValueError(f"`gradients` should be a matrix, one row an environment. Found shape {tuple(gradients.shape)}.")
+    # Rows over powers of two, which round nothing: whatever their lengths, products of two are within float32.
+    rows = gradients.to(torch.promote_types(gradients.dtype, torch.float32))
+    powers = _powers(rows)
+    rows = rows / powers
     # All vectors stay combinations of the rows, so that products of rows are all that the algorithm needs.
-    gram = (gradients @ gradients.T).to("cpu", torch.float64)
-    count = len(gradients)
+    gram = (rows @ rows.T).to("cpu", torch.float64)
+    count = len(rows)
     weights = torch.eye(count, dtype=torch.float64)
+    check_generator("generator", generator, beside=weights)
     for i in range(count):
         for j in torch.randperm(count, generator=generator).tolist():
             product = weights[i] @ gram[j]
             if j != i and product < 0:
                 weights[i, j] -= product / gram[j, j]
-    return weights.sum(0).to(gradients) @ gradients
+    return ((powers.to(weights) * weights).sum(0).to(rows) @ rows).to(gradients.dtype)
+
+
+def _powers(rows: Float[Tensor, "e p"]) -> Float[Tensor, "e 1"]:
+    """Return the power of two at or below each row's largest entry; 1 for a row of zeros, and for one not finite."""
+    largest = rows.detach().abs().amax(1, keepdim=True) if rows.shape[1] else rows.new_zeros(len(rows), 1)
+    power = largest / (2 * largest.frexp().mantissa)
+    return power.where(power.isfinite() & (largest > 0), 1)
 
 
 def pcgrad_gradients(
@@ -55,8 +69,8 @@ def pcgrad_gradients(
         generator: of the orders, on the CPU.
 
     Raises:
-        TypeError: ids that are not integers.
-        ValueError: reduced losses, or ids that do not fit.
+        TypeError: ids that are not integers, no generator.
+        ValueError: reduced losses, ids that do not fit, a generator of another device.
     """
     flat = pcgrad(environment_gradients(losses, group(losses, environments), parameters, create_graph=False), generator)
     pieces = flat.split([parameter.numel() for parameter in parameters])

@@ -35,7 +35,7 @@ def auxiliary_loss(
 
     Raises:
         TypeError: what are no tensors.
-        ValueError: other shapes, or an example without frames.
+        ValueError: other shapes, nothing to predict, or an example without frames.
     """
     check_tensor("predicted", predicted)
     check_tensor("privileged", privileged)
@@ -44,14 +44,18 @@ def auxiliary_loss(
             f"The head should predict privileged data in their shape, {tuple(privileged.shape)}. Found "
             f"{tuple(predicted.shape)}. Reshape its output."
         )
+    if privileged[:1].numel() == 0 and len(privileged):
+        raise ValueError(
+            f"`privileged` should have numbers in each example. Found shape {tuple(privileged.shape)}. Leave out the head."
+        )
     errors = predicted - privileged
     if mask is None:
-        return errors.square().reshape(len(privileged), -1).mean(1)
+        return errors.square().unsqueeze(-1).flatten(1).mean(1)
     if mask.shape != privileged.shape[:2] or mask.dtype != torch.bool or not bool(mask.any(1).all()):
         raise ValueError(
             f"`mask` should be bools {tuple(privileged.shape[:2])} with a frame in every example. Found {mask.dtype}, "
             f"{tuple(mask.shape)}. Use craik.distill.Ragged.of(trajectories).mask."
         )
     # Filled before it is squared: behind the mask the square of NaN would have the gradient 0 * NaN.
-    own = errors.reshape(*mask.shape, -1).masked_fill(~mask[..., None], 0.0)
+    own = errors.unsqueeze(-1).flatten(2).masked_fill(~mask[..., None], 0.0)
     return own.square().mean(2).sum(1) / mask.sum(1)

@@ -63,12 +63,12 @@ def info_nce(scores: Float[Tensor, "t b b"], mask: Bool[Tensor, "b t"] | None = 
 
     Raises:
         TypeError: what are no scores.
-        ValueError: other shapes, fewer than two examples, an example without a frame.
+        ValueError: other shapes, fewer than two examples, no step, an example without a frame.
     """
     check_tensor("scores", scores)
-    if scores.dim() != 3 or scores.shape[1] != scores.shape[2] or scores.shape[1] < 2:
+    if scores.dim() != 3 or len(scores) == 0 or scores.shape[1] != scores.shape[2] or scores.shape[1] < 2:
         raise ValueError(
-            f"`scores` should have the shape (T, B, B) with two examples or more. Found {tuple(scores.shape)}. Use "
+            f"`scores` should have the shape (T, B, B) with a step and two examples or more. Found {tuple(scores.shape)}. Use "
             "FutureScores."
         )
     if mask is None:

@@ -1,5 +1,6 @@
 """An auxiliary loss gated by the cosine of its gradient with the main loss's (Du et al. 2018)."""
 
+import math
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
@@ -55,7 +56,8 @@ def gated_loss(
 
     Raises:
         TypeError: what are no tensors.
-        ValueError: losses that are no scalars, another gate, nothing shared, a loss that depends on nothing shared.
+        ValueError: losses that are no scalars, another gate, nothing shared, a loss that depends on nothing shared, gradients
+            that are not finite.
     """
     check_one_of("gate", gate, ("weighted", "unweighted"))
     parameters = [parameter for parameter in shared if parameter.requires_grad]
@@ -68,6 +70,11 @@ def gated_loss(
             raise ValueError(f"`{name}` should be a mean loss, a scalar. Found shape {tuple(loss.shape)}. Average it.")
         rows.append(_gradients(name, loss, parameters))
     cosine = _cosine(*rows)
+    if not math.isfinite(cosine):
+        raise ValueError(
+            "The gradients of `main` and `auxiliary` by what is shared should be finite. Found NaN or infinity, which has no "
+            "direction. Lower the learning rate."
+        )
     weight = max(0.0, cosine) if gate == "weighted" else float(cosine >= 0)
     # Worth 0, with the gradient (w - 1) g_aux by what is shared.
     turned = torch.stack([(g * (p - p.detach())).sum() for g, p in zip(rows[1], parameters, strict=True)]).sum()
@@ -85,7 +92,16 @@ def _gradients(name: str, loss: Tensor, parameters: list[Tensor]) -> tuple[Tenso
 
 
 def _cosine(some: tuple[Tensor, ...], others: tuple[Tensor, ...]) -> float:
-    dot = torch.stack([(a * b).sum() for a, b in zip(some, others, strict=True)]).sum()
-    norms = [torch.stack([g.square().sum() for g in gradients]).sum().sqrt() for gradients in (some, others)]
+    one, other = _in_range(some), _in_range(others)
+    dot = torch.stack([(a * b).sum() for a, b in zip(one, other, strict=True)]).sum()
+    norms = [torch.stack([g.square().sum() for g in gradients]).sum().sqrt() for gradients in (one, other)]
     product = norms[0] * norms[1]
-    return float(dot / product) if float(product) > 0 else 0.0
+    return 0.0 if float(product) == 0 else float(dot / product)
+
+
+def _in_range(gradients: tuple[Tensor, ...]) -> list[Tensor]:
+    """Return them in float32 at least and over the power of two at or below their largest entry, which rounds nothing."""
+    wide = [g.to(torch.promote_types(g.dtype, torch.float32)) for g in gradients]
+    largest = torch.stack([g.abs().max() for g in wide if g.numel()] or [torch.zeros(())]).max()
+    power = largest / (2 * largest.frexp().mantissa)
+    return [g / power.where(power.isfinite() & (largest > 0), 1) for g in wide]

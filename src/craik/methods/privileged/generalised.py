@@ -6,6 +6,7 @@ from torch.nn.functional import cross_entropy
 
 from craik.arguments import check_ids, check_positive, check_share, check_tensor
 from craik.methods.paper import Paper
+from craik.nn.mixtures import at_temperature
 
 PAPER = Paper(
     "Generalised distillation",
@@ -37,7 +38,7 @@ def generalised_distillation_loss(
         imitation: lambda, in [0, 1].
 
     Raises:
-        TypeError, ValueError: what are no logits, labels or settings.
+        TypeError, ValueError: what are no logits, labels or settings; labels that are none of the C classes.
     """
     check_positive("temperature", temperature)
     check_share("imitation", imitation)
@@ -48,7 +49,12 @@ def generalised_distillation_loss(
             "Student and teacher should give logits (B, C) for labels (B,). Found "
             f"{tuple(prediction.shape)}, {tuple(teacher.shape)} and {tuple(y.shape)}. Give both the same classes."
         )
-    check_ids("y", y, *prediction.shape[:1], way_out="Pass the classes' numbers; one-hot labels with .argmax(1).")
-    soft = (teacher.detach() / temperature).softmax(1)
-    imitated = -(soft * prediction.log_softmax(1)).sum(1)
-    return (1 - imitation) * cross_entropy(prediction, y.long(), reduction="none") + imitation * imitated
+    way_out = "Pass the classes' numbers; one-hot labels with .argmax(1)."
+    check_ids("y", y, *prediction.shape[:1], count=prediction.shape[1], way_out=way_out)
+    soft = at_temperature(teacher.detach(), temperature).softmax(1)
+    # What the teacher excludes costs nothing, though the student excludes it, too, and its logarithm is infinite.
+    imitated = -(soft * prediction.log_softmax(1).masked_fill(soft == 0, 0)).sum(1)
+    if imitation == 1:
+        return imitated
+    labelled = cross_entropy(prediction, y.long(), reduction="none")
+    return labelled if imitation == 0 else (1 - imitation) * labelled + imitation * imitated

@@ -61,3 +61,9 @@ def test_what_does_not_fit_is_refused():
         fish_gradients(loss, {"w": torch.ones(2)}, 0, 0.1, seeded(0))
     with pytest.raises(ValueError, match=r"`rate` should be positive.*Begin with the learning rate"):
         fish_gradients(loss, {"w": torch.ones(2)}, 2, 0.0, seeded(0))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_no_generator_is_not_the_global_one():
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        fish_gradients(lambda parameters, _: parameters["w"].sum(), {"w": torch.ones(2)}, 2, 0.1, None)

@@ -36,3 +36,16 @@ def test_a_weight_of_zero_stays_and_whole_ones_are_weights():
 def test_weights_that_are_none(weights, kind, sentence):
     with pytest.raises(kind, match=sentence):
         group_dro_loss(LOSSES, IDS, weights)
+
+
+@pytest.mark.parametrize("bad", [torch.inf, -torch.inf, torch.nan])
+def test_a_loss_that_is_not_finite_makes_no_weights(bad):
+    losses = LOSSES.clone()
+    losses[2] = bad
+    with pytest.raises(ValueError, match=rf"`losses` should be finite\. Found {bad} at \(2,\)"):
+        group_dro_loss(losses, IDS, torch.ones(2))
+
+
+def test_a_step_beyond_the_type_makes_no_weights():
+    with pytest.raises(ValueError, match="Lower the step size"):
+        group_dro_loss(LOSSES * 1e10, IDS, torch.ones(2), 1e30)

@@ -47,3 +47,36 @@ def test_gradients_of_a_model():
 def test_what_is_no_matrix_is_refused():
     with pytest.raises(ValueError, match="should be a matrix"):
         pcgrad(torch.ones(3), seeded(0))
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(torch.float32, 1e-25), (torch.float32, 1e25), (torch.float16, 300.0)])
+def test_what_conflicts_is_projected_at_any_scale(dtype, scale):
+    g = torch.tensor([[1.0, 0.0], [-1.0, 0.5]], dtype=dtype) * scale
+    wanted = oracles.pcgrad(g.double(), [[0, 1], [0, 1]]) / scale
+    found = pcgrad(g, seeded(0))
+    assert found.dtype == dtype
+    torch.testing.assert_close(found.double() / scale, wanted, rtol=1e-3, atol=1e-6)
+
+
+def test_of_rows_of_unlike_lengths_each_direction_counts():
+    g = torch.tensor([[1.0, 0.0, 0.0], [-1e-25, 1e-25, 0.0], [0.0, 1e25, 1e25]])
+    orders = [torch.randperm(3, generator=(generator := seeded(0))).tolist() for _ in range(1)]
+    orders += [torch.randperm(3, generator=generator).tolist() for _ in range(2)]
+    torch.testing.assert_close(pcgrad(g, seeded(0)).double(), oracles.pcgrad(g.double(), orders), rtol=1e-6, atol=1e-30)
+
+
+def test_float32_has_the_products_of_its_own_type():
+    g = torch.randn(4, 200, generator=seeded(0)) * 10.0 ** torch.arange(-4, 4)[:, None].float()[:4]
+    gram, weights, generator = (g @ g.T).double(), torch.eye(4, dtype=torch.float64), seeded(1)
+    for i in range(4):
+        for j in torch.randperm(4, generator=generator).tolist():
+            product = weights[i] @ gram[j]
+            if j != i and product < 0:
+                weights[i, j] -= product / gram[j, j]
+    assert torch.equal(pcgrad(g, seeded(1)), weights.sum(0).float() @ g)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_no_generator_is_not_the_global_one():
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator\. Found None"):
+        pcgrad(torch.ones(2, 2), None)

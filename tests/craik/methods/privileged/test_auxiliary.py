@@ -62,3 +62,11 @@ def test_what_does_not_fit(predicted, mask, sentence):
 def test_what_is_no_tensor():
     with pytest.raises(TypeError, match="`privileged` should be a tensor"):
         auxiliary_loss(draw(0, 5, 4), None)
+
+
+@pytest.mark.parametrize("shape", [(5, 0), (5, 4, 0)])
+@pytest.mark.usefixtures("as_installed")
+def test_of_nothing_there_is_no_mean(shape):
+    with pytest.raises(ValueError, match=r"`privileged` should have numbers in each example\. Found shape \(5, "):
+        auxiliary_loss(torch.ones(shape), torch.ones(shape))
+    assert auxiliary_loss(torch.ones(0, 3), torch.ones(0, 3)).shape == (0,)

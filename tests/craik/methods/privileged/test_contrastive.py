@@ -46,6 +46,7 @@ def test_ignorance_is_log_b_and_certainty_is_0():
     ("call", "kind", "sentence"),
     [
         (lambda: info_nce(draw(0, 3, 4, 5)), ValueError, r"shape \(T, B, B\).*Found \(3, 4, 5\)"),
+        (lambda: info_nce(draw(0, 0, 4, 4)), ValueError, r"a step and two examples or more\. Found \(0, 4, 4\)"),
         (lambda: info_nce(draw(0, 3, 1, 1)), ValueError, "two examples or more"),
         (lambda: info_nce(draw(0, 3, 4, 4), torch.ones(4, 2) > 0), ValueError, r"`mask` should be bools \(4, 3\)"),
         (lambda: info_nce(None), TypeError, "`scores` should be a tensor"),

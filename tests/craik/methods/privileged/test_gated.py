@@ -69,3 +69,20 @@ def test_what_cannot_be_gated(change, sentence):
     (main, auxiliary), shared, _ = tasks()
     with pytest.raises(ValueError, match=sentence):
         gated_loss(*change(main, auxiliary, shared))
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(torch.float16, 200.0), (torch.float32, 1e20), (torch.float32, 1e-25)])
+def test_the_gate_does_not_depend_on_the_gradients_scale(dtype, scale):
+    p = torch.zeros(2, dtype=dtype, requires_grad=True)
+    a, b = torch.tensor([3.0, 4.0], dtype=dtype) * scale, torch.tensor([4.0, 3.0], dtype=dtype)
+    found = gated_loss((a * p).sum(), (b * p).sum(), [p])
+    assert (found.cosine, found.weight) == pytest.approx((0.96, 0.96), rel=1e-3)
+    found = gated_loss((a * p).sum(), (0 * p).sum(), [p])
+    assert (found.cosine, found.weight) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("bad", [torch.inf, torch.nan])
+def test_a_gradient_without_a_direction_shuts_no_gate_silently(bad):
+    p = torch.zeros(2, requires_grad=True)
+    with pytest.raises(ValueError, match=r"should be finite\. Found NaN or infinity"):
+        gated_loss((p * torch.tensor([bad, 1.0])).sum(), p.sum(), [p])

@@ -54,3 +54,32 @@ def test_labels_of_any_whole_type_and_an_empty_batch():
     found = generalised_distillation_loss(prediction, Y, teacher, **given)
     assert torch.equal(generalised_distillation_loss(prediction, Y.int(), teacher, **given), found)
     assert generalised_distillation_loss(prediction[:0], Y[:0], teacher[:0], **given).shape == (0,)
+
+
+@pytest.mark.parametrize("y", [[-100, 0], [0, 2]])
+@pytest.mark.usefixtures("as_installed")
+def test_a_label_of_no_class_costs_something_to_nobody(y):
+    zeros = torch.zeros(2, 2)
+    with pytest.raises(ValueError, match=r"`y` should be numbers from 0 to 1.*Pass the classes' numbers"):
+        generalised_distillation_loss(zeros, torch.tensor(y), zeros, temperature=1.0, imitation=0.5)
+
+
+@pytest.mark.parametrize("imitation", [0.0, 0.5, 1.0])
+def test_a_class_that_both_exclude_costs_nothing(imitation):
+    out = torch.tensor([[-torch.inf, 0.0, 0.0]])
+    given = {"temperature": 2.0, "imitation": imitation}
+    prediction = (draw(0, 1, 3) + out).requires_grad_()
+    found = generalised_distillation_loss(prediction, torch.tensor([1]), draw(1, 1, 3) + out, **given)
+    wanted = generalised_distillation_loss(prediction[:, 1:], torch.tensor([0]), draw(1, 1, 3)[:, 1:], **given)
+    torch.testing.assert_close(found, wanted)
+    (gradient,) = torch.autograd.grad(found.sum(), prediction)
+    assert gradient.isfinite().all()
+    # A label that the student excludes costs what it does where labels count, and nothing where they do not.
+    found = generalised_distillation_loss(prediction, torch.tensor([0]), draw(1, 1, 3) + out, **given)
+    assert bool(found.isinf()) == (imitation < 1)
+
+
+def test_the_least_temperatures_leave_the_greatest():
+    prediction, y = draw(0, 1, 3).float(), torch.tensor([0])
+    found = generalised_distillation_loss(prediction, y, torch.tensor([[1.0, 3.0, 2.0]]), temperature=1e-39, imitation=1.0)
+    torch.testing.assert_close(found, -prediction.log_softmax(1)[:, 1])
