@@ -13,13 +13,15 @@ from torch import Generator, Tensor
 
 from craik.arguments import check_generator, check_not_negative, check_tensor, check_whole
 from craik.methods.language.step_model import State, StepModel, check_rows
+from craik.nn.mixtures import at_temperature
 
 
 def gumbel(shape: tuple[int, ...], generator: Generator, dtype: torch.dtype = torch.float32) -> Float[Tensor, "*shape"]:
     """Return independent standard Gumbel numbers; in float32 where a half type is asked for, which has too few of them."""
     check_generator("generator", generator)
-    # Three times as fast as torch's exponential_, which is a scalar loop. A uniform 0 gives -inf: never chosen.
-    return torch.rand(shape, dtype=_wide(dtype), generator=generator).log_().neg_().log_().neg_()
+    # Three times as fast as torch's exponential_, which is a scalar loop. A uniform 0 would give -inf, which is no such number.
+    uniform = torch.rand(shape, dtype=_wide(dtype), generator=generator)
+    return uniform.clamp_(min=torch.finfo(uniform.dtype).tiny).log_().neg_().log_().neg_()
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
@@ -39,7 +41,8 @@ def choose(
 
     Raises:
         TypeError: no tensor, or no numbers.
-        ValueError: a temperature below 0 or infinite, a top below 1, logits that are NaN.
+        ValueError: a temperature below 0 or infinite, a top below 1, logits or noise that are NaN, a row whose greatest logit
+            is minus infinity: there is nothing to draw.
     """
     check_tensor("logits", logits)
     check_not_negative("temperature", temperature, why="0 means greedy", way_out="Divide by a temperature above 0.")
@@ -47,11 +50,16 @@ def choose(
         _check_best(best := logits.max(-1), logits)
         return best.indices
     logits = logits.to(_wide(logits.dtype))
-    logits = logits if temperature == 1 else logits / temperature
+    logits = logits if temperature == 1 else at_temperature(logits, float(temperature))
     if top is not None:
         check_whole("top", top, 1)
         logits = _likeliest(logits, min(top, logits.shape[-1]))
-    _check_best(best := (logits + noise).max(-1), logits)
+    best = (logits + noise).max(-1)
+    if not bool((best.values > -math.inf).all()):
+        # Noise of minus infinity counts for less than any other, but a logit of minus infinity is never chosen.
+        noise, limits = noise.to(_wide(noise.dtype)), torch.finfo(_wide(noise.dtype))
+        best = (logits + noise.clamp(min=limits.min * limits.eps / 8)).max(-1)  # takes nothing off the least logit there is
+        _check_best(best, logits)
     return best.indices
 
 
@@ -64,9 +72,14 @@ def _likeliest(logits: Tensor, count: int) -> Tensor:
 
 
 def _check_best(best: torch.return_types.max, logits: Tensor) -> None:
-    # A NaN makes the greatest NaN, so that looking at these alone is enough, unless it is one of infinities.
-    if bool(best.values.isnan().any()) and bool(logits.isnan().any()):
+    # A NaN makes the greatest NaN, so that looking at these alone is enough.
+    if bool((best.values > -math.inf).all()):
+        return
+    if bool(logits.isnan().any()):
         raise ValueError("`logits` should be numbers. Found NaN. Look at the loss before drawing from a model that diverged.")
+    if bool((logits.amax(-1) == -math.inf).any()):
+        raise ValueError("`logits` should have one above minus infinity in each row. Found none. Ban fewer words.")
+    raise ValueError("`noise` should be numbers. Found NaN. Draw it with gumbel(shape, generator).")
 
 
 def draw(

@@ -21,6 +21,7 @@ from craik.arguments import check_callable, check_positive, check_whole
 from craik.methods.language.sampling import sample
 from craik.methods.language.step_model import State, StepModel
 from craik.methods.paper import Paper
+from craik.nn.mixtures import at_temperature
 
 PAPER = Paper(
     "Temperature sweep", 2020, "Caccia et al., section 3", "https://arxiv.org/abs/1811.02549", "samples at each temperature"
@@ -90,14 +91,14 @@ class Tempered:
         return self.model.start(batch)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Return the generator's logits over T and its state."""
+        """Return the generator's logits over T, up to a constant where that leaves their type, and its state."""
         logits, state = self.model.step(tokens, state)
-        return logits if self.temperature == 1 else logits / self.temperature, state
+        return logits if self.temperature == 1 else at_temperature(logits, self.temperature), state
 
     def _read(self, tokens: Tensor, state: State = None) -> tuple[Tensor, State]:
         whole: Callable[..., tuple[Tensor, State]] = getattr(self.model, "read")  # no part of the protocol  # noqa: B009  # no part of the protocol
         logits, state = whole(tokens, state)
-        return logits if self.temperature == 1 else logits / self.temperature, state
+        return logits if self.temperature == 1 else at_temperature(logits, self.temperature), state
 
 
 @torch.no_grad()
@@ -185,5 +186,6 @@ def _best(curve: Curve, at: np.ndarray) -> np.ndarray:
         inside = (at >= min(start, end)) & (at <= max(start, end))
         weight = np.zeros_like(at) if start == end else (at - start) / (end - start)
         found = left.quality + weight * (right.quality - left.quality)
+        found = np.minimum(found, right.quality) if start == end else found  # both are reached at this diversity
         best = np.where(inside, np.minimum(best, found), best)
     return best

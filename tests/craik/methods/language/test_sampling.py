@@ -127,3 +127,41 @@ def test_of_equal_words_the_first_are_the_likeliest():
     drawn = [set(draw(logits, seeded(), top=top).tolist()) for top in range(1, 8)]
     assert drawn == [{1}, {1, 3}, {0, 1, 3}, {0, 1, 2, 3}, {0, 1, 2, 3, 4}, set(range(6)), set(range(6))]
     assert set(draw(torch.zeros(400, 6), seeded(), top=2).tolist()) == {0, 1}
+
+
+def test_noise_of_minus_infinity_does_not_bring_back_what_is_banned():
+    inf = torch.inf
+    assert choose(torch.tensor([-inf, 0.0]), torch.tensor([0.0, -inf])).tolist() == 1
+    least = torch.tensor([[-inf, torch.finfo(torch.float32).min], [3.0, 1.0]])
+    assert choose(least, torch.tensor([[0.0, -inf], [-inf, 0.0]])).tolist() == [1, 1]
+
+
+def test_a_uniform_of_0_is_a_number_as_any_other(monkeypatch):
+    monkeypatch.setattr(torch, "rand", lambda *shape, **_: torch.tensor([0.0, 0.5]))
+    found = gumbel((2,), seeded())
+    assert found.isfinite().all()
+    assert found[0] < -4
+
+
+@pytest.mark.parametrize("temperature", [0, 0.5, 1])
+@pytest.mark.parametrize("top", [None, 2])
+def test_where_all_is_banned_nothing_is_drawn(temperature, top):
+    logits = torch.zeros(3, 4)
+    logits[1] = -torch.inf
+    with pytest.raises(ValueError, match="`logits` should have one above minus infinity in each row"):
+        choose(logits, gumbel((3, 4), seeded()), temperature, top)
+
+
+def test_noise_that_is_no_number_is_refused():
+    with pytest.raises(ValueError, match=r"`noise` should be numbers\. Found NaN"):
+        choose(torch.zeros(2), torch.tensor([0.0, torch.nan]))
+
+
+@pytest.mark.parametrize("temperature", [1e-39, 1e-300])
+def test_the_least_temperatures_choose_the_greatest(temperature):
+    logits = torch.tensor([[1.0, 2.0, -torch.inf], [-3.0, -2.0, -4.0]])
+    assert choose(logits, torch.zeros(2, 3), temperature).tolist() == [1, 1]
+    generator = model()
+    cold, greedy = sample(Tempered(generator, temperature), 6, 5, seeded(2)), sample(generator, 6, 5, seeded(2), temperature=0)
+    assert torch.equal(cold, greedy)
+    assert log_probabilities(Tempered(generator, temperature), greedy).tolist() == [[0.0] * 5] * 6

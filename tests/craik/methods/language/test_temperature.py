@@ -74,3 +74,12 @@ def test_costs_that_are_no_numbers_are_refused(bad):
         dominance(fine, broken)
     with pytest.raises(ValueError, match="`one` should have finite costs"):
         dominance(broken, fine)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_of_a_vertical_piece_both_ends_are_reached(end):
+    """From (1, 1) the last temperature leads to (0, 1): the same diversity at less cost."""
+    one, other = curve((1.0, 0.0), (1.0, 1.0), (0.0, 1.0)), curve((0.5, 0.0), (0.5, 1.0))
+    one = one if end else tuple(Point(3 - t, q, d) for t, q, d in one)
+    assert dominance(one, other).gap == pytest.approx(0.5)
+    assert dominance(one, other).share == pytest.approx(1e-3)
