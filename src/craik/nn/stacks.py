@@ -17,17 +17,20 @@ import copy
 import functools
 import numbers
 import reprlib
-from collections.abc import Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import Any, cast
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.modules import module as torch_module
 from torch.nn.modules.dropout import _DropoutNd  # pyright: ignore[reportPrivateUsage]  # the base class of all dropouts
+from torch.nn.utils.parametrize import type_before_parametrizations
 
 from craik.arguments import check_decay, check_not_negative, check_positive
 from craik.params import Params
@@ -45,8 +48,11 @@ class Stack(nn.Module):
 
     Raises:
         TypeError: something that is no module.
-        ValueError: no member, members that differ in more than values of parameters (settings are compared where they are
-            numbers, strings, functions or containers of these), or buffers (BatchNorm's): a stack has parameters only.
+        ValueError: no member, members that differ in more than values of parameters, or buffers (BatchNorm's): a stack has
+            parameters only. All else that a member holds is compared: numbers, strings, tensors and arrays by value; functions
+            with what they close over, methods with whose they are, hooks, and other objects by their attributes. What cannot
+            be compared should be one object. Generators are left out, for no member may draw. Or names of parameters that
+            would be one with "-" for dots, or that the stack has an attribute of, such as "member".
     """
 
     def __init__(self, members: Sequence[nn.Module]) -> None:
@@ -58,6 +64,7 @@ class Stack(nn.Module):
         self.training = members[0].training
         trained, _ = stack_module_state(list(members))
         self._names = {name: name.replace(".", "-") for name in trained}
+        self._check_names()
         for name, values in trained.items():
             wanted = members[0].get_parameter(name).requires_grad
             self.register_parameter(self._names[name], nn.Parameter(values.detach().clone(), requires_grad=wanted))
@@ -106,7 +113,7 @@ class Stack(nn.Module):
 
     def stacked(self) -> Params:
         """Return the parameters under the members' own names, (M, *shape) each."""
-        return {name: self.get_parameter(own) for name, own in self._names.items()}
+        return {name: cast(Tensor, getattr(self, own)) for name, own in self._names.items()}
 
     def member(self, index: int) -> nn.Module:
         """Return a copy of one member, an ordinary module.
@@ -122,6 +129,20 @@ class Stack(nn.Module):
                 parameter.data = values[index].detach().clone()
         return alone
 
+    def _check_names(self) -> None:
+        """Refuse names of parameters that the stack could not keep apart from others of its own."""
+        first: dict[str, str] = {}
+        for name, own in self._names.items():
+            taken = (
+                "an attribute of the stack" if hasattr(self, own) else f"what {first[own]!r} is, too" if own in first else ""
+            )
+            if taken:
+                raise ValueError(
+                    f"A member's parameters should have names that are the stack's own with '-' for dots. Found {name!r}, as "
+                    f"{own!r} {taken}. Rename the layer or the parameter."
+                )
+            first[own] = name
+
 
 def dense_layers(network: nn.Module) -> nn.Sequential | None:
     """Return the network where it is a perceptron, whose stack needs no vmap; None for anything else.
@@ -129,7 +150,8 @@ def dense_layers(network: nn.Module) -> nn.Sequential | None:
     Batched products do it, weight norm included, for which vmap would fall back to a loop. Layers with hooks are something
     else: nothing would call these. So are layers that share a tensor.
     """
-    plain = type(network) is nn.Sequential and not _hooked(network) and all(_dense_layer(layer) for layer in network)
+    plain = type(network) is nn.Sequential and "forward" not in vars(network) and not _hooked(network)
+    plain = plain and all(_dense_layer(layer) for layer in cast(nn.Sequential, network))
     alone = sum(len(list(layer.parameters())) for layer in network.children()) == len(list(network.parameters()))
     return cast(nn.Sequential, network) if plain and alone else None
 
@@ -159,7 +181,10 @@ _ELEMENTWISE = {nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.GELU, nn.SiLU, nn
 
 
 def _dense_layer(layer: nn.Module) -> bool:
-    return type(layer) in _ELEMENTWISE or type(layer) is nn.Linear or (isinstance(layer, nn.Linear) and _normalised(layer))
+    if "forward" in vars(layer):  # of the instance: whatever its class does, this does not
+        return False
+    kind = type_before_parametrizations(layer)
+    return type(layer) in _ELEMENTWISE or type(layer) is nn.Linear or (kind is nn.Linear and _normalised(layer))
 
 
 def _hooked(network: nn.Module) -> bool:
@@ -168,7 +193,7 @@ def _hooked(network: nn.Module) -> bool:
     return everywhere or any(getattr(module, name) for module in network.modules() for name in hooks)
 
 
-def _normalised(layer: nn.Linear) -> bool:
+def _normalised(layer: nn.Module) -> bool:
     # torch's weight norm as relu_mlp makes it: of the weight alone, a length and a direction for each unit.
     parametrised = cast(nn.ModuleDict, layer.parametrizations) if hasattr(layer, "parametrizations") else nn.ModuleDict()
     kinds = [kind for name in parametrised for kind in cast(nn.ModuleList, parametrised[name])]
@@ -187,7 +212,9 @@ class StackedAdam(torch.optim.Optimizer):
     """Adam for the parameters of a `Stack`, with a learning rate and a weight decay for each member.
 
     Each member moves as with `torch.optim.Adam` (`decoupled=False`: the decay is an L2 penalty's gradient) or
-    `torch.optim.AdamW` (`decoupled=True`) of its own.
+    `torch.optim.AdamW` (`decoupled=True`) of its own. The rates are the tensor ``param_groups[0]["lr"]``, (M,): change it
+    between steps, as in ``.mul_(0.5)``. torch's schedulers set one number a group and do not take it ("fill_ only supports
+    0-dimension").
 
     Args:
         params: parameters with a leading axis of M members.
@@ -292,6 +319,11 @@ def _check_members(members: Sequence[nn.Module]) -> None:
                 f"Members should have parameters only. Found the buffer {buffers[0]!r} of member {index}. "
                 "Leave BatchNorm out, or train one by one."
             )
+    if (place := next(_closed_over(members[0]), None)) is not None:
+        raise ValueError(
+            "Functions that a member holds should read no part of it but what they are given: in a stack all members would use "
+            f"the first one's. Found one that closes over a part, {place}. Make it a method, or a module."
+        )
     first = _layout(members[0])
     if not first[1:]:
         raise ValueError("Members should have parameters. Found none. Stack networks that can be trained.")
@@ -332,52 +364,151 @@ def _layout(module: nn.Module) -> list[object]:
 
 def _other_settings(one: nn.Module, other: nn.Module) -> Iterator[str]:
     """Yield in words which attributes differ, module by module: a repr need not show them."""
-    others = dict(other.named_modules(remove_duplicate=False))
+    others, same = dict(other.named_modules(remove_duplicate=False)), _Comparison(one, other)
     for name, module in one.named_modules(remove_duplicate=False):
-        ours, theirs = vars(module), vars(others[name]) if name in others else {}
+        ours, theirs = (_settings(each) for each in (module, others.get(name, nn.Module())))
         for key in ours | theirs:
             wanted, found = ours.get(key, _ABSENT), theirs.get(key, _ABSENT)
-            if key not in _TORCH_S_OWN and not _same(wanted, found):
+            if not same(wanted, found):
                 where = f"of {name!r}" if name else "of the member itself"
                 yield f"{reprlib.repr(found)} instead of {reprlib.repr(wanted)} as {key!r} {where}"
 
 
-def _same(one: object, other: object) -> bool:
-    """Whether two settings are equal, as far as they can be compared: tensors, modules and other objects are left out."""
-    if one is other:
-        return True
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return _same(len(one), len(other)) and all(_same(one.get(key, _ABSENT), other.get(key, _ABSENT)) for key in _keys(one))
-    if (parts := _parts(one)) is not None and (others := _parts(other)) is not None:
-        return _same(parts, others)
-    if isinstance(one, _PLAIN) and isinstance(other, _PLAIN):
-        return bool(one == other) or (one != one and other != other)  # noqa: PLR0124  # NaN
-    return not (_comparable(one) and _comparable(other))
+def _settings(module: nn.Module) -> dict[str, object]:
+    """Return what a module holds beside parameters, buffers and submodules, hooks without their running numbers."""
+    held = {key: value for key, value in vars(module).items() if key not in _TORCH_S_OWN}
+    hooks = {key: list(value.values()) for key, value in vars(module).items() if key.endswith("_hooks")}
+    return {"class": type_before_parametrizations(module), **held, **hooks}
 
 
-def _keys(entries: dict[object, object]) -> list[object]:
-    return [key for key in entries if isinstance(key, tuple | _PLAIN)]
+class _Comparison:
+    """Says whether settings of two members are the same, of which a parameter has its name for a value.
+
+    Args:
+        one: a member.
+        other: another of the same layout.
+    """
+
+    def __init__(self, one: nn.Module, other: nn.Module) -> None:
+        self._names = [{id(p): name for name, p in each.named_parameters()} for each in (one, other)]
+        self._seen: dict[tuple[int, int], tuple[object, object]] = {}  # what refers to itself is compared once
+
+    def __call__(self, one: object, other: object) -> bool:
+        """Return whether they are equal, as far as that can be seen."""
+        if one is other or (isinstance(one, torch.Generator) and isinstance(other, torch.Generator)):
+            return True
+        if isinstance(one, _PLAIN) and isinstance(other, _PLAIN):
+            return bool(one == other) or (one != one and other != other)  # noqa: PLR0124  # NaN
+        if (id(one), id(other)) in self._seen:
+            return True
+        self._seen[id(one), id(other)] = one, other
+        if (parts := _parts(one)) is not None and (others := _parts(other)) is not None:
+            return self._sequences(parts, others)
+        kinds: tuple[tuple[Any, Callable[[Any, Any], bool]], ...] = (
+            (Tensor, self._tensors),
+            (np.ndarray, self._arrays),
+            ((list, tuple), self._sequences),
+            (Mapping, self._mappings),
+            (nn.Module, self._modules),
+            (weakref.ref, self._references),
+        )
+        both: tuple[Any, Any] = one, other
+        compare = (compare for kind, compare in kinds if isinstance(both[0], kind) and isinstance(both[1], kind))
+        return next(compare, self._objects)(*both)
+
+    def _sequences(self, one: Sequence[object], other: Sequence[object]) -> bool:
+        return len(one) == len(other) and all(map(self, one, other))
+
+    def _references(self, one: weakref.ref[Any], other: weakref.ref[Any]) -> bool:
+        return self(one(), other())
+
+    def _modules(self, one: nn.Module, other: nn.Module) -> bool:
+        owned = ({key: vars(each)[key] for key in ("_parameters", "_buffers", "_modules")} for each in (one, other))
+        return self(_settings(one), _settings(other)) and self(*owned)
+
+    def _tensors(self, one: Tensor, other: Tensor) -> bool:
+        first, second = (names.get(id(each)) for names, each in zip(self._names, (one, other), strict=True))
+        if first is not None or second is not None:
+            return first == second
+        alike = one.shape == other.shape and one.dtype == other.dtype and one.device == other.device
+        try:
+            return alike and bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124  # NaN
+        except (RuntimeError, NotImplementedError):  # of tensors without values, on the meta device
+            return False
+
+    def _arrays(self, one: np.ndarray, other: np.ndarray) -> bool:
+        if one.shape != other.shape or one.dtype != other.dtype:
+            return False
+        if one.dtype == object:
+            return self(one.tolist(), other.tolist())
+        return bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124  # NaN
+
+    def _mappings(self, one: Mapping[object, object], other: Mapping[object, object]) -> bool:
+        if len(one) != len(other):
+            return False
+        if all(isinstance(key, tuple | _PLAIN) for key in one):
+            return all(self(value, other.get(key, _ABSENT)) for key, value in one.items())
+        return self(list(one.items()), list(other.items()))
+
+    def _objects(self, one: object, other: object) -> bool:
+        if isinstance(one, type) or isinstance(other, type):
+            return False  # two classes may do anything, whatever their names
+        if type(one) is not type(other):
+            return False
+        held, others = _held(one), _held(other)
+        return bool(one == other) if held is None or others is None else self(held, others)
+
+
+def _held(value: object) -> dict[str, object] | None:
+    """Return an object's attributes, or None where it has none to look at: of a type that is not written in Python."""
+    slots = [name for kind in type(value).__mro__ for name in _slots(kind)]
+    if not (hasattr(value, "__dict__") or slots):
+        return None
+    return {name: getattr(value, name, _ABSENT) for name in slots} | getattr(value, "__dict__", {})
+
+
+def _slots(kind: type) -> list[str]:
+    found: str | Iterable[str] = vars(kind).get("__slots__", ())
+    names = [found] if isinstance(found, str) else [name for name in found if name not in ("__dict__", "__weakref__")]
+    private = f"_{kind.__name__.lstrip('_')}"
+    return [private + name if name.startswith("__") and not name.endswith("__") else name for name in names]
+
+
+def _closed_over(member: nn.Module) -> Iterator[str]:
+    """Yield where a function that a member holds closes over a part of it: of a copy, it would still read this one's."""
+    own = {id(part) for part in (*member.parameters(), *member.modules())}
+    for name, module in member.named_modules():
+        for key, value in _settings(module).items():
+            for each in _flat(value):
+                parts = _flat(_parts(each)) if isinstance(each, FunctionType) else ()
+                if any(id(getattr(part, "__self__", part)) in own for part in parts):
+                    yield f"{key!r} of {name!r}" if name else f"{key!r} of the member itself"
+
+
+def _flat(value: object) -> Iterator[object]:
+    """Yield what containers hold, at any depth."""
+    left, seen = [value], dict[int, object]()
+    while left:
+        each = left.pop()
+        if isinstance(each, list | tuple | Mapping) and id(each) not in seen:
+            seen[id(each)] = each
+            left += list(each.values()) if isinstance(each, Mapping) else list(each)
+        else:
+            yield each
 
 
 def _parts(value: object) -> tuple[object, ...] | None:
-    """Return what makes a function, None for anything else; functions that it closes over or calls by name are left out."""
+    """Return what makes a function, None for anything else; functions that it calls by name are left out."""
     if isinstance(value, functools.partial):
         return value.func, value.args, value.keywords
     if isinstance(value, MethodType):
-        return (value.__func__,)
+        return value.__func__, value.__self__
     if isinstance(value, FunctionType):
-        cells = (cell.cell_contents for cell in value.__closure__ or () if cell != CellType())  # an empty one has none
-        held = tuple(None if isinstance(content, FunctionType | MethodType) else content for content in cells)
-        return value.__code__, value.__defaults__, value.__kwdefaults__, held
+        held = tuple(cell.cell_contents for cell in value.__closure__ or () if cell != CellType())  # an empty one has none
+        return value.__code__, value.__defaults__, value.__kwdefaults__, held, vars(value)
     if isinstance(value, CodeType):
         return value.co_code.hex(), value.co_names, value.co_consts
     return None
-
-
-def _comparable(value: object) -> bool:
-    return isinstance(value, list | tuple | dict | _PLAIN) or _parts(value) is not None
 
 
 _TORCH_S_OWN = frozenset(vars(nn.Module())) - {"training"}

@@ -1,7 +1,10 @@
 import functools
 import math
+import threading
 import time
+from collections import OrderedDict
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -183,6 +186,51 @@ def times(factor):
     return lambda x: factor * x
 
 
+def through_another(factor):
+    inner = times(factor)
+    return lambda x: 1 + inner(x)
+
+
+class Factor:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return self.factor * x
+
+
+class Slotted:
+    __slots__ = ("__factor",)
+
+    def __init__(self, factor):
+        self.__factor = factor
+
+
+def local_class(factor):
+    class Local(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return factor * self.layer(x)
+
+    return Local()
+
+
+def hooked(factor):
+    member = nn.Sequential(nn.Linear(2, 2))
+    member[0].register_forward_hook(lambda module, inputs, output: factor * output)
+    return member
+
+
+class WithLSTM(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.LSTM(2, 2)
+        self.again = [self.inner]
+
+
 def half_trained():
     member = dropping()
     member[1].eval()
@@ -213,11 +261,42 @@ def leaky(slope):
         (Kept(F.relu), Kept(F.silu), "as 'kept'"),
         (Kept(times(1)), Kept(times(2)), "as 'kept'"),
         (Kept(leaky(0.1)), Kept(leaky(0.2)), "as 'kept'"),
+        (Kept(torch.zeros(2)), Kept(torch.ones(2)), r"tensor\(\[1., 1.\]\) instead of tensor\(\[0., 0.\]\) as 'kept'"),
+        (Kept(torch.zeros(2)), Kept(torch.zeros(1)), "as 'kept'"),
+        (Kept(torch.zeros(2)), Kept(None), "as 'kept'"),
+        (Kept(np.zeros(2)), Kept(np.ones(2)), "as 'kept'"),
+        (Kept(np.zeros(2)), Kept(np.zeros((2, 1))), "as 'kept'"),
+        (Kept(np.array([1, None])), Kept(np.array([2, None])), "as 'kept'"),
+        (Kept(times(torch.ones(2))), Kept(times(torch.zeros(2))), "as 'kept'"),
+        (Kept(through_another(1.0)), Kept(through_another(2.0)), "as 'kept'"),
+        (Kept(Factor(1.0)), Kept(Factor(2.0)), "as 'kept'"),
+        (Kept(Factor(1.0).__call__), Kept(Factor(2.0).__call__), "as 'kept'"),
+        (Kept(Slotted(1.0)), Kept(Slotted(2.0)), "as 'kept'"),
+        (Kept({1, 2}), Kept({1, 3}), "as 'kept'"),
+        (Kept({nn.ReLU(): 1}), Kept({nn.ReLU(): 2}), "as 'kept'"),
+        (Kept([nn.LeakyReLU(0.1)]), Kept([nn.LeakyReLU(0.2)]), "as 'kept'"),
+        (Kept([nn.LSTM(2, 2)]), Kept([nn.LSTM(2, 2)]), "as 'kept'"),  # no parameters of the members: all would use the first's
+        (Kept(threading.Lock()), Kept(threading.Lock()), "as 'kept'"),
+        (Kept(nn.ReLU), Kept(nn.Tanh), "as 'kept'"),
+        (local_class(1.0), local_class(2.0), "as 'class' of the member itself"),
+        (hooked(1.0), hooked(2.0), "as '_forward_hooks' of '0'"),
     ],
 )
 def test_members_with_other_settings_are_refused(one, other, found):
-    with pytest.raises(ValueError, match=rf"one architecture\. Found at 2: .*{found}.* Stack each architecture apart"):
+    with pytest.raises(ValueError, match=rf"(?s)one architecture\. Found at 2: .*{found}.* Stack each architecture apart"):
         Stack([one, one, other])
+
+
+@torch.no_grad()
+def constant(layer):
+    for parameter in layer.parameters():
+        parameter.fill_(1.0)
+    return layer
+
+
+def repeated(entries):
+    entries.append(entries)
+    return entries
 
 
 @pytest.mark.parametrize(
@@ -231,11 +310,109 @@ def test_members_with_other_settings_are_refused(one, other, found):
         lambda: [torch.ones(2), nn.ReLU(), torch.Generator()],
         lambda: {nn.ReLU(): 1},
         lambda: torch.ones(2),
-        lambda: [nn.LSTM(2, 2)],
+        lambda: torch.tensor([torch.nan, 1.0]),
+        lambda: np.array([np.nan, 1.0]),
+        lambda: np.array(["a", "b"]),
+        lambda: [constant(nn.LSTM(2, 2))],
+        lambda: through_another(torch.ones(2)),
+        lambda: Factor(2.0),
+        lambda: Factor(2.0).__call__,
+        lambda: Slotted(2.0),
+        lambda: {1, "a"},
+        lambda: repeated([1]),
     ],
 )
 def test_members_with_equal_settings_are_taken(kept):
     assert len(Stack([Kept(kept()), Kept(kept())])) == 2
+
+
+def test_what_a_member_holds_of_its_own_parameters_is_no_setting():
+    assert len(Stack([WithLSTM(), WithLSTM()])) == 2
+    assert len(Stack([hooked(2.0), hooked(2.0)])) == 2
+
+
+class Doubled(nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+def patched(layer):
+    layer.forward = functools.partial(torch.Tensor.mul, other=3.0)
+    return layer
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: nn.utils.parametrizations.weight_norm(Doubled(3, 3)),
+        lambda: Doubled(3, 3),
+        lambda: patched(nn.Linear(3, 3)),
+        lambda: patched(nn.ReLU()),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # vmap of torch's weight norm
+def test_a_layer_is_dense_by_its_own_forward_alone(layer):
+    members = [nn.Sequential(layer(), nn.Tanh(), nn.Linear(3, 2)) for _ in range(2)]
+    x = torch.randn(2, 5, 3)
+    wanted = torch.stack([member(rows) for member, rows in zip(members, x, strict=True)])
+    torch.testing.assert_close(Stack(members)(x), wanted)
+    patched(members[0])
+    patched(members[1])
+    torch.testing.assert_close(Stack(members)(x), 3 * x)
+
+
+def test_a_function_that_closes_over_a_part_of_a_member_is_refused():
+    def member():
+        made = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+        layer = made[0]
+        layer.forward = lambda x: 3 * F.linear(x, layer.weight, layer.bias)
+        return made
+
+    with pytest.raises(
+        ValueError, match=r"Found one that closes over a part, 'forward' of '0'\. Make it a method, or a module"
+    ):
+        Stack([member(), member()])
+
+
+def test_names_that_a_stack_cannot_keep_apart_are_refused():
+    def collide():
+        return nn.Sequential(OrderedDict({"a-b": nn.Linear(3, 3), "a": nn.Sequential(OrderedDict({"b": nn.Linear(3, 3)}))}))
+
+    with pytest.raises(ValueError, match=r"Found 'a\.b\.weight', as 'a-b-weight' what 'a-b\.weight' is, too\. Rename"):
+        Stack([collide(), collide()])
+    for name in ("member", "stacked"):
+        network = nn.Linear(2, 2)
+        network.register_parameter(name, nn.Parameter(torch.ones(2)))
+        with pytest.raises(ValueError, match=rf"Found '{name}', as '{name}' an attribute of the stack\. Rename"):
+            Stack([network])
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: nn.Sequential(nn.Linear(3, 2)), lambda: nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2))]
+)
+def test_a_stack_goes_through_functional_call(make):
+    stack = Stack([make().double() for _ in range(3)])
+    x = torch.randn(3, 5, 3, dtype=torch.float64)
+
+    def loss(params):
+        return torch.func.functional_call(stack, params, (x,)).square().sum()
+
+    found = torch.func.grad(loss)(dict(stack.named_parameters()))
+    stack(x).square().sum().backward()
+    for name, parameter in stack.named_parameters():
+        torch.testing.assert_close(found[name], parameter.grad, rtol=0, atol=1e-12)
+
+
+def test_rates_are_changed_in_place():
+    stack = Stack(perceptrons())
+    optimizer = StackedAdam(stack.parameters(), RATES)
+    optimizer.param_groups[0]["lr"].mul_(torch.tensor([0.0, 1.0, 1.0, 1.0]))
+    before = stack.member(0), stack.member(1)
+    stack(torch.ones(4, 2, 5, dtype=torch.float64)).square().sum().backward()
+    optimizer.step()
+    still = [torch.equal(a, b) for a, b in zip(before[0].parameters(), stack.member(0).parameters(), strict=True)]
+    assert all(still)
+    assert not torch.equal(before[1][0].weight, stack.member(1)[0].weight)
 
 
 def test_members_that_share_layers_in_other_ways_are_refused():
