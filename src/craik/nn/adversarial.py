@@ -10,10 +10,16 @@ from craik.nn.perceptrons import mlp
 class Reverse(Function):
     """The identity, whose gradient is turned round: what follows is trained against what precedes (Ganin et al., 2016)."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: object, x: Tensor) -> Tensor:
+    def forward(x: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the input."""
         return x.view_as(x)
+
+    @staticmethod
+    def setup_context(ctx: object, inputs: object, output: object) -> None:
+        """Keep nothing."""
 
     @staticmethod
     def backward(ctx: object, *grad_outputs: Tensor) -> Tensor:

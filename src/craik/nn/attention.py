@@ -112,7 +112,8 @@ def _softmax(scores: Tensor, mask: Tensor | None, dim: int) -> Tensor:
     check_mask("mask", mask, "...")
     _check_together(scores, mask, whole=scores)
     # The least number instead of -inf: where all is masked, softmax of -inf would be NaN, in the gradient, too.
-    low = scores.masked_fill(~mask, -math.inf).amax(dim, keepdim=True).clamp(min=-1e30).detach()
+    least = max(-1e30, torch.finfo(scores.dtype).min)
+    low = scores.masked_fill(~mask, -math.inf).amax(dim, keepdim=True).clamp(min=least).detach()
     weights = (scores - low).masked_fill(~mask, -math.inf).exp()
     total = weights.sum(dim, keepdim=True)
     return weights / total.masked_fill(total == 0, 1.0)

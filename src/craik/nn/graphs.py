@@ -210,7 +210,7 @@ class GraphGRU(nn.Module):
         units, again = h.shape[-1], self.again[name](h)
         r, z = (seen[..., : 2 * units] + again[..., : 2 * units]).sigmoid().chunk(2, -1)
         new = torch.addcmul(seen[..., 2 * units :], r, again[..., 2 * units :]).tanh()
-        return torch.lerp(new, h, z)
+        return torch.lerp(new.to(h.dtype), h, z.to(h.dtype))  # under autocast gates are shorter than states
 
 
 def edge_norms(edges: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:

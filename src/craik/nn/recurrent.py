@@ -49,15 +49,16 @@ def lstm_step(layer: nn.LSTM, x: Float[Tensor, "*batch inputs"], state: Recurren
     """Return the state after one frame.
 
     Args:
-        layer: of one layer and one direction, as `lstm` makes it.
+        layer: of one layer and one direction, with biases and without a projection, as `lstm` makes it.
         x: (..., inputs).
         state: (..., hidden) both parts.
 
     Raises:
         TypeError: no LSTM, no `Recurrent`, or numbers of another type than the layer's.
-        ValueError: other shapes. Values are not looked at: whoever starts a loop of steps does.
+        ValueError: another kind of LSTM, other shapes. Values are not looked at: whoever starts a loop of steps does.
     """
     check_kind("layer", layer, nn.LSTM, "a torch.nn.LSTM")
+    _check_single(layer)
     check_floats("x", x, "...", layer.input_size, like=cast(Tensor, layer.weight_hh_l0))
     check_state(layer, state, *x.shape[:-1])
     return stepped(layer, x, state)
@@ -95,6 +96,21 @@ def put_rows(state: Recurrent, mask: Bool[Tensor, "..."], rows: Recurrent) -> Re
     """Return the state with others at which the mask is True: what `rows_of` takes out, put back. The state is not changed."""
     parts = (part.clone() for part in state)
     return Recurrent(*(part.masked_scatter_(mask.unsqueeze(-1), new) for part, new in zip(parts, rows, strict=True)))
+
+
+def _check_single(layer: nn.LSTM) -> None:
+    other = (
+        ("num_layers", layer.num_layers, 1),
+        ("bidirectional", layer.bidirectional, False),
+        ("bias", layer.bias, True),
+        ("proj_size", layer.proj_size, 0),
+    )
+    for name, found, wanted in other:
+        if found != wanted:
+            raise ValueError(
+                "`layer` should have one layer and one direction, biases and no projection, as craik.nn.recurrent.lstm makes "
+                f"it. Found {name}={found}. Make it with {name}={wanted}, or call the layer itself on whole sequences."
+            )
 
 
 def _check(inputs: int, hidden: int, generator: Generator) -> None:

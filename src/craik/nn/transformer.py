@@ -88,9 +88,13 @@ class Block(nn.Module):
             return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=self.causal and mask is None)
         # By hand, as torch's own would drop by the global generator.
         scores = q @ k.mT / math.sqrt(q.shape[-1])
-        allowed = causal_mask(q.shape[-2], q.device) if self.causal and mask is None else mask
-        scores = scores if allowed is None else scores.masked_fill(~allowed, -math.inf)
-        return self.dropout(scores.softmax(-1)) @ v
+        if mask is None:
+            scores = scores.masked_fill(~causal_mask(q.shape[-2], q.device), -math.inf) if self.causal else scores
+            return self.dropout(scores.softmax(-1)) @ v
+        # Behind padding on the left a causal position may attend to nothing: it gets zeros, as from torch's own.
+        nothing = ~mask.any(-1, keepdim=True)
+        shares = scores.masked_fill(~(mask | nothing), -math.inf).softmax(-1).masked_fill(nothing, 0.0)
+        return self.dropout(shares) @ v
 
 
 class Encoder(nn.Module):

@@ -1,6 +1,6 @@
 import torch
 
-from craik.nn.adversarial import Adversarial
+from craik.nn.adversarial import Adversarial, Reverse
 
 
 def test_the_discriminator_learns_and_the_embedding_is_trained_against_it():
@@ -16,3 +16,9 @@ def test_the_discriminator_learns_and_the_embedding_is_trained_against_it():
     for gradient, parameter in zip(own, model.discriminator.parameters(), strict=True):
         torch.testing.assert_close(gradient, parameter.grad)
     assert all(p.grad is None or not p.grad.any() for p in model.classifier.parameters())
+
+
+def test_the_reversal_goes_through_functional_transforms():
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    found = torch.func.vmap(torch.func.grad(lambda row: Reverse.apply(row).square().sum()))(x)
+    assert torch.equal(found, -2 * x)

@@ -80,3 +80,18 @@ def test_axes_that_do_not_broadcast_types_and_empty_rows_are_refused():
         word_attention(q, k.float())
     with pytest.raises(TypeError, match="`scale` should be a number"):
         attend(q, k, k, scale="small")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_masks_work_in_half_types(dtype):
+    x = draw(3, 4)
+    mask = torch.tensor([[True, False, True], [False] * 3, [True] * 3])
+    half = x.to(dtype).requires_grad_()
+    found, wanted = attend(half, half, half, mask), attend(x, x, x, mask)
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one.double(), other, rtol=0, atol=0.03)
+    found.context.double().sum().backward()
+    assert bool(half.grad.isfinite().all())
+    words = word_attention(half.detach(), half.detach(), mask=torch.tensor([True, True, False]))
+    wanted = word_attention(x, x, mask=torch.tensor([True, True, False]))
+    torch.testing.assert_close(words.context.double(), wanted.context, rtol=0, atol=0.05)

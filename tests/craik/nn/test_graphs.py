@@ -178,3 +178,20 @@ def test_empty_batches_types_and_states_are_refused():
         memory.over_time(graph())
     with pytest.raises(ValueError, match=r"`state\.edges` should have the shape \(12, 5\)"):
         memory.over_time(g, state)  # of both steps, not of the one before
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_gru_under_autocast_keeps_its_states_in_their_type(dtype):
+    senders, receivers = edges_to(2, 3)
+    graph = Graph(
+        *(torch.randn(*shape, generator=torch.Generator().manual_seed(1)) for shape in ((4, 3, 3), (4, 4, 2), (4, 1))),
+        senders,
+        receivers,
+    )
+    gru = GraphGRU(Widths(2, 3, 1), Widths(2, 2, 2), torch.Generator().manual_seed(0))
+    wanted = gru.over_time(graph)[0].nodes
+    with torch.autocast("cpu", dtype):
+        found = gru.over_time(graph)[0].nodes
+        again = gru(graph, gru(graph)[1])[0].nodes
+    assert found.dtype == again.dtype == torch.float32
+    torch.testing.assert_close(found, wanted, rtol=0, atol=0.02)

@@ -59,3 +59,11 @@ def test_steps_of_another_width_type_or_state_are_refused():
     for make in (lstm, gru):
         with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
             make(3, 4, None)
+
+
+@pytest.mark.parametrize("other", [{"num_layers": 2}, {"bidirectional": True}, {"bias": False}, {"proj_size": 2}])
+def test_steps_of_another_kind_of_lstm_are_refused(other):
+    ((name, value),) = other.items()
+    layer = torch.nn.LSTM(3, 4, **other)
+    with pytest.raises(ValueError, match=rf"one layer and one direction, .*Found {name}={value}\. Make it with {name}="):
+        lstm_step(layer, torch.zeros(2, 3), Recurrent(torch.zeros(2, 4), torch.zeros(2, 4)))

@@ -118,3 +118,22 @@ def test_bad_input():
         encoder(ids(2), None, torch.tensor([[True] * 6, [False] * 6]))
     with pytest.raises(TypeError, match="Generator"):
         Encoder(SIZES, 0)
+
+
+def test_left_padding_stays_finite_in_train_mode():
+    sizes = TransformerSizes(vocabulary=20, width=8, layers=2, heads=2, inner=16, positions=10, dropout=0.1)
+    encoder = Encoder(sizes, seeded(), causal=True, spread=0.3)
+    attended = torch.tensor([[False, False, True, True], [True, True, True, True]])
+    hidden = encoder(ids(2, 4), None, attended)
+    assert bool(hidden.isfinite().all())
+    hidden[attended].square().sum().backward()
+    assert all(bool(p.grad.isfinite().all()) for p in encoder.parameters() if p.grad is not None)
+
+
+def test_a_query_with_no_allowed_key_gets_zeros_whatever_the_dropout():
+    block = Encoder(TransformerSizes(20, 8, 1, 2, 16, 10, dropout=1e-12), seeded(), causal=True, spread=0.3).blocks[0].double()
+    q, k, v = torch.randn(3, 1, 2, 4, 4, dtype=torch.float64, generator=seeded(2))
+    mask = torch.tensor([[[[False] * 4, [False] * 4, [False, False, True, False], [False, False, True, True]]]])
+    by_hand, torch_s = block.train()._attended(q, k, v, mask), block.eval()._attended(q, k, v, mask)
+    torch.testing.assert_close(by_hand, torch_s, rtol=0, atol=1e-11)
+    assert bool((by_hand[:, :, :2] == 0).all())
