@@ -44,8 +44,8 @@ def _below(of: str) -> Condition:
 
 
 _UNLEARNT = (
-    "The perceptron under the AND-mask has learnt nothing: its error inside of the range is 1.009 of the answers' variance in "
-    "the median of quick, so that it is no opponent there."
+    "On five of quick's six seeds the perceptron under the AND-mask has learnt nothing: its error inside of the range is 1.009 "
+    "of the answers' variance in the median, so that it is no opponent there."
 )
 _JUMPS = (
     "Either error is divided by how far the frame that was hit lies off: a longer jump has a larger denominator, and ASI may "
