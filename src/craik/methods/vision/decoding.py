@@ -81,7 +81,9 @@ class FeatureDecoder:
         if self.voxels is None or self.voxels >= x.shape[1]:
             weights = _ridge(x, y, self.alpha)
         else:
-            weights = _own_voxels(x, y, self.alpha, self.voxels)
+            # What is left of a voxel that is constant is rounding, which correlates with anything.
+            spread = _spread(recordings.T, x.T).squeeze(1)
+            weights = _own_voxels(x, y, self.alpha, spread, self.voxels)
         return Decoded(weights, mean - middle @ weights)
 
 
@@ -149,19 +151,22 @@ def match_spread(decoded: Float[Tensor, "n u"], spread: float) -> Float[Tensor, 
     check_not_negative("spread", spread)
     check_floats("decoded", decoded, "n", "u")
     check_all_finite("decoded", decoded, way_out="Leave such samples out.")
-    found = decoded.std(1, keepdim=True, correction=min(1, decoded.shape[1] - 1))
-    flat = found <= torch.finfo(decoded.dtype).eps * decoded.abs().amax(1, keepdim=True)
+    scaled = decoded / _powers(decoded)
+    found = scaled.std(1, keepdim=True, correction=min(1, decoded.shape[1] - 1))
+    flat = found <= torch.finfo(decoded.dtype).eps * scaled.abs().amax(1, keepdim=True)
     if bool(flat.any()):
         row = int(flat.flatten().nonzero()[0])
         raise ValueError(
             f"`decoded` should vary over a sample's units. Found {float(decoded[row, 0]):g} in all of row {row}. Leave the "
             "sample out, or decode from more voxels."
         )
-    return decoded / found.clamp(min=torch.finfo(decoded.dtype).tiny) * spread
+    return scaled / found * spread
 
 
 def correlations(found: Float[Tensor, "n d"], truths: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
-    """Return the correlation over d of each row with each row; 0 where one is constant.
+    """Return the correlation over d of each row with each row; 0 where one is constant, to rounding.
+
+    Half types are summed in float32, which is what comes back.
 
     Raises:
         TypeError: what is no tensor of floating numbers.
@@ -169,8 +174,7 @@ def correlations(found: Float[Tensor, "n d"], truths: Float[Tensor, "m d"]) -> F
     """
     check_floats("found", found, "n", "d")
     check_floats("truths", truths, "m", found.shape[1], like=found)
-    rows = [one - one.mean(1, keepdim=True) for one in (found, truths)]
-    left, right = (one / one.norm(dim=1, keepdim=True).clamp(min=1e-12) for one in rows)
+    left, right = (_standard(one) for one in (found, truths))
     table = left @ right.T
     check_result(table, {"found": found, "truths": truths}, way_out="Scale them down.")
     return table
@@ -207,18 +211,48 @@ def _ridge(x: Tensor, y: Tensor, alpha: float) -> Tensor:
     return x.T @ torch.cholesky_solve(y, torch.linalg.cholesky(_raised(x @ x.T, alpha)))
 
 
-def _own_voxels(x: Tensor, y: Tensor, alpha: float, voxels: int) -> Tensor:
+def _own_voxels(x: Tensor, y: Tensor, alpha: float, spread: Tensor, voxels: int) -> Tensor:
     gram, moment = x.T @ x, x.T @ y
-    scale = x.norm(dim=0).clamp(min=1e-12)
-    best = (
-        (moment / scale.unsqueeze(1)).abs().topk(voxels, dim=0).indices.T
-    )  # (u, k): |correlation| up to the unit's own spread
+    varies = spread > 0
+    # (u, k): |correlation| up to the unit's own spread
+    correlation = (moment / torch.where(varies, spread, 1).unsqueeze(1)).abs() * varies.unsqueeze(1)
+    best = correlation.topk(voxels, dim=0).indices.T
     weights = torch.zeros_like(moment)
     for some, columns in zip(best.split(UNITS_AT_ONCE), torch.arange(y.shape[1]).split(UNITS_AT_ONCE), strict=True):
         systems = _raised(gram[some.unsqueeze(2), some.unsqueeze(1)], alpha)
         right = moment[some, columns.unsqueeze(1)].unsqueeze(2)
         weights[some, columns.unsqueeze(1)] = torch.cholesky_solve(right, torch.linalg.cholesky(systems)).squeeze(2)
     return weights
+
+
+def _standard(rows: Tensor) -> Tensor:
+    """Return rows less their mean, of length 1; of zeros where they are constant."""
+    rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
+    rows = rows / _powers(rows)
+    centred = rows - rows.mean(1, keepdim=True)
+    spread = _spread(rows, centred)
+    return torch.where(spread == 0, 0, centred / torch.where(spread == 0, 1, spread))
+
+
+def _spread(rows: Tensor, centred: Tensor) -> Tensor:
+    """Return the length of each centred row, (n, 1), and 0 where that is no more than rounding leaves of a constant one."""
+    length = lengths(centred)
+    largest, least = rows.amax(1, keepdim=True), rows.amin(1, keepdim=True)
+    rounding = torch.finfo(rows.dtype).eps * torch.maximum(largest, -least) * rows.shape[1] ** 0.5
+    return torch.where(((largest == least) & ~length.isnan()) | (length <= rounding), 0, length)
+
+
+def lengths(rows: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
+    """Return each row's Euclidean length, also where the squares would leave the type's range."""
+    powers = _powers(rows)
+    return powers * (rows / powers).norm(dim=1, keepdim=True)
+
+
+def _powers(rows: Tensor) -> Tensor:
+    """Return the power of two at or below each row's largest entry, over which nothing is rounded; 1 for 0 and infinity."""
+    largest = rows.detach().abs().amax(1, keepdim=True)
+    power = largest / (2 * largest.frexp().mantissa)
+    return power.where(power.isfinite() & (largest > 0), 1)
 
 
 def _raised(gram: Tensor, alpha: float) -> Tensor:

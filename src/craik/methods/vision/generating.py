@@ -140,7 +140,7 @@ class TwoStages(nn.Module):
         mapped = self.words(words.mT).mT
         context, attention = word_context(h.flatten(2), mapped, mask)
         if not self.attends:
-            share = mask / mask.sum(1, keepdim=True)
+            share = mask.to(mapped.dtype) / mask.sum(1, keepdim=True)
             attention = share.unsqueeze(1).expand_as(attention)
             context = torch.einsum("brt,bdt->bdr", attention, mapped)
         joined = torch.cat((h, context.view_as(h)), 1)

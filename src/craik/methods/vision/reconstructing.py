@@ -26,6 +26,7 @@ from craik.arguments import (
     check_whole,
 )
 from craik.methods.paper import Paper
+from craik.methods.vision.decoding import lengths
 
 PAPER = Paper(
     "Image reconstruction",
@@ -39,6 +40,9 @@ Extractor = Callable[[Tensor], Mapping[str, Tensor]]
 """From pictures (n, c, h, w) to features (n, ...) by layer."""
 
 Weights = Literal["inverse-norm", "equal"]
+
+SMALLEST_SQUARE = 1e-12
+"""Below, weights are taken relative to a picture's largest one: their own would leave float32."""
 
 BY_LAYER = "Features by layer, each a tensor (n, ...)."
 
@@ -122,16 +126,18 @@ class Prior:
 def feature_loss(
     found: Mapping[str, Tensor], targets: Mapping[str, Tensor], weights: Weights = "inverse-norm"
 ) -> Float[Tensor, " n"]:
-    """Return each picture's sum_l w_l |phi_l - f_l|^2.
+    """Return each picture's sum_l w_l |phi_l - f_l|^2, summed in float32 at least.
 
     Args:
         found: features (n, ...) by layer; further layers are not looked at.
         targets: features by layer.
-        weights: "inverse-norm": w_l = 1 / |f_l|^2, normalised to sum 1; "equal": one over their number.
+        weights: "inverse-norm": w_l = 1 / |f_l|^2, normalised to sum 1, so that next to a layer of zeros others weigh nothing;
+            "equal": one over their number.
 
     Raises:
         TypeError: features that are no dictionaries of tensors of floating numbers.
-        ValueError: no targets, layers that are not found, other shapes, or a loss that is not finite: the layer is named.
+        ValueError: no targets, layers that are not found, other shapes, features without a dimension of their own, or a loss
+            that is not finite: the layer is named.
     """
     check_params("found", found, way_out=BY_LAYER)
     check_params("targets", targets, way_out=BY_LAYER)
@@ -149,15 +155,33 @@ def feature_loss(
                 f"`targets` should have the extractor's shapes. Found {tuple(target.shape)} for {name!r}, where it gives "
                 f"{tuple(found[name].shape)}. Reshape what was decoded."
             )
-    errors = torch.stack([(found[name] - targets[name]).flatten(1).square().sum(1) for name in targets])
+        if target.dim() < 2:
+            raise ValueError(
+                f"`targets[{name!r}]` should have the shape (n, ...), a row a picture. Found {tuple(target.shape)}. Make a "
+                "column of it with [:, None]."
+            )
+    wide = {name: target.to(torch.promote_types(target.dtype, torch.float32)).flatten(1) for name, target in targets.items()}
+    errors = torch.stack([(found[name].flatten(1) - target).square().sum(1) for name, target in wide.items()])
     if weights == "equal":
         losses = errors.mean(0)
     else:
-        inverse = torch.stack([1 / targets[name].flatten(1).square().sum(1).clamp(min=1e-12) for name in targets])
+        inverse = _inverse(list(wide.values()))
         losses = (errors * inverse).sum(0) / inverse.sum(0)
     inputs = {f"targets[{name!r}]": targets[name] for name in targets} | {f"found[{name!r}]": found[name] for name in targets}
     check_result(losses, inputs, way_out="Lower the rate.")
     return losses
+
+
+def _inverse(targets: list[Tensor]) -> Tensor:
+    """Return 1 / |f_l|^2, (l, n), up to a factor for each picture where one of its squares is too small or too large."""
+    squares = torch.stack([target.square().sum(1) for target in targets])
+    fine = ((squares >= SMALLEST_SQUARE) & squares.isfinite()).all(0)
+    if bool(fine.all()):
+        return 1 / squares
+    sizes = torch.cat([lengths(target) for target in targets], 1).T
+    least = sizes.amin(0)
+    ratios = torch.where(sizes > 0, least / torch.where(sizes > 0, sizes, 1), 1).square()
+    return torch.where(fine, 1 / squares, ratios)
 
 
 def reconstruct(

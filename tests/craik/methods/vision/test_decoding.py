@@ -117,3 +117,43 @@ def test_what_is_not_finite_or_of_another_type_is_refused():
         lagged(x.long(), [1])
     with pytest.raises(TypeError, match="`lags` should be whole numbers"):
         lagged(x, [0.5])
+
+
+def test_a_constant_that_rounds_correlates_with_nothing():
+    rows = torch.stack([torch.full((1001,), 0.1), torch.full((1001,), 0.7)])
+    other = torch.randn(3, 1001, generator=torch.Generator().manual_seed(0))
+    assert correlations(rows, rows).abs().max() == 0
+    assert correlations(other, rows).abs().max() == 0
+
+
+@pytest.mark.parametrize("unit", [1e-44, 1e-25, 1e-14, 1e14, 1e25, 1e35])
+def test_a_correlation_has_no_unit(unit):
+    x, other = torch.randn(2, 3, 9, generator=torch.Generator().manual_seed(0)).unbind()
+    coarse = x if unit > 1e-40 else x.sign() * (x.abs() * 10).round()
+    wanted = torch.from_numpy(np.corrcoef(coarse.double(), other.double())[:3, 3:]).float()
+    torch.testing.assert_close(correlations(coarse * unit, other), wanted, rtol=1e-4, atol=1e-5)
+    if 1e-40 < unit < 1e35:
+        torch.testing.assert_close(match_spread(x * unit, 2.0), match_spread(x, 2.0))
+
+
+def test_float32_correlates_as_it_did():
+    rows, other = torch.randn(2, 20, 333, generator=torch.Generator().manual_seed(0)).unbind()
+    rows = rows * 10.0 ** torch.arange(-9, 11)[:, None]
+    left, right = ((one - one.mean(1, keepdim=True)) for one in (rows, other))
+    assert torch.equal(
+        correlations(rows, other), (left / left.norm(dim=1, keepdim=True)) @ (right / right.norm(dim=1, keepdim=True)).T
+    )
+
+
+def test_halves_are_correlated_in_float32():
+    rows = 300 * torch.randn(4, 50, generator=torch.Generator().manual_seed(0)).half()
+    assert torch.equal(correlations(rows, rows), correlations(rows.float(), rows.float()))
+
+
+def test_voxels_are_chosen_whatever_their_unit():
+    generator = torch.Generator().manual_seed(0)
+    y = torch.randn(60, 1, generator=generator)
+    good, loud = y + 0.1 * torch.randn(60, 1, generator=generator), y + 3 * torch.randn(60, 1, generator=generator)
+    dead = torch.full((60, 1), 0.1)
+    found = FeatureDecoder(1e-30, voxels=1).fit(torch.cat([dead, loud, good * 1e-14], 1), y)
+    assert found.weights.nonzero().tolist() == [[2, 0]]

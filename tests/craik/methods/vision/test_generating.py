@@ -131,3 +131,15 @@ def test_losses_name_what_is_not_finite():
         word_context(torch.zeros(2, 4, 5), torch.zeros(2, 4, 3).double(), torch.ones(2, 3, dtype=torch.bool))
     with pytest.raises(ValueError, match=r"`sentences` should have the shape \(b, 4\)"):
         StageDiscriminator(8, 4, 3, generator())(torch.zeros(2, 3, 8, 8), torch.zeros(2, 5))
+
+
+@pytest.mark.parametrize("attention", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_two_stages_take_any_type(attention, dtype):
+    made_by = TwoStages(4, 6, 8, generator(), condition=5, attention=attention).to(dtype)
+    sentences, words = (torch.randn(3, 6, *t, generator=generator(1)).to(dtype) for t in ((), (7,)))
+    mask = torch.arange(7) < torch.tensor([7, 2, 3]).unsqueeze(1)
+    found = made_by(sentences, words, mask, generator(3))
+    assert found.large.dtype == found.attention.dtype == dtype
+    if not attention:
+        torch.testing.assert_close(found.attention[:, 0], (mask.double() / mask.sum(1, keepdim=True)).to(dtype))

@@ -107,3 +107,36 @@ def test_targets_and_starts_that_are_not_finite_are_refused_before_the_first_ste
     with pytest.raises(ValueError, match=r"`highest` should be at least 0, from where inputs are clipped\. Found nan"):
         Prior(torch.nn.Linear(2, 2), torch.zeros(1, 2), torch.full((2,), torch.nan))
     Prior(torch.nn.Linear(2, 2), torch.zeros(1, 2), torch.full((2,), torch.inf))  # nothing is clipped
+
+
+@pytest.mark.parametrize("unit", [1e-25, 1e-9, 1e-6])
+def test_layers_weigh_the_same_in_any_unit(unit):
+    generator = torch.Generator().manual_seed(1)
+    found, targets = ({name: torch.randn(3, n, generator=generator) for name, n in (("a", 4), ("b", 7))} for _ in range(2))
+    targets["a"] = targets["a"] * 0.1
+    wanted = feature_loss({name: one.double() for name, one in found.items()}, {n: one.double() for n, one in targets.items()})
+    # Errors of 1e-25 have no squares in float32: those of the layers as they are, weighted by layers in another unit.
+    small = {name: one.double() * unit for name, one in targets.items()}
+    near = {name: small[name] + (found[name] - targets[name]) for name in found}
+    for kind, tolerance in ((torch.float32, 1e-4), (torch.float64, 1e-6)):
+        loss = feature_loss({n: one.to(kind) for n, one in near.items()}, {n: one.to(kind) for n, one in small.items()})
+        torch.testing.assert_close(loss.double(), wanted, rtol=tolerance, atol=0)
+
+
+def test_beside_a_layer_of_zeros_others_weigh_nothing():
+    found = {"a": torch.tensor([[3.0, 4.0]]), "b": torch.ones(1, 2)}
+    assert feature_loss(found, {"a": torch.zeros(1, 2), "b": torch.zeros(1, 2) + 1e-3}).tolist() == [25.0]
+    assert feature_loss(found, {"a": torch.zeros(1, 2), "b": torch.zeros(1, 2)}).tolist() == [13.5]
+
+
+def test_halves_are_summed_in_float32():
+    found, target = {"a": torch.full((1, 9), 300.0).half()}, {"a": torch.zeros(1, 9).half() + 1}
+    for weights in ("equal", "inverse-norm"):
+        assert feature_loss(found, target, weights).tolist() == [9 * 299.0**2]
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_features_without_a_dimension_are_refused():
+    one = {"a": torch.ones(3)}
+    with pytest.raises(ValueError, match=r"`targets\['a'\]` should have the shape \(n, ...\).*Found \(3,\)"):
+        feature_loss(one, one)
