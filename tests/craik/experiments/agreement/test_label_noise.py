@@ -5,7 +5,7 @@ import pytest
 from craik.agreement import GeometricMean
 from craik.experiments.agreement.label_noise import EXPERIMENT
 from craik.experiments.agreement.label_noise import run as label_noise
-from craik.experiments.agreement.label_noise.claims import chosen, decline, over_early_stopping, selected
+from craik.experiments.agreement.label_noise.claims import chosen, chosen_together, decline, over_early_stopping, selected
 from craik.lab import Rows, UsageError, judge
 from craik.lab.fields import parse_value, settings_of
 
@@ -36,6 +36,28 @@ def test_selection_reads_validation_images_alone(rows):
     assert {row["learning_rate"] for row in selected(crowned, "mean")} == {5e-3}
     chosen = selected(crowned, "and-mask")
     assert {(row["threshold"], row["learning_rate"], row["method"]) for row in chosen} == {(0.3, 5e-3, "and-mask")}
+
+
+def ends(accuracies):
+    """Final rows of averaging: by seed, the validation accuracy at each learning rate."""
+    return Rows(
+        {"seed": seed, "method": "mean", "kind": "final", "threshold": 0.0, "learning_rate": rate, "validation_accuracy": one}
+        for seed, by_rate in enumerate(accuracies)
+        for rate, one in by_rate.items()
+    )
+
+
+def test_each_seed_selects_its_own_setting():
+    rows = ends([{1e-3: 0.99, 5e-3: 0.1}, {1e-3: 0.7, 5e-3: 0.8}, {1e-3: 0.7, 5e-3: 0.8}])
+    found = chosen("mean", "learning_rate", rows)
+    assert (found.value, found.low, found.high) == (5e-3, 1e-3, 5e-3)
+    assert chosen_together("mean", "learning_rate", rows).value == 1e-3  # one good seed has the better mean
+
+
+def test_of_two_rates_that_are_level_the_lower_is_taken():
+    rows = ends([{5e-3: 0.5, 1e-3: 0.5}])
+    assert chosen("mean", "learning_rate", rows).value == 1e-3
+    assert {row["learning_rate"] for row in selected(rows, "mean")} == {1e-3}
 
 
 def test_decline_is_peak_less_end():

@@ -43,8 +43,8 @@ def test_every_method_is_trained_on_the_same_budget(rows, config):
 
 
 def test_claims_are_measured_and_the_figure_is_drawn(rows):
-    missing = [claim.id for claim in EXPERIMENT.claims if judge(claim, rows, "quick").measured is None]
-    assert missing == []
+    missing = {claim.id for claim in EXPERIMENT.claims if judge(claim, rows, "quick").measured is None}
+    assert missing <= {"skips-matchings.soft-greedy", "skips-matchings.soft-aligned"}  # where neither has learnt anything
     assert list(EXPERIMENT.figures(rows)) == ["matchings"]
 
 
@@ -112,6 +112,10 @@ def made_up(values):
     )
 
 
+def _claim(name):
+    return next(claim for claim in EXPERIMENT.claims if claim.id == f"skips-matchings.{name}")
+
+
 def test_claims_can_hold_and_fail():
     base = dict.fromkeys(matchings.METHODS, 0.6)
     alike = {claim.id.partition(".")[2]: judge(claim, made_up(base), "quick").verdict for claim in EXPERIMENT.claims}
@@ -122,6 +126,10 @@ def test_claims_can_hold_and_fail():
         claim.id.partition(".")[2]: judge(claim, made_up(dict.fromkeys(base, 0.0)), "quick") for claim in EXPERIMENT.claims
     }
     assert {nothing[name].verdict for name in ("learnt", "gaussian", "latent")} == {"does not hold"}
+    soft = [nothing[name] for name in ("soft-greedy", "soft-aligned")]
+    assert {(one.verdict, one.earlier[0].verdict) for one in soft} == {("not measurable here", "does not hold")}
+    one = judge(_claim("soft-aligned"), made_up({**dict.fromkeys(base, 0.0), "soft-aligned": 0.4}), "quick")
+    assert (one.measured, one.verdict) == (pytest.approx(0.4), "holds")
     better = [judge(claim, made_up({**base, "aligned-predictions": 0.8}), "quick") for claim in EXPERIMENT.claims]
     asked = [claim.id for claim in better if claim.measured == pytest.approx(0.2)]
     assert asked == ["skips-matchings.aligned-predictions"]  # one number, one claim

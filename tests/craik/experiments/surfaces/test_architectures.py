@@ -7,6 +7,7 @@ import torch
 
 from craik.experiments.surfaces.architectures import EXPERIMENT, networks
 from craik.experiments.surfaces.architectures import run as architectures
+from craik.experiments.surfaces.architectures.claims import ranks
 from craik.lab import Rows, judge
 
 TINY = {"initialisations": 1, "sites": 2, "rows": 8, "hidden": 2, "steps": 2, "iterations": 1}
@@ -58,6 +59,20 @@ def made_up(value):
          "regularised_walked": 0.1 - value(start, method)}
         for seed in range(6) for start in architectures.STARTS for method in architectures.METHODS
     ]  # fmt: skip
+
+
+def test_cells_that_are_level_share_a_rank():
+    def measured(losses, accuracies):
+        return ranks(
+            Rows(
+                {"seed": 0, "method": "mean", "regularised_walked": loss, "accuracy": accuracy}
+                for loss, accuracy in zip(losses, accuracies, strict=True)
+            )
+        ).value
+
+    assert measured([1.0, 2.0, 3.0, 4.0], [0.1, 0.5, 0.5, 0.9]) == pytest.approx(0.9486832980505138)  # Spearman, with ties
+    assert measured([1.0, 3.0, 2.0, 4.0], [0.1, 0.5, 0.5, 0.9]) == pytest.approx(0.9486832980505138)  # in any order of rows
+    assert measured([1.0, 2.0, 3.0], [0.5, 0.5, 0.5]) == 0.0
 
 
 def test_claims_can_hold_and_fail():

@@ -50,6 +50,8 @@ def test_the_gradients_fade_as_in_closed_form(rows):
 def test_claims_on_a_small_run(rows):
     verdicts = {claim.id: judge(claim, rows, "quick").verdict for claim in EXPERIMENT.claims}
     del verdicts["landscapes.alone"]  # with 50 starts, one that lies near the minimum by chance is too many
+    left = {verdicts.pop(f"landscapes.{name}") for name in ("attraction", "attraction-masked")}
+    assert left == {"does not hold so far"}  # fewer starts than under the mean reach the consistent minimum
     assert set(verdicts.values()) == {"holds so far"}
     alone = [row["patchwork"] for row in rows if row.get("method") in ("A alone", "B alone") and row["kind"] == "outcome"]
     assert max(alone) <= 0.06
@@ -64,6 +66,21 @@ def test_either_environment_alone_reaches_the_consistent_minimum():
     found = judge(claim, rows, "quick")
     assert (found.measured, found.verdict) == (0.05, "does not hold so far")
     assert (found.earlier[0].measured, found.earlier[0].verdict) == (0.4, "holds so far")
+
+
+@pytest.mark.parametrize(
+    ("patchwork", "consistent", "verdicts"),
+    [(0.05, 0.6, ("holds", "holds")), (0.0, 0.0, ("does not hold", "holds")), (0.3, 0.6, ("does not hold", "does not hold"))],
+)
+def test_a_rule_that_never_moves_reduces_no_attraction(patchwork, consistent, verdicts):
+    (claim,) = [claim for claim in EXPERIMENT.claims if claim.id == "landscapes.attraction-masked"]
+    rows = [
+        {"seed": seed, "kind": "outcome", "method": name, "patchwork": shares[0], "consistent": shares[1]}
+        for seed in range(6)
+        for name, shares in (("mean", (0.6, 0.4)), ("AND-mask", (patchwork, consistent)))
+    ]
+    found = judge(claim, rows, "quick")
+    assert (found.verdict, found.earlier[0].verdict) == verdicts
 
 
 def test_rows_repeat_and_draw(rows):

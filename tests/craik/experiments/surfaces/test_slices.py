@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from craik.experiments.surfaces import slices
-from craik.experiments.surfaces.slices.claims import flip, rank
+from craik.experiments.surfaces.slices.claims import flip, rank, turned
 from craik.experiments.surfaces.slices.run import deep_network
 from craik.lab import Rows, judge
 
@@ -75,6 +75,44 @@ def test_measures_on_made_up_rows():
     widths = [(16, 0.0, 4.0), (256, 0.0, 2.0), (16, 0.1, 1.0), (256, 0.1, 3.0)]
     raw = [{"kind": "width", "seed": 0, "normalise": "none", "batch": b, "decay": d, "width": w} for b, d, w in widths]
     assert flip(Rows(raw)).value == pytest.approx(torch.tensor(6.0).log().item())
+    assert turned(Rows(raw)).value == pytest.approx(-torch.tensor(3.0).log().item())
+
+
+CLAIMS = {claim.id.partition(".")[2]: claim for claim in slices.EXPERIMENT.claims}
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(0.5, "holds"), (1.5, "does not hold")])
+@pytest.mark.parametrize("first", [16, 256])
+def test_a_comparison_is_turned_round_where_its_sign_changes(ratio, verdict, first):
+    """Whichever batch is the wider one without weight decay; that both come closer is what was asked before."""
+    other = 272 - first
+    widths = [(first, 0.0, 2.0), (other, 0.0, 1.0), (first, 0.1, ratio), (other, 0.1, 1.0)]
+    rows = [
+        {"kind": "width", "seed": seed, "normalise": "none", "batch": batch, "decay": decay, "width": width}
+        for seed in range(6)
+        for batch, decay, width in widths
+    ]
+    assert judge(CLAIMS["raw-misleads"], rows, "quick").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("without", "within", "verdicts"),
+    [(0.9, 0.1, ("holds", "holds")), (0.9, 0.6, ("does not hold", "holds")), (0.1, 0.2, ("does not hold", "does not hold"))],
+)
+def test_shortcuts_must_make_the_surface_convex(without, within, verdicts):
+    rows = [
+        {"kind": "convexity", "seed": seed, "shortcuts": shortcuts, "share": share}
+        for seed in range(6)
+        for shortcuts, share in ((True, within), (False, without))
+    ]
+    found = judge(CLAIMS["skips-convex"], rows, "quick")
+    assert (found.verdict, found.earlier[0].verdict) == verdicts
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.3, "does not hold"), (0.6, "holds"), (0.95, "does not hold")])
+def test_two_directions_hold_no_more_than_the_text_says(share, verdict):
+    rows = [{"kind": "path", "seed": seed, "path1": share - 0.1, "path2": 0.1, "walk1": 0.1, "walk2": 0.1} for seed in range(6)]
+    assert judge(CLAIMS["low-dimensional-path"], rows, "quick").verdict == verdict
 
 
 def test_shortcuts_have_the_layers_of_the_network_without():

@@ -14,7 +14,9 @@ Judge = Literal["clean", "noisy"]
 def stopped(rows: Rows, method: str, judge: Judge, to_the_end: bool = False) -> dict[int, Row]:
     """Return, for each seed, a method's row in one cell: of the trial and the epoch that its validation images say.
 
-    Each seed chooses its own trial, as a person with one data set does. With `to_the_end` they choose among the last epochs.
+    Each seed chooses its own trial, as a person with one data set does. Of rows that are level it takes the first that was
+    recorded: the lower threshold, then the lower learning rate, then the earlier epoch. With `to_the_end` they choose among the
+    last epochs.
     """
     some = rows.where(method=method, kind="final") if to_the_end else rows.where(method=method)
     return {int(number(group[0], "seed")): max(group, key=lambda row: number(row, judge)) for group in some.by("seed").values()}
@@ -55,7 +57,10 @@ def saved(rows: Rows) -> Measurement | None:
     return bootstrap([float(np.mean(found[seed])) for seed in sorted(found)], np.mean) if found else None
 
 
-_ADDED = "test accuracy above averaging's, mean over cells and seeds,"
+_ADDED = (
+    "test accuracy above averaging's (each at the first trial and epoch that its validation images put highest), mean over "
+    "cells and seeds,"
+)
 
 CLAIMS = (
     Claim(

@@ -42,12 +42,12 @@ CLAIMS = (
     ),
     Claim(
         id="conflict-codes.few-rows",
-        text="With few rows it is not worse than averaging, as it then averages.",
+        text="With few rows and with decay it is not worse than averaging, as it then averages.",
         source=_SOURCE,
         measure=gain("qualitative-decay", "mean", 3, 16),
-        condition=low_at_least(-0.01, of="accuracy less averaging's, 3 sites of 16 rows, mean over seeds,"),
+        condition=low_at_least(-0.01, of="accuracy with decay less averaging's, 3 sites of 16 rows, mean over seeds,"),
         kind="ours",
         tried="The default level with decay, at one setting as in the other cells. Three seeds at first, on which it held so "
-        "far; then twenty.",
+        "far; then twenty. Without decay the rule is at -0.0036 [-0.0079, 0.0008] there, which would meet the condition.",
     ),
 )

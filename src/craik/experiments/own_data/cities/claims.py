@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from craik.experiments.own_data.cities.run import AGREEMENT, NULLS, cell
-from craik.experiments.own_data.measures import POOLED, SOURCE, difference, differences, least
-from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, low_at_least
+from craik.experiments.own_data.measures import POOLED, SOURCE, Measure, difference, differences, least
+from craik.lab import Claim, Measurement, Rows, bootstrap, high_below, low_above, low_at_least, number
 
 KARLSSON = "arXiv:2110.14993, section 5.2 and figure 3, in kind; horizons and rows ours"
 FEW = tuple(cell(horizon, rows) for horizon in (6, 12) for rows in (50, 100, 200))
@@ -27,15 +27,38 @@ def best(methods: Sequence[str], over: str) -> Callable[[Rows], Measurement | No
     return measure
 
 
+def recorded(method: str, over: str, horizons: Sequence[int], fewest: int = 0, most: int = 10_000) -> Measure:
+    """Return a measure: the smallest mean difference of two methods at all numbers of rows recorded, between two of them."""
+
+    def measure(rows: Rows) -> Measurement | None:
+        counts = {int(number(row, "rows")) for row in rows.where(kind="score", part="privileged")}
+        cells = [cell(horizon, count) for horizon in horizons for count in sorted(counts) if fewest <= count <= most]
+        return least((method,), (over,), cells)(rows)
+
+    return measure
+
+
+_GRID = "Only quick's numbers of rows were asked for, of which paper shares 100, 200 and 400; now all that were recorded."
+_OVER_OLS = low_above(0.0, of="points of variance explained over OLS at the number of rows whose mean over seeds is worst,")
+_OVER_RIDGE = low_above(0.0, of="points of variance explained over ridge in the cell whose mean over seeds is worst,")
+_OVER_WITHOUT = low_above(
+    0.0, of="points of variance explained over the vote without in the cell whose mean over seeds is worst,"
+)
+_OVER_VOTE = low_above(
+    0.0, of="points of variance explained over the vote at the number of rows whose mean over seeds is worst,"
+)
+
 CLAIMS = (
     Claim(
         id="own-data-cities.gain",
         text="At a city left out nothing that compares cities gains a point on early-stopped pooled training.",
         source=f"{SOURCE}; a claim against us",
         measure=best(RULES, POOLED),
-        condition=high_below(1.0, of="per cent of the linear model's error below pooled, best of four, mean over seeds,"),
+        condition=high_below(
+            1.0, of="per cent of the linear model's error below pooled, of the one of four whose mean over seeds is best,"
+        ),
         kind="ours",
-        tried=TRIED,
+        tried=f"{TRIED} By each seed's own best instead, which is higher by chance, it would hold at neither preset.",
     ),
     Claim(
         id="own-data-cities.never-worse",
@@ -50,16 +73,18 @@ CLAIMS = (
         id="own-data-cities.lupts",
         text="Six hours ahead LUPTS is above least squares, with few rows and with many.",
         source=KARLSSON,
-        measure=least(("LUPTS",), ("OLS",), tuple(cell(6, rows) for rows in (50, 100, 200, 400, 1000))),
-        condition=low_above(0.0, of="points of variance explained over OLS in the worst cell, mean over seeds,"),
+        measure=recorded("LUPTS", "OLS", (6,)),
+        condition=_OVER_OLS.instead_of(
+            _OVER_OLS, _GRID, least(("LUPTS",), ("OLS",), tuple(cell(6, rows) for rows in (50, 100, 200, 400, 1000)))
+        ),
         tried=TRIED,
     ),
     Claim(
         id="own-data-cities.over-ridge",
         text="The vote is above cross-validated ridge, 6 and 12 hours ahead with up to 200 rows.",
         source=SOURCE,
-        measure=least(("vote",), ("ridge",), FEW),
-        condition=low_above(0.0, of="points of variance explained over ridge in the worst cell, mean over seeds,"),
+        measure=recorded("vote", "ridge", (6, 12), most=200),
+        condition=_OVER_RIDGE.instead_of(_OVER_RIDGE, _GRID, least(("vote",), ("ridge",), FEW)),
         kind="ours",
         tried=TRIED,
     ),
@@ -67,8 +92,8 @@ CLAIMS = (
         id="own-data-cities.privileged-part",
         text="There it is above the same vote without privileged hours.",
         source=SOURCE,
-        measure=least(("vote",), ("vote without",), FEW),
-        condition=low_above(0.0, of="points of variance explained over the vote without in the worst cell, mean over seeds,"),
+        measure=recorded("vote", "vote without", (6, 12), most=200),
+        condition=_OVER_WITHOUT.instead_of(_OVER_WITHOUT, _GRID, least(("vote",), ("vote without",), FEW)),
         kind="ours",
         tried=TRIED,
     ),
@@ -76,8 +101,8 @@ CLAIMS = (
         id="own-data-cities.lupts-above",
         text="Six hours ahead and with 400 rows or more LUPTS is above the vote.",
         source=f"{SOURCE}; a claim against us",
-        measure=least(("LUPTS",), ("vote",), (cell(6, 400), cell(6, 1000))),
-        condition=low_above(0.0, of="points of variance explained over the vote in the worse cell, mean over seeds,"),
+        measure=recorded("LUPTS", "vote", (6,), fewest=400),
+        condition=_OVER_VOTE.instead_of(_OVER_VOTE, _GRID, least(("LUPTS",), ("vote",), (cell(6, 400), cell(6, 1000)))),
         kind="ours",
         tried=TRIED,
     ),
@@ -86,7 +111,7 @@ CLAIMS = (
         text="24 hours ahead and with 50 or 100 rows it is below it.",
         source=SOURCE,
         measure=least(("vote",), ("LUPTS",), (cell(24, 50), cell(24, 100))),
-        condition=low_above(0.0, of="points of variance explained over LUPTS in the worse cell, mean over seeds,"),
+        condition=low_above(0.0, of="points of variance explained over LUPTS in the cell whose mean over seeds is worse,"),
         kind="ours",
         tried=TRIED,
     ),
@@ -96,7 +121,7 @@ CLAIMS = (
         source=SOURCE,
         measure=least(("noise", "permuted"), ("vote without",), tuple(cell(horizon, NULLS) for horizon in (6, 12, 24))),
         condition=low_at_least(
-            -0.5, of="points of variance explained over the vote without in the worst cell, mean over seeds,"
+            -0.5, of="points of variance explained over the vote without in the cell whose mean over seeds is worst,"
         ),
         kind="ours",
         tried=TRIED,
@@ -112,10 +137,13 @@ CLAIMS = (
     ),
     Claim(
         id="own-data-cities.networks",
-        text="Ridge is above all three networks: untaught, with an auxiliary head, and taught by LDT.",
+        text="With 200 rows, six hours ahead, ridge is above all three networks: untaught, with an auxiliary head, and taught "
+        "by LDT.",
         source=f"{SOURCE}; a claim against us",
         measure=least(("ridge",), ("network", "auxiliary head", "LDT"), (cell(6, 200),)),
-        condition=low_above(0.0, of="points of variance explained over the best of them, mean over seeds,").at("paper"),
+        condition=low_above(0.0, of="points of variance explained over the one of them whose mean over seeds is best,").at(
+            "paper"
+        ),
         kind="ours",
         tried=TRIED,
     ),

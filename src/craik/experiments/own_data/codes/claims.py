@@ -1,13 +1,23 @@
 """What is claimed of codes; written before any judged run."""
 
 from craik.experiments.own_data.codes.run import CELLS
-from craik.experiments.own_data.measures import POOLED, SOURCE, TWENTY, difference, least, share_of_gain
+from craik.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, difference, least, share_of_gain
 from craik.lab import Claim, at_least, low_above, low_at_least
 
 PEERS = ("IRM", "V-REx", "Fishr", "group DRO")
 CODED = tuple(cell for cell in CELLS.values() if cell["code"])
 FEW = tuple(cell for cell in CELLS.values() if cell["size"] == "8x53")
 MAIN = CELLS["8x179"]
+
+CODED_ALONE = (
+    f"{TWENTY} Cells with codes count alone, all four. In the one without codes, 8 sites of 53 rows, the AND-mask gains 2.55 "
+    "[2.04, 3.08], that of a mask over noise, and neither Gail-Simon's rule (-0.01 [-0.22, 0.18]) nor Cochran's Q (0.04 "
+    "[-0.25, 0.29]) does."
+)
+_OF_GAIN = (
+    "points over 80 % of the AND-mask's gain in the cell with codes whose mean over seeds is least, of those in which that "
+    "gain is above 0 with its whole interval,"
+)
 
 CLAIMS = (
     Claim(
@@ -33,7 +43,7 @@ CLAIMS = (
         text="It is above IRM, V-REx, Fishr and group DRO.",
         source=SOURCE,
         measure=least(("AND-mask",), PEERS, (MAIN,)),
-        condition=low_above(0.0, of="points over the best of them, mean over seeds,"),
+        condition=low_above(0.0, of="points over the one of them whose mean over seeds is best,"),
         kind="ours",
         tried=TWENTY,
     ),
@@ -42,35 +52,35 @@ CLAIMS = (
         text="Gail-Simon's rule is never a point worse than pooled training: few rows, with and without codes.",
         source=SOURCE,
         measure=least(("conflict rule",), (POOLED,), FEW),
-        condition=low_at_least(-1.0, of="points over pooled in the worse cell, mean over seeds,"),
+        condition=low_at_least(-1.0, of="points over pooled in the cell whose mean over seeds is worse,"),
         kind="ours",
         tried=TWENTY,
     ),
     Claim(
         id="own-data-codes.gains",
-        text="Wherever the AND-mask gains, Gail-Simon's rule has 80 % of that.",
+        text="Wherever there are codes and the AND-mask gains, Gail-Simon's rule has 80 % of that.",
         source=SOURCE,
         measure=share_of_gain("conflict rule", "AND-mask", 0.8, CODED),
-        condition=at_least(0.0, of="points over 80 % of the AND-mask's gain where least, mean over seeds,"),
+        condition=at_least(0.0, of=_OF_GAIN),
         kind="ours",
-        tried=TWENTY,
+        tried=CODED_ALONE,
     ),
     Claim(
         id="own-data-codes.cochran",
         text="Cochran's Q as a mask has 80 % of it, too.",
         source=SOURCE,
         measure=share_of_gain("Cochran's Q", "AND-mask", 0.8, CODED),
-        condition=at_least(0.0, of="points over 80 % of the AND-mask's gain where least, mean over seeds,"),
+        condition=at_least(0.0, of=_OF_GAIN),
         kind="ours",
-        tried=TWENTY,
+        tried=CODED_ALONE,
     ),
     Claim(
         id="own-data-codes.filter",
         text="Dropping columns is at least as good as the AND-mask in every cell, where the shortcut has columns of its own.",
         source=f"{SOURCE}; a claim against us",
         measure=least(("screening",), ("AND-mask",), CODED),
-        condition=low_at_least(-1.0, of="points of screening over the AND-mask where least, mean over seeds,"),
+        condition=low_at_least(-1.0, of="points of screening over the AND-mask in the cell whose mean over seeds is least,"),
         kind="ours",
-        tried=TWENTY,
+        tried=f"{TWENTY} {BY_SEED}",
     ),
 )

@@ -49,7 +49,7 @@ CLAIMS = (
         text="Cancelled gradient mass ranks planted columns above sound ones on every board where they say something alone.",
         source=SOURCE,
         measure=area("cancelled mass", MARGINAL),
-        condition=at_least(0.95, of="AUROC on the board where least, mean over seeds,"),
+        condition=at_least(0.95, of="AUROC on the board whose mean over seeds is least,"),
         kind="ours",
         tried=TWENTY,
     ),
@@ -91,11 +91,13 @@ CLAIMS = (
     ),
     Claim(
         id="own-data-columns.sound",
-        text="It flags at most one in twenty sound ones.",
+        text="It flags at most one in twenty sound ones, on average over boards.",
         source=SOURCE,
         measure=flagged("gradients", "sound"),
         condition=at_most(0.05, of="share of sound columns flagged, mean over marginal boards and seeds,"),
         kind="ours",
-        tried=TWENTY,
+        tried=f"{TWENTY} A mean over four boards: none of the sound columns of codes, 1.1 % on wards and with a tag, but 8.6 % "
+        "on "
+        "writers, who differ in all.",
     ),
 )

@@ -1,6 +1,6 @@
 """What is claimed of columns known in training only; written before any judged run."""
 
-from craik.experiments.own_data.measures import SOURCE, TRIED, difference, least, on_average
+from craik.experiments.own_data.measures import BY_SEED, SOURCE, TRIED, difference, least, on_average
 from craik.experiments.own_data.privileged.run import CELLS, FORM_CELLS, TAUGHT
 from craik.lab import Claim, low_above, low_at_least
 
@@ -36,7 +36,7 @@ CLAIMS = (
         text="Privileged columns that are noise, or another row's, cost at most half a point.",
         source=SOURCE,
         measure=least(("noise", "permuted"), ("vote without",), tuple(CELLS.values())),
-        condition=low_at_least(-0.5, of="points over the vote without in the worst cell, mean over seeds,"),
+        condition=low_at_least(-0.5, of="points over the vote without in the cell whose mean over seeds is worst,"),
         kind="ours",
         tried=TRIED,
     ),
@@ -45,7 +45,7 @@ CLAIMS = (
         text="Where the label is a nonlinear function of the privileged columns, as of two digits' parity, they pay.",
         source=SOURCE,
         measure=least(("vote",), ("vote without",), (CELLS["pairs 150"], CELLS["pairs 300"])),
-        condition=low_above(10.0, of="points over the vote without in the worse cell, mean over seeds,"),
+        condition=low_above(10.0, of="points over the vote without in the cell whose mean over seeds is worse,"),
         kind="ours",
         tried=TRIED,
     ),
@@ -54,7 +54,7 @@ CLAIMS = (
         text="LDT is above the same network with an auxiliary head.",
         source=SOURCE,
         measure=least(("LDT",), ("auxiliary head",), tuple(CELLS[cell] for cell in TAUGHT)),
-        condition=low_above(0.0, of="points over the auxiliary head in the worst cell, mean over seeds,"),
+        condition=low_above(0.0, of="points over the auxiliary head in the cell whose mean over seeds is worst,"),
         kind="ours",
         tried=TRIED_NETWORKS,
     ),
@@ -63,7 +63,7 @@ CLAIMS = (
         text="The vote is above all three networks: untaught, with an auxiliary head, and taught by LDT.",
         source=SOURCE,
         measure=least(("vote",), ("network", "auxiliary head", "LDT"), tuple(CELLS[cell] for cell in TAUGHT)),
-        condition=low_above(0.0, of="points over the best of them in the worst cell, mean over seeds,"),
+        condition=low_above(0.0, of="points over one of them, of that one and in the cell whose mean over seeds is worst,"),
         kind="ours",
         tried=TRIED_NETWORKS,
     ),
@@ -89,8 +89,8 @@ CLAIMS = (
         text="With all three LDT is above the same network with an auxiliary head.",
         source=SOURCE,
         measure=least(("LDT, all three",), ("auxiliary head",), tuple(FORM_CELLS.values())),
-        condition=low_above(0.0, of="points over the auxiliary head in the worst cell, mean over seeds,").at("forms"),
+        condition=low_above(0.0, of="points over the auxiliary head in the cell whose mean over seeds is worst,").at("forms"),
         kind="ours",
-        tried=TRIED_FORMS,
+        tried=f"{TRIED_FORMS} {BY_SEED}",
     ),
 )

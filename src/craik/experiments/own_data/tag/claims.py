@@ -1,6 +1,6 @@
 """What is claimed of a tag that most sites share; written before any judged run."""
 
-from craik.experiments.own_data.measures import POOLED, SOURCE, TWENTY, least, share_of_gain
+from craik.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, least, share_of_gain
 from craik.experiments.own_data.tag.run import CELLS
 from craik.lab import Claim, at_least, low_above, low_at_least
 
@@ -12,6 +12,15 @@ CHANGED = (
     f"{TWENTY} With six seeds `reversed` and `cochran` held, and `as-before`, `cost`, `gains` and `filter` did not; with "
     "twenty it is `reversed` that does not."
 )
+COUNTING = (
+    f"{CHANGED} One of the four cells counts, digits with a reversed tag: in the others the AND-mask's gain is not above 0 "
+    "with its whole interval: on cells with a reversed tag it is 0.88 [-0.18, 1.98], Gail-Simon's 0.34, and with a shuffled "
+    "one it holds 0 on both boards."
+)
+_OF_GAIN = (
+    "points over 80 % of the AND-mask's gain in the cell whose mean over seeds is least, of those in which that gain is above "
+    "0 with its whole interval,"
+)
 
 CLAIMS = (
     Claim(
@@ -19,7 +28,7 @@ CLAIMS = (
         text="Where the tag is reversed at the new site, the AND-mask is above pooled training, on cells and on digits.",
         source=SOURCE,
         measure=least(("AND-mask",), (POOLED,), REVERSED),
-        condition=low_above(0.0, of="points over pooled on the board where least, mean over seeds,"),
+        condition=low_above(0.0, of="points over pooled on the board whose mean over seeds is least,"),
         kind="ours",
         tried=CHANGED,
     ),
@@ -28,7 +37,7 @@ CLAIMS = (
         text="Where the tag is as before, the AND-mask loses on both.",
         source=f"{SOURCE}; a claim against us",
         measure=least((POOLED,), ("AND-mask",), KEPT),
-        condition=low_above(0.0, of="points of pooled over the AND-mask on the board where least, mean over seeds,"),
+        condition=low_above(0.0, of="points of pooled over the AND-mask on the board whose mean over seeds is least,"),
         kind="ours",
         tried=CHANGED,
     ),
@@ -37,35 +46,35 @@ CLAIMS = (
         text="Gail-Simon's rule loses less there than the AND-mask.",
         source=SOURCE,
         measure=least(("conflict rule",), ("AND-mask",), KEPT),
-        condition=low_at_least(0.0, of="points over the AND-mask on the board where least, mean over seeds,"),
+        condition=low_at_least(0.0, of="points over the AND-mask on the board whose mean over seeds is least,"),
         kind="ours",
-        tried=CHANGED,
+        tried=f"{CHANGED} {BY_SEED}",
     ),
     Claim(
         id="own-data-tag.gains",
-        text="Gail-Simon's rule has 80 % of the AND-mask's gain where the tag is reversed or shuffled.",
+        text="Where the tag is reversed or shuffled and the AND-mask gains, Gail-Simon's rule has 80 % of that.",
         source=SOURCE,
         measure=share_of_gain("conflict rule", "AND-mask", 0.8, (*REVERSED, *SHUFFLED)),
-        condition=at_least(0.0, of="points over 80 % of the AND-mask's gain where least, mean over seeds,"),
+        condition=at_least(0.0, of=_OF_GAIN),
         kind="ours",
-        tried=CHANGED,
+        tried=COUNTING,
     ),
     Claim(
         id="own-data-tag.cochran",
         text="Cochran's Q as a mask has 80 % of it.",
         source=SOURCE,
         measure=share_of_gain("Cochran's Q", "AND-mask", 0.8, (*REVERSED, *SHUFFLED)),
-        condition=at_least(0.0, of="points over 80 % of the AND-mask's gain where least, mean over seeds,"),
+        condition=at_least(0.0, of=_OF_GAIN),
         kind="ours",
-        tried=CHANGED,
+        tried=COUNTING,
     ),
     Claim(
         id="own-data-tag.filter",
         text="Dropping columns is at least as good as the AND-mask where the tag is reversed or shuffled.",
         source=f"{SOURCE}; a claim against us",
         measure=least(("screening",), ("AND-mask",), (*REVERSED, *SHUFFLED)),
-        condition=low_at_least(-1.0, of="points of screening over the AND-mask where least, mean over seeds,"),
+        condition=low_at_least(-1.0, of="points of screening over the AND-mask in the cell whose mean over seeds is least,"),
         kind="ours",
-        tried=CHANGED,
+        tried=f"{CHANGED} {BY_SEED}",
     ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from craik.estimators.comparing import POOLED
-from craik.experiments.own_data.measures import SOURCE, Measure, mean_of, share
+from craik.experiments.own_data.measures import BY_SEED, SOURCE, Measure, mean_of, share
 from craik.experiments.own_data.verdict.run import GAINFUL, NULLS, TAGGED
 from craik.lab import Claim, Measurement, Row, Rows, at_least, at_most, low_above, low_at_least
 
@@ -15,7 +15,7 @@ TRIED = "Written before any of these tables was asked; no setting was searched o
 
 
 def worst(key: str, boards: Sequence[str]) -> Measure:
-    """Return a measure: the mean over seeds of a number of the verdicts, on the board where that is least."""
+    """Return a measure: the mean over seeds of a number of the verdicts, on the board whose mean over seeds is least."""
 
     def measure(rows: Rows) -> Measurement | None:
         found = [one for one in (mean_of(key, (board,))(rows) for board in boards) if one is not None]
@@ -85,8 +85,8 @@ CLAIMS = (
         text="The model that is kept is not a point worse than the pooled network at sites to come, on any board.",
         source=SOURCE,
         measure=worst("kept true", (*NULLS, *GAINFUL, *TAGGED)),
-        condition=low_at_least(-1.0, of="points over the pooled network on the board where least, mean over seeds,"),
+        condition=low_at_least(-1.0, of="points over the pooled network on the board whose mean over seeds is least,"),
         kind="ours",
-        tried=TRIED,
+        tried=f"{TRIED} {BY_SEED}",
     ),
 )

@@ -1,7 +1,7 @@
 """What is claimed where clinics are exchangeable; written before any judged run."""
 
 from craik.experiments.own_data.comparing import TAUGHT
-from craik.experiments.own_data.measures import POOLED, SOURCE, TWENTY, least
+from craik.experiments.own_data.measures import BY_SEED, POOLED, SOURCE, TWENTY, least
 from craik.experiments.own_data.weak.run import CELLS
 from craik.lab import Claim, at_least, low_at_least
 
@@ -13,7 +13,7 @@ CLAIMS = (
         text="The AND-mask is within two points of pooled training where there is nothing to gain.",
         source=SOURCE,
         measure=least(("AND-mask",), (POOLED,), ALL),
-        condition=low_at_least(-2.0, of="points over pooled in the worst cell, mean over seeds,"),
+        condition=low_at_least(-2.0, of="points over pooled in the cell whose mean over seeds is worst,"),
         kind="ours",
         tried=TWENTY,
     ),
@@ -22,7 +22,7 @@ CLAIMS = (
         text="Gail-Simon's rule is not a point worse than pooled training.",
         source=SOURCE,
         measure=least(("conflict rule",), (POOLED,), ALL),
-        condition=low_at_least(-1.0, of="points over pooled in the worst cell, mean over seeds,"),
+        condition=low_at_least(-1.0, of="points over pooled in the cell whose mean over seeds is worst,"),
         kind="ours",
         tried=TWENTY,
     ),
@@ -31,25 +31,27 @@ CLAIMS = (
         text="Nor is Cochran's Q as a mask.",
         source=SOURCE,
         measure=least(("Cochran's Q",), (POOLED,), ALL),
-        condition=low_at_least(-1.0, of="points over pooled in the worst cell, mean over seeds,"),
+        condition=low_at_least(-1.0, of="points over pooled in the cell whose mean over seeds is worst,"),
         kind="ours",
-        tried=TWENTY,
+        tried=f"{TWENTY} {BY_SEED}",
     ),
     Claim(
         id="own-data-weak.nothing",
         text="No way to train gains a point on pooled training in any cell.",
         source=SOURCE,
         measure=least((POOLED,), TAUGHT, ALL),
-        condition=at_least(-1.0, of="points of pooled over the best of all ways and cells, mean over seeds,"),
+        condition=at_least(
+            -1.0, of="points of pooled over another way, in the cell and of the way whose mean over seeds is best,"
+        ),
         kind="control",
-        tried=TWENTY,
+        tried=f"{TWENTY} {BY_SEED}",
     ),
     Claim(
         id="own-data-weak.linear",
         text="With so few rows the pooled linear model is at least as good as the pooled network.",
         source=SOURCE,
         measure=least(("pooled linear",), (POOLED,), ALL),
-        condition=low_at_least(-1.0, of="points over pooled in the worst cell, mean over seeds,"),
+        condition=low_at_least(-1.0, of="points over pooled in the cell whose mean over seeds is worst,"),
         kind="ours",
         tried=TWENTY,
     ),

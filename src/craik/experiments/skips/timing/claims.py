@@ -61,7 +61,9 @@ CLAIMS = (
         source="ours, past thesis section 2.2",
         measure=_off_path("random"),
         condition=low_above(
-            0, of="off-path error of the fixed step that is closest, less that of relative skips, median over seeds,"
+            0,
+            of="off-path error of the fixed step that is closest in the median over seeds, less that of relative skips, median "
+            "over seeds,",
         ),
         tried=_TRIED,
     ),
@@ -72,7 +74,9 @@ CLAIMS = (
         source="ours, past thesis section 2.2",
         measure=_off_path("regular"),
         condition=high_at_most(
-            0.01, of="off-path error of the fixed step that is closest, less that of relative skips, median over seeds,"
+            0.01,
+            of="off-path error of the fixed step that is closest in the median over seeds, less that of relative skips, median "
+            "over seeds,",
         ),
         tried=_TRIED,
     ),

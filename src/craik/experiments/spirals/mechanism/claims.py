@@ -37,8 +37,14 @@ FITTED = 0.97
 def slower(rows: Rows) -> float | None:
     """Return the AND-mask's steps to `FITTED` over averaging's on one seed, by the first check that shows it.
 
-    A mask that never gets there counts with its last check, which is too few; None where averaging never does.
+    None where one of the two never gets there: then nothing is known of its steps but that they are more than were taken.
     """
+    first, last = (_first_fitted(rows.where(kind="curve", method=method)) for method in ("mean", "and-mask"))
+    return last / first if last is not None and first is not None else None
+
+
+def slower_at_least(rows: Rows) -> float | None:
+    """Return the same, but a mask that never gets there counts with its last check, which is too few."""
     masked, pooled = (rows.where(kind="curve", method=method) for method in ("and-mask", "mean"))
     first = _first_fitted(pooled)
     return (_first_fitted(masked) or max(masked["step"])) / first if masked and first is not None else None
@@ -50,6 +56,7 @@ def _first_fitted(curve: Rows) -> float | None:
 
 
 _AT_CHANCE = within(0.05, 0.5, of="test accuracy with averaging, median over seeds,")
+_STEPS = f"steps of the AND-mask to a training accuracy of {FITTED:g} over those of averaging"
 
 CLAIMS = (
     Claim(
@@ -90,11 +97,13 @@ CLAIMS = (
         text="The spirals are a much slower path towards a small loss than the shortcuts, which are fast to learn.",
         source="thesis section 3.3.1; paper section 3.1",
         measure=EachSeed(slower, np.median),
-        condition=low_above(
-            2, of=f"steps of the AND-mask to a training accuracy of {FITTED:g} over those of averaging, median over seeds,"
+        condition=low_above(2, of=f"{_STEPS}, median over seeds in which both get there,").instead_of(
+            low_above(2, of=f"{_STEPS}, median over seeds,"),
+            "A mask that never got there counted with its last check: 8 of 10 seeds with the setting printed as best.",
+            EachSeed(slower_at_least, np.median),
         ),
         tried="Written after these rows had been recorded. Two rules are compared, each on its own path: neither run learns "
-        "the other's features.",
+        "the other's features. Seeds in which the mask does not get there are left out, which would be the slowest.",
     ),
     Claim(
         id="spirals.stopped-early",

@@ -1,9 +1,11 @@
 """What is claimed of descent on two loss surfaces, and how it is measured."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from craik.experiments.surfaces.landscapes.run import BOX, CLOSE
-from craik.lab import Claim, Measurement, OverSeeds, Rows, at_least, at_most, between, bootstrap, high_below
+from craik.lab import Claim, Condition, Measurement, OverSeeds, Rows, at_least, at_most, between, bootstrap, high_below
 
 
 def either_alone(rows: Rows) -> Measurement | None:
@@ -18,6 +20,41 @@ def each_alone(rows: Rows) -> Measurement | None:
     return bootstrap([min(group["consistent"]) for group in groups.values()]) if groups else None
 
 
+RARE = 0.1
+"""The share of starts that may still end in the inconsistent minimum where its attraction is reduced."""
+
+
+def reduced(method: str) -> Callable[[Rows], Measurement | None]:
+    """Return a measure: the lesser of two margins by which a rule reduces an attraction in favour of the other, by seed.
+
+    They are `RARE` less the share of starts that end in the inconsistent minimum, and by how much more of them end in the
+    consistent one than under the mean: a rule that never moves would have the first alone.
+    """
+
+    def measure(rows: Rows) -> Measurement | None:
+        found: list[float] = []
+        for group in rows.where(kind="outcome").by("seed").values():
+            ours, mean = (group.where(method=name) for name in (method, "mean"))
+            if ours and mean:
+                found.append(min(RARE - ours["patchwork"][0], ours["consistent"][0] - mean["consistent"][0]))
+        return bootstrap(found) if found else None
+
+    return measure
+
+
+def _attraction(method: str, below: str) -> Condition:
+    return at_least(
+        0,
+        of=f"with the {method}, the lesser of {RARE:g} less the share of random starts that end in it and the share that end "
+        "in the consistent one less the same with the mean, median over seeds,",
+    ).instead_of(
+        at_most(RARE, of=f"share of random starts that end in it with the {method}"),
+        f"A rule that never moves passed: {below} of starts end in neither minimum, and fewer than with the mean reach the "
+        "consistent one.",
+        OverSeeds("patchwork", {"kind": "outcome", "method": method}),
+    )
+
+
 def _fade(rows: Rows) -> Measurement | None:
     groups = rows.where(kind="fading").by("seed").values()
     steps = [np.diff([ratio for _, ratio in sorted(zip(group["k"], group["ratio"], strict=True))]) for group in groups]
@@ -28,6 +65,10 @@ _SOURCE = "thesis section 3.1 and figure 3.1; paper section 1 and figure 1"
 _ALONE = (
     f"share of random starts that end within {CLOSE:g} of it, the larger of A and B (a valley's floor passes through the "
     f"minimum, and {2 * CLOSE / (BOX[1] - BOX[0]):.1%} of starts lie so near by chance),"
+)
+_NEITHER = (
+    "Changed with these rows known. At `paper` 0.263 of starts end in the consistent minimum under either rule and 0.339 with "
+    "the mean; the others end in neither."
 )
 
 CLAIMS = (
@@ -61,15 +102,17 @@ CLAIMS = (
         id="landscapes.attraction",
         text="Following the gradient from the logical AND of landscapes reduces the attraction of the inconsistent minimum.",
         source="paper section 2.2; thesis section 3.2.2",
-        measure=OverSeeds("patchwork", {"kind": "outcome", "method": "geometric mean"}),
-        condition=at_most(0.1, of="share of random starts that end in it with the geometric mean"),
+        measure=reduced("geometric mean"),
+        condition=_attraction("geometric mean", "74 %"),
+        tried=_NEITHER,
     ),
     Claim(
         id="landscapes.attraction-masked",
         text="So does the AND-mask.",
         source="thesis section 3.2.3; paper section 2.3",
-        measure=OverSeeds("patchwork", {"kind": "outcome", "method": "AND-mask"}),
-        condition=at_most(0.1, of="share of random starts that end in it with the AND-mask"),
+        measure=reduced("AND-mask"),
+        condition=_attraction("AND-mask", "69 %"),
+        tried=_NEITHER,
     ),
     Claim(
         id="landscapes.fading",
