@@ -19,7 +19,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from craik.arguments import check_all_finite, check_kind, check_share, check_tensor
+from craik.arguments import (
+    check_all_finite,
+    check_generator,
+    check_ids,
+    check_kind,
+    check_shape,
+    check_share,
+    check_tensor,
+)
 from craik.methods.control.returns import linear_recurrence
 from craik.methods.paper import Paper
 
@@ -30,11 +38,11 @@ PAPER = Paper(
 
 
 class Pixels(nn.Module):
-    """Observations themselves, flattened: phi(x) = x."""
+    """Observations themselves, flattened: phi(x) = x, in float32 at least."""
 
     def forward(self, observations: Tensor) -> Tensor:
         """Return (n, d) for observations (n, *o)."""
-        return observations.flatten(1).float()
+        return observations.flatten(1).to(torch.promote_types(observations.dtype, torch.float32))
 
     def losses(self, before: Tensor, actions: Tensor, after: Tensor) -> Tensor:  # as those that learn
         """Return zeros (n,): nothing is learned."""
@@ -85,8 +93,16 @@ class InverseFeatures(nn.Module):
         return self.network(observations)
 
     def losses(self, before: Tensor, actions: Tensor, after: Tensor) -> Tensor:
-        """Return the cross-entropy (n,) of the actions taken (n,), integers."""
-        return cross_entropy(self.head(torch.cat((self(before), self(after)), -1)), actions, reduction="none")
+        """Return the cross-entropy (n,) of the actions taken (n,), integers.
+
+        Raises:
+            TypeError: actions that are no whole numbers.
+            ValueError: actions of another shape, or that the head has no logit for.
+        """
+        logits = self.head(torch.cat((self(before), self(after)), -1))
+        way_out = "The head gives a logit for each action."
+        check_ids("actions", actions, len(before), count=logits.shape[-1], way_out=way_out)
+        return cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), actions.long(), reduction="none")
 
 
 class VAEFeatures(nn.Module):
@@ -96,10 +112,14 @@ class VAEFeatures(nn.Module):
         encoder: from observations (n, *o) to means and log-variances side by side (n, 2 d).
         decoder: from codes (n, d) to flattened observations.
         generator: of the codes' noise.
+
+    Raises:
+        TypeError: no generator.
     """
 
     def __init__(self, encoder: nn.Module, decoder: nn.Module, generator: torch.Generator) -> None:
         super().__init__()
+        check_generator("generator", generator)
         self.encoder, self.decoder, self.generator = encoder, decoder, generator
 
     def forward(self, observations: Tensor) -> Tensor:
@@ -109,8 +129,10 @@ class VAEFeatures(nn.Module):
     def losses(self, before: Tensor, actions: Tensor, after: Tensor) -> Tensor:  # as those that need them
         """Return the negative evidence bound (n,) of the observations after the action, up to a constant."""
         mean, log_variance = self.encoder(after).chunk(2, -1)
-        noise = torch.randn(mean.shape, generator=self.generator)
+        noise = torch.randn(mean.shape, generator=self.generator, device=self.generator.device).to(mean)
         decoded = self.decoder(mean + (log_variance / 2).exp() * noise)
+        wide = torch.promote_types(mean.dtype, torch.float32)
+        mean, log_variance, decoded = mean.to(wide), log_variance.to(wide), decoded.to(wide)
         divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1) / 2
         return (decoded - after.flatten(1)).square().sum(-1) / 2 + divergence
 
@@ -141,7 +163,7 @@ class Curiosity(nn.Module):
         """Return r (T, B) for observations (T + 1, B, *o) and actions (T, B, *a); a step across an episode's end counts, too.
 
         Raises:
-            ValueError: observations that are not one more than the actions.
+            ValueError: observations that are not one more than the actions, or predictions of another shape than the features.
         """
         before, acted, after = _flat(observations, actions)
         return self._errors(before, acted, after).view(actions.shape[:2])
@@ -150,15 +172,19 @@ class Curiosity(nn.Module):
         """Return the forward model's errors (T, B) plus the features' own losses; no gradient goes from one into the other.
 
         Raises:
-            ValueError: observations that are not one more than the actions.
+            ValueError: observations that are not one more than the actions, or predictions of another shape than the features.
         """
         before, acted, after = _flat(observations, actions)
         own = self.features.losses(before, acted, after)
         return (self._errors(before, acted, after) + own).view(actions.shape[:2])
 
     def _errors(self, before: Tensor, actions: Tensor, after: Tensor) -> Tensor:
-        predicted = self.forward_model(self.features(before).detach(), actions)
-        return (predicted - self.features(after).detach()).square().mean(-1)
+        predicted, wanted = self.forward_model(self.features(before).detach(), actions), self.features(after).detach()
+        check_shape(
+            "forward_model(features, actions)", predicted, *wanted.shape, way_out="As many numbers as the features have."
+        )
+        wide = torch.promote_types(torch.promote_types(predicted.dtype, wanted.dtype), torch.float32)
+        return (predicted.to(wide) - wanted.to(wide)).square().mean(-1)
 
 
 def _flat(observations: Tensor, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -200,13 +226,14 @@ def scaled(state: RewardScale, bonuses: Tensor, discount: float = 0.99) -> tuple
         discount: in [0, 1].
 
     Raises:
-        TypeError, ValueError: a discount out of range, bonuses of another number of environments, or such as are not finite or
-            whose variance is not.
+        TypeError, ValueError: a discount out of range, bonuses of another number of environments, of no step or none, or such
+            as are not finite or whose variance is not.
     """
     check_share("discount", discount)
-    if bonuses.dim() != 2 or bonuses.shape[1:] != state.sums.shape:
+    check_tensor("bonuses", bonuses)
+    if bonuses.dim() != 2 or 0 in bonuses.shape or bonuses.shape[1:] != state.sums.shape:
         raise ValueError(
-            f"`bonuses` should have the shape (T, {len(state.sums)}), time first, as the state has it. "
+            f"`bonuses` should have the shape (T, {len(state.sums)}), time first, as the state has it, T and B at least 1. "
             f"Found {tuple(bonuses.shape)}."
         )
     check_all_finite("bonuses", bonuses, way_out="The state is unchanged. Put another bonus there, or end the run.")

@@ -26,9 +26,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.special import entr
 
-from craik.arguments import check_one_of, check_tensor, check_whole
+from craik.arguments import check_all_finite, check_numbers, check_one_of, check_whole
 from craik.methods.paper import Paper
-from craik.trajectories.finite import FiniteMDP
+from craik.trajectories.finite import ROUNDING, FiniteMDP
 
 PAPER = Paper(
     "MAX", 2019, "Shyam, Jaskowski and Gomez", "https://arxiv.org/abs/1810.12162",
@@ -47,19 +47,25 @@ def jensen_shannon(probabilities: Float[Tensor, "..."]) -> Float[Tensor, "*b"]:
     """Return H(mean_e P_e) - mean_e H(P_e), nats: between 0 (all alike) and ln E (all certain, of different states).
 
     Args:
-        probabilities: (E, *b, S), rows that sum to 1; with gradients, if wanted.
+        probabilities: (E, *b, S), rows that sum to 1; with gradients, if wanted. Rows of half types are divided by their sums
+            in float32.
 
     Raises:
+        TypeError: no tensor.
         ValueError: fewer than two members, negative probabilities, or rows that do not sum to 1.
     """
     _check_members("probabilities", probabilities)
+    half, off = probabilities.dtype in (torch.float16, torch.bfloat16), max(1e-4, ROUNDING.get(probabilities.dtype, 0.0))
+    probabilities = probabilities.to(torch.promote_types(probabilities.dtype, torch.float32))
     sums = probabilities.detach().sum(-1)
-    if not bool((probabilities >= 0).all()) or not bool(((sums - 1).abs() <= 1e-4).all()):
+    if not bool((probabilities >= 0).all()) or not bool(((sums - 1).abs() <= off).all()):
         raise ValueError(
             "`probabilities` should have rows that sum to 1. "
             f"Found sums from {float(sums.min()):.4g} to {float(sums.max()):.4g}, least {float(probabilities.min()):.3g}. "
             "Take the softmax of logits."
         )
+    if half:
+        probabilities = probabilities / probabilities.sum(-1, keepdim=True)
     return entr(probabilities.mean(0)).sum(-1) - entr(probabilities).sum(-1).mean(0)
 
 
@@ -69,7 +75,7 @@ def jensen_renyi(
     """Return how far Gaussian predictions with diagonal covariances are apart, nats; 0 where all members are equal.
 
     Predictions are taken in blocks that stay in the cache, pairs once for both orders; memory beyond the input is a block's.
-    It is a reward: no gradient flows.
+    It is a reward: no gradient flows. It is computed in the wider of both types, float32 at least.
 
     Args:
         means: (E, *b, d).
@@ -77,20 +83,27 @@ def jensen_renyi(
         kind: see `Divergence`.
 
     Raises:
-        ValueError: fewer than two members, shapes that differ, or variances that are not positive and finite.
+        TypeError: no tensors.
+        ValueError: fewer than two members, shapes that differ, means that are not finite, or variances that are not positive
+            and finite.
     """
     _check_members("means", means)
-    check_tensor("variances", variances)
+    check_numbers("variances", variances)
     check_one_of("kind", kind, ("renyi", "moments"))
     if variances.shape != means.shape:
         raise ValueError(
             f"`variances` should have the shape of `means`. Found {tuple(variances.shape)} and {tuple(means.shape)}."
         )
+    wide = torch.promote_types(torch.promote_types(means.dtype, variances.dtype), torch.float32)
+    means, variances = means.detach().to(wide), variances.detach().to(wide)
+    if means.numel() == 0:
+        return means.new_zeros(means.shape[1:-1])
+    check_all_finite("means", means, way_out="A model that diverged gives such: lower its learning rate.")
     low, high = variances.aminmax()
     if not 0 < float(low) <= float(high) < math.inf:
         raise ValueError(f"`variances` should be positive and finite. Found {float(low):.3g} to {float(high):.3g}.")
     members, d = means.shape[0], means.shape[-1]
-    parts = [values.detach().reshape(members, -1, d).split(_COLUMNS, 1) for values in (means, variances)]
+    parts = [values.reshape(members, -1, d).split(_COLUMNS, 1) for values in (means, variances)]
     found = [
         (_moments if kind == "moments" else _renyi)(*(part.transpose(1, 2).contiguous() for part in block))  # (E, d, C)
         for block in zip(*parts, strict=True)
@@ -164,7 +177,7 @@ def _moments(means: Tensor, variances: Tensor) -> Tensor:
 
 
 def _check_members(name: str, values: Tensor) -> None:
-    check_tensor(name, values)
+    check_numbers(name, values)
     if values.dim() < 2 or len(values) < 2 or values.shape[-1] == 0:
         raise ValueError(
             f"`{name}` should have two members or more in front: (E, ..., numbers). Found {tuple(values.shape)}. "

@@ -17,7 +17,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
-from craik.arguments import all_finite, check_one_of, check_tensor, check_whole
+from craik.arguments import all_finite, check_generator, check_ids, check_one_of, check_tensor, check_whole
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -138,6 +138,10 @@ class PopArtLinear(nn.Module):
         tasks: K.
         generator: of the initial weights, torch's default ones.
 
+    Raises:
+        TypeError: no whole numbers, no generator.
+        ValueError: fewer than one feature or task.
+
     Example:
         >>> import torch
         >>> generator = torch.Generator().manual_seed(0)
@@ -155,6 +159,7 @@ class PopArtLinear(nn.Module):
     def __init__(self, features: int, tasks: int, generator: Generator) -> None:
         super().__init__()
         check_whole("features", features, 1)
+        check_generator("generator", generator)
         state, bound = popart(tasks), features**-0.5
         self.weight = nn.Parameter(torch.empty(tasks, features).uniform_(-bound, bound, generator=generator))
         self.bias = nn.Parameter(torch.zeros(tasks))
@@ -178,9 +183,16 @@ class PopArtLinear(nn.Module):
         return self
 
     def forward(self, features: Tensor, tasks: Tensor) -> Tensor:
-        """Return the normalised value (*n,) of each example's task from features (*n, d) and tasks (*n,)."""
+        """Return the normalised value (*n,) of each example's task from features (*n, d) and tasks (*n,).
+
+        Raises:
+            TypeError: tasks that are no whole numbers.
+            ValueError: tasks of another shape, or that there are not.
+        """
         every: Tensor = nn.functional.linear(features, self.weight, self.bias)
-        return every.gather(-1, tasks[..., None])[..., 0]
+        way_out = "One for each example, numbered without gaps."
+        check_ids("tasks", tasks, *every.shape[:-1], count=every.shape[-1], way_out=way_out)
+        return every.gather(-1, tasks.long()[..., None])[..., 0]
 
     def values(self, features: Tensor, tasks: Tensor) -> Tensor:
         """Return unnormalised values (*n,)."""
@@ -205,9 +217,11 @@ class PopArtLinear(nn.Module):
             optimizer: rescale what it keeps of this layer's gradients, too (a deviation: the paper leaves it as it is).
 
         Raises:
-            TypeError, ValueError: as `art`; nothing is changed then.
+            TypeError, ValueError: as `art`, or an optimiser that keeps something unknown; nothing is changed then.
         """
         old = self.state
+        if optimizer is not None:
+            _check_kept(optimizer, (self.weight, self.bias))
         new = art(old, targets, tasks, beta, order)
         weight, bias = pop(self.weight, self.bias, old, new)
         self.weight.copy_(weight)
@@ -217,8 +231,10 @@ class PopArtLinear(nn.Module):
             _rescale(optimizer, (self.weight, self.bias), old.scale / new.scale)
 
 
-FIRST = ("momentum_buffer", "exp_avg", "grad_avg")
-SECOND = ("exp_avg_sq", "square_avg", "max_exp_avg_sq")
+FIRST = ("momentum_buffer", "exp_avg", "grad_avg", "exp_inf", "prev")
+SECOND = ("exp_avg_sq", "square_avg", "max_exp_avg_sq", "sum")
+REST = ("step", "step_size", "acc_delta", "mu_product", "eta", "mu", "ax")
+"""What optimisers of torch's keep of gradients, of their squares, and of something else: counts, sizes of steps, weights."""
 
 
 def _rescale(optimizer: Optimizer, parameters: Iterable[Tensor], ratio: Tensor) -> None:
@@ -230,6 +246,16 @@ def _rescale(optimizer: Optimizer, parameters: Iterable[Tensor], ratio: Tensor) 
                 if isinstance(kept.get(name), Tensor):
                     factor = ratio.pow(power).to(parameter.dtype)
                     kept[name].mul_(factor.view(-1, *[1] * (parameter.dim() - 1)))
+
+
+def _check_kept(optimizer: Optimizer, parameters: Iterable[Tensor]) -> None:
+    for parameter in parameters:
+        for name, value in optimizer.state.get(parameter, {}).items():
+            if isinstance(value, Tensor) and name not in (*FIRST, *SECOND, *REST):
+                raise ValueError(
+                    f"`optimizer` should keep what is known how to rescale: {', '.join((*FIRST, *SECOND))}. Found "
+                    f"{type(optimizer).__name__}'s {name!r}. Pass none: what it keeps then fades by itself."
+                )
 
 
 def _check_cast(head: nn.Module, fn: Callable[[Tensor], Tensor]) -> None:

@@ -10,7 +10,8 @@ theta does to later returns. What differentiating each surrogate twice gives, in
 
 Log-probabilities and advantages are (T, B), time first; what lies behind an episode's end has an advantage or reward of 0. That
 is all a surrogate needs. ProMP's divergence and formulation II's credit are made of log-probabilities alone: a mask tells them
-which steps there are, else they take all. Sums are over t, means over b. All surrogates are to be maximised.
+which steps there are, else they take all. Sums are over t, means over b, but formulation II's credit, which is summed over b,
+too: each trajectory has its term. All surrogates are to be maximised.
 
 Not where one policy can serve all tasks, or where the tasks can be told apart from the first observation: then nothing needs to
 adapt, and one policy on all tasks is cheaper.
@@ -24,7 +25,15 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
-from craik.arguments import check_mask, check_not_negative, check_one_of, check_positive, check_tensor, check_whole
+from craik.arguments import (
+    check_mask,
+    check_not_negative,
+    check_one_of,
+    check_positive,
+    check_shape,
+    check_tensor,
+    check_whole,
+)
 from craik.methods.paper import Paper
 from craik.params import Params
 
@@ -94,7 +103,8 @@ def surrogate(log_pi: Tensor, log_old: Tensor, advantages: Tensor, kind: Kind = 
     Args:
         log_pi: (T, B), with its graph.
         log_old: (T, B), of the policy that acted.
-        advantages: (T, B), detached; for "dice" the rewards of the steps, discounted.
+        advantages: (T, B), detached; for "dice" the rewards of the steps, discounted. Where one is 0, nothing is added,
+            whatever the ratio there.
         kind: which.
 
     Raises:
@@ -102,22 +112,12 @@ def surrogate(log_pi: Tensor, log_old: Tensor, advantages: Tensor, kind: Kind = 
         ValueError: shapes that differ, advantages with a graph, an unknown kind.
     """
     check_one_of("kind", kind, ("lr", "dice", "log"))
-    for name, value in (("log_pi", log_pi), ("log_old", log_old), ("advantages", advantages)):
-        check_tensor(name, value)
-        if value.shape != log_pi.shape or value.dim() != 2:
-            raise ValueError(
-                f"`{name}` should have the shape (T, B) of the log-probabilities, time first, {tuple(log_pi.shape)} here. "
-                f"Found {tuple(value.shape)}. Sum log-probabilities over an action's dimensions."
-            )
-    if advantages.requires_grad:
-        raise ValueError(
-            "`advantages` should be constants: a gradient through them is not the policy gradient. Found some with a graph. "
-            "Use advantages.detach()."
-        )
+    _check_steps(log_pi, log_old, advantages)
     if kind == "log":
-        return (log_pi * advantages).sum(0).mean()
+        return (_where_paid(log_pi, advantages) * advantages).sum(0).mean()
     change = log_pi - log_old.detach()
-    return ((change if kind == "lr" else change.cumsum(0)).exp() * advantages).sum(0).mean()
+    ratio = _where_paid(change if kind == "lr" else change.cumsum(0), advantages).exp()
+    return (ratio * advantages).sum(0).mean()
 
 
 def adapt(params: Params, objective: Callable[[Params], Tensor], alpha: float, steps: int = 1) -> Params:
@@ -174,10 +174,11 @@ def promp_objective(
         return surrogate(log_pi, before.log_old, before.advantages, settings.kind)
 
     log_post = log_probability(adapt(params, inner, settings.alpha), after.observations, after.actions)
-    divergence = _divergence(log_pre - before.log_old, mask)
+    divergence = _divergence(log_pre - before.log_old.detach(), mask)
     if settings.outer == "log":
         return surrogate(log_post, after.log_old, after.advantages, "log") - settings.eta * divergence
-    ratio = (log_post - after.log_old).exp()
+    _check_steps(log_post, after.log_old, after.advantages)
+    ratio = _where_paid(log_post - after.log_old.detach(), after.advantages).exp()
     clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
     paid = torch.minimum(ratio * after.advantages, clipped * after.advantages)
     return paid.sum(0).mean() - settings.eta * divergence
@@ -218,14 +219,18 @@ def exploration_credit(log_pi: Tensor, log_old: Tensor, returns_after: Tensor, m
     Args:
         log_pi: (T, B) of the pre-update trajectories, with its graph.
         log_old: (T, B).
-        returns_after: a number, the post-update return of the task less a baseline, detached.
+        returns_after: a number, the post-update return of the task less a baseline, detached; or (B,), one for each trajectory.
         mask: (T, B) of bool, which steps belong to an episode. None: all of them do; then what stands behind an episode's end
             is credited, too.
 
     Raises:
-        TypeError: a mask that is not of booleans.
-        ValueError: returns with a graph, a mask of another shape.
+        TypeError: no tensors, a mask that is not of booleans.
+        ValueError: shapes that differ, returns with a graph, a mask of another shape.
     """
+    _check_steps(log_pi, log_old)
+    check_tensor("returns_after", returns_after)
+    if returns_after.numel() != 1:
+        check_shape("returns_after", returns_after, log_pi.shape[1], way_out="One number, or one for each trajectory.")
     if returns_after.requires_grad:
         raise ValueError("`returns_after` should be a constant. Found one with a graph. Use returns_after.detach().")
     change = log_pi - log_old.detach()
@@ -233,6 +238,28 @@ def exploration_credit(log_pi: Tensor, log_old: Tensor, returns_after: Tensor, m
         check_mask("mask", mask, *change.shape, way_out=_EACH_STEP)
         change = torch.where(mask, change, 0.0)
     return (change.sum(0).exp() * returns_after).sum()
+
+
+def _check_steps(log_pi: Tensor, log_old: Tensor, advantages: Tensor | None = None) -> None:
+    """Refuse what is not one number for each step, and advantages that are no constants."""
+    given = {"log_pi": log_pi, "log_old": log_old} | ({} if advantages is None else {"advantages": advantages})
+    for name, value in given.items():
+        check_tensor(name, value)
+        if value.shape != log_pi.shape or value.dim() != 2:
+            raise ValueError(
+                f"`{name}` should have the shape (T, B) of the log-probabilities, time first, {tuple(log_pi.shape)} here. "
+                f"Found {tuple(value.shape)}. Sum log-probabilities over an action's dimensions."
+            )
+    if advantages is not None and advantages.requires_grad:
+        raise ValueError(
+            "`advantages` should be constants: a gradient through them is not the policy gradient. Found some with a graph. "
+            "Use advantages.detach()."
+        )
+
+
+def _where_paid(change: Tensor, advantages: Tensor) -> Tensor:
+    """Return logarithms, 0 where nothing is paid: a ratio that overflows behind an episode's end is no number times 0."""
+    return torch.where(advantages == 0, 0.0, change)
 
 
 def _divergence(change: Tensor, mask: Tensor | None) -> Tensor:

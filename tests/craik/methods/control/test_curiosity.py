@@ -78,6 +78,64 @@ def test_the_vaes_divergence_in_closed_form():
     torch.testing.assert_close(features.losses(x, x, x), decoded.square().sum(-1) / 2 + wanted)
 
 
+@pytest.mark.parametrize("name", list(kinds()))
+def test_modules_of_half_types_have_losses_in_float32(name):
+    features, width = kinds()[name]
+    curiosity, (observations, actions) = Curiosity(features, OneHot(width)).bfloat16(), data()
+    observations = observations.bfloat16()
+
+    def forward(model, inputs):
+        return torch.cat((inputs[0], torch.nn.functional.one_hot(inputs[1], ACTIONS).bfloat16()), -1)
+
+    model = curiosity.forward_model.net
+    curiosity.forward_model.forward = lambda *inputs: model(forward(model, (inputs[0].bfloat16(), inputs[1])))
+    losses = curiosity.losses(observations, actions)
+    assert losses.dtype == curiosity.bonus(observations, actions).dtype == torch.float32
+    losses.sum().backward()
+    assert losses.isfinite().all()
+
+
+def test_pixels_keep_what_they_are():
+    third = torch.full((2, 3, 1), 1 / 3, dtype=torch.float64)
+    assert torch.equal(Pixels()(third), third.flatten(1))
+    assert Pixels()(third.half()).dtype == Pixels()(torch.zeros(2, 3, dtype=torch.uint8)).dtype == torch.float32
+
+
+def test_predictions_of_another_shape_are_refused():
+    """A single number is no guess of four alike."""
+    observations, actions = data()
+    for width in (1, 3):
+        forward = lambda features, _, width=width: features[:, :width]  # noqa: E731
+        curiosity = Curiosity(Pixels(), torch.nn.Module())
+        curiosity.forward_model.forward = forward
+        for call in (curiosity.bonus, curiosity.losses):
+            with pytest.raises(ValueError, match=rf"`forward_model.*should have the shape \(30, 4\). Found \(30, {width}\)"):
+                call(observations, actions)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_actions_that_there_are_not_are_refused():
+    """Minus a hundred is what cross-entropies leave out."""
+    features, x = kinds()["inverse"][0], torch.zeros(2, 4)
+    for wrong in (-100, 3):
+        with pytest.raises(ValueError, match="`actions` should be numbers from 0 to 2"):
+            features.losses(x, torch.tensor([1, wrong]), x)
+    with pytest.raises(ValueError, match=r"`actions` should have the shape \(2,\). Found \(2, 1\)"):
+        features.losses(x, torch.tensor([[1], [2]]), x)
+    with pytest.raises(TypeError, match="`actions` should hold whole numbers"):
+        features.losses(x, torch.zeros(2), x)
+    whole = torch.tensor([1, 2])
+    assert torch.equal(features.losses(x, whole.int(), x), features.losses(x, whole, x))
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        VAEFeatures(net(4, 4), net(2, 4), None)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (3, 0)])
+def test_no_bonuses_are_refused(shape):
+    with pytest.raises(ValueError, match=rf"T and B at least 1. Found \({shape[0]}, {shape[1]}\)"):
+        scaled(RewardScale(torch.zeros(shape[1])), torch.zeros(shape))
+
+
 def test_the_running_deviation():
     generator = torch.Generator().manual_seed(0)
     parts = [torch.rand(time, 4, generator=generator, dtype=torch.float64) for time in (1, 7, 64)]

@@ -48,6 +48,40 @@ def test_equal_members_do_not_disagree_and_widths_may_make_renyi_negative():
     assert jensen_renyi(torch.zeros(2, 1, 1), widths) < 0 < jensen_renyi(torch.zeros(2, 1, 1), widths, kind="moments")
 
 
+@pytest.mark.parametrize("kind", ["renyi", "moments"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_types_are_computed_in_float32(dtype, kind):
+    """The product of 18 widths of 9 each is 1e17, more than float16 holds."""
+    means, variances = members(0, batch=5, d=18)
+    means, variances = means.to(dtype), (9 * variances.clamp(0.5, 2)).to(dtype)
+    found = jensen_renyi(means, variances, kind=kind)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, jensen_renyi(means.float(), variances.float(), kind=kind))
+    same = jensen_renyi(means[:1].expand_as(means), variances[:1].expand_as(variances), kind=kind)
+    torch.testing.assert_close(same, torch.zeros(5), rtol=0, atol=1e-4)
+    mixed = jensen_renyi(means, variances.double(), kind=kind)
+    torch.testing.assert_close(mixed, jensen_renyi(means.double(), variances.double(), kind=kind), rtol=0, atol=0)
+
+
+def test_no_predictions_do_not_disagree():
+    assert jensen_renyi(torch.zeros(2, 0, 3), torch.ones(2, 0, 3)).shape == (0,)
+    assert jensen_renyi(torch.zeros(2, 4, 0, 3), torch.ones(2, 4, 0, 3), kind="moments").shape == (4, 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_softmaxes_of_half_types_are_distributions(dtype):
+    logits = 2 * torch.randn(4, 200, 10, generator=torch.Generator().manual_seed(0))
+    rows = logits.to(dtype).softmax(-1)
+    found = jensen_shannon(rows)
+    assert found.dtype == torch.float32
+    exact = rows.double() / rows.double().sum(-1, keepdim=True)
+    torch.testing.assert_close(found.double(), jensen_shannon(exact), rtol=0, atol=1e-6)
+    with pytest.raises(ValueError, match="sum to 1"):
+        jensen_shannon(1.02 * rows)
+    with pytest.raises(ValueError, match="sum to 1"):
+        jensen_shannon(rows.float() / rows.float().sum(-1, keepdim=True) * 1.001)
+
+
 def test_moments_are_those_of_the_mixture():
     means, variances = (one[:, 0].numpy() for one in members(4))
     covariance = np.diag(variances.mean(0)) + np.cov(means.T, bias=True)
@@ -84,6 +118,10 @@ def test_a_plan_is_value_iteration_step_by_step():
         (lambda: jensen_renyi(torch.zeros(2, 3), -torch.ones(2, 3)), "positive and finite. Found -1"),
         (lambda: jensen_renyi(torch.zeros(2, 3), torch.full((2, 3), torch.nan)), "positive and finite"),
         (lambda: jensen_renyi(torch.zeros(2, 3), torch.ones(2, 4)), "shape of `means`"),
+        (
+            lambda: jensen_renyi(torch.full((2, 3), torch.nan), torch.ones(2, 3)),
+            r"`means` should be finite. Found nan at \(0, 0\)",
+        ),
     ],
 )
 def test_what_cannot_disagree_is_refused(call, sentence):

@@ -73,23 +73,75 @@ def test_the_layer():
     assert torch.equal(again.values(features, tasks), head.values(features, tasks))
 
 
-@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.RMSprop])
+KEPT = {"momentum_buffer": 1, "exp_avg": 1, "exp_inf": 1, "prev": 1, "exp_avg_sq": 2, "square_avg": 2, "sum": 2}
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "RMSprop", "Adamax", "Adagrad", "Rprop", "Adadelta", "NAdam", "RAdam", "ASGD"])
 def test_what_an_optimiser_keeps_is_rescaled_when_asked(kind):
     """A gradient of the rescaled layer is the old one times sigma / sigma': averages that are rescaled agree with that."""
-    settings = {"momentum": 0.9} if kind is not torch.optim.Adam else {}
+    settings = {"momentum": 0.9} if kind in ("SGD", "RMSprop") else {}
     head = PopArtLinear(2, 2, torch.Generator().manual_seed(0)).double()
-    optimizer = kind(head.parameters(), lr=1e-3, **settings)
+    optimizer = getattr(torch.optim, kind)(head.parameters(), lr=1e-3, **settings)
     head(torch.ones(3, 2, dtype=torch.float64), torch.tensor([0, 1, 1])).sum().backward()
     optimizer.step()
     kept, old = copy.deepcopy(optimizer.state[head.weight]), head.state
     head.update(torch.tensor([40.0, 3.0]), torch.tensor([0, 1]), 0.5, optimizer=optimizer)
     ratio = (old.scale / head.state.scale)[:, None]
     for name, value in optimizer.state[head.weight].items():
-        power = {"momentum_buffer": 1, "exp_avg": 1, "exp_avg_sq": 2, "square_avg": 2}.get(name)
-        if power and value is not None:
-            torch.testing.assert_close(value, kept[name] * ratio**power)
+        if name in KEPT and value is not None:
+            torch.testing.assert_close(value, kept[name] * ratio ** KEPT[name])
+        elif isinstance(value, torch.Tensor):
+            assert torch.equal(value, kept[name])
     head.update(torch.tensor([1.0]), torch.tensor([0]), 0.5)  # nothing asked, nothing changed
     assert head.mean.dtype == torch.float64
+
+
+@pytest.mark.parametrize("kind", ["Adagrad", "Adamax"])
+def test_an_optimiser_goes_on_as_if_its_gradients_had_been_rescaled(kind):
+    """What it keeps by definition: the sum of squares, or the largest gradient so far, of gradients times sigma / sigma'."""
+    head = PopArtLinear(2, 1, torch.Generator().manual_seed(0)).double()
+    optimizer = getattr(torch.optim, kind)(head.parameters(), lr=1e-3)
+    features, task = torch.tensor([[1.0, -2.0]], dtype=torch.float64), torch.tensor([0])
+    seen = []
+    for scale in (3.0, 1.0):
+        optimizer.zero_grad()
+        (scale * head(features, task)).sum().backward()
+        seen.append(head.weight.grad.clone())
+        optimizer.step()
+    old = head.state.scale
+    head.update(torch.tensor([40.0]), task, 0.5, optimizer=optimizer)
+    seen = [gradient * old / head.state.scale for gradient in seen]
+    found = optimizer.state[head.weight]["sum" if kind == "Adagrad" else "exp_inf"]
+    wanted = sum(one**2 for one in seen) if kind == "Adagrad" else torch.maximum(0.999 * seen[0].abs(), seen[1].abs())
+    torch.testing.assert_close(found, wanted, rtol=1e-6, atol=1e-10)
+
+
+def test_an_optimiser_that_keeps_something_else_is_refused():
+    head = PopArtLinear(2, 2, torch.Generator().manual_seed(0))
+    optimizer = torch.optim.Adafactor(head.parameters(), lr=1e-3)
+    head(torch.ones(3, 2), torch.tensor([0, 1, 1])).sum().backward()
+    optimizer.step()
+    kept = copy.deepcopy(head.state_dict())
+    with pytest.raises(ValueError, match=r"`optimizer` should keep what is known.*Found Adafactor's 'row_var'\. Pass none"):
+        head.update(torch.tensor([40.0, 3.0]), torch.tensor([0, 1]), 0.5, optimizer=optimizer)
+    assert all(torch.equal(kept[name], value) for name, value in head.state_dict().items())
+    head.update(torch.tensor([40.0, 3.0]), torch.tensor([0, 1]), 0.5)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_a_head_is_drawn_and_asked_within_its_bounds():
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        PopArtLinear(2, 3, None)
+    head = PopArtLinear(2, 3, torch.Generator().manual_seed(0))
+    for wrong in (3, -1):
+        with pytest.raises(ValueError, match=rf"`tasks` should be numbers from 0 to 2. Found {min(wrong, 0)} to "):
+            head(torch.ones(2, 2), torch.tensor([0, wrong]))
+    with pytest.raises(ValueError, match=r"`tasks` should have the shape \(2,\). Found \(1,\)"):
+        head(torch.ones(2, 2), torch.tensor([0]))
+    with pytest.raises(TypeError, match="`tasks` should hold whole numbers"):
+        head(torch.ones(2, 2), torch.tensor([0.0, 1.0]))
+    tasks = torch.tensor([0, 2])
+    assert torch.equal(head(torch.ones(2, 2), tasks.int()), head(torch.ones(2, 2), tasks))
 
 
 def test_scale_stays_within_its_bounds():

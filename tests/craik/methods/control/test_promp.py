@@ -195,6 +195,76 @@ def test_masks_that_are_none_are_refused():
         exploration_credit(before.log_old, before.log_old, torch.tensor(1.0), torch.ones(5, dtype=torch.bool))
 
 
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_what_is_not_paid_adds_nothing_whatever_its_ratio(kind):
+    """Behind an episode's end a ratio may overflow, or an action have no probability: 0 times that is 0, with its gradient."""
+    log_pi = -torch.rand(4, 3, generator=torch.Generator().manual_seed(0))
+    log_old, advantages = log_pi - 0.3, torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
+    advantages[2:, 1] = 0.0
+    plain = log_pi.clone().requires_grad_()
+    wanted = surrogate(plain, log_old, advantages, kind)
+    wanted.backward()
+    for odd in (200.0, -torch.inf):
+        changed = log_pi.clone()
+        changed[3, 1] = odd
+        changed.requires_grad_()
+        found = surrogate(changed, log_old, advantages, kind)
+        found.backward()
+        assert torch.equal(found, wanted)
+        assert torch.equal(changed.grad, plain.grad)
+
+
+def test_the_clipped_objective_does_not_pay_behind_an_end():
+    params, log_probability = policy()
+    before, after = (Batch(*(part[0] for part in batches(seed))) for seed in (0, 1))
+    late = torch.zeros(5, 4, dtype=torch.bool)
+    late[3:, 2] = True
+    after = after._replace(advantages=after.advantages.masked_fill(late, 0.0))
+    wanted = grad(lambda theta: promp_objective(theta, log_probability, before, after))(params)
+    odd = after._replace(log_old=after.log_old.masked_fill(late, -800.0))
+    found = grad(lambda theta: promp_objective(theta, log_probability, before, odd))(params)
+    for name, value in wanted.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("outer", ["clip", "log"])
+def test_what_acted_before_is_a_constant(outer):
+    """Log-probabilities that still have their graph are taken as numbers."""
+    params, log_probability = policy()
+    before, after = (Batch(*(part[0] for part in batches(seed))) for seed in (0, 1))
+    leaves = {name: value.clone().requires_grad_() for name, value in params.items()}
+    olds = [one.log_old.clone().requires_grad_() for one in (before, after)]
+    own = before._replace(log_old=2 * olds[0]), after._replace(log_old=2 * olds[1])
+    promp_objective(leaves, log_probability, *own, ProMP(outer=outer, eta=0.5)).backward()
+    assert all(old.grad is None or not old.grad.any() for old in olds)
+
+
+@pytest.mark.parametrize("outer", ["clip", "log"])
+def test_what_came_after_is_one_number_for_each_step(outer):
+    params, log_probability = policy()
+    before, after = (Batch(*(part[0] for part in batches(seed))) for seed in (0, 1))
+    settings = ProMP(outer=outer)
+    for name, wrong in (("advantages", after.advantages[:, :1]), ("advantages", after.advantages[0]),
+                        ("log_old", after.log_old[:, :1]), ("log_old", after.log_old[0])):  # fmt: skip
+        with pytest.raises(
+            ValueError, match=rf"`{name}` should have the shape \(T, B\) of the log-probabilities.*\(5, 4\) here"
+        ):
+            promp_objective(params, log_probability, before, after._replace(**{name: wrong}), settings)
+    graph = after._replace(advantages=after.advantages.clone().requires_grad_())
+    with pytest.raises(ValueError, match=r"`advantages` should be constants"):
+        promp_objective(params, log_probability, before, graph, settings)
+
+
+def test_credit_of_other_shapes_is_refused():
+    log_pi = torch.zeros(3, 2, requires_grad=True)
+    with pytest.raises(ValueError, match=r"`log_old` should have the shape.*\(3, 2\) here. Found \(3, 1\)"):
+        exploration_credit(log_pi, torch.zeros(3, 1), torch.tensor(1.0))
+    with pytest.raises(ValueError, match=r"`returns_after` should have the shape \(2,\). Found \(3, 1\)"):
+        exploration_credit(log_pi, torch.zeros(3, 2), torch.ones(3, 1))
+    each = exploration_credit(log_pi, torch.zeros(3, 2), torch.tensor([1.0, 5.0]))
+    assert float(each.detach()) == 6
+
+
 def test_bad_input():
     log_pi = torch.zeros(3, 2, requires_grad=True)
     with pytest.raises(ValueError, match=r"`advantages` should be constants.*Use advantages.detach\(\)"):
