@@ -9,18 +9,17 @@ from torch import Tensor
 
 from craik import arguments
 from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
-from craik.distill.examples.inputs import at
-from craik.distill.forward.noise import check_repeats, no_draws
+from craik.distill.forward.noise import no_draws
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
 from craik.distill.optimisers.inner import Inner, InnerState
 from craik.distill.strategies import Strategy, Unroll, check_strategy
 from craik.distill.strategies.coefficients import measured
-from craik.distill.strategies.fit import check_fit, check_grad_mode, check_start
+from craik.distill.strategies.fit import check_fit, check_graphs, check_start
 from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
 from craik.distill.strategies.unrolling import check_clip
-from craik.distill.teachers.hoisting import Hoisted, Teaching
+from craik.distill.teachers.hoisting import Teaching
 from craik.params import Params, parameters_of
 
 
@@ -86,9 +85,9 @@ def meta_gradient(
     check_clip(clip)
     lesson.check_modules()
     batches, validation = check_batches(batches), check_labelled(validation)
-    check_grad_mode()
+    check_graphs("A meta-gradient should be found")
     teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
-    hoisted = _hoist(teaching, batches)
+    hoisted = teaching.checked_hoist(batches.privileged)
     params = parameters_of(lesson.student)
     point = Point(params, start if start is not None else rule.init(params))
     check_start(point, rule)
@@ -101,15 +100,6 @@ def meta_gradient(
     del problem
     hoisted = hoisted._replace(signals=())  # read no more, and as large as their gradients
     return finished(solved, teaching.pull_back(hoisted, batches.privileged, solved.cotangents), clip)
-
-
-def _hoist(teaching: Teaching, batches: Batches) -> Hoisted:
-    """Run the teacher over all batches, and over the first one again to find random numbers."""
-    with no_draws("teacher", teaching.teacher):
-        hoisted = teaching.hoist(batches.privileged)
-        first = [signal[:1] for signal in hoisted.signals]
-        check_repeats("teacher", first, lambda: teaching.signals(at(batches.privileged, slice(1)))[0])
-    return hoisted
 
 
 def finished(solved: Solved, gradients: Params, clip: float | None) -> MetaGradient:

@@ -17,8 +17,9 @@ from craik.distill.forward.precision import precision
 from craik.distill.forward.students import Captured, captured
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import check_optimizer
-from craik.distill.saving.undoing import undone_on_failure
+from craik.distill.saving.undoing import buffers_of, undone_on_failure
 from craik.distill.strategies.coefficients import coefficient
+from craik.distill.strategies.fit import check_graphs
 from craik.distill.taught import StudentRecord, check_finite_step
 from craik.distill.teachers.hoisting import Teaching
 from craik.distill.teachers.signals import unpack
@@ -68,50 +69,76 @@ def teach(
     check_batch_size(batch_size, Split(rows, rows[:0]))
     stream = Stream(rows, batch_size, generator)
     records: list[tuple[int, StudentRecord]] = []
+    course = _Course(lesson, optimizer)
     with undone_on_failure(generator, (stream,), lesson.student, optimizer):
         for first in range(0, steps, AT_A_TIME):
             count = min(AT_A_TIME, steps - first)
-            records.append((count, ordinary_steps(lesson, examples.rows(stream.take(count)), optimizer, first)))
+            records.append((count, course.steps(examples.rows(stream.take(count)))))
     return StudentRecord(*(sum(count * record[k] for count, record in records) / steps for k in range(2)))
 
 
-def ordinary_steps(lesson: Lesson, rows: Examples, optimizer: torch.optim.Optimizer, first: int = 0) -> StudentRecord:
+def ordinary_steps(lesson: Lesson, rows: Examples, optimizer: torch.optim.Optimizer) -> StudentRecord:
     """Take one step of the student on L_y + alpha L_h with each batch of (n, B, ...) rows.
 
     Args:
         lesson: with the present teacher.
         rows: the batches.
         optimizer: of the student.
-        first: how many steps were taken before, for the messages.
+
+    Raises:
+        ValueError: a teacher that draws random numbers; layers, targets or losses that do not fit.
+        FloatingPointError: a loss that is not finite.
+        RuntimeError: within torch.inference_mode().
     """
-    teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, statistics="per-batch"))
-    signals, layout = teaching.signals(rows.privileged)
-    alpha: float | Tensor | None = None
-    label_losses: list[float] = []
-    teaching_losses: list[float] = []
-    with captured(lesson.student, lesson.layers) as found, torch.enable_grad():
-        for i, y in enumerate(rows.y):
-            x = at(rows.x, i)
-            found.clear()
-            targets = [signal[i] for signal in signals]
-            label_loss, teaching_loss, prediction = _losses(lesson, x, y, found, unpack(targets, layout))
-            label_losses.append(label_loss.item())
-            teaching_losses.append(teaching_loss.item())
-            read = _reader(x, at(rows.privileged, i), y, targets, lesson)
-            check_finite_step(label_losses[-1], teaching_losses[-1], first + i, read, prediction)
-            if alpha is None:
-                alpha = coefficient(lesson, label_loss, teaching_loss, _trained(lesson))
-            optimizer.zero_grad()
-            (label_loss + alpha * teaching_loss).backward()
-            optimizer.step()
-    optimizer.zero_grad()
-    return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
+    return _Course(lesson, optimizer).steps(rows)
+
+
+class _Course:
+    """Ordinary steps that belong together: the teacher is looked at once, and a relative alpha is measured once."""
+
+    def __init__(self, lesson: Lesson, optimizer: torch.optim.Optimizer) -> None:
+        self.lesson, self.optimizer = lesson, optimizer
+        self.teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, statistics="per-batch"))
+        self.alpha: float | Tensor | None = None
+        self.taken = 0
+
+    def steps(self, rows: Examples) -> StudentRecord:
+        """Take a step with each of the batches."""
+        check_graphs("Ordinary steps should be taken")
+        lesson, optimizer = self.lesson, self.optimizer
+        signals, layout = (self.teaching.signals if self.taken else self.teaching.checked_signals)(rows.privileged)
+        label_losses: list[float] = []
+        teaching_losses: list[float] = []
+        with captured(lesson.student, lesson.layers) as found, torch.enable_grad():
+            for i, y in enumerate(rows.y):
+                forget_casts(y.device)
+                x = at(rows.x, i)
+                targets = [signal[i] for signal in signals]
+                label_loss, teaching_loss, prediction = _losses(lesson, x, y, found, unpack(targets, layout))
+                label_losses.append(label_loss.item())
+                teaching_losses.append(teaching_loss.item())
+                read = _reader(x, at(rows.privileged, i), y, targets, lesson)
+                check_finite_step(label_losses[-1], teaching_losses[-1], self.taken, read, prediction)
+                if self.alpha is None:
+                    self.alpha = coefficient(lesson, label_loss, teaching_loss, _trained(lesson))
+                optimizer.zero_grad()
+                (label_loss + self.alpha * teaching_loss).backward()
+                optimizer.step()
+                self.taken += 1
+        optimizer.zero_grad()
+        return StudentRecord(sum(label_losses) / len(label_losses), sum(teaching_losses) / len(teaching_losses))
+
+
+def forget_casts(device: torch.device) -> None:
+    """Let go of the weights that an outer `torch.autocast` has converted: the step before has moved them."""
+    if torch.is_autocast_enabled(device.type):
+        torch.clear_autocast_cache()
 
 
 def _losses(lesson: Lesson, x: Inputs, y: Tensor, found: Captured, targets: Targets) -> tuple[Tensor, Tensor, object]:
     """Return L_y and L_h of a batch, and the prediction; a forward pass fills what is captured."""
     with precision("student", x, lesson.student):
-        prediction = lesson.student(x)
+        prediction = found.passed(lesson.student, x, buffers_of(lesson.student) if found.begins else None)
     check_called(lesson.layers, found.hidden, found.counts)
     check_targets(found.hidden, targets)
     taught = lesson.teaching_losses(found.hidden, targets, len(y))

@@ -122,9 +122,10 @@ class Distillation:
             if plan.nonfinite == "raise":
                 raise
             found = diverged_meta_gradient(self.lesson.teacher, unroll)
-        skipped = move_teacher(self.lesson.teacher, self.meta_optimizer, found, plan.nonfinite)
         norm = math.sqrt(float(dot(found.gradients, found.gradients)))
-        return MetaRecord(found.validation_loss.item(), found.training_losses, found.nonfinite, found.clipped, norm, skipped)
+        loss = found.validation_loss.item()
+        skipped = move_teacher(self.lesson.teacher, self.meta_optimizer, found, plan.nonfinite)
+        return MetaRecord(loss, found.training_losses, found.nonfinite, found.clipped, norm, skipped)
 
     def student_steps(self, count: int) -> StudentRecord:
         """Take ordinary steps of the student on L_y + alpha L_h with the present teacher.

@@ -1,10 +1,16 @@
+import copy
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn.functional import dropout
 
 import distill_models as models
 from craik.distill import Examples, Split, Unrolling, teach
+from craik.distill.examples.streams import Stream
+from craik.distill.ordinary import ordinary_steps
 from craik.distill.step import Distillation
 
 
@@ -69,3 +75,64 @@ def test_a_student_is_as_it_was_where_that_fails():
 def test_bad_settings_are_refused(changed, sentence):
     with pytest.raises(ValueError, match=sentence):
         taught(lesson(), **changed)
+
+
+@pytest.mark.parametrize("relative_to", ["loss", "gradient"])
+def test_a_relative_alpha_is_measured_once_a_call(relative_to):
+    fresh, other = lesson(3, alpha_relative_to=relative_to), lesson(3, alpha_relative_to=relative_to)
+    taught(fresh)
+    stream = Stream(torch.arange(40), 6, models.generator(4))
+    optimizer = torch.optim.Adam(other.student.parameters(), 0.01)
+    ordinary_steps(other, examples().rows(stream.take(70)), optimizer)
+    for name, tensor in fresh.student.state_dict().items():
+        assert torch.equal(tensor, other.student.state_dict()[name])
+
+
+class Noisy(nn.Module):
+    """A teacher with dropout that no mode turns off, or noise from elsewhere than torch."""
+
+    def __init__(self, elsewhere):
+        super().__init__()
+        self.layer = nn.Linear(4, 5).double()
+        self.noise = np.random.default_rng(0) if elsewhere else None
+
+    def forward(self, x):
+        h = self.layer(x)
+        return dropout(h, 0.5) if self.noise is None else h + float(self.noise.normal())
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_teacher_that_draws_is_refused(elsewhere):
+    given = models.lesson(models.student("batch norm"), Noisy(elsewhere), ["1"])
+    before, student = torch.get_rng_state(), copy.deepcopy(given.student.state_dict())
+    with pytest.raises(ValueError, match=r"The teacher's forward pass should not draw random numbers"):
+        taught(given)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(torch.equal(tensor, student[name]) for name, tensor in given.student.state_dict().items())
+
+
+def test_steps_under_an_outer_autocast_read_the_weights_as_they_are():
+    """As many calls within blocks of their own, whose caches end with them, or with no cache."""
+    found = []
+    for cached in (True, False):
+        student, teacher = models.student("batch norm").float(), models.teacher({"1": (5,)}).float()
+        data = Examples(*(tensor.float() if tensor.is_floating_point() else tensor for tensor in examples()))
+        optimizer = torch.optim.SGD(student.parameters(), 0.5)
+        with torch.autocast("cpu", torch.bfloat16, cache_enabled=cached):
+            teach(
+                models.lesson(student, teacher, ["1"]),
+                data,
+                optimizer,
+                steps=5,
+                batch_size=6,
+                generator=models.generator(4),
+            )
+        found.append(student.state_dict())
+    assert all(torch.equal(tensor, found[1][name]) for name, tensor in found[0].items())
+
+
+def test_steps_want_graphs():
+    with torch.inference_mode(), pytest.raises(RuntimeError, match=r"Ordinary steps should be taken outside torch.inference_"):
+        taught(lesson())
+    with torch.no_grad():
+        taught(lesson(), steps=2)

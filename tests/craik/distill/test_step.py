@@ -390,3 +390,30 @@ def test_what_is_passed_on_has_the_defaults_of_the_meta_gradient():
     both = UNROLLING & passed.keys()
     assert both == {"inner", "strategy", "clip"}
     assert {name: getattr(own, name) for name in both - {"inner"}} == {name: passed[name].default for name in both - {"inner"}}
+
+
+class Failing(torch.optim.SGD):
+    """Fails when it has moved a half."""
+
+    def step(self, closure=None):
+        del closure
+        with torch.no_grad():
+            self.param_groups[0]["params"][0].add_(1.0)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_teacher_is_not_half_moved_where_its_optimiser_fails(after):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    teacher = models.teacher({"1": (5,)})
+    optimizer = (torch.optim.Adam if after else Failing)(teacher.parameters(), 0.1)
+    if after:
+        optimizer.register_step_post_hook(fail)
+    distillation = make(teacher=teacher, meta_optimizer=optimizer)
+    before = str(copy.deepcopy(distillation.state_dict()))
+    with pytest.raises(KeyboardInterrupt):
+        distillation.meta_step()
+    assert str(distillation.state_dict()) == before
+    assert all(parameter.grad is None for parameter in teacher.parameters())

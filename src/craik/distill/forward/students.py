@@ -3,15 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from craik.distill.examples.inputs import Inputs
+from craik.distill.examples.inputs import Inputs, mapped
 from craik.distill.forward.calls import by_path, check_called
 from craik.distill.forward.precision import precision
+from craik.distill.forward.versions import all_writes, writes
 from craik.params import Params, constants_of
 
 OUTPUT = ""
@@ -21,8 +23,15 @@ StudentFunction = Callable[[Params, Inputs], tuple[Tensor, dict[str, Tensor]]]
 """From parameters and inputs to the prediction and the supervised layers' outputs h, by name."""
 
 
+Result = TypeVar("Result")
+
+
 class Captured:
-    """What the supervised layers have returned in a forward pass.
+    """What the supervised layers have returned in a forward pass, before whatever comes after them.
+
+    What a later layer writes into, such as an activation that works in place, is kept as a copy, and so are inputs that a pass
+    writes into. Which these are the first pass tells: it is taken again where it has overwritten an output. All others are
+    kept as they are.
 
     Attributes:
         hidden: their outputs h, by name; a layer of several calls has a name for each (see `forward.calls`).
@@ -32,11 +41,53 @@ class Captured:
     def __init__(self) -> None:
         self.hidden: dict[str, Tensor] = {}
         self.counts: Counter[str] = Counter()
+        self._written: dict[str, int] = {}
+        self._copied: set[str] = set()
+        self._writes_inputs: bool | None = None
 
-    def clear(self) -> None:
-        """Begin another pass."""
-        self.hidden.clear()
-        self.counts.clear()
+    @property
+    def begins(self) -> bool:
+        """Whether no pass was taken yet."""
+        return self._writes_inputs is None
+
+    def note(self, name: str, output: Tensor) -> None:
+        """Keep what a layer returned."""
+        self.hidden[name] = output.clone() if name in self._copied else output
+        self._written[name] = writes(self.hidden[name])
+
+    def passed(self, run: Callable[[Inputs], Result], x: Inputs, undo: Callable[[], None] | None = None) -> Result:
+        """Take a forward pass and note what the supervised layers return.
+
+        Args:
+            run: the pass.
+            x: its inputs, which are left as they are.
+            undo: takes back what the first pass leaves behind, where it is taken again; needed where a pass leaves anything.
+
+        Raises:
+            ValueError: a later pass overwrites what the first one did not.
+        """
+        first = self.begins
+        while True:
+            self.hidden.clear()
+            self.counts.clear()
+            given = x if self._writes_inputs is False else mapped(torch.clone, x)
+            before = all_writes(given)
+            result = run(given)
+            inputs = all_writes(given) != before
+            outputs = {name for name, h in self.hidden.items() if writes(h) != self._written[name]}
+            if not first and (outputs or (inputs and not self._writes_inputs)):
+                raise ValueError(
+                    "A forward pass should overwrite the same tensors for every batch. Found that one overwrote "
+                    f"{f'what {min(outputs)!r} returns' if outputs else 'its inputs'}, and the first did not. Turn off what "
+                    "works in place, such as inplace=True."
+                )
+            if first:
+                self._writes_inputs = inputs
+            if not outputs:
+                return result
+            self._copied |= outputs
+            if undo is not None:
+                undo()
 
 
 @contextmanager
@@ -44,7 +95,7 @@ def captured(student: nn.Module, layers: Sequence[str]) -> Generator[Captured]:
     """Note what the named layers return while the block runs; the hooks are removed at its end, whatever happens.
 
     Yields:
-        What each forward pass fills; clear it before the next one. A name without the number of a call refuses a second call.
+        What each forward pass fills (`Captured.passed`). A name without the number of a call refuses a second call.
     """
     modules = dict(student.named_modules())
     found = Captured()
@@ -64,7 +115,7 @@ def _note(found: Captured, path: str, names: Mapping[int | None, str]) -> Callab
         name = names.get(call, names.get(None))
         if name is not None:
             check_captured(name, output, again=name in found.hidden)
-            found.hidden[name] = output
+            found.note(name, output)
 
     return hook
 
@@ -74,8 +125,9 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
     """Make the student a function of its trainable parameters while the block runs.
 
     Frozen parameters are constants. Buffers are copied for every call, so that what a forward pass writes to them (BatchNorm's
-    running averages) is dropped. The module keeps its parameters, buffers, gradients and mode. Attention runs in the
-    block by its formula (torch's kernel MATH), which can be differentiated twice.
+    running averages) is dropped. The module keeps its parameters, buffers, gradients and mode; inputs that it writes into are
+    copied for it, and outputs that a later layer writes into. Attention runs in the block by its formula (torch's kernel MATH),
+    which can be differentiated twice.
 
     Args:
         student: any module in which no example depends on random numbers (dropout in train mode is refused).
@@ -90,10 +142,12 @@ def student_function(student: nn.Module, layers: Sequence[str]) -> Generator[Stu
     with captured(student, layers) as found, sdpa_kernel(SDPBackend.MATH):
 
         def call(params: Params, x: Inputs) -> tuple[Tensor, dict[str, Tensor]]:
-            found.clear()
-            fresh = {name: tensor.clone() if name in buffers else tensor for name, tensor in constants.items()}
-            with precision("student", x, student):
-                prediction: Tensor = functional_call(student, fresh | params, (x,), tie_weights=True, strict=True)
+            def run(x: Inputs) -> Tensor:
+                fresh = {name: tensor.clone() if name in buffers else tensor for name, tensor in constants.items()}
+                with precision("student", x, student):
+                    return functional_call(student, fresh | params, (x,), tie_weights=True, strict=True)
+
+            prediction = found.passed(run, x)
             check_called(layers, found.hidden, found.counts)
             return prediction, {name: found.hidden[name] for name in layers}
 

@@ -16,8 +16,8 @@ from craik.distill.examples.streams import Streams
 from craik.distill.lesson import Lesson, check_layers, check_module
 from craik.distill.optimisers.counterparts import check_optimizer
 from craik.distill.populations.members import MakeOptimizer, OneByOne, Stacked, check_stackable
-from craik.distill.populations.population import Population, start_anew
-from craik.distill.saving.states import load_parts
+from craik.distill.populations.population import Population, check_fresh, start_anew
+from craik.distill.saving.states import check_state, load_parts
 from craik.distill.saving.undoing import undone_on_failure
 from craik.distill.step import Distillation, check_setting, validation_batch
 from craik.distill.strategies.unrolling import Unrolling
@@ -112,15 +112,16 @@ class PopulationDistillation:
             student_steps: N.
 
         Raises:
-            ValueError, FloatingPointError: as `Distillation.step`.
+            ValueError, FloatingPointError: as `Distillation.step`; or fresh students of another architecture, and then nobody
+                started anew, and the round is not counted.
         """
         arguments.check_whole("student_steps", student_steps, 1)
         meta, losses = self.meta_step()
         student = self.student_steps(student_steps)
-        self.ages += 1
-        self.rounds += 1
-        ages = self.ages.clone()
-        return PopulationTaught(meta, student, losses, ages, self._renew(losses))
+        ages, rounds = self.ages + 1, self.rounds + 1
+        renewed = self._renew(losses, ages, rounds)
+        self.ages, self.rounds = ages.masked_fill(renewed, 0), rounds
+        return PopulationTaught(meta, student, losses, ages, renewed)
 
     def meta_step(self) -> tuple[MetaRecord, Float[Tensor, " p"]]:
         """Move the teacher once; return the record and every student's validation loss. If it fails, nothing has changed."""
@@ -146,9 +147,9 @@ class PopulationDistillation:
         batches = Batches(*self.examples.rows(self._inner_rows.take(plan.steps)))
         validation = validation_batch(self.examples, self._split, plan, self.generator)
         found, losses = self._members.meta_gradient(batches, validation, plan, self.population.combine)
-        skipped = move_teacher(self.lesson.teacher, self.meta_optimizer, found, plan.nonfinite)
         norm = math.sqrt(float(dot(found.gradients, found.gradients)))
         loss = found.validation_loss.item()
+        skipped = move_teacher(self.lesson.teacher, self.meta_optimizer, found, plan.nonfinite)
         return MetaRecord(loss, found.training_losses, found.nonfinite, found.clipped, norm, skipped), losses
 
     def student_steps(self, count: int) -> StudentRecord:
@@ -168,19 +169,23 @@ class PopulationDistillation:
                 undone.enter_context(undone_on_failure(self.generator, (), module, optimizer))
             return self._members.student_steps(self.examples.rows(self._student_rows.take(count)))
 
-    def _renew(self, losses: Tensor) -> Tensor:
+    def _renew(self, losses: Tensor, ages: Tensor, rounds: int) -> Tensor:
+        """Start those students anew whose time has come; all of the fresh ones are made before the first is used."""
         population = self.population
         if population.reset is None or population.renew is None:
-            return torch.zeros(len(self.ages), dtype=torch.bool)
-        due = population.reset.due(self.rounds, losses, self.ages)
-        for p in due.nonzero().flatten().tolist():
-            fresh = population.renew(p, self.generator)
+            return torch.zeros(len(ages), dtype=torch.bool)
+        due = population.reset.due(rounds, losses, ages)
+        with undone_on_failure(self.generator):
+            fresh = {
+                p: check_fresh(population.students[p], population.renew(p, self.generator))
+                for p in due.nonzero().flatten().tolist()
+            }
+        for p, student in fresh.items():
             if self._alone is None:
-                self._members.start_anew(p, fresh)
+                self._members.start_anew(p, student)
             else:
-                start_anew(self.lesson.student, fresh)
+                start_anew(self.lesson.student, student)
                 self._alone.student_optimizer.state.clear()
-        self.ages[due] = 0
         return due
 
     def state_dict(self) -> dict[str, Any]:
@@ -196,11 +201,18 @@ class PopulationDistillation:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was taken, to the bit."""
+        """Go on where `state_dict` was taken, to the bit; if that fails, everything is as it was.
+
+        Raises:
+            KeyError, RuntimeError, ValueError: a state of other modules, optimisers or data, or of another number of students.
+        """
+        check_state(state, self.state_dict(), len(self.examples.y))
+        _check_counts(state, len(self.ages))
         if self._alone is not None:
             self._alone.load_state_dict(state)
         else:
             load_parts(self._parts(), state)
+            self._members.loaded()
             device = self._split.training.device
             self._split = self._split._replace(**{name: rows.to(device) for name, rows in state["split"].items()})
             self.generator.set_state(state["generator"].cpu())
@@ -210,6 +222,12 @@ class PopulationDistillation:
     def _parts(self) -> dict[str, Any]:
         own = {"teacher": self.lesson.teacher, "meta_optimizer": self.meta_optimizer}
         return {**own, "inner_rows": self._inner_rows, "student_rows": self._student_rows, **self._members.parts()}
+
+
+def _check_counts(state: Mapping[str, Any], students: int) -> None:
+    """Refuse a state of another number of students."""
+    arguments.check_ids("ages", state["ages"], students, way_out="Load it into a population of as many students.")
+    arguments.check_whole("rounds", state["rounds"])
 
 
 def _check_population(lesson: Lesson, population: Population) -> None:

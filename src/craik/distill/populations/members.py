@@ -1,6 +1,6 @@
 """A population at work: its students one by one, or all in one stack. Both do the same, up to rounding."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -14,28 +14,32 @@ from craik.distill.examples.causes import Read
 from craik.distill.examples.inputs import Inputs, at, mapped
 from craik.distill.forward.noise import no_draws
 from craik.distill.forward.students import student_function
-from craik.distill.lesson import Lesson
+from craik.distill.lesson import Lesson, check_module
 from craik.distill.meta import MetaGradient, finished, meta_gradient
 from craik.distill.optimisers.adam import Adam
 from craik.distill.optimisers.counterparts import check_optimizer, inner_from
 from craik.distill.optimisers.inner import Inner
 from craik.distill.optimisers.sgd import SGD
 from craik.distill.optimisers.warm_start import state_from
-from craik.distill.ordinary import ordinary_steps
+from craik.distill.ordinary import forget_casts, ordinary_steps
 from craik.distill.populations.population import Combine, start_anew
 from craik.distill.populations.stacked import coefficients, stacked_problem
 from craik.distill.strategies import Adjoint, Implicit
-from craik.distill.strategies.fit import check_fit
+from craik.distill.strategies.fit import check_fit, check_graphs
 from craik.distill.strategies.inner_problem import Solved
 from craik.distill.strategies.unrolling import Unrolling
 from craik.distill.taught import StudentRecord, check_finite_step
 from craik.distill.teachers.hoisting import Teaching
 from craik.distill.teachers.signals import Signals, unpack
+from craik.distill.teachers.targets import check_targets
 from craik.nn.stacks import Stack, StackedAdam
 from craik.params import Params, map_params
 
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 """From a student's parameters to its optimiser, such as ``lambda p: torch.optim.Adam(p, 1e-3)``."""
+
+_FOLLOWED = ("lr", "momentum", "weight_decay", "nesterov", "betas", "eps")
+"""Settings of optimisers that a stack has counterparts of."""
 
 
 class Found(NamedTuple):
@@ -85,6 +89,9 @@ class OneByOne:
         """Return what ordinary steps move."""
         return [(lesson.student, optimizer) for lesson, optimizer in zip(self.lessons, self.optimizers, strict=True)]
 
+    def loaded(self) -> None:
+        """Each student's optimiser has its settings from a state already."""
+
     def parts(self) -> dict[str, Any]:
         """Return what a state holds."""
         students = {f"students.{p}": lesson.student for p, lesson in enumerate(self.lessons)}
@@ -101,20 +108,33 @@ class Stacked:
                 f"Stacked students should train all of their parameters. Found {frozen[0]!r} frozen. Pass stacked=False, or "
                 "unfreeze it."
             )
+        _check_apart(students)
         self.lesson, self.students = lesson, students
         self.stack = Stack(students)
         self.template = make_optimizer(students[0].parameters())
         check_optimizer("student_optimizer", self.template, students[0])
         inner_from(self.template)  # one that has no counterpart here, either, is refused
-        for name, values in self.stack.stacked().items():
-            for p, student in enumerate(students):
-                student.get_parameter(name).data = values.data[p]
+        self._tie()
         self.optimizer = _stacked_optimizer(self.template, list(self.stack.parameters()))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Tie a copy's students to its stack: copying and pickling part them."""
+        self.__dict__.update(state)
+        self._tie()
+
+    def _tie(self) -> None:
+        for name, values in self.stack.stacked().items():
+            for p, student in enumerate(self.students):
+                student.get_parameter(name).data = values.data[p]
 
     def meta_gradient(self, batches: Batches, validation: Labelled, unrolling: Unrolling, combine: Combine | None) -> Found:
         """Return the population's meta-gradient over (n, P, B, ...) batches."""
         lesson, rule = self.lesson, unrolling.rule(self.template)
+        check_graphs("A meta-gradient should be found")
         check_stackable(lesson, unrolling, rule)
+        lesson.check_modules()
+        for student in self.students[1:]:
+            check_module("student", student)
         losses = (lesson.label_loss, lesson.teaching_loss)
         with student_function(self.students[0], lesson.layers) as function, torch.enable_grad():
             problem, lectures = stacked_problem(function, lesson, batches, validation, self._params(), rule)
@@ -136,9 +156,11 @@ class Stacked:
 
     def student_steps(self, rows: Examples) -> StudentRecord:
         """Take one ordinary step of all students with each of their (n, P, B, ...) batches."""
+        check_graphs("Ordinary steps should be taken")
+        self._follow()
         lesson, (n, count) = self.lesson, rows.y.shape[:2]
         teaching = Teaching(lesson.teacher, lesson.layers, lesson.hoisting)
-        flat, layout = teaching.signals(mapped(lambda tensor: tensor.flatten(0, 1), rows.privileged))
+        flat, layout = teaching.checked_signals(mapped(lambda tensor: tensor.flatten(0, 1), rows.privileged))
         signals = [signal.unflatten(0, (n, count)) for signal in flat]
         label_total = teaching_total = 0.0
         alpha: float | Tensor | None = None
@@ -146,10 +168,12 @@ class Stacked:
 
             def alone(params: Params, x: Inputs, y: Tensor, own: Signals) -> tuple[Tensor, Tensor]:
                 prediction, hidden = function(params, x)
+                check_targets(hidden, unpack(own, layout))
                 label_losses = lesson.label_losses(prediction, y)
                 return label_losses.mean(), lesson.teaching_losses(hidden, unpack(own, layout), len(y)).mean()
 
             for i in range(n):
+                forget_casts(rows.y.device)
                 own = tuple(signal[i] for signal in signals)
                 params = self._params(detached=False)
                 labels, teachings = vmap(alone)(params, at(rows.x, i), rows.y[i], own)
@@ -183,7 +207,21 @@ class Stacked:
 
     def parts(self) -> dict[str, Any]:
         """Return what a state holds."""
+        self._follow()
         return {"stack": self.stack, "optimizer": self.optimizer}
+
+    def loaded(self) -> None:
+        """Give the students' optimiser the settings that a state has brought."""
+        found = self.optimizer.param_groups[0]
+        for group in self.template.param_groups:
+            for name in _settings(self.template):
+                value = found[name]
+                group[name] = value.flatten()[0].item() if isinstance(value, Tensor) else value
+
+    def _follow(self) -> None:
+        """Take on the settings of the students' optimiser, which a scheduler may have moved."""
+        inner_from(self.template)  # settings that have no counterpart are refused
+        self.optimizer.param_groups[0].update(_settings(_stacked_optimizer(self.template, list(self.stack.parameters()))))
 
 
 def _reader(rows: Examples, i: int, signals: Signals, params: Params) -> Callable[[], Read]:
@@ -233,6 +271,24 @@ def check_stackable(lesson: Lesson, unrolling: Unrolling, rule: Inner) -> None:
             f"Stacked students' inner optimiser should be craik.distill.SGD or Adam, which work element by element. Found "
             f"{type(rule).__name__}. {way_out}"
         )
+
+
+def _check_apart(students: Sequence[nn.Module]) -> None:
+    """Refuse students that have a parameter in common: a stack would give each a copy of it."""
+    owners: dict[int, int] = {}
+    for p, student in enumerate(students):
+        for name, parameter in student.named_parameters():
+            other = owners.setdefault(id(parameter), p)
+            if other != p:
+                raise ValueError(
+                    f"Stacked students should each have parameters of their own. Found {name!r} of student {p} in student "
+                    f"{other}, too. Give each a layer of its own, for example with copy.deepcopy, or pass stacked=False."
+                )
+
+
+def _settings(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """Return what `_stacked_optimizer` takes from a student's optimiser, of either's."""
+    return {name: optimizer.param_groups[0][name] for name in _FOLLOWED if name in optimizer.param_groups[0]}
 
 
 def _stacked_optimizer(template: torch.optim.Optimizer, parameters: list[nn.Parameter]) -> torch.optim.Optimizer:

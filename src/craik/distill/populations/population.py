@@ -119,18 +119,26 @@ class Population:
         object.__setattr__(self, "students", tuple(self.students))
 
 
-def start_anew(student: nn.Module, fresh: nn.Module) -> None:
-    """Give a student the weights and buffers of a fresh one, in place.
+def check_fresh(student: nn.Module, fresh: object) -> nn.Module:
+    """Return a fresh student; refuse one of another architecture.
 
     Raises:
-        ValueError: the fresh one is of another architecture.
+        TypeError: no module.
+        ValueError: other parameters or buffers, or of other shapes.
     """
+    arguments.check_kind("renew", fresh, nn.Module, "a function that returns a torch.nn.Module")
+    assert isinstance(fresh, nn.Module)
     wanted, found = ([(name, t.shape) for name, t in one.state_dict().items()] for one in (student, fresh))
     if wanted != found:
         raise ValueError(
             "A fresh student should have the architecture of the one before. Found other parameters or shapes. Let `renew` "
             "look at the number p that it gets."
         )
+    return fresh
+
+
+def start_anew(student: nn.Module, fresh: nn.Module) -> None:
+    """Give a student the weights and buffers of a fresh one, in place."""
     with torch.no_grad():
         for old, new in zip(student.state_dict().values(), fresh.state_dict().values(), strict=True):
             old.copy_(new)

@@ -144,7 +144,7 @@ class Lectures:
         self.privileged = privileged
         self.shape = first(privileged).shape[:2]
         self.flat = mapped(lambda tensor: tensor.flatten(0, 1), privileged)
-        self.hoisted = self.teaching.hoist(self.flat)
+        self.hoisted = self.teaching.checked_hoist(self.flat)
         self.signals = tuple(signal.unflatten(0, self.shape) for signal in self.hoisted.signals)
         self.layout = self.hoisted.layout
 
@@ -161,7 +161,8 @@ class Lectures:
 
         def batch_signals(params: Params, copies: Params, batch: Inputs) -> Signals:
             with torch.autocast(first(batch).device.type, hoisting.autocast, enabled=hoisting.autocast is not None):
-                output = functional_call(teacher, frozen | copies | params, (batch,), tie_weights=True, strict=True)
+                given = (self.teaching.own(batch),)
+                output = functional_call(teacher, frozen | copies | params, given, tie_weights=True, strict=True)
             return pack(output, self.teaching.layers)[0]
 
         def weighted(params: Params, copies: Params, privileged: Inputs, weights: Signals) -> Tensor:

@@ -15,7 +15,7 @@ Undo = Callable[[], None]
 
 @contextmanager
 def undone_on_failure(
-    generator: torch.Generator,
+    generator: torch.Generator | None = None,
     streams: Sequence[Stream | Streams] = (),
     module: nn.Module | None = None,
     optimizer: torch.optim.Optimizer | None = None,
@@ -23,12 +23,12 @@ def undone_on_failure(
     """Put everything named back to where it was, if the block fails; the copies take the memory of what may change.
 
     Args:
-        generator: of the data's order; its state.
+        generator: of the data's order; its state. None where no rows are drawn.
         streams: places in the data.
         module: parameters, buffers (BatchNorm's running averages) and gradients, and the generators that its passes may move.
         optimizer: its state and settings.
     """
-    undos = [_generator(generator), *map(_stream, streams)]
+    undos = [*([] if generator is None else [_generator(generator)]), *map(_stream, streams)]
     if module is not None:
         undos += [_module(module), *(_noise(read, write) for read, write in generators_of(module))]
     if optimizer is not None:
@@ -60,16 +60,36 @@ def _stream(stream: Stream | Streams) -> Undo:
 
 
 def _module(module: nn.Module) -> Undo:
-    tensors = [*module.parameters(), *module.buffers()]
-    values = [tensor.detach().clone() for tensor in tensors]
-    gradients = [(parameter, parameter.grad) for parameter in module.parameters()]
+    parameters = list(module.parameters())
+    values = [parameter.detach().clone() for parameter in parameters]
+    gradients = [parameter.grad for parameter in parameters]
+    buffers = buffers_of(module)
 
     @torch.no_grad()
     def undo() -> None:
-        for tensor, value in zip(tensors, values, strict=True):
-            tensor.copy_(value)
-        for parameter, gradient in gradients:
+        for parameter, value, gradient in zip(parameters, values, gradients, strict=True):
+            parameter.copy_(value)
             parameter.grad = gradient
+        buffers()
+
+    return undo
+
+
+def buffers_of(module: nn.Module) -> Undo:
+    """Return what puts a module's buffers back to their present tensors and values: a forward pass may write or assign."""
+    places = [
+        (owner, name, buffer)
+        for owner in module.modules()
+        for name, buffer in owner._buffers.items()  # pyright: ignore[reportPrivateUsage]  # setattr would refuse some
+    ]
+    values = {id(buffer): buffer.detach().clone() for _, _, buffer in places if buffer is not None}
+
+    @torch.no_grad()
+    def undo() -> None:
+        for owner, name, buffer in places:
+            if buffer is not None:
+                buffer.copy_(values[id(buffer)])
+            owner._buffers[name] = buffer  # pyright: ignore[reportPrivateUsage]
 
     return undo
 

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from craik.distill.meta import MetaGradient
+from craik.distill.saving.undoing import undone_on_failure
 from craik.distill.strategies.inner_problem import DivergedError
 from craik.params import parameters_of
 
@@ -18,7 +19,7 @@ def diverged_meta_gradient(teacher: nn.Module, unroll: DivergedError) -> MetaGra
 
 
 def move_teacher(teacher: nn.Module, optimizer: torch.optim.Optimizer, found: MetaGradient, nonfinite: str) -> bool:
-    """Step the meta-optimiser along the gradient; return whether the step was skipped.
+    """Step the meta-optimiser along the gradient; return whether the step was skipped. If it fails, nothing has changed.
 
     Args:
         teacher: whose parameters move.
@@ -37,10 +38,11 @@ def move_teacher(teacher: nn.Module, optimizer: torch.optim.Optimizer, found: Me
         )
     if found.nonfinite and nonfinite == "skip":
         return True
-    for name, parameter in teacher.named_parameters():
-        if name in found.gradients:
-            gradient = found.gradients[name]
-            parameter.grad = gradient.nan_to_num(0.0, 0.0, 0.0) if found.nonfinite else gradient.clone()
-    optimizer.step()
-    optimizer.zero_grad()
+    with undone_on_failure(module=teacher, optimizer=optimizer):
+        for name, parameter in teacher.named_parameters():
+            if name in found.gradients:
+                gradient = found.gradients[name]
+                parameter.grad = gradient.nan_to_num(0.0, 0.0, 0.0) if found.nonfinite else gradient.clone()
+        optimizer.step()
+        optimizer.zero_grad()
     return False

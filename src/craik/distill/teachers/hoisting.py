@@ -4,18 +4,21 @@ Its parameters are constant while the student unrolls, so the targets of all n b
 differentiated with respect to them, and the result pulled back through the teacher once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from craik import arguments
 from craik.distill.examples.inputs import Inputs, at, first, mapped, pieces
 from craik.distill.forward.batch_norm import BatchByBatch
+from craik.distill.forward.noise import check_repeats, no_draws
 from craik.distill.forward.precision import precision
+from craik.distill.forward.versions import all_writes
 from craik.distill.teachers.signals import Layout, Signals, pack
 from craik.distill.teachers.targets import TeacherOutput
 from craik.params import Params, constants_of, leaves, map_params, parameters_of
@@ -33,7 +36,8 @@ class Hoisting:
         chunk: how many batches the teacher holds activations of at a time; the backward pass then runs it again, chunk by
             chunk. None holds all n and runs it once.
         autocast: the lower precision for `torch.autocast` of the teacher, such as torch.bfloat16 (an approximation); None
-            leaves it as it is. torch converts no float64, so that it changes nothing for a teacher in float64.
+            leaves it as it is. Signals are of the type of the teacher's parameters again. torch converts no float64, so that it
+            changes nothing for a teacher in float64.
 
     Raises:
         ValueError: unknown statistics; pooled statistics in chunks, which would be pooled over each chunk alone.
@@ -86,6 +90,46 @@ class Teaching:
         self.teacher = teacher
         self.layers = tuple(layers)
         self.hoisting = hoisting
+        self._writes_inputs = False
+
+    def checked_hoist(self, privileged: Inputs) -> Hoisted:
+        """Return what `hoist` does, of a teacher that is looked at first: at the price of a pass over one batch.
+
+        Raises:
+            ValueError: a teacher that draws random numbers.
+        """
+        with self._checked(privileged) as found:
+            hoisted = self.hoist(privileged)
+            found.extend(hoisted.signals)
+        return hoisted
+
+    def checked_signals(self, privileged: Inputs) -> tuple[Signals, Layout]:
+        """Return what `signals` does, of a teacher that is looked at first, as `checked_hoist` does."""
+        with self._checked(privileged) as found:
+            signals, layout = self.signals(privileged)
+            found.extend(signals)
+        return signals, layout
+
+    @contextmanager
+    def _checked(self, privileged: Inputs) -> Generator[list[Tensor]]:
+        """Try a batch, to find a teacher that writes into its inputs, or that says another thing when it is asked again."""
+        with no_draws("teacher", self.teacher):
+            tried = [self._try(privileged)]
+            found: list[Tensor] = []
+            yield found
+            first = [signal[:1] for signal in found]
+            check_repeats("teacher", first, lambda: tried.pop() if tried else self._try(privileged))
+
+    def _try(self, privileged: Inputs) -> Signals:
+        batch = mapped(lambda tensor: tensor[:1].clone(), privileged)
+        before = all_writes(batch)
+        signals = self.signals(batch)[0]
+        self._writes_inputs = self._writes_inputs or all_writes(batch) != before
+        return signals
+
+    def own(self, batch: Inputs) -> Inputs:
+        """Return inputs that the teacher may do with as it likes: a copy, where it was seen to write into them."""
+        return mapped(torch.clone, batch) if self._writes_inputs else batch
 
     def hoist(self, privileged: Inputs) -> Hoisted:
         """Run the teacher over (n, B, ...) privileged data."""
@@ -137,15 +181,17 @@ class Teaching:
         buffers = {name: buffer.detach() for name, buffer in self.teacher.named_buffers()}
         frozen = {name: tensor for name, tensor in constants_of(self.teacher).items() if name not in buffers}
         layouts: list[Layout] = []
+        kind = first(params).dtype  # of floats; privileged data may be tokens or bytes
 
         def one(buffers: Params, batch: Inputs) -> Signals:
             tensors = frozen | buffers | params
             lower = torch.autocast(first(batch).device.type, self.hoisting.autocast, enabled=self.hoisting.autocast is not None)
             with lower, precision("teacher", batch, self.teacher):
-                output: TeacherOutput = functional_call(self.teacher, tensors, (batch,), tie_weights=True, strict=True)
+                given = (self.own(batch),)
+                output: TeacherOutput = functional_call(self.teacher, tensors, given, tie_weights=True, strict=True)
             signals, layout = pack(output, self.layers)
             layouts.append(layout)
-            return signals if self.hoisting.autocast is None else tuple(signal.to(first(batch).dtype) for signal in signals)
+            return signals if self.hoisting.autocast is None else tuple(signal.to(kind) for signal in signals)
 
         if self.hoisting.statistics == "pooled":
             flat = one(map_params(torch.clone, buffers), mapped(lambda tensor: tensor.flatten(0, 1), privileged))

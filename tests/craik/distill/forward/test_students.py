@@ -6,7 +6,9 @@ from torch import nn
 import distill_models as models
 from craik.distill import (
     SGD,
+    Adjoint,
     Batches,
+    Examples,
     Hoisting,
     Implicit,
     Labelled,
@@ -15,7 +17,8 @@ from craik.distill import (
     Unroll,
     meta_gradient,
 )
-from craik.distill.forward.students import student_function
+from craik.distill.forward.students import captured, student_function
+from craik.distill.ordinary import ordinary_steps
 from craik.params import parameters_of
 from small_lessons import EXACT
 
@@ -262,3 +265,85 @@ class Casting(nn.Module):
 
 def test_a_module_that_converts_its_inputs_is_fine():
     run(teacher=Casting(), batches=cut(BATCHES, privileged=BATCHES.privileged.float()))
+
+
+class Behind(nn.Module):
+    """A supervised layer, and what comes after it in place or not; inputs are shifted likewise."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        self.in_place = in_place
+        self.layer, self.norm, self.head = nn.Linear(6, 5), nn.BatchNorm1d(5), nn.Linear(5, 3)
+
+    def forward(self, x):
+        if self.in_place:
+            x -= 0.5
+            h = self.layer(x)
+            h.view(-1).mul_(2)
+            h += 1
+        else:
+            h = self.layer(x - 0.5) * 2 + 1
+        return self.head(torch.tanh(self.norm(h)))
+
+
+class Shifted(nn.Module):
+    """A teacher that shifts its inputs, in place or not."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        self.layer, self.in_place = nn.Linear(4, 5), in_place
+
+    def forward(self, x):
+        if self.in_place:
+            x -= 0.5
+            return self.layer(x)
+        return self.layer(x - 0.5)
+
+
+@pytest.mark.parametrize(
+    "strategy", [*EXACT, Truncated(2), Implicit("cg", 3, damping=1.0), Adjoint(compile=True, backend="eager")]
+)
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_what_works_in_place_changes_neither_targets_nor_data(strategy):
+    found = []
+    for in_place in (False, True):
+        batches, validation = models.data()
+        student, teacher = models.filled(Behind(in_place), 0), models.filled(Shifted(in_place), 1)
+        found.append(run(student, teacher, batches, validation, ["layer"], strategy, hoisting=Hoisting(chunk=3)))
+        assert torch.equal(batches.x, models.data()[0].x)
+        assert torch.equal(batches.privileged, models.data()[0].privileged)
+        assert torch.equal(validation.x, models.data()[1].x)
+    assert all(torch.equal(gradient, found[1].gradients[name]) for name, gradient in found[0].gradients.items())
+    assert torch.equal(found[0].training_losses, found[1].training_losses)
+
+
+def test_ordinary_steps_see_what_a_layer_returned_and_count_a_pass_once():
+    found = []
+    for in_place in (False, True):
+        student, teacher = models.filled(Behind(in_place), 0), models.filled(Shifted(in_place), 1)
+        given = models.lesson(student, teacher, ["layer"])
+        record = ordinary_steps(given, Examples(*models.data()[0]), torch.optim.SGD(student.parameters(), 0.1))
+        found.append((record, student.state_dict()))
+    assert found[0][0] == found[1][0]
+    assert all(torch.equal(tensor, found[1][1][name]) for name, tensor in found[0][1].items())
+
+
+def test_outputs_that_nothing_overwrites_are_not_copied():
+    with captured(student := models.student("mlp"), ["0"]) as found:
+        for _ in range(2):
+            found.passed(student, models.randn(0, 2, 6))
+            assert found.hidden["0"].grad_fn.name() == "AddmmBackward0"
+
+
+class Sometimes(Behind):
+    def forward(self, x):
+        self.in_place = bool(x[0, 0] > 0)
+        return super().forward(x)
+
+
+def test_what_is_overwritten_for_some_batches_only_is_refused():
+    student = models.filled(Sometimes(False), 0)
+    with captured(student, ["layer"]) as found:
+        found.passed(student, -torch.ones(2, 6, dtype=torch.float64))
+        with pytest.raises(ValueError, match=r"overwrote what 'layer' returns, and the first did not\. Turn off"):
+            found.passed(student, torch.ones(2, 6, dtype=torch.float64))

@@ -6,6 +6,7 @@ import io
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import dropout
 
 import distill_models as models
 from craik.agreement import AndMask, combine
@@ -307,3 +308,146 @@ def test_a_lesson_of_another_student_is_refused():
     students, teacher = make_students(2), models.teacher({"0": (5,)})
     with pytest.raises(ValueError, match="should be the population's first"):
         plain(models.lesson(models.student("mlp"), teacher, ["0"], teaching_loss=HiddenSquaredError()), Population(students))
+
+
+class Noisy(nn.Module):
+    """A teacher with dropout that no mode turns off."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 5).double()
+
+    def forward(self, x):
+        return dropout(self.layer(x), 0.5)
+
+
+def given_to(teacher, **others):
+    students = make_students(2)
+    return plain(models.lesson(students[0], teacher, ["0"]), Population(students, **others))
+
+
+def test_a_stack_refuses_a_teacher_that_draws():
+    for call in ("meta_step", "student_steps"):
+        for combine_rule in (None, RULES["first"]):
+            population = given_to(Noisy(), combine=combine_rule)
+            before = torch.get_rng_state()
+            with pytest.raises(ValueError, match=r"The teacher's forward pass should not draw random numbers"):
+                getattr(population, call)(*[2] * (call == "student_steps"))
+            assert torch.equal(torch.get_rng_state(), before)
+    teacher = nn.Sequential(nn.Linear(4, 5), nn.Dropout(0.5)).double().eval()
+    population = given_to(teacher)
+    teacher.train()
+    with pytest.raises(ValueError, match=r"The teacher should not draw random numbers.*Dropout"):
+        population.meta_step()
+
+
+def test_a_stack_refuses_targets_that_would_be_broadcast():
+    population = given_to(models.filled(nn.Linear(4, 1), 0))
+    with pytest.raises(ValueError, match=r"shape of that layer's output. Found \(6, 1\) for '0', whose output has \(6, 5\)"):
+        population.student_steps(2)
+
+
+def test_a_stack_wants_graphs():
+    population = make(2)
+    for call, sentence in ((population.meta_step, "A meta-gradient"), (lambda: population.student_steps(1), "Ordinary steps")):
+        with (
+            torch.inference_mode(),
+            pytest.raises(RuntimeError, match=rf"{sentence} should be .* outside torch.inference_mode"),
+        ):
+            call()
+
+
+@pytest.mark.parametrize("optimizer", [adam, lambda p: torch.optim.SGD(p, 0.1, momentum=0.5)])
+def test_a_stack_follows_a_scheduler_and_resumes(optimizer):
+    found = []
+    for stacked in (True, False):
+        made = []
+        population = make(
+            2,
+            population={"stacked": stacked},
+            inner="student",
+            student_optimizer=lambda p, made=made: made.append(optimizer(p)) or made[-1],
+        )
+        population.step(2)
+        for one in made:
+            one.param_groups[0]["lr"] = 0.003
+        saved = copy.deepcopy(population.state_dict())
+        population.step(2)
+        found.append(state(population))
+        resumed = make(2, population={"stacked": stacked}, inner="student", student_optimizer=optimizer)
+        resumed.load_state_dict(saved)
+        resumed.step(2)
+        assert largest(state(resumed), found[-1]) == 0
+    assert largest(*found) < 1e-10
+
+
+def test_students_that_share_a_parameter_are_no_stack():
+    students = make_students(2)
+    students[1][2] = students[0][2]
+    with pytest.raises(ValueError, match=r"parameters of their own\. Found '2\.weight' of student 1 in student 0, too"):
+        plain(models.lesson(students[0], models.teacher({"0": (5,)}), ["0"]), Population(students))
+
+
+def test_a_copy_of_a_stack_goes_on_as_the_stack():
+    population = make(2, population={"reset": Every(2)})
+    population.step(2)
+    other = copy.deepcopy(population)
+    for _ in range(2):
+        population.step(2)
+        other.step(2)
+    assert largest(state(other), state(population)) == 0
+    for name, values in other._members.stack.stacked().items():
+        for p, student in enumerate(other.population.students):
+            assert student.get_parameter(name).data_ptr() == values[p].data_ptr()
+
+
+def test_layers_after_which_a_stack_works_in_place_teach_what_they_return():
+    found = []
+    for in_place in (False, True):
+        torch.manual_seed(0)
+        students = [models.filled(nn.Sequential(nn.Linear(6, 5), nn.ReLU(in_place), nn.Linear(5, 3)), 10 + p) for p in range(2)]
+        population = plain(models.lesson(students[0], models.teacher({"0": (5,)}), ["0"]), Population(students))
+        population.step(2)
+        found.append(state(population))
+    assert largest(*found) == 0
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("stacked", [True, False])
+def test_a_state_of_something_else_is_refused_and_changes_nothing(count, stacked):
+    population = make(count, population={"stacked": stacked})
+    other = make(count, population={"stacked": stacked})
+    other.step(2)
+    found = copy.deepcopy(other.state_dict())
+    before = str(copy.deepcopy(population.state_dict()))
+    for key in found:
+        with pytest.raises(KeyError, match=f"found no {key}"):
+            population.load_state_dict({name: part for name, part in found.items() if name != key})
+        assert str(population.state_dict()) == before
+    rows = {"training": torch.arange(200, 228), "validation": torch.arange(12)}
+    for bad in ({"split": rows}, {"ages": torch.zeros(5, dtype=torch.int64)}, {"rounds": -1}):
+        with pytest.raises(
+            ValueError, match=r"among the 40 examples|`ages` should have the shape|`rounds` should be at least 0"
+        ):
+            population.load_state_dict({**found, **bad})
+        assert str(population.state_dict()) == before
+    population.load_state_dict(found)
+    assert largest(state(population), state(other)) == 0
+
+
+@pytest.mark.parametrize("stacked", [True, False])
+def test_a_renewal_that_fails_is_not_counted(stacked):
+    def failing(p, generator):
+        if p == 1:
+            raise KeyError
+        return renew(p, generator)
+
+    population = make(2, population={"stacked": stacked, "reset": WhenSolved(100.0), "renew": failing})
+    twin = make(2, population={"stacked": stacked})
+    with pytest.raises(KeyError):
+        population.step(2)
+    twin.step(2)
+    assert population.rounds == 0
+    assert population.ages.tolist() == [0, 0]
+    assert largest(state(population), state(twin)) == 0
+    assert torch.equal(population.generator.get_state(), twin.generator.get_state())

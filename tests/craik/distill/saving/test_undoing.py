@@ -51,3 +51,36 @@ def test_what_does_not_fail_stays():
     with undone_on_failure(generator, (stream,), module, optimizer):
         touched(module, optimizer, stream)
     assert not torch.equal(module.weight, before)
+
+
+class Counting(nn.Module):
+    """Assigns its buffers anew in every pass, one of them from nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 3)
+        self.register_buffer("passes", torch.zeros(()))
+        self.register_buffer("last", None)
+
+    def forward(self, x):
+        self.passes = self.passes + 1
+        self.last = x.detach()
+        return self.layer(x)
+
+
+def test_buffers_that_a_pass_assigns_are_put_back():
+    module, generator = Counting().double(), models.generator()
+    module(models.randn(0, 2, 6))
+    module.last = None
+    passes = module.passes
+
+    def failing():
+        with undone_on_failure(generator, (), module):
+            module(models.randn(0, 2, 6))
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        failing()
+    assert module.passes is passes
+    assert float(passes) == 1
+    assert module.last is None

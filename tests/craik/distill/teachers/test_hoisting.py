@@ -103,3 +103,22 @@ def test_a_teacher_in_low_precision_is_close_and_stays_in_the_data_s_type():
     assert not torch.equal(rough[0], exact[0])
     torch.testing.assert_close(rough, exact, rtol=0.1, atol=0.1)
     assert models.largest_error(rough_gradients, gradients) < 0.05
+
+
+class Tokens(nn.Module):
+    """A teacher of whole numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = nn.Embedding(7, 8), nn.Linear(8, 5)
+
+    def forward(self, x):
+        return self.head(self.table(x).mean(1))
+
+
+def test_signals_of_tokens_are_floats_under_autocast():
+    tokens = torch.randint(0, 7, (3, 4, 6), generator=models.generator())
+    teacher = models.filled(Tokens(), 0).float()
+    exact, lower = (Teaching(teacher, ["0"], Hoisting(autocast=kind)).signals(tokens)[0][0] for kind in (None, torch.bfloat16))
+    assert lower.dtype == torch.float32
+    torch.testing.assert_close(lower, exact, rtol=0.05, atol=0.05)
