@@ -133,7 +133,8 @@ def _described(loss: Loss) -> dict[str, Any] | None:
         return None
     fields = {name: value for name, value in vars(loss).items() if not isinstance(value, Tensor)}
     weight = None if loss.weight is None else loss.weight.tolist()
-    return {"name": type(loss).__name__, **fields, "weight": weight}
+    dtype = {} if loss.weight is None else {"weight_dtype": str(loss.weight.dtype).removeprefix("torch.")}
+    return {"name": type(loss).__name__, **fields, "weight": weight, **dtype}
 
 
 def _rebuilt(described: Mapping[str, Any] | None) -> Loss:
@@ -142,9 +143,9 @@ def _rebuilt(described: Mapping[str, Any] | None) -> Loss:
             "`loss` should be given: the saved one is none of craik.losses, and functions are not saved. Found None."
         )
     fields = dict(described)
-    weight = fields.pop("weight")
+    weight, dtype = fields.pop("weight"), fields.pop("weight_dtype", None)  # older cards have no type
     kind = getattr(losses, fields.pop("name"))
-    return kind(**fields, weight=None if weight is None else torch.tensor(weight))
+    return kind(**fields, weight=None if weight is None else torch.tensor(weight, dtype=dtype and getattr(torch, dtype)))
 
 
 def _plain(value: object) -> object:

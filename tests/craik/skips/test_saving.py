@@ -77,3 +77,20 @@ def test_what_cannot_be_saved_is_refused_and_nothing_is_written(tmp_path):
     with pytest.raises(TypeError, match=r"`settings` should be numbers.*Found function"):
         save(tmp_path, Dynamics(net(), SquaredError()), {"stop": absolute})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
+def test_a_weight_comes_back_in_its_type_and_bits(tmp_path, dtype):
+    weight = torch.tensor([0.1, 1.3, 2.0], dtype=torch.float64).to(dtype)
+    save(tmp_path / "a", Dynamics(net(), SquaredError(weight=weight)))
+    found = load(tmp_path / "a", net()).dynamics.loss.weight
+    assert found.dtype == dtype
+    assert torch.equal(found, weight)
+
+
+def test_a_card_without_the_weight_s_type_is_read(tmp_path):
+    save(tmp_path / "a", Dynamics(net(), SquaredError(weight=torch.tensor([0.1, 1.3, 2.0]))))
+    card = json.loads((tmp_path / "a" / "card.json").read_text())
+    del card["loss"]["weight_dtype"]
+    (tmp_path / "a" / "card.json").write_text(json.dumps(card))
+    assert torch.equal(load(tmp_path / "a", net()).dynamics.loss.weight, torch.tensor([0.1, 1.3, 2.0]))

@@ -117,7 +117,9 @@ class Cumulants:
         return torch.stack(found, dim=1)
 
     def priced(self, predicted: Float[Tensor, "n width"], targets: Float[Tensor, "n width"]) -> Float[Tensor, " n"]:
-        """Return what predicted cumulants add to the losses of their steps."""
+        """Return what predicted cumulants add to the losses of their steps; with a weight of 0 nothing, whatever they are."""
+        if self.weight == 0:
+            predicted = predicted.where(predicted.isfinite(), 0.0)
         return self.weight * evaluated(self.loss, predicted, targets.to(predicted.device, predicted.dtype))
 
     def added(self, before: Float[Tensor, "2 n"], predicted: Float[Tensor, "n width"]) -> Float[Tensor, "2 n"]:

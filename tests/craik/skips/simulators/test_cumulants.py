@@ -292,3 +292,18 @@ X_LONG = Trajectories(torch.zeros(2, 5, dtype=torch.float64), torch.tensor([5, 4
 def test_another_type_is_refused_with_a_sentence(make, sentence):
     with pytest.raises(TypeError, match=sentence):
         make()
+
+
+def test_what_has_no_weight_costs_nothing_whatever_it_is():
+    x = walks([7, 5])
+    gains = torch.full((), torch.inf, requires_grad=True)
+
+    def model(frames):
+        return frames / 2, gains.expand(len(frames), 1)
+
+    found = match(Dynamics(model, SquaredError(), cumulants=Cumulants.clock(x, weight=0.0)), x, Greedy(3))
+    without = match(Dynamics(lambda frames: frames / 2, SquaredError()), x, Greedy(3))
+    assert torch.equal(found.loss.detach(), without.loss)
+    assert torch.equal(found.cumulants[:, :, 0].long(), found.skips)
+    found.loss.backward()
+    assert gains.grad == 0
