@@ -29,7 +29,8 @@ def candidate_losses(
         compare: the dynamics' own.
 
     Raises:
-        ValueError: the predictions were not kept.
+        TypeError: what is no `Matched`, no trajectories, no loss or no whole number.
+        ValueError: the predictions were not kept, or targets of another batch: not as many, or too short for the matches.
     """
     check_kind("matched", matched, Matched, "what craik.skips.match returns")
     check_kind("targets", targets, Trajectories, "craik.trajectories.Trajectories")
@@ -37,6 +38,7 @@ def candidate_losses(
     check_whole("horizon", horizon, least=1)
     if matched.predictions is None:
         raise ValueError("`matched` should hold the predictions. Found None. Call match(..., keep_predictions=True).")
+    _check_batch(matched, targets)
     found = torch.full((*matched.skips.shape, horizon), torch.inf, dtype=targets.value_dtype)
     for b, steps in enumerate(matched.steps.tolist()):
         for u in range(steps):
@@ -47,3 +49,19 @@ def candidate_losses(
             losses = evaluated(loss, z.expand(len(frames), *z.shape[1:]), targets.at([b] * len(frames), list(frames)))
             found[b, u, : len(frames)] = losses.cpu()
     return found
+
+
+def _check_batch(matched: Matched, targets: Trajectories) -> None:
+    """Refuse targets that were not matched with, as far as lengths show it."""
+    furthest = matched.matched.amax(1)
+    if len(targets) != len(furthest):
+        found = f"{len(targets)} trajectories where {len(furthest)} were matched"
+    elif bool((short := furthest >= targets.lengths).any()):
+        b = int(short.nonzero()[0])
+        found = f"{int(targets.lengths[b])} frames in trajectory {b}, of which frame {int(furthest[b])} was matched"
+    else:
+        return
+    raise ValueError(
+        f"`targets` should be those that were matched with, of the same batch. Found {found}. Pass the trajectories that "
+        "`match` was given, or its dynamics' targets."
+    )

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from craik.arguments import all_finite
 from craik.skips.simulators.cumulants import Cumulants
 from craik.skips.simulators.outcome import Layout
 from craik.trajectories import Trajectories
@@ -128,7 +129,11 @@ class Steps:
         self._losses = [losses(self._rows, self._frames)]
 
     def matched(self, average: Average) -> Matched:
-        """Add the steps up."""
+        """Add the steps up.
+
+        Raises:
+            FloatingPointError: predictions that are to be kept are not finite.
+        """
         losses, gained = torch.cat(self._losses), self._gained()
         if self._cumulants is not None and gained is not None:
             losses = losses + self._cumulants.priced(torch.cat(self._gains), gained)
@@ -147,9 +152,19 @@ class Steps:
             matched=self._table(_whole(self._frames), -1, at),
             explored=self._table(torch.from_numpy(np.array(self._explored, dtype=bool)), 0, at),
             evaluations=self.evaluations,
-            predictions=Trajectories(self._table(torch.cat(self._predictions), 0, at), steps) if self._keep else None,
+            predictions=Trajectories(self._table(self._kept(), 0, at), steps) if self._keep else None,
             cumulants=None if gained is None else self._table(gained, 0, at),
         )
+
+    def _kept(self) -> Tensor:
+        kept = torch.cat(self._predictions)
+        if not all_finite(kept):
+            bad = int(kept.isfinite().reshape(len(kept), -1).all(1).logical_not().nonzero()[0])
+            raise FloatingPointError(
+                f"Every prediction that is kept should be finite. Found one that is not in trajectory {self._rows[bad]} of the "
+                f"batch, step {self._steps[bad]}. Lower the learning rate or clip gradients; nothing was changed."
+            )
+        return kept
 
     def _gained(self) -> Tensor | None:
         """Return what was gained over each skip."""

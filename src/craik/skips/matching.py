@@ -61,11 +61,13 @@ def match(
         keep_predictions: return the predictions, too.
 
     Raises:
-        TypeError: what is no matching, or random numbers are needed and no generator is given.
+        TypeError: what is no matching, random numbers are needed and no generator is given, or a transform of `torch.func`
+            around it: matches are chosen by values, which it hides.
         ValueError: a trajectory without a transition, a probability outside [0, 1], a context or targets that do not fit, a
             prediction whose shape the loss does not expect, or an alignment with what it cannot know in time: teacher forcing
             below 1, or `Actions` with ``inputs="predictions"``.
-        FloatingPointError: a prediction that is not finite where it had to be ranked, or no alignment of finite loss.
+        FloatingPointError: a prediction that is not finite where it had to be ranked or is kept, or no alignment of finite
+            loss.
     """
     if isinstance(matching, type) or not isinstance(matching, Matching):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
@@ -74,6 +76,7 @@ def match(
         )
     check_one_of("average", average, get_args(Average))
     predictor = Predictor(dynamics, trajectories, teacher_forcing, generator, keep_predictions)
+    _check_seen(trajectories)
     return matching.along(predictor).matched(average)
 
 
@@ -104,8 +107,9 @@ def training_step(
         keep_predictions: return the predictions, too.
 
     Raises:
-        TypeError, ValueError: those of `match`; what is no optimiser, or one of another model.
-        FloatingPointError: the loss is not finite; parameters and optimiser are as they were.
+        TypeError, ValueError: those of `match`; what is no optimiser, or one of another model; a loss that no parameter has a
+            part in, of a frozen model or within `torch.no_grad`.
+        FloatingPointError: the loss is not finite, or a prediction that is kept; parameters and optimiser are as they were.
     """
     check_optimizer(dynamics, optimizer)
     matched = match(
@@ -143,6 +147,17 @@ def check_optimizer(dynamics: Dynamics, optimizer: Optimizer) -> None:
         )
 
 
+def _check_seen(trajectories: Trajectories) -> None:
+    """Refuse to match where values are hidden: torch says so of the first that is read."""
+    try:
+        trajectories.lengths.numpy()
+    except RuntimeError as error:
+        raise TypeError(
+            "Matches are chosen by the values of predictions. Found a transform of torch.func (grad, vmap, ...) around "
+            "`match`, which hides them. Differentiate the loss with backward() or torch.autograd.grad."
+        ) from error
+
+
 def _check_loss(matched: Matched) -> None:
     if not torch.isfinite(matched.loss):
         bad = (~matched.trajectory_losses.detach().isfinite()).nonzero().flatten().tolist()
@@ -150,4 +165,10 @@ def _check_loss(matched: Matched) -> None:
         raise FloatingPointError(
             f"The loss should be finite. Found {float(matched.loss.detach())}{where}. Lower the learning rate or clip "
             "gradients; nothing was changed."
+        )
+    if not matched.loss.requires_grad:
+        found = "torch.no_grad() around the step" if not torch.is_grad_enabled() else "a model without trainable parameters"
+        raise ValueError(
+            f"The loss should depend on parameters that are trained. Found {found}, or a model that detaches what it predicts. "
+            "Leave no_grad out, or set requires_grad_() on what is to be trained; `match` alone needs neither."
         )

@@ -420,3 +420,14 @@ def test_a_network_that_works_in_place_can_be_trained_on_its_own_predictions():
     net = nn.Sequential(nn.ReLU(inplace=True), nn.Flatten(), nn.Linear(6, 6), nn.Unflatten(1, FRAME)).double()
     match(Dynamics(net, losses.SquaredError()), random_walks([7, 5], 2, None), Greedy(3), teacher_forcing=0.0).loss.backward()
     assert all(parameter.grad.isfinite().all() for parameter in net.parameters())
+
+
+@pytest.mark.parametrize(
+    ("lengths", "found"),
+    [([6, 3, 5], "3 trajectories where 2 were matched"), ([6, 2], "2 frames in trajectory 1, of which frame 2 was matched")],
+)
+def test_candidates_of_another_batch_are_refused(lengths, found):
+    x = random_walks([6, 3], 4, in_bytes=None)
+    matched = match(Dynamics(Net(), losses.SquaredError()), x, Greedy(3), keep_predictions=True)
+    with pytest.raises(ValueError, match=rf"of the same batch\. Found {found}\. Pass the trajectories"):
+        candidate_losses(matched, random_walks(lengths, 4, in_bytes=None), losses.SquaredError(), 3)

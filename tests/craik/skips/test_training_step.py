@@ -79,3 +79,34 @@ def test_an_optimiser_of_another_model_is_refused():
     with pytest.raises(ValueError, match=r"should hold parameters of the dynamics' model. Found none of its 2"):
         training_step(Dynamics(model, SquaredError()), frames, Greedy(2), optimizer)
     assert model.weight.grad is None
+
+
+def test_predictions_that_are_kept_and_not_finite_change_nothing():
+    model = linear()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    with torch.no_grad():
+        model.bias[0] = torch.inf
+    before = [parameter.clone() for parameter in model.parameters()]
+    sentence = r"prediction that is kept should be finite\. Found one that is not in trajectory 0 of the batch, step 0\. Lower"
+    with pytest.raises(FloatingPointError, match=sentence):
+        training_step(Dynamics(model, SquaredError()), world(), Fixed(1), optimizer, keep_predictions=True)
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+
+
+def test_a_step_that_would_train_nothing_is_refused():
+    model = linear()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    with torch.no_grad(), pytest.raises(ValueError, match=r"Found torch\.no_grad\(\) around the step"):
+        training_step(Dynamics(model, SquaredError()), world(), Fixed(1), optimizer)
+    model.requires_grad_(False)
+    with pytest.raises(ValueError, match=r"Found a model without trainable parameters.*requires_grad_\(\) on what is"):
+        training_step(Dynamics(model, SquaredError()), world(), Fixed(1), optimizer)
+
+
+@pytest.mark.parametrize("matching", [Fixed(1), Greedy(3)])
+def test_a_transform_around_match_is_refused(matching):
+    def loss(factor):
+        return match(Dynamics(lambda frames: factor * frames, SquaredError()), world(), matching).loss
+
+    with pytest.raises(TypeError, match=r"Found a transform of torch\.func .* Differentiate the loss with backward\(\)"):
+        torch.func.grad(loss)(torch.tensor(0.5))
