@@ -190,7 +190,7 @@ def _chosen(given: object) -> Tensor:
 
 def _check_prediction(found: Tensor, rows: Tensor, frame: int) -> None:
     if not found.isfinite().all():
-        bad = int(found.isfinite().flatten(1).all(1).logical_not().nonzero()[0])
+        bad = int(found.isfinite().reshape(len(found), -1).all(1).logical_not().nonzero()[0])
         raise FloatingPointError(
             f"Every prediction should be finite. Found one that is not in trajectory {int(rows[bad])}, frame {frame} (both "
             "counted from 0; frame 0 was given): the roll-out diverges. Train longer or with a lower learning rate, or end it "
@@ -209,7 +209,7 @@ def _ends(before: Tensor, newest: Tensor, stop: Stop | None, fixed_point: float 
             raise ValueError(f"`stop` should return one bool for each of {len(newest)} frames. Found {_kind(found)}.")
         ends |= found.cpu()
     if fixed_point is not None:
-        ends |= ((newest - before).abs().flatten(1).amax(1) <= fixed_point).cpu()
+        ends |= ((newest - before).abs().reshape(len(newest), -1).amax(1) <= fixed_point).cpu()
     return ends
 
 
@@ -222,13 +222,13 @@ def _check(first: object, max_steps: int, fixed_point: float | None) -> None:
             f"`first` should be a tensor of first frames, (batch, *frame). Found {type(first).__name__}. Trajectories.first() "
             "gives them."
         )
-    if not first.is_floating_point() or len(first) == 0:
+    if not first.is_floating_point() or first.dim() == 0 or first.numel() == 0:
         raise ValueError(
             f"`first` should be floats of shape (batch, *frame), at least one. Found {_kind(first)}. "
             "Trajectories.first() gives them."
         )
     if not first.isfinite().all():
-        bad = int(first.isfinite().flatten(1).all(1).logical_not().nonzero()[0])
+        bad = int(first.isfinite().reshape(len(first), -1).all(1).logical_not().nonzero()[0])
         raise ValueError(f"`first` should be finite. Found NaN or infinity in frame {bad} of the batch. Leave it out.")
 
 

@@ -87,6 +87,12 @@ def test_no_graph_is_kept():
         ({"fixed_point": -1.0}, "`fixed_point` should be"),
         ({"first": FIRST.int()}, "`first` should be floats"),
         ({"first": FIRST[:0]}, "at least one"),
+        ({"first": FIRST[:, :0]}, "at least one"),
+        (
+            {"first": torch.tensor(1.0)},
+            r"`first` should be floats of shape \(batch, \*frame\).*Found torch.float32, shape \(\)",
+        ),
+        ({"first": torch.tensor([1.0, float("nan")])}, "Found NaN or infinity in frame 1 of the batch"),
         ({"context": torch.zeros(2, 1)}, "one entry for each of 3"),
         ({"model": lambda frames: frames[:, :1]}, r"the shape of a frame to be fed back, \(3, 2\). Found \(3, 1\)"),
         ({"stop": lambda frames: frames > 0}, "one bool for each of 3 frames"),
@@ -94,6 +100,7 @@ def test_no_graph_is_kept():
         ({"first": FIRST.index_fill(0, torch.tensor([1]), float("nan"))}, "Found NaN or infinity in frame 1 of the batch"),
     ],
 )
+@pytest.mark.usefixtures("as_installed")
 def test_bad_input_is_refused_with_a_sentence(changes, sentence):
     settings = {"model": lambda frames: frames, "first": FIRST, "max_steps": 2} | changes
     dynamics = Dynamics(settings.pop("model"), SquaredError(), settings.pop("context", None))
@@ -192,3 +199,12 @@ def test_frames_of_one_number_are_rolled_out():
     first = torch.tensor([4.0, 2.0])
     rolled = rollout(Dynamics(lambda x: x / 2, SquaredError()), first, max_steps=2)
     assert [one.tolist() for one in rolled.trajectories] == [[4, 2, 1], [2, 1, 0.5]]
+
+
+def test_frames_of_one_number_come_to_rest_and_diverge():
+    first = torch.tensor([4.0, 0.5])
+    rolled = rollout(Dynamics(lambda x: x / 2, SquaredError()), first, max_steps=3, fixed_point=0.25)
+    assert [one.tolist() for one in rolled.trajectories] == [[4, 2, 1, 0.5], [0.5, 0.25]]
+    assert rolled.stopped.tolist() == [False, True]
+    with pytest.raises(FloatingPointError, match="trajectory 1, frame 1"):
+        rollout(Dynamics(lambda x: x / (x - 0.5), SquaredError()), first, max_steps=3)

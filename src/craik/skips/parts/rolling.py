@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from craik.arguments import check_kind, check_one_of, check_tensor, check_whole
+from craik.arguments import check_floats, check_kind, check_one_of, check_whole
 from craik.skips.dynamics import Dynamics
 from craik.skips.parts.partition import Parts
 from craik.skips.sampling import Sampled
@@ -85,13 +85,13 @@ def rollout_parts(
         between: what a part is between its frames; "hold" where they are no numbers of a line, such as pictures.
 
     Raises:
-        TypeError: what are no parts, or no frames.
+        TypeError: what are no parts, or no frames of floats.
         ValueError: parts that do not cover the frame, dynamics without a clock or with what is not rolled out here, or fewer
-            than 2 frames.
+            than 2 frames; no first frames.
         FloatingPointError: a prediction that is not finite.
     """
     check_kind("parts", parts, Parts, "Parts({name: Part(elements, dynamics)})")
-    check_tensor("first", first)
+    check_floats("first", first, "...", "elements", way_out="Trajectories.first() gives first frames.")
     check_whole("frames", frames, 2)
     check_one_of("between", between, get_args(Between))
     parts.check_cover(first.shape[1:])

@@ -238,6 +238,8 @@ def both(dynamics):
             "Found none in 'a'",
         ),
         (lambda: rollout_parts(both(TIMED), X.first(), frames=1), "`frames` should be at least 2"),
+        (lambda: rollout_parts(both(TIMED), X.first()[:0], frames=3), r"`first` should have the shape .*Found \(0, "),
+        (lambda: rollout_parts(both(TIMED), torch.tensor(1.0), frames=3), r"`first` should have the shape .*Found \(\)"),
         (
             lambda: rollout_parts(
                 both(Dynamics(IDLE.model, IDLE.loss, cumulants=Cumulants(None), state=Memory(torch.zeros(1)))),
@@ -279,6 +281,10 @@ def test_mistakes_are_refused_with_a_sentence(make, sentence):
         (lambda: Part((0.5,), IDLE), r"`elements` should be whole numbers. Found \[0.5\]"),
         (lambda: Part((0,), IDLE.model), "`dynamics` should be craik.skips.Dynamics"),
         (lambda: rollout_parts(both(TIMED), X, frames=3), "`first` should be a tensor"),
+        (
+            lambda: rollout_parts(both(TIMED), X.first().int(), frames=3),
+            r"`first` should hold floating numbers\. Found torch\.int32",
+        ),
     ],
 )
 @pytest.mark.usefixtures("as_installed")
