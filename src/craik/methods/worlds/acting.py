@@ -113,7 +113,7 @@ def population_returns(
     horizon: int,
     generator: Generator,
 ) -> Float[Tensor, "p e"]:
-    """Return the sum of rewards of each candidate in each episode, in one loop over time.
+    """Return the sum of rewards of each candidate in each episode, in one loop over time: in the rewards' type, or float32.
 
     The same generator's state gives the same episodes to every population: re-seed it to evaluate candidates one by one.
 
@@ -142,7 +142,7 @@ def population_returns(
     for _ in range(horizon):
         stepped = world.step(state, controller.act(candidates, world.features(state)), generator)
         state = stepped.state
-        returns += stepped.rewards * alive
+        returns = returns + torch.where(alive, stepped.rewards, 0)  # what an ended episode is paid may be anything
         alive &= ~stepped.ended
         if not alive.any():
             break

@@ -121,7 +121,7 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         late = np.zeros_like(fresh) if self.horizon is None else self._age >= self.horizon
         truncated = late & ~terminated & ~fresh
         self._over = terminated | truncated
-        return self._observed(), np.where(fresh, 0.0, stepped.rewards[0].numpy()), terminated, truncated, {}
+        return self._observed(), np.where(fresh, 0.0, _numpy(stepped.rewards[0])), terminated, truncated, {}
 
     def _spaces(self) -> None:
         from gymnasium.spaces import Box, Discrete  # noqa: PLC0415  # an extra
@@ -136,7 +136,7 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
     def _observed(self) -> np.ndarray:
-        return self.world.features(self._state)[0].detach().numpy().astype(np.float32)
+        return _numpy(self.world.features(self._state)[0]).astype(np.float32)
 
     def _given(self, actions: Any) -> Tensor:  # noqa: ANN401  # arrays of any kind
         array = np.asarray(actions)
@@ -153,3 +153,8 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
         rows = given.to(self._state.z)
         check_all_finite("actions", rows, way_out="Clamp what the policy gives.")
         return rows[None]
+
+
+def _numpy(tensor: Tensor) -> np.ndarray:
+    """Return an array, in float32 at least: numpy has no bfloat16."""
+    return tensor.detach().to(torch.promote_types(tensor.dtype, torch.float32)).numpy()

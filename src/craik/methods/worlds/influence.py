@@ -71,7 +71,9 @@ def causal_influence(
     chosen = counterfactual.gather(-2, index).squeeze(-2)
     if divergence == "kl":
         return _kl(chosen, marginal)
-    middle = torch.logaddexp(chosen, marginal) - math.log(2.0)
+    nothing = (chosen == -math.inf) & (marginal == -math.inf)  # has no gradient, and logaddexp's would be NaN
+    middle = torch.logaddexp(chosen.masked_fill(nothing, 0.0), marginal.masked_fill(nothing, 0.0))
+    middle = middle.masked_fill(nothing, -math.inf) - math.log(2.0)
     return (_kl(chosen, middle) + _kl(marginal, middle)) / 2
 
 
@@ -87,8 +89,9 @@ def mutual_information(
     """
     _check(counterfactual, policy)
     marginal = _marginal(counterfactual, policy).unsqueeze(-2)
-    each = _kl(counterfactual, marginal)
-    return torch.where(policy.exp() > 0, policy.exp() * each, 0.0).sum(-1)
+    played = policy.exp() > 0
+    each = _kl(counterfactual.masked_fill(~played.unsqueeze(-1), -math.inf), marginal)  # 0 where it would be infinite
+    return torch.where(played, policy.exp() * each, 0.0).sum(-1)
 
 
 def pointwise_influence(
@@ -138,11 +141,16 @@ def influence_rewards(
 
 
 def _marginal(counterfactual: Tensor, policy: Tensor) -> Tensor:
-    return torch.logsumexp(counterfactual + policy.unsqueeze(-1), -2)
+    joint = counterfactual + policy.unsqueeze(-1)
+    never = (joint == -math.inf).all(-2, keepdim=True)  # has no gradient, and logsumexp's would be NaN
+    return torch.logsumexp(joint.masked_fill(never, 0.0), -2).masked_fill(never.squeeze(-2), -math.inf)
 
 
 def _kl(p: Tensor, q: Tensor) -> Tensor:
-    return torch.where(p.exp() > 0, p.exp() * (p - q), 0.0).sum(-1).clamp(min=0.0)
+    # Filled before they are multiplied: where p is 0 the gradient of 0 * (log p - log q) would be 0 * infinity.
+    none = p.exp() == 0
+    difference = p.masked_fill(none, 0.0) - q.expand_as(p).masked_fill(none, 0.0)
+    return torch.where(none, 0.0, p.exp() * difference).sum(-1).clamp(min=0.0)
 
 
 def _check(counterfactual: Tensor, policy: Tensor) -> None:

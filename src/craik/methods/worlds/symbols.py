@@ -39,6 +39,10 @@ PAPER = Paper(
 )
 
 
+LARGEST_ALPHA = 1e4
+"""Above, the two log-gammas of a restaurant are so large that their difference is lost: sums of log(1 + i / alpha) there."""
+
+
 class Grounding(NamedTuple):
     """What symbols say of meanings.
 
@@ -70,8 +74,11 @@ def vocabulary_log_probability(symbols: Int[Tensor, " n"], alpha: float) -> Floa
     check_positive("alpha", alpha)
     counts = symbols.unique(return_counts=True)[1].double()
     start = torch.tensor(float(alpha), dtype=torch.float64)
+    if alpha > LARGEST_ALPHA:
+        falls = torch.log1p(torch.arange(len(symbols), dtype=torch.float64) / start).sum()
+        return (len(counts) - len(symbols)) * start.log() + torch.lgamma(counts).sum() - falls
     rising = torch.lgamma(start + len(symbols)) - torch.lgamma(start)
-    return len(counts) * start.log() + torch.lgamma(counts).sum() - rising
+    return (len(counts) * start.log() + torch.lgamma(counts).sum() - rising).clamp(max=0.0)  # rounding may lead above
 
 
 def vocabulary_reward(

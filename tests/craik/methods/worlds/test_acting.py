@@ -130,3 +130,33 @@ def test_what_m_would_remember_is_finite(as_installed):
         Watched(world.world, world.vision, torch.nn.LSTM(3, 2))
     with pytest.raises(TypeError, match="`world` should be a FrameWorld"):
         Watched(None, world.vision, None)
+
+
+class Late(Paying):
+    """Everything is over after a step; what is paid then is no number."""
+
+    paid = 0
+
+    def start(self, population, episodes, generator):
+        self.paid = 0
+        return super().start(population, episodes, generator)
+
+    def step(self, state, actions, generator):
+        self.paid += 1
+        ended = torch.tensor([[True, False]]).expand(len(self.rewards), 2)
+        return Stepped(state, torch.where(ended & (self.paid > 1), torch.nan, self.rewards), ended)
+
+
+def test_what_is_paid_after_the_end_may_be_anything():
+    found = population_returns(LinearController(11, 1), torch.zeros(1, 12), Late(torch.ones(1, 2)), 2, 5, generator())
+    assert found.tolist() == [[1.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wanted"), [(torch.float64, torch.float64), (torch.float32, torch.float32), (torch.float16, torch.float32)]
+)
+def test_returns_are_of_the_rewards_type(dtype, wanted):
+    rewards = torch.tensor([[0.1, 1 / 3]], dtype=dtype)
+    found = population_returns(LinearController(11, 1), torch.zeros(1, 12), Late(rewards), 2, 3, generator())
+    assert found.dtype == wanted
+    torch.testing.assert_close(found, rewards.to(wanted) * torch.tensor([1, 3]), rtol=1e-7, atol=0)

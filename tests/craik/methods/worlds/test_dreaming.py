@@ -188,3 +188,13 @@ def test_an_m_that_has_diverged_does_not_reach_the_dreams():
     with pytest.raises(FloatingPointError, match="M should dream"):
         env.step(np.zeros((2, 2), np.float32))
     assert torch.equal(env._state.z, before)
+
+
+@pytest.mark.extra("experiments", "gymnasium")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_an_m_of_any_type_dreams_for_numpy(dtype):
+    env = Dream(DreamWorld(memory().to(dtype), STARTS.to(dtype)), 4, 20, torch.Generator().manual_seed(0))
+    assert env.reset(seed=3)[0].dtype == np.float32
+    seen, rewards, *_ = env.step(np.zeros((4, 2)))
+    assert seen.dtype == np.float32
+    assert rewards.tolist() == [1.0] * 4

@@ -151,3 +151,38 @@ def test_empty_batches_nan_and_ids_are_refused():
         others_losses(model(features, actions) * math.nan, actions)
     with pytest.raises(ValueError, match="`actions` should be numbers from 0 to 3"):
         others_losses(model(features, actions), actions - 1)
+
+
+def certain():
+    """A policy that never plays the last action; one of B's actions answers to nothing, one to that action alone."""
+    inf = torch.inf
+    counterfactual = torch.tensor([[0.6, 0.4, 0.0, 0.0], [0.1, 0.9, 0.0, 0.0], [0.2, 0.3, 0.5, 0.0]], dtype=torch.float64)
+    policy = torch.tensor([0.3, 0.7, 0.0], dtype=torch.float64)
+    assert counterfactual.log().min() == policy.log().min() == -inf
+    return counterfactual, policy
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        mutual_information,
+        lambda c, p: causal_influence(c, p, torch.tensor(1)),
+        lambda c, p: causal_influence(c, p, torch.tensor(1), "jsd"),
+    ],
+)
+def test_what_has_no_probability_has_no_gradient(measure):
+    counterfactual, policy = (part.log().requires_grad_() for part in certain())
+    found = measure(counterfactual, policy)
+    gradients = torch.autograd.grad(found, (counterfactual, policy))
+    possible = [part.detach()[:2].clone()[..., :2].requires_grad_() for part in (counterfactual, policy)]
+    wanted = measure(*possible)
+    torch.testing.assert_close(found, wanted)
+    for own, other in zip(gradients, torch.autograd.grad(wanted, possible), strict=True):
+        assert own.isfinite().all()
+        torch.testing.assert_close(own[:2][..., :2], other)
+        assert not own[2:].any()
+
+
+def test_an_action_that_is_never_played_and_alone_allows_something_is_infinitely_influential():
+    counterfactual, policy = (part.log() for part in certain())
+    assert causal_influence(counterfactual, policy, torch.tensor(2)) == torch.inf

@@ -87,3 +87,11 @@ def test_what_would_be_counted_is_finite():
         topographic_similarity(torch.tensor([0, 1, 2]), torch.tensor([0, 1, 2]))
     with pytest.raises(ValueError, match='`distance` should be "hamming"'):
         topographic_similarity(torch.eye(3).long(), torch.eye(3).long(), "edit")
+
+
+@pytest.mark.parametrize("alpha", [9e3, 1.1e4, 1e7, 1e12, 1e300])
+def test_the_restaurant_is_the_literal_product_at_any_concentration(alpha):
+    for symbols in ([0, 1, 2, 3], [0, 0, 1, 0, 2, 1] * 5, [0]):
+        found = float(vocabulary_log_probability(torch.tensor(symbols), alpha))
+        assert found == pytest.approx(oracles.restaurant(symbols, alpha), rel=1e-10, abs=1e-10)
+        assert found <= 0

@@ -13,6 +13,7 @@ from torch.nn.functional import log_softmax, one_hot, softmax, softplus
 
 from craik.arguments import all_finite, check_finite, check_floats, check_generator, check_positive, check_whole
 from craik.nn import categorical
+from craik.nn.mixtures import at_temperature
 from craik.nn.perceptrons import relu_mlp
 
 
@@ -197,4 +198,4 @@ def straight_through(logits: Float[Tensor, "b k"], temperature: float, generator
     wide = torch.promote_types(logits.dtype, torch.float32)
     uniform = torch.rand(logits.shape, generator=generator, dtype=wide, device=logits.device)
     gumbel = -torch.log(-torch.log(uniform.clamp(min=torch.finfo(wide).tiny)))
-    return categorical.straight_through(softmax((logits + gumbel) / temperature, -1)).to(logits.dtype)
+    return categorical.straight_through(softmax(at_temperature(logits + gumbel, temperature), -1)).to(logits.dtype)

@@ -19,7 +19,7 @@ from craik.arguments import (
     check_whole,
 )
 from craik.methods.worlds.skipping.memory import SkippingRNN
-from craik.nn.mixtures import Mixture, check_drawable, mixture_log_prob, mixture_quantile, tempered
+from craik.nn.mixtures import Mixture, at_temperature, check_drawable, mixture_log_prob, mixture_quantile, tempered
 from craik.skips import Actions
 
 
@@ -108,7 +108,7 @@ def _jump(logits: Float[Tensor, "b H"], temperature: float, generator: Generator
     drawn = torch.rand(len(logits), generator=generator, dtype=logits.dtype)
     if temperature == 0:
         return logits.argmax(-1) + 1
-    below = torch.softmax(logits / temperature, -1).cumsum(-1)
+    below = torch.softmax(at_temperature(logits, temperature), -1).cumsum(-1)
     return (drawn.unsqueeze(-1) >= below[:, :-1]).sum(-1) + 1
 
 
