@@ -21,6 +21,8 @@ from torch import Generator, Tensor
 from torch.nn.functional import cosine_similarity, one_hot
 
 from craik.arguments import (
+    all_finite,
+    check_all_finite,
     check_callable,
     check_generator,
     check_ids,
@@ -76,7 +78,8 @@ class Transitions(NamedTuple):
         actions: (n,) whole numbers.
         rewards: (n,).
         terminated: (n,) whether the episode ended; a time limit is no end.
-        after: (n, *o) the observations that followed.
+        after: (n, *o) the observations that followed. Where the episode ended, NaN or infinity says that nothing followed: such
+            a pair is left out of all losses. (A last observation that there is counts in the spread of successive pairs.)
     """
 
     observations: Tensor
@@ -112,8 +115,9 @@ def crar_losses(
 
     Raises:
         TypeError: no generator, actions that are no whole numbers, ends that are no booleans.
-        ValueError: a batch with one observation, numbers out of range, or parts of a batch or results of networks that are not
-            of the shapes above: (n, 1) in place of (n,) would be compared with all others.
+        ValueError: a batch with one observation, numbers out of range, observations or rewards that are not finite, or parts of
+            a batch or results of networks that are not of the shapes above: (n, 1) in place of (n,) would be compared with all
+            others.
     """
     check_generator("generator", generator)
     check_share("discount", discount)
@@ -122,23 +126,25 @@ def crar_losses(
     if count < 2:
         raise ValueError(f"A batch should have two observations or more: they are kept apart in pairs. Found {count}.")
     _check_batch(batch, count)
-    x, after = own.encoder(batch.observations), own.encoder(batch.after)
+    seen = _seen(batch)
+    followed = batch.after if seen is None else torch.where(_as_mask(seen, batch.after), batch.after, batch.observations)
+    x, after = own.encoder(batch.observations), own.encoder(followed)
     q = _checked("q", own.q(x), count, "A")
     check_ids("actions", batch.actions, count, count=q.shape[1])
     actions = one_hot(batch.actions.long(), q.shape[1]).to(x)
-    goes_on = (~batch.terminated).to(x)
+    goes_on, over = (~batch.terminated).to(x), batch.terminated
     change = _checked("transition", own.transition(x, actions), *x.shape)
     with torch.no_grad():
         # Double DQN: own Q chooses, the target's judges.
         best = own.q(after).argmax(1, keepdim=True)
-        ahead = _checked("q", target.q(target.encoder(batch.after)), *q.shape).gather(1, best).squeeze(1)
-        wanted = batch.rewards + discount * goes_on * ahead
+        ahead = _checked("q", target.q(target.encoder(followed)), *q.shape).gather(1, best).squeeze(1)
+        wanted = batch.rewards + discount * goes_on * ahead.masked_fill(over, 0.0)
     found = {
-        "transition": ((x + change - after).square().sum(1) * goes_on).mean(),
+        "transition": (x + change - after).square().sum(1).masked_fill(over, 0.0).mean(),
         "reward": (_checked("reward", own.reward(x, actions), count) - batch.rewards).square().mean(),
         "discount": (_checked("discount", own.discount(x, actions), count) - discount * goes_on).square().mean(),
         "q": ((q * actions).sum(1) - wanted).square().mean(),
-        "spread": _close(x, x[_others(count, generator)], scale) + 0.2 * _close(x, after, scale),
+        "spread": _close(x, x[_others(count, generator)], scale) + 0.2 * _close(x, after, scale, seen),
         "bound": (x.square().amax(1) - 1).clamp(min=0).mean(),
     }
     if directions is not None:
@@ -224,6 +230,25 @@ def _check_batch(batch: Transitions, count: int) -> None:
     check_shape("rewards", batch.rewards, count, way_out="Use rewards.squeeze(1), one for each transition.")
     check_mask("terminated", batch.terminated, count, way_out="Convert it with .bool().")
     check_shape("after", batch.after, *batch.observations.shape, way_out="One for each of `observations`.")
+    check_all_finite("observations", batch.observations)
+    check_all_finite("rewards", batch.rewards)
+
+
+def _seen(batch: Transitions) -> Tensor | None:
+    """Return which transitions have an observation after them, None if all have one."""
+    if all_finite(batch.after):
+        return None
+    seen = batch.after.isfinite().flatten(1).all(1)
+    if bool((lost := ~seen & ~batch.terminated).any()):
+        raise ValueError(
+            "`after` should be finite where an episode goes on. Found NaN or infinity in transition "
+            f"{int(lost.nonzero()[0, 0])}. Leave it out, or say that it terminated."
+        )
+    return seen
+
+
+def _as_mask(rows: Tensor, like: Tensor) -> Tensor:
+    return rows.view(-1, *[1] * (like.dim() - 1))
 
 
 def _checked(name: str, found: Tensor, *sizes: int | str) -> Tensor:
@@ -232,10 +257,12 @@ def _checked(name: str, found: Tensor, *sizes: int | str) -> Tensor:
     return found
 
 
-def _close(first: Tensor, second: Tensor, scale: float) -> Tensor:
+def _close(first: Tensor, second: Tensor, scale: float, pairs: Tensor | None = None) -> Tensor:
+    """Return how close pairs are, on average; 0 of no pair."""
     # The distance of a state from itself has no gradient of its own: 0 is put in its place.
     apart = (first - second).square().sum(1)
-    return torch.exp(-scale * torch.where(apart > 0, apart, 1.0).sqrt() * (apart > 0)).mean()
+    near = torch.exp(-scale * torch.where(apart > 0, apart, 1.0).sqrt() * (apart > 0))
+    return near.mean() if pairs is None else near.masked_fill(~pairs, 0.0).sum() / pairs.sum().clamp(min=1)
 
 
 def _others(count: int, generator: Generator) -> Tensor:

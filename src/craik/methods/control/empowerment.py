@@ -28,6 +28,9 @@ PAPER = Paper(
     "A^n messages a state; about 15 linear systems of that size",
 )  # fmt: skip
 
+ROUNDING = 1e-13
+"""How far a row's sum may be from 1 in float64 and still count as 1: what this does to a bound is below any tolerance."""
+
 LIMIT = 4096
 """How many sequences of actions `n_step_channel` writes out unless told otherwise."""
 
@@ -75,7 +78,8 @@ def capacity(
     one by one. The bounds are computed on the whole channel at the end.
 
     Args:
-        channel: (*b, A, S) rows of probabilities that sum to 1.
+        channel: (*b, A, S) rows of probabilities that sum to 1; those that do so only roughly, as in float32, are divided by
+            their sums in float64.
         tolerance: of upper - lower, bits; below 1e-12 rounding decides.
         solver: see `Solver`.
         limit: of iterations.
@@ -89,7 +93,7 @@ def capacity(
     check_positive("tolerance", tolerance)
     check_whole("limit", limit, 1)
     check_one_of("solver", solver, ("newton", "blahut-arimoto"))
-    rows = channel.double().flatten(0, -3) if channel.dim() > 2 else channel.double().unsqueeze(0)
+    rows = _whole(channel).flatten(0, -3) if channel.dim() > 2 else _whole(channel).unsqueeze(0)
     merged = merge_equal_rows(rows)
     solve = _newton if solver == "newton" else _blahut_arimoto
     found = solve(merged, tolerance * math.log(2) / 2, limit)
@@ -168,7 +172,8 @@ def mutual_information(channel: Float[Tensor, "*b A S"], q: Float[Tensor, "*b A"
 
     Args:
         channel: (*b, A, S) rows of probabilities that sum to 1.
-        q: (*b, A) how often each message is sent: probabilities that sum to 1. Axes of a batch are broadcast.
+        q: (*b, A) how often each message is sent: probabilities that sum to 1. Axes of a batch are broadcast. What sums to 1
+            only roughly is divided by its sum.
 
     Raises:
         TypeError: no tensor.
@@ -176,8 +181,9 @@ def mutual_information(channel: Float[Tensor, "*b A S"], q: Float[Tensor, "*b A"
     """
     _check_channel(channel)
     _check_input(q, channel.shape[-2])
-    received = (q.double().unsqueeze(-2) @ channel.double()).squeeze(-2)
-    noise = (q.double() * entr(channel.double()).sum(-1)).sum(-1)
+    q, channel = _whole(q), _whole(channel)
+    received = (q.unsqueeze(-2) @ channel).squeeze(-2)
+    noise = (q * entr(channel).sum(-1)).sum(-1)
     return (entr(received).sum(-1) - noise) / math.log(2)
 
 
@@ -274,6 +280,14 @@ def _check_channel(channel: Tensor) -> None:
             f"`channel` should have rows of probabilities that sum to 1. Found a row of {worst:.6g}, least entry "
             f"{float(channel.min()):.3g}. Where episodes end, give the end a column."
         )
+
+
+def _whole(rows: Tensor) -> Tensor:
+    """Return rows in float64, divided by their sums where these are off by more than float64's rounding; else to the bit."""
+    rows = rows.double()
+    sums = rows.sum(-1, keepdim=True)
+    off = (sums - 1).abs() > ROUNDING
+    return torch.where(off, rows / sums, rows) if bool(off.any()) else rows
 
 
 def _check_input(q: Tensor, messages: int) -> None:

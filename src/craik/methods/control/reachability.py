@@ -17,7 +17,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from craik.arguments import check_generator, check_mask, check_one_of, check_tensor, check_whole
+from craik.arguments import check_generator, check_ids, check_mask, check_one_of, check_whole
 from craik.methods.paper import Paper
 
 PAPER = Paper(
@@ -50,13 +50,16 @@ def reachability_pairs(lengths: Tensor, k: int, gap: int, n: int, generator: Gen
 
     Raises:
         TypeError: no tensor of integers, no whole numbers, no generator.
-        ValueError: k, gap or n below 1, or no trajectory long enough for a far pair.
+        ValueError: k, gap or n below 1, lengths below 0, or no trajectory long enough for a far pair.
     """
-    check_tensor("lengths", lengths)
+    check_ids("lengths", lengths, "E", way_out="How many frames each trajectory has.")
+    if int(lengths.min()) < 0:
+        raise ValueError(f"`lengths` should be numbers of frames, at least 0. Found {int(lengths.min())}.")
+    lengths = lengths.long()
     for name, value in (("k", k), ("gap", gap), ("n", n)):
         check_whole(name, value, 1)
     check_generator("generator", generator)
-    longest = int(lengths.max()) if lengths.numel() else 0
+    longest = int(lengths.max())
     if longest < gap * k + 2:
         raise ValueError(
             f"a trajectory needs {gap * k + 2} frames for two that are more than gap * k = {gap * k} steps apart. "
@@ -191,7 +194,7 @@ def remember(
         replacement: "random" or "fifo".
 
     Raises:
-        TypeError: `new` that is not of booleans.
+        TypeError: `new` that is not of booleans, no generator.
         ValueError: shapes that do not fit, an unknown replacement.
     """
     batch, capacity, width = kept.entries.shape
@@ -201,6 +204,7 @@ def remember(
         raise ValueError(f"`embeddings` and `new` should have the shapes {(batch, width)} and {(batch,)}. Found {found}.")
     check_mask("new", new, batch, way_out="Compare, as in similar < 0.5; numbers would be read as places.")
     slot = kept.stored % capacity
+    check_generator("generator", generator)
     if replacement == "random":
         drawn = torch.randint(capacity, (batch,), generator=generator)
         slot = torch.where(kept.stored < capacity, kept.stored, drawn)

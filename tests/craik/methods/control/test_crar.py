@@ -106,6 +106,43 @@ def test_losses_are_the_literal_sums():
     assert {name: float(value.detach()) for name, value in found.items()} == pytest.approx(wanted, abs=1e-12)
 
 
+def test_where_an_episode_ended_nothing_may_follow():
+    """NaN there is left out: losses that ask for what followed are those of the transitions that something followed."""
+    own, target, some = networks(0), networks(1), batch()
+    over, generator = some.terminated, torch.Generator()
+    assert 0 < int(over.sum()) < 6
+    wanted = crar_losses(own, target, some, generator.manual_seed(5), discount=0.8, scale=2.0)
+    for nothing in (torch.nan, torch.inf):
+        ended = some._replace(after=some.after.masked_fill(over[:, None], nothing))
+        found = crar_losses(own, target, ended, generator.manual_seed(5), discount=0.8, scale=2.0)
+        for name in ("transition", "reward", "discount", "q", "bound"):
+            assert torch.equal(found[name], wanted[name])
+        x, after = own.encoder(some.observations), own.encoder(some.after)
+        apart = torch.exp(-2 * (x - after).norm(dim=1))
+        others = wanted["spread"] - 0.2 * apart.mean()
+        torch.testing.assert_close(found["spread"], others + 0.2 * apart[~over].mean())
+        own.encoder.zero_grad()
+        sum(found.values()).backward()
+        assert own.encoder.weight.grad.isfinite().all()
+    every = some._replace(terminated=torch.ones(6, dtype=torch.bool), after=torch.full_like(some.after, torch.nan))
+    assert all(loss.isfinite() for loss in crar_losses(own, target, every, generator).values())
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda b: {"after": b.after.index_fill(0, torch.tensor([4]), torch.nan)}, "`after` should be finite.*in transition 4"),
+        (lambda b: {"observations": b.observations * torch.nan}, r"`observations` should be finite. Found nan at \(0, 0\)"),
+        (lambda b: {"rewards": b.rewards * torch.inf}, "`rewards` should be finite"),
+    ],
+)
+def test_what_is_not_finite_is_refused(change, sentence):
+    own, some = networks(), batch()
+    some = some._replace(terminated=torch.zeros(6, dtype=torch.bool))
+    with pytest.raises(ValueError, match=sentence):
+        crar_losses(own, own, some._replace(**change(some)), torch.Generator())
+
+
 def test_gradients_reach_every_network_but_the_targets():
     own, target = networks(0), networks(1)
     sum(crar_losses(own, target, batch(), torch.Generator()).values()).backward()

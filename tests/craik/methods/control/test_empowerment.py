@@ -54,6 +54,22 @@ def test_a_hundred_channels_are_certified():
     torch.testing.assert_close(mutual_information(channels, found.input), found.bits, rtol=0, atol=1e-12)
 
 
+def test_rows_that_sum_to_one_only_roughly_are_divided_by_their_sums():
+    """Else the bounds are those of no channel: they miss the capacity by more than they are apart."""
+    exact = torch.tensor([[0.9, 0.1], [0.1, 0.9]], dtype=torch.float64)
+    wanted = 1 - entropy(0.1)
+    for rows in (exact * (1 + 9e-6), exact * (1 - 9e-6), exact * torch.tensor([[1 + 9e-6], [1 - 9e-6]]).double()):
+        found = capacity(rows, 1e-11)
+        assert float(found.lower) - 1e-12 <= wanted <= float(found.upper) + 1e-12
+        even = torch.tensor([0.5, 0.5], dtype=torch.float64) * (1 - 9e-6)
+        assert float(mutual_information(rows, even)) == pytest.approx(wanted, abs=1e-12)
+    generator = torch.Generator().manual_seed(0)
+    short = torch.rand(20, 5, 7, generator=generator).softmax(-1)
+    double = short.double() / short.double().sum(-1, keepdim=True)
+    for ours, theirs in zip(capacity(short, 1e-10), capacity(double, 1e-10), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
 def test_equal_rows_are_merged_and_share_nothing():
     rows = torch.tensor([[[0.5, 0.5], [1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [1.0, 0.0], [0.3, 0.7]]])
     found = merge_equal_rows(rows)

@@ -102,6 +102,28 @@ def test_bad_input():
         __import__("inspect").unwrap(bonuses)(torch.zeros(1), kind="both")
 
 
+@pytest.mark.usefixtures("as_installed")
+def test_lengths_are_numbers_of_frames():
+    generator = torch.Generator()
+    with pytest.raises(TypeError, match=r"`lengths` should hold whole numbers. Found torch.float32"):
+        reachability_pairs(torch.tensor([40.5, 20.0]), 3, 3, 10, generator)
+    with pytest.raises(ValueError, match=r"`lengths` should be numbers of frames, at least 0\. Found -3"):
+        reachability_pairs(torch.tensor([40, -3]), 3, 3, 10, generator)
+    with pytest.raises(ValueError, match=r"`lengths` should have the shape \(E,\). Found \(0,\)"):
+        reachability_pairs(torch.zeros(0, dtype=torch.long), 3, 3, 10, generator)
+    wanted, found = (
+        reachability_pairs(torch.tensor([40, 0, 12], dtype=dtype), 3, 3, 50, torch.Generator().manual_seed(0))
+        for dtype in (torch.int64, torch.uint8)
+    )
+    assert all(torch.equal(one, other) for one, other in zip(wanted, found, strict=True))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_what_is_forgotten_is_not_left_to_torch():
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        remember(memory(3, 4, 1), torch.ones(3, 1), torch.ones(3, dtype=torch.bool), None)
+
+
 @pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.float32])
 def test_numbers_do_not_say_what_is_new(dtype):
     """As indices 0, 1, 1 would name the memories to write to."""
