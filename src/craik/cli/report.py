@@ -95,6 +95,6 @@ def _print(run: Run, label: str) -> None:
     from craik.lab.showing.terminal import print_verdicts  # noqa: PLC0415
     from craik.lab.showing.wording import counted, plain  # noqa: PLC0415
 
-    title = f"{run.recipe.name}, {label}, {counted(len(run.seeds), 'seed')}"
+    title = f"{run.recipe.name}, {label}, {counted(len(run.judged.seeds if run.judged else run.seeds), 'seed')}"
     print_verdicts(run.claims, ", ".join(filter(None, [title, older_words(run)])))
     print(plain(f"made at {made_words(run)}, {confirmed_words(run)}\n"))

@@ -67,8 +67,9 @@ class Condition:
         return replace(self, earlier=(*other.earlier, Earlier(replace(other, earlier=()), why, measure)))
 
     def __and__(self, other: Condition) -> Condition:
-        """Both conditions, on one measured number."""
-        return Condition(f"{self.words}, and {other.words}", lambda m: self.test(m) and other.test(m), self.presets)
+        """Both conditions, on one measured number, with what either took the place of, meant for the first's presets."""
+        words = f"{self.words}, and {other.words}"
+        return Condition(words, lambda m: self.test(m) and other.test(m), self.presets, (*self.earlier, *other.earlier))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,9 @@ def table(directory: Path | str) -> list[Row]:
         config: Row = {f"config.{name}": _cell(value) for name, value in run.recipe.config.items() if name != "seed"}
         head: Row = {"experiment": run.recipe.name, "preset": run.recipe.preset, "run": path.relative_to(folder).as_posix()}
         for seed, rows in sorted(run.recorded().items()):
-            found += [{**head, "commit": commits[seed], **config, **row} for row in rows]
+            above: Row = {**head, "commit": commits[seed], **config}
+            # A row's own column of such a name must not hide where it comes from.
+            found += [{**above, **{f"row.{key}" if key in above else key: cell for key, cell in row.items()}} for row in rows]
     return found
 
 

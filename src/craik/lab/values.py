@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 import types
 from collections.abc import Callable
@@ -52,10 +53,13 @@ def _choice(choices: tuple[object, ...], text: str) -> object:
 
 
 def _parts(text: str) -> list[str]:
-    """The parts of a list; an empty text is an empty one, an empty part among others is a slip."""
-    parts = [part.strip() for part in text.split(",")]
-    if parts == [""]:
+    """The parts of a list; an empty text is an empty one, an empty part among others is a slip; quotes hold a comma."""
+    if not text.strip():
         return []
+    try:
+        parts = [part.strip() for part in next(csv.reader([text], skipinitialspace=True, strict=True))]
+    except csv.Error as error:
+        raise ValueError(text) from error
     if not all(parts):
         raise ValueError(text)
     return parts
@@ -121,11 +125,15 @@ def kind(hint: object) -> str:
 def written(value: object) -> str:
     """A value as the command line would write it; `parse_value` reads it back.
 
-    >>> written((256, 256)), written(None), written(True)
-    ('256,256', 'none', 'true')
+    >>> written((256, 256)), written(None), written(True), written(("mean", "mean, L2"))
+    ('256,256', 'none', 'true', 'mean,"mean, L2"')
     """
     if isinstance(value, tuple | list):
-        return ",".join(written(part) for part in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # any items
+        return ",".join(_quoted(written(part)) for part in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] # any items
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return str(value)
+
+
+def _quoted(part: str) -> str:
+    return '"' + part.replace('"', '""') + '"' if "," in part or '"' in part else part

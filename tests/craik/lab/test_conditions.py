@@ -56,6 +56,11 @@ def test_two_conditions_on_one_number():
     assert [both.test(measured(value)) for value in (1, 1.5, 2.5)] == [False, True, False]
 
 
+def test_two_conditions_keep_what_they_took_the_place_of():
+    both = above(1).instead_of(above(0), "a constant") & at_most(3).instead_of(at_most(4), "a placebo")
+    assert [one.why for one in both.earlier] == ["a constant", "a placebo"]
+
+
 def test_the_presets_that_a_condition_is_meant_for():
     assert above(1).presets == ("quick", "paper")
     assert above(1).at("epochs").presets == ("epochs",)

@@ -6,7 +6,7 @@ from annotated_types import Ge, Gt, MinLen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from craik.lab import check_limits
+from craik.lab import check_limits, values
 from craik.lab.errors import LabError, UsageError
 from craik.lab.fields import build, parse_overrides, parse_value, settings_of
 from craik.lab.values import written
@@ -117,6 +117,18 @@ def test_a_type_the_command_line_cannot_read_is_the_experiments_fault():
 def test_what_is_written_is_read_back(values):
     words = [word for name, value in values.items() for word in (f"--{name}", written(value))]
     assert read(*words) == values
+
+
+@given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1).filter(lambda t: t.strip() == t)))
+def test_lists_of_texts_are_read_back(texts):
+    """A comma within a text is not one between two."""
+    assert values.parse(tuple[str, ...], written(tuple(texts))) == tuple(texts)
+
+
+@pytest.mark.parametrize("text", ['a,"b', '"a"b'])
+def test_a_quote_that_does_not_end_is_a_slip(text):
+    with pytest.raises(ValueError, match="a"):
+        values.parse(tuple[str, ...], text)
 
 
 def test_flags_take_hyphens_underscores_and_equals_signs():

@@ -7,7 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,8 @@ def plan(
         raise UsageError(f"a run needs at least one seed, but found --seeds {number}; leave it out for the preset's own")
     base, config = values_of(start.config), build(start.config, overrides or {})
     changed = {name: value for name, value in values_of(config).items() if base[name] != value}
+    # 1.0 where the preset has 1 is the preset, also in the digest of its folder's name.
+    config = replace(config, **{name: getattr(start.config, name) for name in base if name not in changed})
     if not 0 <= config.seed <= LAST_SEED - number:
         raise UsageError(f"seeds must lie between 0 and 2^63, but found --seed {config.seed}; 0 is usual")
     return Plan(experiment, preset, changed, config, tuple(range(config.seed, config.seed + number)), package)

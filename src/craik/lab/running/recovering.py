@@ -45,7 +45,7 @@ def recover(plan: Plan, folder: Path, source: str, on_event: OnEvent) -> tuple[R
         text = f"discarded {seed_words(strange)} of {folder}, which run.json knows nothing of"
         on_event(Event("notice", text=f"{text}; {_fate(strange, plan.seeds)}"))
     run = run.only(tuple(seeds))
-    if recorded.faults or strange:
+    if recorded.faults or strange or lost:  # a witness of rows that are gone goes with them
         run = store(replace(run, judged=None), seeds)
     _discard_half(plan, folder, seeds, source, on_event)
     return run, seeds
@@ -147,7 +147,7 @@ def older_ones(run: Run, seeds: dict[int, list[Row]], code: Code, keep_older: bo
             continue
         on_event(Event("notice", text=f"{words}; set apart in {OLDER}/{source} and computed again, --keep-older keeps them"))
         _set_apart(run, {seed: seeds.pop(seed) for seed in theirs}, run.folder / OLDER / source)
-        run = store(replace(run.only(tuple(seeds)), confirmed=(), judged=None), seeds)
+        run = store(replace(run.only(tuple(seeds)), judged=None), seeds)
     return run
 
 
@@ -156,10 +156,12 @@ def _set_apart(run: Run, seeds: Mapping[int, list[Row]], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     there = read_run(folder) if current(folder, "run.json") else None
     earlier = {seed: rows for seed, rows in there.read().seeds.items() if seed not in seeds} if there else {}
-    before = there.only(tuple(earlier)).made if there else ()
+    before = there.only(tuple(earlier)) if there else None
     whole = run.judged is not None and set(run.judged.seeds) <= set(seeds)
     moved = replace(run.only(tuple(seeds)), folder=folder, judged=run.judged if whole else None)
-    store(replace(moved, made=(*before, *moved.made)), {**earlier, **seeds})
+    if before is not None:
+        moved = replace(moved, made=(*before.made, *moved.made), confirmed=(*before.confirmed, *moved.confirmed))
+    store(moved, {**earlier, **seeds})
 
 
 def store(run: Run, seeds: Mapping[int, Sequence[Row]]) -> Run:

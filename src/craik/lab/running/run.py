@@ -44,6 +44,7 @@ class Witness:
         where: the first row and column that differ, empty where none does.
         time: UTC, to the second.
         beside: the commit whose source made the rows, on the witness's machine, that were compared; None for those recorded.
+        minutes: how long it was given; None for as long as it takes, or in records made before this was recorded.
     """
 
     code: Code
@@ -55,6 +56,7 @@ class Witness:
     where: str
     time: str
     beside: str | None = None
+    minutes: float | int | None = None
 
 
 @dataclass(frozen=True)
@@ -186,10 +188,11 @@ class Run:
         return dataclasses.replace(self, made=(*self.made, made))
 
     def only(self, seeds: Sequence[int]) -> Run:
-        """The run with the provenance of these seeds alone."""
+        """The run with the provenance of these seeds alone; of witnesses those remain that saw no other."""
         chosen = (dataclasses.replace(one, seeds=tuple(s for s in one.seeds if s in seeds)) for one in self.made)
         sums = {seed: one for seed, one in self.sums.items() if seed in seeds}
-        return dataclasses.replace(self, made=tuple(one for one in chosen if one.seeds), sums=sums)
+        confirmed = tuple(one for one in self.confirmed if set(one.seeds) <= set(seeds))
+        return dataclasses.replace(self, made=tuple(one for one in chosen if one.seeds), sums=sums, confirmed=confirmed)
 
 
 def commit_words(code: Code) -> str:

@@ -91,10 +91,14 @@ def current(folder: Path, name: str) -> Path | None:
 
 def _write_new(path: Path, content: str | bytes) -> None:
     path.unlink(missing_ok=True)  # whatever lies there, a link too, is not written through
-    with path.open("xb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with path.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:  # a full disk does not name the file
+        error.filename = error.filename or str(path)
+        raise
 
 
 def _sync_folder(folder: Path) -> None:
@@ -198,9 +202,27 @@ def is_locked(folder: Path) -> bool:
     lock = FileLock(folder / LOCK)
     try:
         lock.acquire(blocking=False)
-    except (Timeout, OSError):  # a folder that we may not write is somebody's
+    except Timeout:
         return True
+    except OSError:  # it may be read, at most
+        return _is_held(folder / LOCK)
     lock.release()
+    return False
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether somebody holds a lock that this process may not write."""
+    if os.name == "nt":
+        return False
+    import fcntl  # noqa: PLC0415  # of Unix
+
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # nor read
+        return False
     return False
 
 

@@ -1,6 +1,7 @@
 """Drawing settings: each trial's from its number and from the trials before it, so that a sweep that was killed draws the same.
 
-No sampler lives longer than a draw. A random draw depends on the trial's number alone, so it is the same for every method.
+No sampler lives longer than a draw. A random draw depends on the trial's number and on which fields are drawn, so it is the
+same for all methods that fix none.
 """
 
 from __future__ import annotations

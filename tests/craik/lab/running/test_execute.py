@@ -19,7 +19,7 @@ from craik.lab.running.storage import LOCK, locked
 from craik.lab.running.watching.status import STATUS
 from craik.lab.running.workers.worker import Event
 from fake_commands import alive, wait_for
-from fake_copies import edit
+from fake_copies import edit, folder_of
 
 
 def planned(package, preset="quick", seeds=None, **overrides):
@@ -351,3 +351,21 @@ def test_figures_that_are_no_longer_drawn_go(package, tmp_path):
     (result.folder / "figures" / "old.svg").write_text("<svg/>")
     run(package, tmp_path / "runs")
     assert [path.name for path in (result.folder / "figures").iterdir()] == ["walk.svg"]
+
+
+def test_a_whole_number_for_another_that_is_equal_is_the_preset(package):
+    assert plan(load("counter-walk", package), "quick", {"steps": 3.0}).label == planned(package).label
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_what_is_imported_after_an_edit_is_not_recorded(package, tmp_path, late):
+    """A module that was loaded before the edit computes as it was, and hours of it are not thrown away."""
+    module = folder_of(package) / "late.py"
+    module.write_text("X = 1\n")
+    lines = [f"        Path({str(module)!r}).write_text('X = 2\\n')"] + [f"        import {package}.late"] * late
+    edit(package, "counter/run.py", "        value = config.seed", "\n".join([*lines, "        value = config.seed"]))
+    if not late:
+        assert run(package, tmp_path / "runs", seeds=1).seeds == (0,)
+        return
+    with pytest.raises(LabError, match="the source must stay as it is while a run goes on"):
+        run(package, tmp_path / "runs", seeds=1)

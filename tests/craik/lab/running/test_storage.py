@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from craik.lab.errors import LabError, UsageError
-from craik.lab.running.storage import ensure_file, ensure_writable, locked, words_of, write_atomically
+from craik.lab.running.storage import (
+    ensure_file,
+    ensure_writable,
+    is_locked,
+    locked,
+    words_of,
+    write_atomically,
+    write_together,
+)
 
 
 def test_a_failed_write_leaves_the_old_content(tmp_path, monkeypatch):
@@ -68,6 +76,27 @@ def test_a_folder_has_one_holder_at_a_time(tmp_path):
     with locked(tmp_path):
         pass
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]  # removing it would let two in
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no flock")
+def test_a_lock_that_may_not_be_written_says_whether_it_is_held(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    with locked(tmp_path):
+        monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+        assert is_locked(tmp_path)
+    assert not is_locked(tmp_path)
+
+
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write_together(tmp_path, {"rows.jsonl.gz": b"rows"})
+    assert "rows.jsonl.gz" in words_of(raised.value)
 
 
 def test_a_killed_holder_lets_go(tmp_path):

@@ -20,7 +20,7 @@ class Code:
     Args:
         commit: of the checkout that holds the package, None where it is an installed one.
         changes: whether files of the package differ from that commit.
-        source: digest of the package's source tree; None in records that were made before it was recorded.
+        source: digest of the package's source tree, and of craik's; None in records that were made before it was recorded.
     """
 
     commit: str | None
@@ -40,13 +40,14 @@ def code_of(package: str) -> Code:
 
 
 def source_digest(package: str) -> str:
-    """The sha256, in hex, of all Python and C files of a package's top-level package: names and contents.
+    """The sha256, in hex, of all Python and C files of a package's top-level package, and of craik: names and contents.
 
     It does not pretend to know what a change does: every edit gives another digest.
     """
-    folder, digest = folder_of(package), hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES):
-        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    digest = hashlib.sha256()
+    for folder in dict.fromkeys((folder_of(package), folder_of("craik"))):
+        for path in sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES):
+            digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

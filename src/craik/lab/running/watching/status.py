@@ -107,9 +107,10 @@ def told(plan: Plan, folder: Path, on_event: OnEvent) -> Generator[OnEvent, None
     write()
     try:
         yield hear
-    except (LabError, KeyboardInterrupt) as error:
+    except BaseException as error:
         stopped = isinstance(error, Interrupted | KeyboardInterrupt)
-        write(state="stopped" if stopped else "failed", error=str(error) or "stopped")
+        said = str(error) if isinstance(error, LabError | KeyboardInterrupt) else f"{type(error).__name__}: {error}"
+        write(state="stopped" if stopped else "failed", error=said or "stopped")
         raise
     else:
         (folder / STATUS).unlink(missing_ok=True)
@@ -172,10 +173,11 @@ def _recorded(folder: Path) -> Status:
 
     run = read_run(folder)
     running = is_locked(folder)
-    wanted = len(run.judged.seeds) if run.judged else len(run.seeds)
+    wanted = run.judged.seeds if run.judged else run.seeds
+    done = len(set(run.seeds) & set(wanted))
     state: State = "running" if running else "finished" if run.judged else "unfinished"
     words = ", ".join(filter(None, [confirmed_words(run), older_words(run)]))
-    return Status(folder, run.recipe.name, run.recipe.label, state, len(run.seeds), wanted, None, words)
+    return Status(folder, run.recipe.name, run.recipe.label, state, done, len(wanted), None, words)
 
 
 def _unfinished(folder: Path) -> Status:

@@ -18,17 +18,17 @@ from typing import NamedTuple
 from craik.lab.errors import LabError, UsageError
 from craik.lab.experiment import load
 from craik.lab.rows import Row
-from craik.lab.running.provenance.machine import machine
+from craik.lab.running.provenance.machine import Machine, machine
 from craik.lab.running.provenance.made import Made, now
 from craik.lab.running.provenance.source_tree import Code, code_of
 from craik.lab.running.rowfiles import read_partial
 from craik.lab.running.run import Run, Witness
 from craik.lab.running.runfiles import find_runs, keep, read_run
-from craik.lab.running.storage import locked
+from craik.lab.running.storage import locked, words_of
 from craik.lab.running.witness.beside import made_beside
 from craik.lab.running.witness.comparing import Comparison, compare
 from craik.lab.running.workers.local import here, run_jobs
-from craik.lab.running.workers.worker import Job, OnEvent
+from craik.lab.running.workers.worker import Event, Job, OnEvent
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ def verify(
             yield _verified(run, code(run.recipe.package), Asked(seeds, minutes, both), on_event)
         except LabError as error:
             yield Found(run, None, str(error))
+        except OSError as error:  # of one record, such as a folder that may not be written
+            yield Found(run, None, words_of(error, run.folder))
 
 
 def _records(directory: Path) -> list[Run]:
@@ -107,14 +109,21 @@ class Asked(NamedTuple):
 def _verified(run: Run, code: Code, asked: Asked, on_event: OnEvent) -> Found:
     wanted = run.seeds[: asked.seeds]
     before = [one for one in run.confirmed if one.code.source == code.source and set(wanted) <= set(one.seeds)]
-    if before and not (asked.both and before[-1].outcome == "differs" and before[-1].beside is None):
+    if before and not _asks_more(asked, before[-1]):
         return Found(run, before[-1], before=True)
     experiment = load(run.recipe.name, run.recipe.package)
-    rows, finished = _made_again(run, code, wanted, asked.minutes, on_event)
-    here = next(iter(finished.values())).machine if finished else replace(machine(), threads=1)
-    if not any(rows.values()):
+    seen = list[Machine]()
+
+    def hear(event: Event) -> None:
+        if event.machine is not None:
+            seen.append(event.machine)
+        on_event(event)
+
+    rows, finished = _made_again(run, code, wanted, asked.minutes, hear)
+    if not seen or not any(rows.values()):
         limit = f"{asked.minutes:g} minutes"
         raise LabError(f"a witness needs a row to compare, but none was made in {limit}; give it more --minutes")
+    here = seen[0]  # as the worker saw it: what this process has imported must not decide
     preset = experiment.presets.get(run.recipe.preset)
     same = {one.machine.processor for one in run.made if set(one.seeds) & set(wanted)} == {here.processor}
     recorded = run.recorded()
@@ -133,12 +142,27 @@ def _verified(run: Run, code: Code, asked: Asked, on_event: OnEvent) -> Found:
         where=comparison.where,
         time=now(),
         beside=beside,
+        minutes=asked.minutes,
     )
     with locked(run.folder):
         kept = read_run(run.folder)
         kept = replace(kept, confirmed=(*kept.confirmed, witness))
         keep(kept)
     return Found(kept, witness)
+
+
+def _asks_more(asked: Asked, one: Witness) -> bool:
+    """Whether to make rows again though a witness of this source has: one on another machine, or with less time, may differ."""
+    if one.outcome == "differs":
+        elsewhere = _model(one.machine.processor) != _model(machine().processor)
+        return elsewhere or (asked.both and one.beside is None)
+    compared, recorded = one.rows
+    return compared < recorded and (asked.minutes is None or (one.minutes is not None and asked.minutes > one.minutes))
+
+
+def _model(processor: str | None) -> str:
+    """A processor without the instructions that torch uses on it, which only a process with torch knows."""
+    return (processor or "").partition("), ")[0].rstrip(")")
 
 
 def _beside(

@@ -26,7 +26,7 @@ from craik.lab.experiment import Experiment, load
 from craik.lab.rows import Row
 from craik.lab.running.checkpoints.files import Identity
 from craik.lab.running.checkpoints.loops import EVERY, Keeper, use
-from craik.lab.running.provenance.machine import machine
+from craik.lab.running.provenance.machine import Machine, machine
 from craik.lab.running.provenance.made import Made, made_here, versions
 from craik.lab.running.provenance.source_tree import Code, source_digest
 from craik.lab.running.rowfiles import complete_row, encode
@@ -39,6 +39,9 @@ RAISED = "run must not raise, but found"
 
 LATE = "keeps nothing here, so it goes on though its time is up; Ctrl-C ends it"
 """What is said of a seed that has no state to stop with."""
+
+
+_EDITED = "the source must stay as it is while a run goes on, but it was edited; run the command again"
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Event:
         seconds: since the seed started.
         detail: the traceback of a failure.
         made: where a finished seed's rows come from.
+        machine: where they are made, as the worker sees it; with its first row.
     """
 
     kind: Literal["reused", "started", "advanced", "again", "kept", "finished", "failed", "notice"]
@@ -65,6 +69,7 @@ class Event:
     seconds: float = 0.0
     detail: str = ""
     made: Made | None = None
+    machine: Machine | None = None
 
     @property
     def raised(self) -> bool:
@@ -147,7 +152,8 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
     if torch is not None:
         torch.set_num_threads(1)
     if source_digest(job.package) != job.source:
-        raise LabError("the source must stay as it is while a run goes on, but it was edited; run the command again")
+        raise LabError(_EDITED)
+    loaded = set(sys.modules)
     config = experiment.config(**job.values)
     keeper = _keeper(job, connection)
     recorded, start = (list(keeper.rows), keeper.seconds) if keeper else ([], 0.0)
@@ -164,10 +170,14 @@ def _record(job: Job, connection: Connection, seen: Callable[[Experiment[Any]], 
             file.flush()
             count += 1
             fraction, text = experiment.progress(config, completed) if experiment.progress else (None, f"{count} rows")
-            connection.send(Event("advanced", job.seed, fraction, text, count, seconds))
+            where = machine() if count == 1 else None
+            connection.send(Event("advanced", job.seed, fraction, text, count, seconds, machine=where))
             if job.late and not warned and not (keeper and keeper.under_way):
                 warned = True
                 connection.send(Event("notice", job.seed, text=f"{job.experiment} seed {job.seed}: {LATE}"))
+    late = {name.partition(".")[0] for name in sys.modules.keys() - loaded} & {job.package.partition(".")[0], "craik"}
+    if late and source_digest(job.package) != job.source:  # what was imported since may be another source's
+        raise LabError(_EDITED)
     if not count:
         raise LabError("run must yield at least one row, but found none; without rows there is nothing to judge")
     if count < len(recorded):

@@ -9,6 +9,7 @@ from craik.lab.errors import UsageError
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
+from craik.lab.running.recovering import store
 from craik.lab.running.storage import locked
 from craik.lab.running.watching.leftovers import clean
 from craik.lab.running.watching.status import STATUS, Going, Seed, status
@@ -41,6 +42,24 @@ def test_what_is_done_what_failed_and_what_was_confirmed_is_told(package, tmp_pa
     states = [one["state"] for one in json.loads(capsys.readouterr().out)["runs"]]
     assert states == ["damaged", "finished", "failed"]
     assert cli.main(["status", "nowhere"]) == 2
+
+
+def test_what_ends_by_an_error_of_the_experiments_own_has_failed(package, tmp_path, monkeypatch):
+    def draws(*_, **__):
+        raise AttributeError("no such column")
+
+    monkeypatch.setattr("craik.lab.running.execute.judge", draws, raising=True)
+    with pytest.raises(AttributeError):
+        made(package, tmp_path / "runs")
+    (found,) = status(tmp_path / "runs")
+    assert (found.state, found.words) == ("failed", "AttributeError: no such column")
+
+
+def test_seeds_that_were_not_asked_for_are_not_counted(package, tmp_path):
+    made(package, tmp_path / "runs", seeds=3)
+    made(package, tmp_path / "runs", seeds=2)
+    (found,) = status(tmp_path / "runs")
+    assert (found.done, found.wanted) == (2, 2)
 
 
 def test_what_runs_and_what_was_killed_differ_by_the_lock(command, package, tmp_path):
@@ -111,6 +130,14 @@ def test_rows_are_loaded_beside_their_settings(package, tmp_path):
         runs.load(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="found 'excel'"):
         runs.load(tmp_path, "excel")
+
+
+def test_a_rows_own_column_does_not_hide_where_it_comes_from(package, tmp_path):
+    run = made(package, tmp_path / "runs", seeds=1)
+    rows = {0: [{**row, "run": "mine"} for row in run.recorded()[0]]}
+    store(run, rows)
+    found = runs.table(tmp_path / "runs")[0]
+    assert (found["run"], found["row.run"]) == (run.folder.relative_to(tmp_path / "runs").as_posix(), "mine")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from craik.lab.errors import UsageError
 from craik.lab.experiment import load
 from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
+from craik.lab.running.rowfiles import packed
 from craik.lab.running.runfiles import keep, read_run
 from craik.lab.running.witness.comparing import compare
 from craik.lab.running.witness.verify import verify
@@ -76,6 +77,66 @@ def test_a_long_one_is_compared_as_far_as_it_has_come(record, package, tmp_path)
     (found,) = verify(tmp_path / "results", minutes=0.25)
     assert (found.witness.seeds, found.witness.rows, found.witness.outcome) == ((1,), (2, 4), "equal")
     assert run.folder == found.run.folder
+
+
+def test_a_witness_that_was_stopped_goes_on_with_more_time(record, package, tmp_path):
+    run = record(steps=3)
+    list(verify(tmp_path / "results"))
+    (whole,) = read_run(run.folder).confirmed
+    stopped = dataclasses.replace(whole, rows=(1, 3), minutes=2.0)
+    for minutes, before in ((1.0, True), (2.0, True), (3.0, False), (None, False)):
+        keep(dataclasses.replace(run, confirmed=(stopped,)))
+        (found,) = verify(tmp_path / "results", minutes=minutes)
+        assert (found.before, found.witness.rows) == (before, (1, 3) if before else (3, 3))
+
+
+def test_what_differed_on_another_machine_is_tried_on_this_one(record, package, tmp_path):
+    run = record()
+    list(verify(tmp_path / "results"))
+    (here,) = read_run(run.folder).confirmed
+    for processor, before in ((here.machine.processor, True), ("another (family 1, model 2), AVX2", False)):
+        machine = dataclasses.replace(here.machine, processor=processor)
+        keep(dataclasses.replace(run, confirmed=(dataclasses.replace(here, outcome="differs", machine=machine),)))
+        (found,) = verify(tmp_path / "results")
+        assert (found.before, found.witness.outcome) == (before, "differs" if before else "equal")
+
+
+def test_a_record_that_may_not_be_written_does_not_end_the_others(record, tmp_path, monkeypatch):
+    first, second = record("drunkard"), record()
+
+    def full(run):
+        if run.folder == first.folder:
+            raise OSError(28, "No space left on device")
+        keep(run)
+
+    monkeypatch.setattr("craik.lab.running.witness.verify.keep", full)
+    faulty, fine = verify(tmp_path / "results")
+    assert (faulty.witness, fine.run.folder, fine.witness.outcome) == (None, second.folder, "equal")
+    assert f"No space left on device {first.folder}" in faulty.fault
+
+
+def test_a_witness_goes_with_the_rows_that_it_saw(record, package, tmp_path):
+    run = record()
+    list(verify(tmp_path / "results"))
+    seeds = {seed: rows for seed, rows in run.read().seeds.items() if seed == 1}
+    (run.folder / "rows.jsonl.gz").write_bytes(packed(seeds))
+    planned = plan(load("counter-walk", package), "quick", {}, 2, package)
+    assert execute(planned, run.folder).confirmed == ()
+
+
+def test_of_seeds_set_apart_each_keeps_its_witness(record, package, tmp_path):
+    run = record()
+    list(verify(tmp_path / "results"))  # of seed 0
+    whose = [dataclasses.replace(run.made[0], seeds=(seed,)) for seed in (0, 1)]
+    other = dataclasses.replace(whose[0], code=dataclasses.replace(whose[0].code, source="0" * 64))
+    run = read_run(run.folder)
+    both = dataclasses.replace(run.confirmed[0], seeds=(0, 1))
+    planned = plan(load("counter-walk", package), "quick", {}, 2, package)
+    keep(dataclasses.replace(run, made=(other, whose[1]), confirmed=(*run.confirmed, both)))
+    after = execute(planned, run.folder)
+    assert after.confirmed == ()
+    (apart,) = (read_run(path.parent) for path in run.folder.glob("older/*/run.json"))
+    assert [one.seeds for one in apart.confirmed] == [(0,)]
 
 
 def test_what_cannot_be_made_again_is_said_and_the_others_go_on(record, package, tmp_path):
