@@ -1,6 +1,7 @@
 """`Lesson`: who teaches whom, at which layers, and by which losses."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import cast
@@ -104,12 +105,21 @@ class Lesson:
 
 
 def _check_alpha(alpha: float | Tensor) -> None:
-    # A tensor's value may be unknown yet, in a trace; students in a stack have one coefficient each.
-    if isinstance(alpha, Tensor) and alpha.dim() <= 1:
+    # A tensor's value may be unknown yet, in a trace.
+    if isinstance(alpha, Tensor):
+        arguments.check_shape("alpha", alpha, way_out="A lesson has one coefficient: give a number, or a tensor of no axes.")
         for one in arguments.ends(alpha):
             arguments.check_not_negative("alpha", one, why="below 0 the student would flee what the teacher asks for")
     else:
         arguments.check_positive("alpha", alpha, why="at 0 the teacher has no part in what the student learns")
+
+
+def with_coefficients(lesson: Lesson, alpha: float | Tensor) -> Lesson:
+    """Return a lesson of students in a stack, which have one coefficient each, (P,), as they were measured."""
+    found = copy(lesson)
+    object.__setattr__(found, "alpha", alpha)
+    object.__setattr__(found, "alpha_relative_to", None)
+    return found
 
 
 def check_layers(student: nn.Module, layers: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ REDUCTIONS = ("mean", "sum")
 class HiddenSquaredError:
     """The squared error of all supervised units: (h_k - h*_k)^2, averaged or added over k.
 
-    A mean of half numbers is taken in float32 and returned so, as their sum may be larger than they can say.
+    Half numbers are squared and added in float32 and returned so, as what comes of them may be larger than they can say.
 
     Attributes:
         reduction: over units, "mean" or "sum".
@@ -47,15 +47,20 @@ class HiddenSquaredError:
         arguments.check_one_of("reduction", self.reduction, REDUCTIONS)
 
     def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
-        """Return the (B,) losses."""
-        return _over_units({name: (h - targets[name].value).square() for name, h in hidden.items()}, self.reduction)
+        """Return the (B,) losses.
+
+        Raises:
+            ValueError: no examples, or layers without units.
+        """
+        squares = {name: _difference(h, targets[name].value).square() for name, h in hidden.items()}
+        return _over_units(squares, self.reduction)
 
 
 @dataclass(frozen=True)
 class GatedSquaredError:
     """The gated squared error sum_k sigmoid(m_k / 2 - 1) (h_k - h*_k)^2 (paper 4.3, thesis appendix C.2.2.2).
 
-    A mean of half numbers is taken in float32, as in `HiddenSquaredError`.
+    Half numbers are squared and added in float32, as in `HiddenSquaredError`.
 
     Attributes:
         scale: factor of the gate m.
@@ -77,7 +82,7 @@ class GatedSquaredError:
         """Return the (B,) losses.
 
         Raises:
-            ValueError: a target without a gate.
+            ValueError: a target without a gate; no examples, or layers without units.
         """
         squares: dict[str, Tensor] = {}
         for name, h in hidden.items():
@@ -87,13 +92,15 @@ class GatedSquaredError:
                     f"A gated teaching loss should find a gate for every supervised layer. Found none for {name!r}. Let the "
                     "teacher return Target(value, gate), or use HiddenSquaredError."
                 )
-            squares[name] = torch.sigmoid(self.scale * gate + self.shift) * (h - value).square()
+            squares[name] = torch.sigmoid(self.scale * _widened(gate) + self.shift) * _difference(h, value).square()
         return _over_units(squares, self.reduction)
 
 
 @dataclass(frozen=True)
 class KullbackLeibler:
     """KL(softmax(h*) || softmax(h)) over the last dimension, for a teacher of the student's logits (task B, paper 4.1).
+
+    Half numbers are compared in float32.
 
     Attributes:
         temperature: both are divided by it before the softmax.
@@ -112,8 +119,9 @@ class KullbackLeibler:
         """Return the (B,) divergences, added over layers and over dimensions between the first and the last.
 
         Raises:
-            ValueError: a layer with fewer than two logits an example, whose softmax is 1 whatever they are.
+            ValueError: a layer with fewer than two logits an example, whose softmax is 1 whatever they are; no examples.
         """
+        _check_some(hidden)
         divergences: list[Tensor] = []
         for name, h in hidden.items():
             if h.dim() < 2 or h.shape[-1] < 2:
@@ -121,21 +129,40 @@ class KullbackLeibler:
                     f"A divergence should be between at least two logits, along the last dimension. Found {name!r} with an "
                     f"output of shape {tuple(h.shape)}. Use HiddenSquaredError, or supervise a layer of several logits."
                 )
-            log_q = log_softmax(h / self.temperature, dim=-1)
-            log_p = log_softmax(targets[name].value / self.temperature, dim=-1)
+            log_q = log_softmax(_widened(h) / self.temperature, dim=-1)
+            log_p = log_softmax(_widened(targets[name].value) / self.temperature, dim=-1)
             if self.direction == "student-teacher":
                 log_p, log_q = log_q, log_p
             divergences.append((log_p.exp() * (log_p - log_q)).flatten(1).sum(1))
         return torch.stack(divergences).sum(0)
 
 
+def _widened(tensor: Tensor) -> Tensor:
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32)) if tensor.is_floating_point() else tensor
+
+
+def _difference(h: Tensor, value: Tensor) -> Tensor:
+    return _widened(h) - _widened(value)
+
+
+def _check_some(tensors: Mapping[str, Tensor]) -> None:
+    """Refuse a batch of no examples, and layers of no units: a mean over them is none."""
+    for name, tensor in tensors.items():
+        if tensor.dim() == 0 or tensor.numel() == 0:
+            raise ValueError(
+                f"A teaching loss should be of an example and of a unit at least, (B, ...). Found the shape "
+                f"{tuple(tensor.shape)} for {name!r}. Leave empty batches out."
+            )
+    if not tensors:
+        raise ValueError("A teaching loss should be of a layer at least. Found none. Name the supervised layers.")
+
+
 def _over_units(squares: Mapping[str, Tensor], reduction: Reduction) -> Tensor:
+    _check_some(squares)
     # An output (B,) is one unit an example.
     rows = [square.flatten(1) if square.dim() > 1 else square[:, None] for square in squares.values()]
-    if reduction == "sum":
-        return torch.stack([row.sum(1) for row in rows]).sum(0)
-    sums = [row.sum(1, dtype=torch.promote_types(row.dtype, torch.float32)) for row in rows]
-    return torch.stack(sums).sum(0) / sum(square[0].numel() for square in squares.values())
+    total = torch.stack([row.sum(1) for row in rows]).sum(0)
+    return total if reduction == "sum" else total / sum(row.shape[1] for row in rows)
 
 
 def check_losses(what: str, losses: Any, examples: int) -> None:  # noqa: ANN401  # a user's loss may return anything

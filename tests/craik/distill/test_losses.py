@@ -66,3 +66,27 @@ def test_the_mean_of_other_numbers_is_bit_for_bit_their_sum_divided(dtype):
     found, total = (HiddenSquaredError(reduction)(h, given) for reduction in ("mean", "sum"))
     assert torch.equal(found, total / 10)
     assert found.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_half_numbers_are_squared_in_float32(dtype, reduction):
+    """300 squared, and 200 squares of 25, are more than a float16 can say; steps of a half are lost in a bfloat16."""
+    for value, units in ((300.5, 3), (25.0, 200)):
+        h, zero = (torch.full((2, units), number, dtype=dtype) for number in (value, 0.0))
+        wanted = oracles.squared({"a": h.float()}, {"a": zero.float()}) / (units if reduction == "mean" else 1)
+        targets = {"a": Target(zero, torch.full_like(h, 1e3))}
+        for loss in (HiddenSquaredError, GatedSquaredError):
+            torch.testing.assert_close(loss(reduction=reduction)({"a": h}, targets), wanted)
+    logits = torch.tensor([[60000.0, -60000.0]], dtype=dtype)
+    found = KullbackLeibler()({"a": logits}, {"a": Target(-logits)})
+    torch.testing.assert_close(found, KullbackLeibler()({"a": logits.float()}, {"a": Target(-logits.float())}))
+    assert bool(found.isfinite().all())
+
+
+@pytest.mark.parametrize("loss", [HiddenSquaredError(), HiddenSquaredError("sum"), GatedSquaredError(), KullbackLeibler()])
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
+def test_empty_batches_are_refused(loss, shape):
+    empty = torch.zeros(shape)
+    with pytest.raises(ValueError, match=r"of an example and of a unit at least.*Found the shape \(\d, \d\) for 'a'"):
+        loss({"a": empty}, {"a": Target(empty, empty)})

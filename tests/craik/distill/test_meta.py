@@ -19,6 +19,7 @@ from craik.distill import (
     HiddenSquaredError,
     Hoisting,
     Implicit,
+    InnerState,
     KullbackLeibler,
     Labelled,
     TimeMixture,
@@ -299,6 +300,67 @@ def test_a_compiled_adjoint_is_the_same_and_notices_a_changed_student(rule):
     assert error(5) < 1e-10
     student.act.beta = 7.0  # nothing that a key could hold
     assert error(3) < 1e-10
+
+
+class Steeper:
+    """A label loss whose slope has a factor, and whose value has not; or a teaching loss with a factor."""
+
+    def __init__(self):
+        self.factor = 1.0
+
+    def __call__(self, prediction, y):
+        losses = models.label_loss(prediction, y)
+        return losses + (self.factor - 1) * (losses - losses.detach())
+
+    def teaching(self, hidden, targets):
+        return self.factor * HiddenSquaredError()(hidden, targets)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("part", ["label", "teaching"])
+def test_a_compiled_adjoint_notices_a_changed_loss_however_small_its_steps_are(part, dtype):
+    """Positions would agree within any tolerance: the first step moves them by a ten-thousandth."""
+    student, teacher = models.student("mlp").to(dtype), models.teacher({"0": (5,)}).to(dtype)
+    batches, validation = models.data()
+    batches = Batches(batches.x.to(dtype), batches.privileged.to(dtype), batches.y)
+    steeper = Steeper()
+    losses = {"label_loss": steeper} if part == "label" else {"teaching_loss": steeper.teaching}
+    lesson = models.lesson(student, teacher, ["0"], alpha=1e-3, **losses)
+    for factor in (1.0, 6.0, 6.1):
+        steeper.factor = factor
+        found, expected = (
+            meta_gradient(lesson, batches, Labelled(validation.x.to(dtype), validation.y), SGD(1e-4), strategy)
+            for strategy in (Adjoint(compile=True, backend="eager"), Unroll())
+        )
+        assert models.largest_error(found.gradients, expected.gradients) < (1e-10 if dtype == torch.float64 else 1e-4)
+
+
+class Constant:
+    """Gradient descent that keeps beside it what it does not differentiate: the last gradient, or a count of whole numbers."""
+
+    def __init__(self, whole):
+        self.whole = whole
+
+    def init(self, params):
+        return InnerState(0, {"kept": {name: self._kept(tensor, 0) for name, tensor in params.items()}})
+
+    def update(self, params, gradients, state):
+        kept = {name: self._kept(gradient, state.step + 1) for name, gradient in gradients.items()}
+        moved = {name: tensor - 0.1 * gradients[name] for name, tensor in params.items()}
+        return moved, InnerState(state.step + 1, {"kept": kept})
+
+    def _kept(self, tensor, count):
+        return torch.tensor(count) if self.whole else tensor.detach().clone()
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("strategy", [Unroll(), Checkpoint(), Adjoint()])
+def test_a_rule_may_keep_what_is_not_differentiated(strategy, whole):
+    lesson = models.lesson(models.student("mlp"), models.teacher({"0": (5,)}), ["0"])
+    expected = meta_gradient(lesson, *models.data(), SGD(0.1))
+    found = meta_gradient(lesson, *models.data(), Constant(whole), strategy)
+    assert models.largest_error(found.gradients, expected.gradients) < 1e-12
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")

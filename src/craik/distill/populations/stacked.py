@@ -15,7 +15,7 @@ from torch.func import functional_call, grad, vmap
 
 from craik.distill.examples.batches import Batches, Labelled
 from craik.distill.examples.inputs import Inputs, first, mapped
-from craik.distill.lesson import Lesson
+from craik.distill.lesson import Lesson, with_coefficients
 from craik.distill.optimisers.inner import Inner
 from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point
 from craik.distill.teachers.hoisting import Teaching
@@ -79,7 +79,7 @@ class StackedProblem(InnerProblem):
             return self
         params = leaves(self.start.params)
         alpha = coefficients(self.lesson, *self.losses(params, self.batch(0), self.step_signals(0)), params)
-        return replace(self, lesson=replace(self.lesson, alpha=alpha, alpha_relative_to=None))
+        return replace(self, lesson=with_coefficients(self.lesson, alpha))
 
 
 def coefficients(lesson: Lesson, label_losses: Tensor, teaching_losses: Tensor, params: Params) -> float | Tensor:

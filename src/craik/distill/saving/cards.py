@@ -81,7 +81,7 @@ def read_card(path: str | Path) -> Card:
         ValueError: it is no card.
     """
     check_path("path", path)
-    file = card_path(Path(path))
+    file = Path(path) if Path(path).suffix == ".json" else found_card(Path(path))
     if not file.is_file():
         raise FileNotFoundError(f"A card should stand beside the tensors. Found none at {file}. Save the module anew.")
     try:
@@ -98,9 +98,34 @@ def read_card(path: str | Path) -> Card:
     return card
 
 
+TENSORS = ".safetensors"
+
+
 def card_path(path: Path) -> Path:
-    """Return where the card of a file lies."""
-    return path.with_suffix(".json")
+    """Return where the card of a file is written: ``a.json`` beside ``a.safetensors``, ``a.pt.json`` beside ``a.pt``."""
+    return path.with_name(f"{path.name.removesuffix(TENSORS)}.json")
+
+
+def found_card(path: Path) -> Path:
+    """Return where the card of a file lies, or would lie.
+
+    Files of other endings had cards with another name before: ``student-0.json`` beside ``student-0.5``, and beside
+    ``student-0.1``, too. Such a card is read where there is no other.
+    """
+    card, former = card_path(path), path.with_suffix(".json")
+    return former if not card.is_file() and former.is_file() else card
+
+
+def check_tensors_path(path: Path) -> None:
+    """Refuse a file of tensors that its card would overwrite.
+
+    Raises:
+        ValueError: the name of a card.
+    """
+    if path.suffix == ".json":
+        raise ValueError(
+            f"`path` should be that of the tensors. Found {path}, which names a card. Write {path.with_suffix(TENSORS)}."
+        )
 
 
 def write_card(card: Card, path: Path) -> None:

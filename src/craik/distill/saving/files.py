@@ -1,6 +1,7 @@
 """A trained student or teacher alone, in a file, with a card beside it that says what it is and how it was made.
 
-The tensors are safetensors, the card is JSON: ``student.safetensors`` and ``student.json``. Nothing of the teacher is needed
+The tensors are safetensors, the card is JSON: ``student.safetensors`` and ``student.json``; a file of another name has its card
+under that name with ``.json`` behind it. Nothing of the teacher is needed
 to serve a student; a teacher is kept to teach other students.
 """
 
@@ -11,7 +12,18 @@ from pathlib import Path
 from torch import nn
 
 from craik import arguments
-from craik.distill.saving.cards import Card, Settings, card_path, check_card, checked, digest, read_card, write_card
+from craik.distill.saving.cards import (
+    Card,
+    Settings,
+    card_path,
+    check_card,
+    check_tensors_path,
+    checked,
+    digest,
+    found_card,
+    read_card,
+    write_card,
+)
 from craik.nn.saving import safetensors
 
 
@@ -20,12 +32,13 @@ def save_student(student: nn.Module, path: str | Path, settings: Settings | None
 
     Args:
         student: what is saved; the teacher is not needed any more.
-        path: of the file; an older one, and its card, are replaced.
+        path: of the file, such as ``student.safetensors``; an older one, and its card, are replaced.
         settings: of the card, such as the arguments that make the module anew, and `settings_of` its distillation.
 
     Raises:
         ImportError: safetensors is not installed.
         TypeError: settings that JSON does not know; nothing is written then.
+        ValueError: a path that ends in ``.json``, as the card's does.
     """
     _save("student", student, path, settings)
 
@@ -60,8 +73,9 @@ def _save(kind: str, module: nn.Module, path: str | Path, settings: Settings | N
     arguments.check_kind(kind, module, nn.Module, "a torch.nn.Module")
     arguments.check_path("path", path)
     target, found = Path(path), checked(settings or {})
+    check_tensors_path(target)
     beside = target.with_name(f"{target.name}.part")
-    safetensors("torch").save_model(module, str(beside))
+    safetensors("torch").save_model(_whole(module), str(beside))
     card = Card(kind, f"{type(module).__module__}.{type(module).__qualname__}", digest(beside), found)
     card_path(target).unlink(missing_ok=True)  # an older card must not stand beside new tensors, whenever this is stopped
     os.replace(beside, target)
@@ -72,9 +86,10 @@ def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
     arguments.check_kind(kind, module, nn.Module, "a torch.nn.Module", way_out="Make one as it was saved.")
     arguments.check_path("path", path)
     target = Path(path)
+    check_tensors_path(target)
     if not target.is_file():
         raise FileNotFoundError(f"A {kind} should be read from a file that there is. Found none at {target}. Look at its name.")
-    if card_path(target).exists():
+    if found_card(target).exists():
         check_card(read_card(target), kind, target)
     library = safetensors("torch")
     try:
@@ -82,6 +97,14 @@ def _load(kind: str, module: nn.Module, path: str | Path) -> nn.Module:
     except Exception as error:
         raise ValueError(f"A {kind}'s file should be whole safetensors. Found {error} in {target}. Save it anew.") from error
     # Read into a copy first: safetensors fills tensor by tensor, and may meet one of another shape half way.
-    library.load_model(copy.deepcopy(module), str(target))
-    library.load_model(module, str(target))
+    read = copy.deepcopy(module)
+    library.load_model(read, str(target))
+    module.load_state_dict(read.state_dict())
     return module
+
+
+def _whole(module: nn.Module) -> nn.Module:
+    """Return the module, or a copy whose tensors have memory of their own where its are parts of larger ones, as in a stack."""
+    tensors = [*module.parameters(), *module.buffers()]
+    parts = any(tensor.untyped_storage().nbytes() > tensor.numel() * tensor.element_size() for tensor in tensors)
+    return copy.deepcopy(module) if parts else module

@@ -2,11 +2,15 @@
 
 A trace holds what Python decided while it was made: shapes, modes, settings, losses. The compiled steps of a student are kept
 as long as the student lives and are used again while all of these are the same. The learning rate of `SGD` and `Adam` goes in
-as a tensor, so that a schedule needs no second compilation; another alpha does, unless it is
-a tensor, as a relative one is. What cannot be compared, such as a slope that
-was changed inside an activation, shows itself: each unroll takes its first step in both ways.
+as a tensor, so that a schedule needs no second compilation; another alpha does, unless it is a tensor, as a relative one is.
+
+What cannot be compared, such as a slope that was changed inside an activation or a factor inside a loss, is looked for by what
+it does: each unroll runs the traces of its first step and of the product behind that, and the student as it is now, and
+compiles anew where either moves otherwise. What makes no difference on the first batch, within half the digits of the numbers'
+type, is not found: after such a change, compile anew by giving the lesson a copy of the student.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -35,8 +39,15 @@ class _Kept(NamedTuple):
     """Compiled steps with all that they hold for constant."""
 
     key: tuple[Any, ...]
-    forward: Callable[..., tuple[Flat, Tensor]]
-    backward: Callable[..., tuple[Flat, Signals]]
+    forward: "_Compiled"
+    backward: "_Compiled"
+
+
+class _Compiled(NamedTuple):
+    """A trace, which does what the student did operation by operation, and what was compiled of it."""
+
+    trace: Callable[..., Any]
+    run: Callable[..., Any]
 
 
 _kept: "WeakKeyDictionary[nn.Module, _Kept]" = WeakKeyDictionary()
@@ -52,7 +63,7 @@ def compiled_steps(problem: InnerProblem, backend: str) -> Steps:
     constants = constants_of(student)
     key = (backend, *_key(problem, constants))
     kept = _kept.get(student)
-    if kept is None or kept.key != key or not _agrees(problem, _bound(problem, kept, constants)):
+    if kept is None or kept.key != key or not _agrees(problem, kept, constants):
         kept = _kept[student] = _compile(problem, key, constants, backend)
     return _bound(problem, kept, constants)
 
@@ -113,7 +124,7 @@ def _compile(problem: InnerProblem, key: tuple[Any, ...], constants: Params, bac
     return _Kept(key, _compiled(forward, example, backend), _compiled(backward, (*example, weights), backend))
 
 
-def _compiled(function: Callable[..., Any], example: tuple[Any, ...], backend: str) -> Callable[..., Any]:
+def _compiled(function: Callable[..., Any], example: tuple[Any, ...], backend: str) -> _Compiled:
     try:
         graph = make_fx(function)(*example)
         graph.graph.eliminate_dead_code()
@@ -127,7 +138,7 @@ def _compiled(function: Callable[..., Any], example: tuple[Any, ...], backend: s
             f"Adjoint(compile=True) should be able to compile an inner step. Found {type(error).__name__}: "
             f"{str(error).splitlines()[0] if str(error) else ''} Look whether a C++ compiler is installed, or use Adjoint()."
         ) from error
-    return torch.no_grad()(compiled)
+    return _Compiled(torch.no_grad()(graph), torch.no_grad()(compiled))
 
 
 def _arguments(problem: InnerProblem, point: Point, i: int, constants: Params) -> tuple[Any, ...]:
@@ -143,19 +154,43 @@ def _bound(problem: InnerProblem, kept: _Kept, constants: Params) -> Steps:
     """Return the compiled steps with this problem's data."""
 
     def forward(point: Point, i: int) -> tuple[Point, Tensor]:
-        tensors, loss = kept.forward(*_arguments(problem, point, i, constants))
+        tensors, loss = kept.forward.run(*_arguments(problem, point, i, constants))
         reached = point.filled(tensors)
         return Point(reached.params, reached.state._replace(step=point.state.step + 1)), loss
 
     def backward(point: Point, i: int, weights: Sequence[Tensor]) -> tuple[Flat, Signals, None]:
-        return *kept.backward(*_arguments(problem, point, i, constants), list(weights)), None
+        return *kept.backward.run(*_arguments(problem, point, i, constants), list(weights)), None
 
     return Steps(forward, backward)
 
 
-def _agrees(problem: InnerProblem, steps: Steps) -> bool:
-    """Tell whether the compiled first step is the one that the student takes now."""
-    expected, loss = problem.advance(problem.start, problem.batch(0), problem.step_signals(0), graph=False)
-    found, compiled_loss = steps.forward(problem.start, 0)
-    pairs = [*zip(found.tensors(), expected.tensors(), strict=True), (compiled_loss, loss)]
-    return all(torch.allclose(a, b, rtol=1e-3, atol=1e-6, equal_nan=True) for a, b in pairs)
+def _agrees(problem: InnerProblem, kept: _Kept, constants: Params) -> bool:
+    """Tell whether the traced first step, and its product, are those of the student as it is now."""
+    start, batch, signals = problem.start, problem.batch(0), problem.step_signals(0)
+    before = start.tensors()
+    given = _arguments(problem, start, 0, constants)
+    end, loss = problem.advance(start, batch, signals, graph=False)
+    traced, traced_loss = kept.forward.trace(*given)
+    if not _alike([*traced, traced_loss], [*end.tensors(), loss], [*before, torch.zeros_like(loss)]):
+        return False
+    # Weights without a pattern that a layer's symmetry would cancel, such as that of a softmax.
+    weights = [torch.linspace(1, 40, tensor.numel()).cos().view(tensor.shape).to(tensor) for tensor in before]
+    found, rows, _ = step_product(problem, start, batch, signals, weights)
+    traced_found, traced_rows = kept.backward.trace(*given, weights)
+    return _alike([*traced_found, *traced_rows], [*found, *rows], [*weights, *map(torch.zeros_like, rows)])
+
+
+def _alike(some: Sequence[Tensor], others: Sequence[Tensor], origins: Sequence[Tensor]) -> bool:
+    """Tell whether tensors lie in the same direction and as far from their origins, up to half the digits of their type."""
+    for one, other, origin in zip(some, others, origins, strict=True):
+        if not other.is_floating_point():
+            if not torch.equal(one, other):
+                return False
+            continue
+        eps = torch.finfo(other.dtype).eps
+        kind = torch.promote_types(other.dtype, torch.float32)
+        moved, wanted = (tensor.to(kind) - origin.to(kind) for tensor in (one, other))
+        rounding = 4 * eps * origin.to(kind).norm()
+        if not bool((moved - wanted).norm() <= math.sqrt(eps) * wanted.norm() + rounding):
+            return not bool(wanted.isfinite().all())  # a step that is no number is refused elsewhere
+    return True

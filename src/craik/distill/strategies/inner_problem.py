@@ -47,6 +47,26 @@ class Point(NamedTuple):
         return Point(params, InnerState(self.state.step, moments))
 
 
+def leaf_point(point: Point) -> Point:
+    """Return the same point to differentiate by; what holds no floats, such as a count, is a constant."""
+    return point.filled([t.detach().requires_grad_(t.is_floating_point()) for t in point.tensors()])
+
+
+def pulled_back(outputs: Sequence[Tensor], weights: Sequence[Tensor] | None, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Return the gradient by the inputs of sum(weights * outputs), of a scalar without weights; 0 by what nothing depends on.
+
+    What an inner optimiser of the caller's keeps may be constant: moments that are detached, or whole numbers.
+    """
+    by = [tensor for tensor in inputs if tensor.requires_grad]
+    reached = [k for k, output in enumerate(outputs) if output.requires_grad]
+    found: list[Tensor] = []
+    if reached:
+        chosen = None if weights is None else [weights[k] for k in reached]
+        found += torch.autograd.grad([outputs[k] for k in reached], by, chosen, allow_unused=True, materialize_grads=True)
+    rest = iter(found)
+    return [next(rest) if tensor.requires_grad and reached else torch.zeros_like(tensor) for tensor in inputs]
+
+
 class DivergedError(FloatingPointError):
     """An unroll that left the numbers: the same loss, of the same data, is finite where the unroll began.
 

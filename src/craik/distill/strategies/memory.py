@@ -15,7 +15,7 @@ from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
 from craik.distill.optimisers.inner import Inner
 from craik.distill.strategies import Strategy, Unroll, check_strategy
-from craik.distill.strategies.inner_problem import InnerProblem, Point, Sizes
+from craik.distill.strategies.inner_problem import InnerProblem, Point, Sizes, leaf_point
 from craik.distill.teachers.hoisting import Teaching
 from craik.params import count_bytes, parameters_of
 
@@ -79,7 +79,7 @@ def forecast_memory(
 
 
 def _measure(problem: InnerProblem) -> Sizes:
-    start = problem.start.filled([tensor.detach().requires_grad_() for tensor in problem.start.tensors()])
+    start = leaf_point(problem.start)
     with _counting(start.tensors()) as step:
         reached, _ = problem.advance(start, problem.batch(0), problem.step_signals(0), graph=True)
     with _counting(reached.tensors()) as validation:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from craik.distill.forward.noise import check_same_losses
-from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point, Solved
+from craik.distill.strategies.inner_problem import Batch, InnerProblem, Point, Solved, leaf_point, pulled_back
 from craik.distill.teachers.signals import Signals
 from craik.params import leaves
 
@@ -87,10 +87,10 @@ def step_product(
 ) -> tuple[list[Tensor], Signals, Tensor]:
     """Return the vector-Jacobian product of one inner step with respect to its point and its signals, and its loss."""
     with torch.enable_grad():
-        start = point.filled([tensor.detach().requires_grad_() for tensor in point.tensors()])
+        start = leaf_point(point)
         given = tuple(signal.detach().requires_grad_() for signal in signals)
         end, loss = problem.advance(start, batch, given, graph=True)
         inputs = [*start.tensors(), *given]
-        found = torch.autograd.grad(end.tensors(), inputs, list(weights), allow_unused=True, materialize_grads=True)
+        found = pulled_back(end.tensors(), weights, inputs)
     count = len(inputs) - len(given)
-    return list(found[:count]), tuple(found[count:]), loss
+    return found[:count], tuple(found[count:]), loss

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from craik.distill.forward.noise import check_same_losses
-from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved
+from craik.distill.strategies.inner_problem import InnerProblem, Point, Solved, leaf_point, pulled_back
 from craik.distill.teachers.signals import Signals
 
 
@@ -29,7 +29,7 @@ def solve_in_segments(problem: InnerProblem, boundaries: Sequence[int]) -> Solve
     cotangents: list[Tensor] | None = None
     loss, last = torch.zeros(()), problem.start
     for start, end in reversed(list(zip(boundaries, ends, strict=True))):
-        point = _leaf_point(points.pop(start))
+        point = leaf_point(points.pop(start))
         signals = [tuple(s.requires_grad_() for s in problem.step_signals(i)) for i in range(start, end)]
         reached, segment_losses = _with_graph(problem, point, signals, start)
         if cotangents is None:
@@ -40,7 +40,7 @@ def solve_in_segments(problem: InnerProblem, boundaries: Sequence[int]) -> Solve
             check_same_losses(torch.stack(losses[start:end]), torch.stack(segment_losses), start)
             outputs, weights = reached.tensors(), cotangents
         flat = [signal for row in signals for signal in row]
-        found = _differentiate(outputs, weights, [*point.tensors(), *flat])
+        found = pulled_back(outputs, weights, [*point.tensors(), *flat])
         cotangents, flat_cotangents = found[: len(point.tensors())], iter(found[len(point.tensors()) :])
         for i, row in enumerate(signals, start):
             rows[i] = tuple(next(flat_cotangents) for _ in row)
@@ -61,22 +61,9 @@ def _run(problem: InnerProblem, boundaries: Sequence[int]) -> tuple[dict[int, Po
     return points, losses
 
 
-def _leaf_point(point: Point) -> Point:
-    return point.filled([tensor.detach().requires_grad_() for tensor in point.tensors()])
-
-
 def _with_graph(problem: InnerProblem, point: Point, signals: Sequence[Signals], start: int) -> tuple[Point, list[Tensor]]:
     losses: list[Tensor] = []
     for i, row in enumerate(signals, start):
         point, loss = problem.advance(point, problem.batch(i), row, graph=True)
         losses.append(loss)
     return point, losses
-
-
-def _differentiate(outputs: list[Tensor], weights: list[Tensor] | None, inputs: list[Tensor]) -> list[Tensor]:
-    reached = [k for k, output in enumerate(outputs) if output.requires_grad]
-    if not reached:
-        return [torch.zeros_like(tensor) for tensor in inputs]
-    chosen = None if weights is None else [weights[k] for k in reached]
-    found = torch.autograd.grad([outputs[k] for k in reached], inputs, chosen, allow_unused=True, materialize_grads=True)
-    return list(found)

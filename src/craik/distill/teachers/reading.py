@@ -50,8 +50,9 @@ class Reading(NamedTuple):
         return self.used.argmax(1)
 
     def by_time(self) -> Float[Tensor, " t"]:
-        """Return each frame's share of the mass of all layers together."""
-        return self.used.sum(0) / self.used.sum()
+        """Return each frame's share of the mass of all layers together; equal shares where nothing is used."""
+        total = self.used.sum()
+        return torch.where(total > 0, self.used.sum(0) / total, 1 / self.used.shape[1])
 
 
 def read_teacher(

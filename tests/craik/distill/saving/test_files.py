@@ -19,6 +19,7 @@ from craik.distill import (
     settings_of,
     split_rows,
 )
+from craik.distill.populations.members import Stacked
 
 
 @pytest.mark.parametrize("kind", models.STUDENTS)
@@ -107,3 +108,45 @@ def test_settings_that_no_card_can_hold_are_refused_before_anything_is_written(t
         with pytest.raises(TypeError, match=r"`settings` should be words, numbers"):
             save_student(models.student("mlp"), path, settings)
     assert not list(tmp_path.iterdir())
+
+
+def test_files_with_a_dot_in_their_names_have_cards_of_their_own(tmp_path):
+    for share in (0.1, 0.5):
+        save_student(models.student("mlp", int(10 * share)), tmp_path / f"student-{share}", {"share": share})
+    for share in (0.1, 0.5):
+        assert read_card(tmp_path / f"student-{share}").settings == {"share": share}
+        found = load_student(models.student("mlp", 7), tmp_path / f"student-{share}")
+        wanted = models.student("mlp", int(10 * share)).state_dict()
+        assert all(torch.equal(tensor, wanted[name]) for name, tensor in found.state_dict().items())
+    save_teacher(models.teacher({"0": (5,)}), tmp_path / "a.pt")
+    save_student(models.student("mlp"), tmp_path / "a.safetensors")
+    load_student(models.student("mlp", 7), tmp_path / "a.safetensors")
+    load_teacher(models.teacher({"0": (5,)}, seed=7), tmp_path / "a.pt")
+
+
+def test_files_of_former_names_are_still_read(tmp_path):
+    path = saved(tmp_path)
+    path.rename(tmp_path / "student.pt")
+    assert read_card(tmp_path / "student.pt").settings == {"a": 1}
+    load_student(models.student("mlp", 7), tmp_path / "student.pt")
+    with (tmp_path / "student.pt").open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(ValueError, match="another digest"):
+        load_student(models.student("mlp", 7), tmp_path / "student.pt")
+
+
+def test_tensors_are_not_written_where_the_card_goes(tmp_path):
+    path = tmp_path / "student.json"
+    for call in (save_student, load_student):
+        with pytest.raises(ValueError, match=r"which names a card\. Write .*student\.safetensors"):
+            call(models.student("mlp"), path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_student_of_a_stack_is_saved_and_read(tmp_path):
+    students = [models.student("mlp", p) for p in range(2)]
+    Stacked(models.lesson(students[0], models.teacher({"0": (5,)}), ["0"]), tuple(students), torch.optim.Adam)
+    save_student(students[1], tmp_path / "student.safetensors")
+    for other in (models.student("mlp", 7), students[0]):
+        load_student(other, tmp_path / "student.safetensors")
+        assert all(torch.equal(tensor, students[1].state_dict()[name]) for name, tensor in other.state_dict().items())

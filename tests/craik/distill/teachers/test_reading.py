@@ -125,6 +125,7 @@ def test_targets_apart_from_the_data_and_probes_without_a_generator():
     found = read_teacher(lesson(Constant(), lambda h, t: h["0"][:, 0]), models.randn(0, 5, 3, 2))
     assert not found.used.any()
     assert found.shares.tolist() == [[1 / 3] * 3] * 2
+    assert found.by_time().tolist() == [1 / 3] * 3
     teacher = models.filled(Apart(), 0)
     assert not read_teacher(lesson(teacher), models.randn(0, 5, 3, 2)).used.any()
     teacher.requires_grad_(False)
