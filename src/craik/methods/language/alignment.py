@@ -104,7 +104,8 @@ class Aligned(NamedTuple):
         links: for each sentence pair the links of its target words, in order; words that align with nothing have none.
         pairs: (u, 2) words of source and target that occur together; the source word of nothing is -1.
         probabilities: (u,) p(target word | source word) of each.
-        likelihoods: (iterations,) log-likelihood of all target words before each iteration.
+        likelihoods: (iterations,) log-likelihood of all target words before each iteration, summed in float64 and returned in
+            torch's default type, float32.
     """
 
     links: list[list[Link]]

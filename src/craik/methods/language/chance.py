@@ -9,10 +9,14 @@ from typing import NamedTuple
 from jaxtyping import Bool
 from torch import Tensor
 
-from craik.arguments import check_share, check_whole
+from craik.arguments import check_mask, check_not_negative, check_share, check_tensor, check_whole
 
 LARGEST_PRODUCT = 1000
 """Items up to which every binomial coefficient is a float, as the greatest of 1,030 is none."""
+
+
+LARGEST_Z = 1e100
+"""Beyond, the interval is from 0 to 1 in any case, and its formula would overflow."""
 
 
 class Rate(NamedTuple):
@@ -35,14 +39,16 @@ def wilson(successes: int, trials: int, z: float = 1.959963984540054) -> Rate:
     """Return a share with the interval of Wilson (1927), which holds its level at small n and near 0 and 1.
 
     Raises:
-        TypeError: counts that are no whole numbers.
-        ValueError: counts below 0, more successes than trials.
+        TypeError: counts that are no whole numbers, a z that is no number.
+        ValueError: counts below 0, more successes than trials, a z that is negative or not finite.
 
     >>> [round(number, 3) for number in wilson(137, 273)]
     [0.502, 0.443, 0.561, 273]
     """
     check_whole("trials", trials)
     check_whole("successes", successes)
+    check_not_negative("z", z, why="standard deviations to each side", way_out="1.96 is 95 %.")
+    z = min(z, LARGEST_Z)
     if successes > trials:
         raise ValueError(f"`successes` should be at most the {trials} trials. Found {successes}. Check their order.")
     if not trials:
@@ -59,7 +65,14 @@ def mcnemar(one: Bool[Tensor, " n"], other: Bool[Tensor, " n"]) -> float:
     Args:
         one: which items a model has right.
         other: the same of the other model.
+
+    Raises:
+        TypeError: no tensors of booleans.
+        ValueError: other shapes: one answer an item, of the same items.
     """
+    check_tensor("one", one)
+    check_mask("one", one, one.numel(), way_out="True for the items that the model has right.")
+    check_mask("other", other, one.numel(), way_out="True for the same items where the other model has them right.")
     better, worse = int((one & ~other).sum()), int((other & ~one).sum())
     total = better + worse
     below = sum(math.comb(total, k) for k in range(min(better, worse) + 1)) / 2**total

@@ -165,7 +165,7 @@ def stacked(pairs: Sequence[Padded], fillers: Fillers) -> tuple[Int[Tensor, "b t
 def eager_loss(
     model: EagerTranslator, source: Int[Tensor, "b t"], previous: Int[Tensor, "b t"], target: Int[Tensor, "b t"]
 ) -> Float[Tensor, " b"]:
-    """Return the mean cross-entropy of each pair over its steps, epsilons and start pads included.
+    """Return the mean cross-entropy of each pair over its steps, epsilons and start pads included, in float32 at least.
 
     Raises:
         ValueError: a row whose targets are all ignored.
@@ -174,7 +174,8 @@ def eager_loss(
     if not bool(kept.any(1).all()):
         raise ValueError("Every row should have a target. Found one with none. Leave empty pairs out.")
     logits, _ = model.read(source, previous)
-    losses = F.cross_entropy(logits.transpose(1, 2), target, reduction="none", ignore_index=IGNORED)
+    wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    losses = F.cross_entropy(wide.transpose(1, 2), target, reduction="none", ignore_index=IGNORED)
     return losses.sum(1) / kept.sum(1)
 
 

@@ -66,8 +66,8 @@ class Vectors:
         if len(set(self.words)) < len(self.words):
             twice = next(word for word, count in Counter(self.words).items() if count > 1)
             raise ValueError(f"`words` should be different. Found {twice!r} twice. Drop one.")
-        lengths = self.table.norm(dim=1)
-        if not bool((lengths > 0).all() and lengths.isfinite().all()):
+        largest = self.table.abs().amax(1) if self.table.shape[1] else self.table.new_zeros(1)
+        if not bool((largest > 0).all() and largest.isfinite().all()):
             raise ValueError("`table` should hold finite vectors other than 0. Found others. Leave these words out.")
 
     @classmethod
@@ -113,7 +113,9 @@ class Vectors:
 
     @cached_property
     def _units(self) -> Tensor:
-        return torch.nn.functional.normalize(self.table, dim=1)
+        # Over powers of two, which round nothing: a vector's direction does not depend on its length.
+        largest = self.table.abs().amax(1, keepdim=True)
+        return torch.nn.functional.normalize(self.table / (largest / (2 * largest.frexp().mantissa)), dim=1)
 
     def distances(self, exemplars: Sequence[str], method: Method = "neighbours") -> Float[Tensor, " w"]:
         """Return every word's distance to some exemplars; theirs is 0.

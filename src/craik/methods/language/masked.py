@@ -16,7 +16,17 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn import functional as F  # the usual name  # noqa: N812  # the usual name
 
-from craik.arguments import check_generator, check_kind, check_one_of, check_shape, check_share, check_tensor, check_whole
+from craik.arguments import (
+    check_generator,
+    check_ids,
+    check_kind,
+    check_mask,
+    check_one_of,
+    check_shape,
+    check_share,
+    check_tensor,
+    check_whole,
+)
 from craik.methods.language.vocabulary import BEGIN, END, MASK, PAD, SPECIAL
 from craik.methods.paper import Paper
 
@@ -106,13 +116,13 @@ def corrupt(
             allows (a word that is too long for what is left is passed over, as in the released code). Needs "count".
 
     Raises:
-        TypeError: no tensors or generator.
+        TypeError: no tensors or generator, ids that are no whole numbers, a mask that is not of booleans.
         ValueError: other shapes, a sequence with special tokens only, ids outside the vocabulary.
     """
     check_kind("corruption", corruption, Corruption, "a Corruption")
     check_generator("generator", generator)
-    check_shape("ids", ids, "B", "T")
-    check_shape("special", special, *ids.shape)
+    check_ids("ids", ids, "B", "T")
+    check_mask("special", special, *ids.shape, way_out="True for begin, end and padding, as in ids < 5.")
     if bool(special.all(1).any()):
         row = int(special.all(1).nonzero()[0])
         raise ValueError(f"Each sequence should have a token that is not special. Found nothing to mask in row {row}. Drop it.")
@@ -128,7 +138,7 @@ def corrupt(
 
 
 def masked_loss(logits: Float[Tensor, "b t v"], targets: Int[Tensor, "b t"]) -> Float[Tensor, " b"]:
-    """Return each sequence's mean cross-entropy over its chosen tokens.
+    """Return each sequence's mean cross-entropy over its chosen tokens, in float32 at least.
 
     Only logits at targets enter: give the head chosen positions alone where the vocabulary is large, and average by sequence.
 
@@ -142,7 +152,8 @@ def masked_loss(logits: Float[Tensor, "b t v"], targets: Int[Tensor, "b t"]) -> 
     if not bool((count > 0).all()):
         row = int((count == 0).nonzero()[0])
         raise ValueError(f"Each sequence should have a target. Found only {IGNORED} in row {row}. Leave such rows out.")
-    losses = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none", ignore_index=IGNORED)
+    wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    losses = F.cross_entropy(wide.transpose(1, 2), targets, reduction="none", ignore_index=IGNORED)
     return losses.sum(1) / count
 
 
@@ -195,12 +206,12 @@ def _chosen(ids: Tensor, special: Tensor, corruption: Corruption, generator: Gen
     count = (lengths.double() * corruption.rate).round().long().clamp(min=1)  # halves to even, as Python's round
     count = count if corruption.most is None else count.clamp(max=corruption.most)
     if words is not None:
-        check_shape("words", words, *ids.shape)
+        check_ids("words", words, *ids.shape)
         return _whole_words(words, special, count, generator)
     keys = torch.rand(ids.shape, generator=generator).masked_fill(special, 2.0)  # behind all others
     count = torch.minimum(count, (~special).sum(1))
-    bound = keys.topk(int(count.max()), 1, largest=False).values.gather(1, count[:, None] - 1)
-    return keys <= bound
+    first = keys.topk(int(count.max()), 1, largest=False).indices  # of equal keys one, so that the count is kept
+    return torch.zeros_like(special).scatter(1, first, torch.arange(first.shape[1]) < count[:, None])
 
 
 def _whole_words(words: Tensor, special: Tensor, count: Tensor, generator: Generator) -> Tensor:

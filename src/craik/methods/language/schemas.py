@@ -21,6 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -48,13 +49,15 @@ class Schema:
         pronoun: the characters of the pronoun, as in ``text[pronoun]``.
         candidates: two different names for who is meant.
         answer: 0 or 1, which is right.
-        switchable: whether the sentence makes sense with the candidates exchanged; both must then stand in the text.
+        switchable: whether the sentence makes sense with the candidates exchanged; both must then stand in the text, as whole
+            words, whatever the case of their first letter. Where one holds the other, as "the man's son" does "the man", the
+            longer one stands there.
         hinge: the characters of the word on which the answer turns; None if it is not marked.
 
     Raises:
         TypeError: parts of another type.
         ValueError: an empty pronoun, equal candidates, another answer, or a switchable item whose candidates are not in the
-        text.
+            text, or overlap there.
     """
 
     text: str
@@ -81,9 +84,17 @@ class Schema:
             raise ValueError(f"`candidates` should be two different names. Found {self.candidates!r}. Leave such items out.")
         if self.answer > 1:
             raise ValueError(f"`answer` should be 0 or 1, a place in the candidates. Found {self.answer}.")
-        if self.switchable and (missing := [one for one in self.candidates if not _places(self.text, one)]):
+        if not self.switchable:
+            return
+        places = _places(self.text, self.pronoun, self.candidates)
+        if missing := {0, 1} - {which for _, which in places}:
             raise ValueError(
-                f"A switchable item should have both candidates in its text. Found no {missing[0]!r} in {self.text!r}. Set "
+                f"A switchable item should have both candidates in its text. Found no {self.candidates[min(missing)]!r} in "
+                f"{self.text!r}. Set switchable=False."
+            )
+        if shared := _overlap(places):
+            raise ValueError(
+                f"The candidates of a switchable item should stand apart. Found {self.text[shared]!r} in {self.text!r}. Set "
                 "switchable=False."
             )
 
@@ -110,7 +121,7 @@ def substituted(schema: Schema, candidate: int) -> Substituted:
     """
     before, after = schema.text[: schema.pronoun.start], schema.text[schema.pronoun.stop :]
     name = schema.candidates[candidate]
-    name = _capital(name) if not before.strip() or before.rstrip()[-1] in ".!?" else _small(name)
+    name = _capital(name) if _begins(before) else _small(name)
     return Substituted(before + name + after, len(before), len(before) + len(name))
 
 
@@ -128,15 +139,12 @@ def switch(schema: Schema) -> Schema:
         raise ValueError(
             f"The item should be switchable. Found one that is not: {schema.text!r}. Leave it out of the switched."
         )
-    first, second = (_places(schema.text, one) for one in schema.candidates)
-    places = sorted([(place, 1) for place in first] + [(place, 0) for place in second], key=lambda one: one[0].start)
-    places = [
-        (place, other) for place, other in places if place.stop <= schema.pronoun.start or place.start >= schema.pronoun.stop
-    ]
     text, done, pronoun, hinge = "", 0, schema.pronoun, schema.hinge
-    for place, other in places:
-        old, name = schema.text[place], schema.candidates[other]
-        text += schema.text[done : place.start] + (_capital(name) if old[0].isupper() else _small(name))
+    for place, which in _places(schema.text, schema.pronoun, schema.candidates):
+        old, name = schema.text[place], schema.candidates[1 - which]
+        # A name's capital says nothing of the place; an article's does, and one at a beginning.
+        capital = old[0].isupper() and (_has_article(old) or _begins(schema.text[: place.start]))
+        text += schema.text[done : place.start] + (_capital(name) if capital else _small(name))
         done = place.stop
         longer = len(name) - len(old)
         pronoun = _moved(pronoun, longer) if place.stop <= schema.pronoun.start else pronoun
@@ -312,20 +320,36 @@ def _read(item: ElementTree.Element, index: int, path: str) -> Schema:
     text = " ".join(part for part in (before, pronoun, after) if part)
     start = len(before) + 1 if before else 0
     found = Schema(text, slice(start, start + len(pronoun)), (candidates[0], candidates[1]), "AB".index(letter))
-    rest = f"{before} {after}"
-    return replace(found, switchable=all(_places(rest, one) for one in candidates))
+    places = _places(text, found.pronoun, found.candidates)
+    return replace(found, switchable={which for _, which in places} == {0, 1} and _overlap(places) is None)
 
 
 def _text(item: ElementTree.Element, path: str) -> str:
     return " ".join((item.findtext(path) or "").split())
 
 
-def _places(text: str, name: str) -> list[slice]:
-    """Return where a name stands as whole words, whatever its first letter's case."""
-    pattern = rf"(?<!\w){re.escape(name[:1])}{re.escape(name[1:])}(?!\w)"
-    return [slice(*match.span()) for match in re.finditer(pattern, text) or ()] or [
-        slice(*match.span()) for match in re.finditer(pattern, text, re.IGNORECASE)
-    ]
+def _places(text: str, pronoun: slice, candidates: tuple[str, str]) -> list[tuple[slice, int]]:
+    """Return where candidates stand and which, in order: as whole words, whatever their first letter's case.
+
+    A place within one of the longer candidate's is that one's; what overlaps the pronoun is left out.
+    """
+    found = list[tuple[slice, int]]()
+    for which in sorted((0, 1), key=lambda which: -len(candidates[which])):
+        name = candidates[which]
+        pattern = rf"(?<!\w)(?i:{re.escape(name[:1])}){re.escape(name[1:])}(?!\w)"
+        places = [slice(*match.span()) for match in re.finditer(pattern, text)]
+        longer = [place for place, _ in found]
+        found += [(one, which) for one in places if not any(o.start <= one.start and one.stop <= o.stop for o in longer)]
+    outside = [(one, which) for one, which in found if one.stop <= pronoun.start or one.start >= pronoun.stop]
+    return sorted(outside, key=lambda one: one[0].start)
+
+
+def _overlap(places: list[tuple[slice, int]]) -> slice | None:
+    """Return where two places share a character; None where none do."""
+    for (one, _), (other, _) in pairwise(places):
+        if other.start < one.stop:
+            return slice(one.start, other.stop)
+    return None
 
 
 def _moved(place: slice, by: int) -> slice:
@@ -343,10 +367,19 @@ def _plain(name: str) -> str:
 _ARTICLES = ("the", "a", "an", "his", "her", "my", "our", "their", "its")
 
 
+def _begins(before: str) -> bool:
+    """Return whether a sentence begins behind a text."""
+    return not before.strip() or before.rstrip()[-1] in ".!?"
+
+
+def _has_article(name: str) -> bool:
+    return name.split(maxsplit=1)[0].lower() in _ARTICLES
+
+
 def _capital(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
 def _small(name: str) -> str:
     """Lower an article's capital; names keep theirs."""
-    return name[:1].lower() + name[1:] if name.split(maxsplit=1)[0].lower() in _ARTICLES else name
+    return name[:1].lower() + name[1:] if _has_article(name) else name

@@ -180,7 +180,7 @@ class TextCNN(nn.Module):
         embedding: numbers a word is turned into.
         filters: widths and counts; a sequence must have the widest.
         generator: of the initial weights and of what is dropped.
-        dropout: of the highway's output; the released code drops .25.
+        dropout: of the highway's output; the released code drops .25. At 1 nothing is left of it, as in torch.
 
     Raises:
         TypeError, ValueError: sizes below 1, widths and counts of different number.
@@ -223,5 +223,5 @@ class TextCNN(nn.Module):
         h = gate * self.transform(h).relu() + (1 - gate) * h
         if self.training and self.dropout:
             kept = torch.rand(h.shape, generator=self.generator) >= self.dropout
-            h = h * kept / (1 - self.dropout)
+            h = h * kept / (1 - self.dropout) if self.dropout < 1 else torch.zeros_like(h)
         return self.out(h)[:, 0]

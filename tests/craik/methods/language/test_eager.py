@@ -144,3 +144,14 @@ def test_it_learns_to_copy():
 def test_bad_input(make, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         make()
+
+
+def test_half_types_are_summed_in_float32():
+    one = model().half()
+    with torch.no_grad():
+        one.bias.zero_()[4] = 3000.0
+    target = torch.full((1, 40), 5)
+    source = torch.full((1, 40), 4)
+    found = eager_loss(one, source, source, target)
+    assert found.dtype == torch.float32
+    assert float(found.detach()) == pytest.approx(3000, rel=0.01)

@@ -139,3 +139,19 @@ def test_a_context_free_grammar_nests():
 def test_bad_input(make, sentence, as_installed):
     with pytest.raises((ValueError, TypeError), match=sentence):
         make()
+
+
+@pytest.mark.parametrize("length", [1e-13, 1e-200, 1e200])
+@pytest.mark.parametrize("method", ["neighbours", "centroid", "hull", "span"])
+def test_distances_do_not_depend_on_lengths(length, method):
+    one = vectors()
+    other = Vectors(one.words, one.table * torch.tensor([[1.0], [length]], dtype=torch.float64).repeat(15, 1))
+    torch.testing.assert_close(other.distances(["w3", "w8"], method), one.distances(["w3", "w8"], method))
+
+
+@pytest.mark.parametrize("value", [0.0, float("inf"), float("nan")])
+def test_vectors_without_a_direction_are_refused(value, as_installed):
+    with pytest.raises(ValueError, match="finite vectors other than 0"):
+        Vectors(("a", "b"), torch.tensor([[1.0, 0.0], [value, 0.0]]))
+    with pytest.raises(ValueError, match="finite vectors other than 0"):
+        Vectors(("a", "b"), torch.zeros(2, 0))

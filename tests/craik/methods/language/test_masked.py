@@ -149,3 +149,34 @@ def test_bad_input():
         masked_loss(torch.zeros(2, 2, 3), torch.tensor([[0, 1], [IGNORED, IGNORED]]))
     with pytest.raises(ValueError, match="two or more"):
         sentence_pairs([[[1]]], 10, seeded())
+
+
+def test_of_equal_keys_no_more_are_chosen(monkeypatch):
+    ids, special = text(20)
+    monkeypatch.setattr(torch, "rand", lambda shape, **_: torch.full(shape, 0.25))
+    chosen = corrupt(ids, special, Corruption(50), seeded()).targets != IGNORED
+    assert chosen.sum(1).tolist() == [max(1, round(0.15 * int(n))) for n in (ids != PAD).sum(1)]
+    assert not (chosen & special).any()
+
+
+def test_where_keys_differ_the_least_are_chosen():
+    ids, special = text(20)
+    keys = torch.rand(ids.shape, generator=seeded(9)).masked_fill(special, 2.0)
+    for row, chosen in enumerate(corrupt(ids, special, Corruption(50), seeded(9)).targets != IGNORED):
+        assert set(keys[row].argsort()[: int(chosen.sum())].tolist()) == set(chosen.nonzero().flatten().tolist())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_types_are_summed_in_float32(dtype):
+    logits = torch.zeros(1, 40, 2, dtype=dtype)
+    logits[:, :, 0] = 3000.0
+    targets = torch.ones(1, 40, dtype=torch.long)
+    assert masked_loss(logits, targets).tolist() == masked_loss(logits.float(), targets).tolist()
+
+
+def test_a_mask_of_numbers_is_refused(as_installed):
+    ids, special = text(2)
+    with pytest.raises(TypeError, match=r"`special` should hold booleans\. Found torch\.int64"):
+        corrupt(ids, special.long(), Corruption(50), seeded())
+    with pytest.raises(TypeError, match=r"`ids` should hold whole numbers\. Found torch\.float32"):
+        corrupt(ids.float(), special, Corruption(50), seeded())

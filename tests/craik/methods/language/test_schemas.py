@@ -157,3 +157,54 @@ def test_bad_input():
         report(torch.zeros(2).long(), one, torch.zeros(2), torch.zeros(1).long())
     with pytest.raises(ValueError, match="level"):
         best_of(1, 10, level=1.0)
+
+
+def item(text, candidates, pronoun="it"):
+    start = text.rindex(f" {pronoun} ") + 1
+    return Schema(text, slice(start, start + len(pronoun)), candidates, 0, switchable=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "wanted"),
+    [
+        (
+            "The cup leaks on the tea, so the cup is wet and it is old.",
+            ("The cup", "The tea"),
+            "The tea leaks on the cup, so the tea is wet and it is old.",
+        ),
+        (
+            "The man met the man's son because it was late.",
+            ("the man", "the man's son"),
+            "The man's son met the man because it was late.",
+        ),
+        ("Today Ann dropped the cup and it broke.", ("Ann", "the cup"), "Today the cup dropped Ann and it broke."),
+        ("Ann dropped the cup and it broke.", ("Ann", "the cup"), "The cup dropped Ann and it broke."),
+        ("the cup held the tea and it broke.", ("the cup", "the tea"), "the tea held the cup and it broke."),
+        ('"The cup," said Bob, "and it broke."', ("Bob", "The cup"), '"Bob," said the cup, "and it broke."'),
+    ],
+)
+def test_every_mention_is_switched(text, candidates, wanted):
+    one = item(text, candidates)
+    other = switch(one)
+    assert other.text == wanted
+    assert (other.answer, other.text[other.pronoun]) == (1, "it")
+
+
+def test_candidates_that_share_words_of_the_text_are_refused():
+    with pytest.raises(ValueError, match=r"should stand apart\. Found 'old man bites' in 'The old man bites"):
+        item("The old man bites since it is old man bites.", ("old man", "man bites"))
+    with pytest.raises(ValueError, match="Found no 'the man'"):
+        item("Here the man's son is and it is late.", ("the man", "the man's son"))
+    with pytest.raises(ValueError, match="Found no 'the Cup'"):
+        item("Here the cup and the tea are and it is late.", ("the tea", "the Cup"))
+
+
+def test_a_file_marks_no_item_whose_candidates_share_words(tmp_path):
+    path = tmp_path / "WSCollection.xml"
+    text = "<txt1>The old man bites as</txt1><pron>he</pron><txt2>is old.</txt2>"
+    answers = "<answer>old man</answer><answer>man bites</answer>"
+    path.write_text(
+        f"<collection><schema><text>{text}</text><answers>{answers}</answers><correctAnswer>A</correctAnswer></schema></collection>"
+    )
+    (found,) = read_wsc(str(path))
+    assert not found.switchable

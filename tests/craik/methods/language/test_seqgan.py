@@ -162,3 +162,8 @@ def test_roll_outs_of_half_types_follow_the_same_law():
         torch.nn.init.zeros_(part)
     drawn = seqgan.rollouts(model, torch.zeros(1, 2, dtype=torch.long), 4000, torch.Generator().manual_seed(0))[0, :, 0, 1]
     assert drawn.double().mean() == pytest.approx(499.5, abs=4 * 1000 / 12**0.5 / 4000**0.5)
+
+
+def test_where_all_is_dropped_the_bias_is_left():
+    net = seqgan.TextCNN(V, 4, seqgan.Filters((1, 3), (5, 6)), seeded(), dropout=1.0)
+    assert torch.equal(net(EVERYTHING[:3]), net.out.bias.expand(3))
