@@ -38,9 +38,10 @@ class Games:
             for name in names
         ]
 
-    def reset(self, *, seed: int) -> tuple[Tensor, dict[str, Any]]:
-        """Begin everywhere."""
-        parts = [game.reset(seed=(seed + 1000 * index) % 2**31)[0] for index, game in enumerate(self.games)]
+    def reset(self, *, seed: int | None) -> tuple[Tensor, dict[str, Any]]:
+        """Begin everywhere; without a seed the games' own generators go on."""
+        seeds = [None if seed is None else (seed + 1000 * index) % 2**31 for index in range(len(self.games))]
+        parts = [game.reset(seed=own)[0] for game, own in zip(self.games, seeds, strict=True)]
         return torch.from_numpy(np.concatenate(parts)), {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # noqa: ANN401  # numpy's

@@ -119,9 +119,13 @@ class Catch:
         self._code = (self.variants[:, None] >> torch.arange(3) & 1).float()
         self._at = self._begin()
 
-    def reset(self, *, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """Begin an episode everywhere: observations (B, rows + 1, columns) in [0, 1], and nothing else."""
-        self.generator.manual_seed(seed)
+    def reset(self, *, seed: int | None) -> tuple[Tensor, dict[str, Tensor]]:
+        """Begin an episode everywhere: observations (B, rows + 1, columns) in [0, 1], and nothing else.
+
+        Without a seed the generator goes on.
+        """
+        if seed is not None:
+            self.generator.manual_seed(seed)
         self._at = self._begin()
         return self.pictures(), {}
 

@@ -14,7 +14,14 @@ from types import MappingProxyType
 import torch
 from torch import Generator, Tensor
 
-from craik.arguments import check_generator, check_not_negative, check_whole
+from craik.arguments import (
+    check_all_finite,
+    check_generator,
+    check_not_negative,
+    check_numbers,
+    check_shape,
+    check_whole,
+)
 
 CORNERS = torch.tensor([[-2.0, -2.0], [2.0, -2.0], [-2.0, 2.0], [2.0, 2.0]])
 REACH = 0.2
@@ -59,27 +66,30 @@ class Corners:
         self.generator, self.limit, self.quiet, self.num_envs = generator, limit, quiet, len(self.goals)
         self._begin()
 
-    def reset(self, *, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """Begin everywhere: positions (B, 2)."""
-        self.generator.manual_seed(seed)
+    def reset(self, *, seed: int | None) -> tuple[Tensor, dict[str, Tensor]]:
+        """Begin everywhere: positions (B, 2). Without a seed the generator goes on."""
+        if seed is not None:
+            self.generator.manual_seed(seed)
         self._begin()
-        return self.at, {}
+        return self.at.clone(), {}
 
     def step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Tensor]]:
         """Move.
 
         Args:
-            actions: (B, 2) floats; what lies beyond [-0.2, 0.2] is cut.
+            actions: (B, 2) floats; what lies beyond [-0.2, 0.2] is cut. They are taken in float32, as positions are.
 
         Returns:
             Positions, rewards (B,), terminated (never), truncated (B,), and infos with "final_obs" where the limit was reached.
 
         Raises:
+            TypeError: no tensor.
             ValueError: actions of another shape, or not finite.
         """
-        if actions.shape != (self.num_envs, 2) or not torch.isfinite(actions).all():
-            raise ValueError(f"`actions` should be finite, of shape {(self.num_envs, 2)}. Found {tuple(actions.shape)}.")
-        before, self.at = self.at, self.at + actions.clamp(-REACH, REACH)
+        check_numbers("actions", actions)
+        check_shape("actions", actions, self.num_envs, 2)
+        check_all_finite("actions", actions)
+        before, self.at = self.at, self.at + actions.to(self.at.dtype).clamp(-REACH, REACH)
         rewards = paid(before, self.at, self.goals, self.quiet)
         self.steps += 1
         cut = torch.full((self.num_envs,), self.steps == self.limit)
@@ -87,7 +97,7 @@ class Corners:
         if self.steps == self.limit:
             infos["final_obs"] = self.at
             self._begin()
-        return self.at, rewards, torch.zeros_like(cut), cut, infos
+        return self.at.clone(), rewards, torch.zeros_like(cut), cut, infos
 
     def _begin(self) -> None:
         self.at = REACH * (2 * torch.rand(self.num_envs, 2, generator=self.generator) - 1)

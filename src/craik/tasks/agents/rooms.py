@@ -56,8 +56,8 @@ class Rooms:
         places = [(env.unwrapped.agent_pos, env.unwrapped.grid.width) for env in self._envs.envs]
         return torch.tensor([int(place[1]) * width + int(place[0]) for place, width in places])
 
-    def reset(self, *, seed: int) -> tuple[Tensor, dict[str, Any]]:
-        """Begin everywhere."""
+    def reset(self, *, seed: int | None) -> tuple[Tensor, dict[str, Any]]:
+        """Begin everywhere; without a seed the rooms' own generators go on."""
         return _numbers(self._envs.reset(seed=seed)[0]), {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # noqa: ANN401  # numpy's

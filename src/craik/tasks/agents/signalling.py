@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_share, check_whole
+from craik.arguments import check_generator, check_share, check_whole
 
 
 def coupled_play(seed: int, episodes: int, steps: int, coupling: float, actions: int = 3) -> Int[Tensor, "b t 2"]:
@@ -53,8 +53,10 @@ def states(shape: tuple[int, ...], chances: Float[Tensor, " n"], generator: Gene
     """Return states drawn with these chances.
 
     Raises:
+        TypeError: no generator.
         ValueError: chances that are negative or add up to 0.
     """
+    check_generator("generator", generator)
     if bool((chances < 0).any()) or float(chances.sum()) <= 0:
         raise ValueError(f"`chances` should be at least 0 and not all 0. Found {chances.tolist()}. Use torch.ones(n).")
     return torch.multinomial(chances, math.prod(shape), replacement=True, generator=generator).view(shape)

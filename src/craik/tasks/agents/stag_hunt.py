@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from craik.arguments import check_not_negative, check_share, check_whole
+from craik.arguments import check_generator, check_not_negative, check_share, check_whole
 
 MOVES = torch.tensor([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]])
 """What each action adds to (row, column)."""
@@ -106,12 +106,22 @@ def hunts(seed: int, episodes: int, hunt: Hunt, teams: int = 1) -> Play:
 
 
 def spread(hunt: Hunt, count: int, generator: Generator) -> Int[Tensor, "b n 2"]:
-    """Return agents and targets at random on boards."""
+    """Return agents and targets at random on boards.
+
+    Raises:
+        TypeError: no generator.
+    """
+    check_generator("generator", generator)
     return torch.randint(0, hunt.side, (count, hunt.agents + hunt.targets, 2), generator=generator)
 
 
 def slipped(actions: Int[Tensor, "b a"], slip: float, generator: Generator) -> Int[Tensor, "b a"]:
-    """Return actions of which some, with probability `slip`, are random ones."""
+    """Return actions of which some, with probability `slip`, are random ones.
+
+    Raises:
+        TypeError: no generator.
+    """
+    check_generator("generator", generator)
     slips = torch.rand(actions.shape, generator=generator) < slip
     return torch.where(slips, torch.randint(0, len(MOVES), actions.shape, generator=generator), actions)
 
@@ -119,7 +129,12 @@ def slipped(actions: Int[Tensor, "b a"], slip: float, generator: Generator) -> I
 def moved(
     places: Int[Tensor, "b n 2"], actions: Int[Tensor, "b a"], hunt: Hunt, stags: Bool[Tensor, " m"], generator: Generator
 ) -> tuple[Int[Tensor, "b n 2"], Bool[Tensor, "b a m"]]:
-    """Return where all are a step on, what is caught elsewhere on the board, and who has caught what."""
+    """Return where all are a step on, what is caught elsewhere on the board, and who has caught what.
+
+    Raises:
+        TypeError: no generator.
+    """
+    check_generator("generator", generator)
     agents, targets = (places[:, : hunt.agents] + MOVES[actions]).clamp(0, hunt.side - 1), places[:, hunt.agents :]
     standing = (agents[:, :, None] == targets[:, None]).all(-1)
     caught = standing.sum(1) >= torch.where(stags, 2, 1)

@@ -18,8 +18,8 @@ class Task(Protocol):
     observation_shape: tuple[int, ...]
     actions: int | tuple[int, ...]
 
-    def reset(self, *, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """Begin everywhere."""
+    def reset(self, *, seed: int | None) -> tuple[Tensor, dict[str, Tensor]]:
+        """Begin everywhere; None goes on with the numbers that are drawn."""
         ...
 
     def step(self, actions: Tensor, /) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Tensor]]:
@@ -30,7 +30,8 @@ class Task(Protocol):
 def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
     """Return a task as a `gymnasium.vector.VectorEnv` with `AutoresetMode.SAME_STEP`, which speaks numpy.
 
-    Observations are a Box without bounds, actions Discrete or a Box.
+    Observations are a Box without bounds, actions Discrete or a Box, of float32. A reset without a seed begins other episodes
+    than the one before, as gymnasium has it.
 
     Raises:
         ImportError: gymnasium is not installed.
@@ -59,10 +60,11 @@ def vector_env(task: Task) -> "VectorEnv[Any, Any, Any]":
             self.action_space = batch_space(self.single_action_space, task.num_envs)
 
         def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
-            return task.reset(seed=0 if seed is None else int(seed))[0].numpy(), {}
+            return task.reset(seed=None if seed is None else int(seed))[0].numpy(), {}
 
         def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # noqa: ANN401  # numpy's
-            observations, rewards, terminated, truncated, infos = task.step(torch.as_tensor(actions))
+            moves = torch.as_tensor(actions, dtype=None if isinstance(task.actions, int) else torch.float32)
+            observations, rewards, terminated, truncated, infos = task.step(moves)
             final = {"final_obs": infos["final_obs"].numpy(), "_final_obs": (terminated | truncated).numpy()} if infos else {}
             return observations.numpy(), rewards.numpy(), terminated.numpy(), truncated.numpy(), final
 

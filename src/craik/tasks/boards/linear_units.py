@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from craik.arguments import check_generator
+
 ENVIRONMENTS = 4
 
 
@@ -17,7 +19,11 @@ def linear_units(noise: float, generator: torch.Generator) -> Float[Tensor, "4 5
     Args:
         noise: half-width of uniform noise on the environments' own inputs; 0 draws nothing.
         generator: of the noise.
+
+    Raises:
+        TypeError: no generator.
     """
+    check_generator("generator", generator)
     shared = torch.full((ENVIRONMENTS, 1), 0.1, dtype=torch.float64)
     x = 3 * torch.cat([torch.eye(ENVIRONMENTS, dtype=torch.float64), shared], dim=1)
     if noise:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_positive, check_whole
+from craik.arguments import check_generator, check_positive, check_whole
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,10 @@ class TwoRooms:
             tries: steps drawn for a point at most; one that finds none stays where it is.
 
         Raises:
-            TypeError: counts that are no whole numbers.
+            TypeError: counts that are no whole numbers, no generator.
             ValueError: counts below 1.
         """
+        check_generator("generator", generator)
         check_whole("count", count, 1)
         check_whole("tries", tries, 1)
         here = 2 * torch.rand(count, 2, generator=generator) - 1
@@ -74,7 +75,12 @@ class TwoRooms:
             count: n.
             generator: of the points.
             within: how far from the wall at most.
+
+        Raises:
+            TypeError: a count that is no whole number, no generator.
+            ValueError: a count below 1.
         """
+        check_generator("generator", generator)
         check_whole("count", count, 1)
         found: list[Tensor] = []
         while sum(map(len, found)) < count:

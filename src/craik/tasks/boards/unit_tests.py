@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_one_of, check_whole
+from craik.arguments import check_generator, check_one_of, check_whole
 
 INVARIANT, SPURIOUS = 5, 5
 
@@ -47,8 +47,10 @@ def unit_test(example: str, environments: int, examples: int, generator: Generat
         generator: of every draw.
 
     Raises:
+        TypeError: no generator, numbers that are not whole.
         ValueError: an unknown example, or fewer than one environment or two examples.
     """
+    check_generator("generator", generator)
     check_one_of("example", example, EXAMPLES)
     check_whole("environments", environments, least=1)
     check_whole("examples", examples, least=2)
@@ -75,7 +77,12 @@ def parts(data: UnitTest, count: int) -> list[UnitTest]:
 
 
 def scrambled(data: UnitTest, generator: Generator) -> UnitTest:
-    """Rotate all inputs by one orthogonal matrix, drawn uniformly: examples 1s, 2s and 3s."""
+    """Rotate all inputs by one orthogonal matrix, drawn uniformly: examples 1s, 2s and 3s.
+
+    Raises:
+        TypeError: no generator.
+    """
+    check_generator("generator", generator)
     size = data.x.shape[-1]
     q, r = torch.linalg.qr(torch.randn(size, size, generator=generator))
     turn = (q * r.diagonal().sign()).to(data.x)

@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from craik.arguments import check_whole
+
 INTERVAL, SUBSTEPS = 0.3, 10
 """Time between two frames, and integration steps in it."""
 
@@ -19,7 +21,13 @@ Motion = Callable[[int, int, int], Tensor]
 
 
 def pendulum(seed: int, count: int, frames: int) -> Float[Tensor, "n t 3"]:
-    """Return cosine and sine of a pendulum's angle and its speed; started within 2 of hanging down, at a speed within 1."""
+    """Return cosine and sine of a pendulum's angle and its speed; started within 2 of hanging down, at a speed within 1.
+
+    Raises:
+        TypeError: counts that are no whole numbers.
+        ValueError: no trajectory, or no frame.
+    """
+    _check_counts(count, frames)
     state = _uniform(seed, count, (2.0, 1.0))
     found = _followed(_pendulum, state, frames)
     angle, speed = found.unbind(-1)
@@ -27,7 +35,13 @@ def pendulum(seed: int, count: int, frames: int) -> Float[Tensor, "n t 3"]:
 
 
 def double_pendulum(seed: int, count: int, frames: int) -> Float[Tensor, "n t 6"]:
-    """Return cosines and sines of both angles and both speeds; started at any angles, at rest: mostly chaotic."""
+    """Return cosines and sines of both angles and both speeds; started at any angles, at rest: mostly chaotic.
+
+    Raises:
+        TypeError: counts that are no whole numbers.
+        ValueError: no trajectory, or no frame.
+    """
+    _check_counts(count, frames)
     state = _uniform(seed, count, (pi, pi, 0.0, 0.0))
     found = _followed(_double_pendulum, state, frames)
     angles, speeds = found[..., :2], found[..., 2:]
@@ -44,10 +58,11 @@ def ball(seed: int, count: int, frames: int, waits: int = 0) -> Float[Tensor, "n
         waits: frames that it lies still where it touches a wall, at most; 0 to so many, each as likely.
 
     Raises:
-        ValueError: a negative number of frames to wait.
+        TypeError: counts that are no whole numbers.
+        ValueError: no trajectory, no frame, or a negative number of frames to wait.
     """
-    if waits < 0:
-        raise ValueError(f"`waits` should be a number of frames. Found {waits}. Take 0 for a ball that never waits.")
+    _check_counts(count, frames)
+    check_whole("waits", waits, why="frames that it lies still", way_out="Take 0 for a ball that never waits.")
     generator = Generator().manual_seed(seed)
     place = torch.rand(count, 2, generator=generator, dtype=torch.float64)
     velocity = 0.16 * torch.rand(count, 2, generator=generator, dtype=torch.float64) - 0.08
@@ -67,7 +82,7 @@ def ball(seed: int, count: int, frames: int, waits: int = 0) -> Float[Tensor, "n
 
 
 def waiting_ball(seed: int, count: int, frames: int) -> Float[Tensor, "n t 4"]:
-    """Return `ball` that waits 0 to 5 frames."""
+    """Return `ball` that waits 0 to 5 frames; it refuses what `ball` does."""
     return ball(seed, count, frames, waits=5)
 
 
@@ -76,7 +91,12 @@ def stopping_ball(seed: int, count: int, frames: int) -> Float[Tensor, "n t 4"]:
 
     It crosses the unit square from left to right or back, turns round at the wall it comes to first, and turns up or down at
     floor and ceiling without waiting. All have stopped after 27 frames; where follows from the start, when does not.
+
+    Raises:
+        TypeError: counts that are no whole numbers.
+        ValueError: no trajectory, or no frame.
     """
+    _check_counts(count, frames)
     generator = Generator().manual_seed(seed)
 
     def uniform(low: float, high: float) -> Tensor:
@@ -102,9 +122,20 @@ def stopping_ball(seed: int, count: int, frames: int) -> Float[Tensor, "n t 4"]:
 
 
 def oscillator(seed: int, count: int, frames: int) -> Float[Tensor, "n t 4"]:
-    """Return places and velocities of two damped oscillators: every frame is a matrix times the one before."""
+    """Return places and velocities of two damped oscillators: every frame is a matrix times the one before.
+
+    Raises:
+        TypeError: counts that are no whole numbers.
+        ValueError: no trajectory, or no frame.
+    """
+    _check_counts(count, frames)
     state = _uniform(seed, count, (1.0, 1.0, 1.0, 1.0))
     return _followed(_oscillator, state, frames)
+
+
+def _check_counts(count: int, frames: int) -> None:
+    check_whole("count", count, 1)
+    check_whole("frames", frames, 1)
 
 
 def _uniform(seed: int, count: int, reach: tuple[float, ...]) -> Tensor:

@@ -104,15 +104,21 @@ def _raw(
 
 
 def measure_scales(raw: Rollout) -> Scales:
-    """Return the units of raw training examples; a component that never changes keeps the unit 1."""
+    """Return the units of raw training examples; a component that never changes by more than rounding keeps the unit 1."""
     x = flat_inputs(raw)
     rewards, returns = raw.rewards, raw.rewards.sum(axis=1)
-    deviation = x.std(axis=0)
     return Scales(
-        (x.mean(axis=0), np.where(deviation > 0, deviation, 1.0)),
-        (float(rewards.mean()), float(rewards.std()) or 1.0),
+        (x.mean(axis=0), _unit(x, axis=0)),
+        (float(rewards.mean()), float(_unit(rewards))),
         np.sort(returns),
     )
+
+
+def _unit(x: NDArray[np.float64], axis: int | None = None) -> NDArray[np.float64]:
+    """Return standard deviations, and 1 where they are no more than what a sum of so many numbers may round off."""
+    deviation, largest = x.std(axis=axis), np.abs(x).max(axis=axis)
+    rounding = np.finfo(np.float64).eps * (x.size if axis is None else x.shape[axis])
+    return np.where(deviation > rounding * largest, deviation, 1.0)
 
 
 def flat_inputs(raw: Rollout) -> NDArray[np.float64]:

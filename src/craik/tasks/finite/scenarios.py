@@ -67,9 +67,19 @@ def levels(count: int, generator: Generator, size: int = 6, walls: float = 0.15,
 
 
 def lower_left(library: Levels, size: int = 6) -> Float[Tensor, " K"]:
-    """Return the distribution of a world that draws only levels with the goal in the lower left quarter, evenly."""
+    """Return the distribution of a world that draws only levels with the goal in the lower left quarter, evenly.
+
+    Raises:
+        TypeError: a size that is no whole number.
+        ValueError: a smaller size than a level has, or no such level.
+    """
+    check_whole("size", size, 3)
     rows, columns = library.goal // size, library.goal % size
     found = ((rows >= size - size // 2) & (columns < size // 2)).double()
+    if not found.any():
+        raise ValueError(
+            f"`library` should hold a level with its goal in the lower left quarter. Found none of {len(found)}. Draw more."
+        )
     return found / found.sum()
 
 

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Generator, Tensor
 
-from craik.arguments import check_share, check_whole
+from craik.arguments import check_generator, check_share, check_whole
 
 
 class Episodes(NamedTuple):
@@ -64,8 +64,10 @@ def thirds(last: Tensor | None, episodes: int, generator: Generator, sticky: flo
     """Draw -1, 0 or 1, or repeat the last action with a chance: white noise gets nowhere.
 
     Raises:
+        TypeError: no generator.
         ValueError: a chance outside [0, 1].
     """
+    check_generator("generator", generator)
     check_share("sticky", sticky)
     fresh = torch.randint(-1, 2, (episodes, 1), generator=generator).float()
     if last is None:
@@ -74,7 +76,12 @@ def thirds(last: Tensor | None, episodes: int, generator: Generator, sticky: flo
 
 
 def brownian(last: Tensor | None, episodes: int, generator: Generator) -> Float[Tensor, "n 3"]:
-    """Draw a car's steering in [-1, 1], gas and brake in [0, 1] that wander: the last action plus noise of 0.14."""
+    """Draw a car's steering in [-1, 1], gas and brake in [0, 1] that wander: the last action plus noise of 0.14.
+
+    Raises:
+        TypeError: no generator.
+    """
+    check_generator("generator", generator)
     before = torch.tensor([0.0, 0.5, 0.0]).expand(episodes, 3) if last is None else last
     moved = before + 0.14 * torch.randn(episodes, 3, generator=generator)
     return torch.maximum(torch.minimum(moved, torch.ones(3)), torch.tensor([-1.0, 0.0, 0.0]))
@@ -92,9 +99,10 @@ def record(world: Playable, episodes: int, steps: int, policy: Policy, generator
         generator: of world and policy.
 
     Raises:
-        TypeError: counts that are no whole numbers.
+        TypeError: counts that are no whole numbers, no generator.
         ValueError: counts below 1.
     """
+    check_generator("generator", generator)
     check_whole("episodes", episodes, 1)
     check_whole("steps", steps, 1)
     state, action = world.start(1, episodes, generator), None

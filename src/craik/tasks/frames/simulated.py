@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 from torch.nn.functional import adaptive_avg_pool2d
 
-from craik.arguments import check_shape, check_whole
+from craik.arguments import check_generator, check_shape, check_whole
 
 SIZE = 64
 """Pixels of a frame's side, as in the published code."""
@@ -58,7 +58,12 @@ class SimulatedWorld:
         self._pool: list[Any] = []
 
     def start(self, population: int, episodes: int, generator: Generator) -> Simulators:
-        """Start p copies of e episodes; copies have the same seed, drawn from the generator."""
+        """Start p copies of e episodes; copies have the same seed, drawn from the generator.
+
+        Raises:
+            TypeError: no generator.
+        """
+        check_generator("generator", generator)
         while len(self._pool) < population * episodes:
             self._pool.append(self.make())
         seeds = torch.randint(2**31 - 1, (episodes,), generator=generator).repeat(population).tolist()

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from craik.arguments import check_positive, check_shape, check_whole
+from craik.arguments import check_generator, check_positive, check_shape, check_whole
 
 AGENT_Y = 0.9
 """The row of the agent: a ball that comes down to it hits or misses."""
@@ -77,7 +77,14 @@ class TakeCover:
             population: p.
             episodes: e.
             generator: draws for e episodes only.
+
+        Raises:
+            TypeError: no generator, or counts that are no whole numbers.
+            ValueError: counts below 1.
         """
+        check_generator("generator", generator)
+        check_whole("population", population, 1)
+        check_whole("episodes", episodes, 1)
         agent = EDGE + (1 - 2 * EDGE) * torch.rand(episodes, generator=generator)
         x, y, dx, dy = self._throw(agent, generator)
         y = y - torch.arange(self.balls) * AGENT_Y / self.balls  # those above the frame come later
@@ -93,8 +100,10 @@ class TakeCover:
             generator: draws a throw for each ball of e episodes, whether needed or not: so every copy sees the same luck.
 
         Raises:
+            TypeError: no generator.
             ValueError: actions of another shape.
         """
+        check_generator("generator", generator)
         check_shape("actions", actions, *state.agent.shape, 1)
         agent = (state.agent + self.speed * actions[..., 0].sign()).clamp(EDGE, 1 - EDGE)
         x, y = state.x + state.dx, state.y + state.dy

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 from torch.nn.functional import interpolate
 
-from craik.arguments import check_one_of, check_whole
+from craik.arguments import check_generator, check_one_of, check_whole
 from craik.tasks.pictures.digits import digits
 
 SIZE = 32
@@ -54,8 +54,10 @@ def captioned_digits(seed: int, count: int, part: Literal["train", "test"], gene
 
     Raises:
         ImportError: scikit-learn is not installed.
+        TypeError: no generator.
         ValueError: no pictures, or another part.
     """
+    check_generator("generator", generator)
     check_whole("count", count, 1)
     check_one_of("part", part, ("train", "test"))
     data = digits(seed)

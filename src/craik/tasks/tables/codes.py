@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from craik.arguments import check_generator
 from craik.tasks.pictures.digits import CLASSES, TOTAL, digits
 from craik.tasks.tables.sites import SiteTable, tagged
 
@@ -63,7 +64,12 @@ def coded_digits(seed: int, sites: int, rows: int, writing: Writing = PLAIN, tes
 
 
 def coded(pixels: Float[Tensor, "n 64"], labels: Int[Tensor, " n"], height: float, generator: Generator) -> Tensor:
-    """Return a site's pixels with a code of its own in the corners: a sign for each class and corner, and a little noise."""
+    """Return a site's pixels with a code of its own in the corners: a sign for each class and corner, and a little noise.
+
+    Raises:
+        TypeError: no generator.
+    """
+    check_generator("generator", generator)
     codes = torch.randint(0, 2, (CLASSES, len(CORNERS)), generator=generator) * 2.0 - 1
     if not height:
         return pixels

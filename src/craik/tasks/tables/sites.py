@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from craik.arguments import check_generator
+
 TURNED = 0.25
 """Share of the sites at which what is planted is turned round."""
 AFTER = ("as before", "shuffled", "reversed")
@@ -43,14 +45,24 @@ class SiteTable(NamedTuple):
 
 
 def signs(count: int, turned: int, generator: Generator) -> Float[Tensor, " count"]:
-    """Return 1 for most sites and -1 for some, drawn at random."""
+    """Return 1 for most sites and -1 for some, drawn at random.
+
+    Raises:
+        TypeError: no generator.
+    """
+    check_generator("generator", generator)
     found = torch.ones(count)
     found[torch.randperm(count, generator=generator)[:turned]] = -1.0
     return found
 
 
 def normal(generator: Generator, *shape: int) -> Tensor:
-    """Draw standard normal numbers."""
+    """Draw standard normal numbers.
+
+    Raises:
+        TypeError: no generator.
+    """
+    check_generator("generator", generator)
     return torch.randn(shape, generator=generator)
 
 

@@ -86,3 +86,12 @@ def test_bad_input():
         Board(columns=2)
     with pytest.raises(ValueError, match="8 integers from 0 to 2"):
         made().step(torch.full((8,), 3))
+
+
+def test_a_reset_without_a_seed_goes_on():
+    face = vector_env(made(range(8)))
+    seen = [face.reset(seed=5)[0], face.reset()[0], face.reset()[0]]
+    assert not (seen[0] == seen[1]).all()
+    assert not (seen[1] == seen[2]).all()
+    assert (face.reset(seed=5)[0] == seen[0]).all()
+    assert (face.reset()[0] == seen[1]).all()

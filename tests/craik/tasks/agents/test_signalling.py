@@ -30,3 +30,15 @@ def test_states_and_refusals():
         states((2,), torch.zeros(2), generator)
     with pytest.raises(ValueError, match=r"`coupling` should lie in \[0, 1\]"):
         coupled_play(0, 1, 1, 1.5)
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g: states((2,), torch.ones(3), g),
+    ],
+)
+def test_nothing_is_drawn_from_torchs_own_generator(draw):
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        draw(None)

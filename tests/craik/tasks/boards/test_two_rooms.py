@@ -31,3 +31,16 @@ def test_pairs_near_the_wall_are_on_either_side():
     assert not rooms.possible(pairs[:, 0], pairs[:, 1])[(pairs[:, 0, 0] < 0) & (pairs[:, 1, 0] > 0)].any()
     with pytest.raises(ValueError, match="`gap` should rise"):
         TwoRooms(gap=(0.5, 0.2))
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g: TwoRooms().pairs(3, g),
+        lambda g: TwoRooms().near_the_wall(3, g),
+    ],
+)
+def test_nothing_is_drawn_from_torchs_own_generator(draw):
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        draw(None)

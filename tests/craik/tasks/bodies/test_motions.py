@@ -66,3 +66,13 @@ def test_an_oscillator_is_linear():
     step = torch.linalg.lstsq(found[:, 0], found[:, 1]).solution
     torch.testing.assert_close(found[:, 7] @ step, found[:, 8], rtol=0, atol=1e-10)
     assert float(found[:, -1].norm()) < float(found[:, 0].norm())
+
+
+@pytest.mark.parametrize("motion", [pendulum, double_pendulum, ball, waiting_ball, stopping_ball, oscillator])
+def test_no_trajectory_or_frame_is_refused(motion):
+    for frames in (0, -3):
+        with pytest.raises(ValueError, match=rf"`frames` should be at least 1. Found {frames}"):
+            motion(0, 2, frames)
+    with pytest.raises(ValueError, match="`count` should be at least 1"):
+        motion(0, 0, 2)
+    assert motion(0, 2, 1).shape[:2] == (2, 1)

@@ -42,3 +42,12 @@ def test_levels_that_cannot_be_drawn_are_refused():
         levels(0, torch.Generator())
     with pytest.raises(ValueError, match="lie in"):
         levels(2, torch.Generator(), pits=1.5)
+
+
+def test_a_world_without_levels_is_refused():
+    found = levels(40, torch.Generator().manual_seed(0))
+    upper = found._replace(goal=torch.zeros_like(found.goal))
+    with pytest.raises(
+        ValueError, match=r"`library` should hold a level with its goal in the lower left quarter. Found none of 40"
+    ):
+        lower_left(upper)

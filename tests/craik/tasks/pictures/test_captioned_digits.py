@@ -63,3 +63,9 @@ def test_birds_of_the_published_layout(tmp_path):
         birds(tmp_path, train=False)
     with pytest.raises(FileNotFoundError, match=r"Found no images\.txt"):
         birds(tmp_path / "nowhere")
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_nothing_is_drawn_from_torchs_own_generator():
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        captioned_digits(0, 3, "train", None)

@@ -5,9 +5,9 @@ import torch
 
 from craik.tasks.pictures.digits import digits_in_order
 from craik.tasks.tables.cells import WARDS, WEAK, all_cells, tag, wards, weak
-from craik.tasks.tables.codes import CORNERS, codes, digits_tag
+from craik.tasks.tables.codes import CORNERS, coded, codes, digits_tag
 from craik.tasks.tables.shifts import calibration, interactions
-from craik.tasks.tables.sites import AFTER
+from craik.tasks.tables.sites import AFTER, normal, signs
 from craik.tasks.tables.writers import writers
 
 ALL = [
@@ -120,3 +120,17 @@ def test_interactions_say_nothing_alone():
     by_site = [float((u * v * labels)[found.of(e)].mean()) for e in range(9)]
     assert sorted(by_site) == [-1.0] * 3 + [1.0] * 6
     assert by_site[8] == -1.0
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g: signs(3, 1, g),
+        lambda g: normal(g, 3),
+        lambda g: coded(torch.zeros(2, 64), torch.zeros(2, dtype=torch.long), 1.0, g),
+    ],
+)
+def test_nothing_is_drawn_from_torchs_own_generator(draw):
+    with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
+        draw(None)
