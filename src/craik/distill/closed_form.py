@@ -23,8 +23,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
-from craik.arguments import check_not_negative, check_one_of, check_whole
+from craik.arguments import check_each, check_not_negative, check_one_of, check_whole
 
 Numbers = NDArray[np.float64]
 
@@ -32,6 +33,9 @@ STRENGTHS = 10.0 ** np.linspace(-1, 5, 13)
 KERNEL_STRENGTHS = 10.0 ** np.linspace(-4, 2, 10)
 FIRST = 10.0
 """Strength of fits that only set another's penalties or targets."""
+
+RECIPES: Mapping[str, tuple[str, ...]] = {"linear": ("R", "V", "V1", "C", "S", "U", "U1"), "kernel": ("R", "S", "B")}
+"""By the kind of teachers."""
 
 PRIVILEGED = frozenset({"C", "S", "U", "U1", "B"})
 """Recipes that need privileged columns."""
@@ -57,7 +61,8 @@ class VotedTeachers:
         teachers: "linear" recipes give one linear predictor; "kernel" ones (R, S and B with a linear and a Gaussian kernel)
             cost n^3 and see what is not linear.
         handicap: c; privileged candidates' errors grow by c sigma^2 / n.
-        only: names of the recipes that may be voted for; None for all.
+        only: names of the recipes that may be voted for, of those that these teachers have; None for all. Privileged ones are
+            left out where `fit` gets no privileged columns.
         resamplings: of the rows.
         random_state: seed of folds and resamplings.
 
@@ -87,8 +92,19 @@ class VotedTeachers:
         check_one_of("teachers", self.teachers, ("linear", "kernel"))
         check_not_negative("handicap", self.handicap)
         check_whole("resamplings", self.resamplings, 1)
-        for name in self.only or ():
-            check_one_of("only", name, ("R", "V", "V1", "C", "S", "U", "U1", "B"))
+        if self.only is not None:
+            self._check_only(self.only)
+
+    def _check_only(self, only: Sequence[str]) -> None:
+        """Refuse recipes that these teachers have not: left out without a word, they would seem to have lost the vote."""
+        known = RECIPES[self.teachers]
+        check_each("only", only, str, "names of recipes", way_out=f"{self.teachers} teachers have {', '.join(known)}.")
+        for name in only:
+            other = [teachers for teachers, names in RECIPES.items() if name in names]
+            way_out = f"{name} is one of {other[0]} teachers." if other else ""
+            check_one_of("only", name, known, way_out=way_out)
+        if not only:
+            raise ValueError(f"`only` should name a recipe at least. Found none. Pass None for all, or some of {known}.")
 
     def fit(
         self, x: ArrayLike, y: ArrayLike, privileged: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -104,7 +120,9 @@ class VotedTeachers:
                 x* still take their own strength by leaving out single rows.
 
         Raises:
-            ValueError: fewer than ten rows or two groups, tables of different lengths, or numbers that are not finite.
+            ValueError: fewer than ten rows or two groups, tables without columns or of different lengths, or numbers that are
+                not finite.
+            TypeError: tables of anything but real numbers.
         """
         inputs, targets, steps = _checked(x, y, privileged)
         self._group = None if groups is None else _numbered(groups, len(inputs))
@@ -131,7 +149,7 @@ class VotedTeachers:
         """
         if not self.votes_:
             raise _unfitted("VotedTeachers should be fitted before they predict. Found none fitted. Call fit(x, y) first.")
-        inputs = np.asarray(x, dtype=np.float64)
+        inputs = _table("x", x)
         if inputs.ndim != 2 or inputs.shape[1] != self._columns:
             raise ValueError(
                 f"Inputs should have the {self._columns} columns trained on. Found shape {inputs.shape}. "
@@ -172,7 +190,7 @@ class VotedTeachers:
         for (name, _), share in self._shares.items():
             self.votes_[name] = self.votes_.get(name, 0.0) + share
         if self.teachers == "kernel":
-            self._kept = (x, y, steps)
+            self._kept = (x.copy(), y.copy(), [step.copy() for step in steps])  # the caller's may change
             return
         inputs, targets = _Standard(x), _Standard(y)
         weights = self._recipes(inputs.applied(x), targets.applied(y), steps, x[:1]).weights
@@ -223,13 +241,28 @@ class _Standard:
         return (rows - self.mean) / self.spread
 
 
+def _table(name: str, value: ArrayLike | Tensor) -> Numbers:
+    """Return numbers as float64; tensors without their graph."""
+    found = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+    way_out = "Write words as columns of 0 and 1, and leave out what is missing."
+    if found.dtype.kind == "c":
+        raise TypeError(f"`{name}` should hold real numbers. Found {found.dtype}. Give real and imaginary parts as columns.")
+    try:
+        return found.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` should hold numbers. Found that {error}. {way_out}") from error
+
+
 def _checked(x: ArrayLike, y: ArrayLike, privileged: ArrayLike | None) -> tuple[Numbers, Numbers, list[Numbers]]:
-    inputs, targets = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    inputs, targets = _table("x", x), _table("y", y)
     targets = targets[:, None] if targets.ndim == 1 else targets
-    known = None if privileged is None else np.asarray(privileged, dtype=np.float64)
+    known = None if privileged is None else _table("privileged", privileged)
     steps = [] if known is None else [known] if known.ndim == 2 else list(known.transpose(1, 0, 2)) if known.ndim == 3 else None
     if inputs.ndim != 2 or targets.ndim != 2 or steps is None:
         raise ValueError("Inputs should have the shape (n, J), targets (n,) or (n, K), privileged columns (n, Q) or (n, T, Q).")
+    for name, table in (("x", inputs), ("y", targets), ("privileged", known)):
+        if table is not None and 0 in table.shape[1:]:
+            raise ValueError(f"`{name}` should have a column at least. Found the shape {table.shape}. Leave out what is empty.")
     lengths = {len(inputs), len(targets), *map(len, steps)}
     if len(lengths) > 1:
         raise ValueError(f"Inputs, targets and privileged columns should have as many rows. Found {sorted(lengths)}.")

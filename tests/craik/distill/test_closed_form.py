@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
@@ -223,3 +224,56 @@ def test_groups_that_cannot_be(groups, error, match):
     x, y, z = repeated(1)[0]
     with pytest.raises(error, match=match):
         VotedTeachers().fit(x, y, z, groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "match"),
+    [
+        ({"only": ("R", "B")}, ValueError, r"Found 'B'\. B is one of kernel teachers"),
+        ({"teachers": "kernel", "only": ("V",)}, ValueError, r"Found 'V'\. V is one of linear teachers"),
+        ({"only": []}, ValueError, r"`only` should name a recipe at least\. Found none\. Pass None"),
+        (
+            {"only": "R"},
+            TypeError,
+            r"`only` should be a list of names of recipes\. Found 'R' of type str\. linear teachers have R, V",
+        ),
+    ],
+)
+def test_recipes_that_the_teachers_have_not_are_refused(settings, error, match):
+    with pytest.raises(error, match=match):
+        VotedTeachers(**settings)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "match"),
+    [
+        ({"x": np.zeros((40, 0))}, ValueError, r"`x` should have a column at least\. Found the shape \(40, 0\)"),
+        ({"y": np.zeros((40, 0))}, ValueError, "`y` should have a column at least"),
+        ({"privileged": np.zeros((40, 0, 2))}, ValueError, "`privileged` should have a column at least"),
+        (
+            {"y": np.array(["a", "b"] * 20)},
+            TypeError,
+            "`y` should hold numbers. Found that could not convert.*columns of 0 and 1",
+        ),
+        ({"x": np.ones((40, 2), dtype=complex)}, TypeError, "`x` should hold real numbers. Found complex128"),
+    ],
+)
+@pytest.mark.parametrize("teachers", ["linear", "kernel"])
+def test_tables_that_are_none_are_refused(changed, error, match, teachers):
+    x, y, z = repeated(1)[0]
+    with pytest.raises(error, match=match):
+        VotedTeachers(teachers).fit(**{"x": x, "y": y, "privileged": z, **changed})
+
+
+@pytest.mark.parametrize("teachers", ["linear", "kernel"])
+def test_tensors_are_read_and_tables_may_change_after_a_fit(teachers):
+    x, y, z = repeated(1)[0]
+    expected = VotedTeachers(teachers).fit(x, y, z).predict(x)
+    given = [torch.tensor(table, requires_grad=True) for table in (x, y, z)]
+    voted = VotedTeachers(teachers).fit(*given)
+    tables = [table.copy() for table in (x, y, z)]
+    other = VotedTeachers(teachers).fit(*tables)
+    for table in (*tables, *(tensor.detach().numpy() for tensor in given)):
+        table[:] = 0
+    for one in (voted, other):
+        np.testing.assert_array_equal(one.predict(torch.tensor(x, requires_grad=True)), expected)
