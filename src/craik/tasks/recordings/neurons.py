@@ -1,7 +1,7 @@
-"""Real recordings: spikes of two auditory receptor neurons of grasshoppers, and the sound's envelope that they heard.
+"""Real recordings: spikes of a grasshopper's auditory receptor neuron, and the sound's envelope that it heard.
 
-Ten seconds each, bundled with nitime (BSD; recorded by A. Rokem, S. Watzl, T. Gollisch, M. Stemmler, A. Herz and I. Samengo
-2006,
+Two recordings of the same cell, of ten seconds each, bundled with nitime (BSD; recorded by A. Rokem, S. Watzl, T. Gollisch,
+M. Stemmler, A. Herz and I. Samengo 2006,
 https://doi.org/10.1152/jn.00928.2005): `pip install 'craik[worlds]'`. Nothing is copied or downloaded: the files are read
 where nitime has them.
 """
@@ -31,12 +31,12 @@ def grasshopper(neuron: int, bin_ms: int = 1) -> Recording:
     """Return one of the two recordings.
 
     Args:
-        neuron: 1 (a slow stimulus of small amplitude) or 2 (a faster one).
+        neuron: number of the recording, 1 (a slow stimulus of small amplitude) or 2 (a faster one).
         bin_ms: milliseconds of a bin.
 
     Raises:
         ImportError: nitime is not installed.
-        ValueError: another neuron, or a bin that does not divide ten seconds.
+        ValueError: another number, or a bin that does not divide ten seconds.
     """
     check_whole("neuron", neuron, 1)
     check_whole("bin_ms", bin_ms, 1)
@@ -61,6 +61,6 @@ def _folder() -> Path:
         import nitime  # pyright: ignore[reportMissingImports]  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise ImportError(
-            "The grasshoppers' neurons are bundled with nitime. Found none. Run `pip install 'craik[worlds]'`."
+            "The grasshopper's recordings are bundled with nitime. Found none. Run `pip install 'craik[worlds]'`."
         ) from error
     return Path(str(nitime.__file__)).parent / "data"

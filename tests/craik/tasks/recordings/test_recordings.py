@@ -21,7 +21,7 @@ def test_the_real_neurons_are_whole(neuron, spikes):
     assert torch.equal(coarse.spikes[:, 0], found.spikes.view(-1, 10).sum(1))
 
 
-def test_there_are_two_neurons():
+def test_there_are_two_recordings():
     with pytest.raises(ValueError, match="There are neurons 1 and 2"):
         grasshopper(3)
 

@@ -20,8 +20,8 @@ def draw_traces(rows: Rows) -> Figure:
     names = sorted({int(number(row, "neuron")) for row in rows.where(kind="trace")})
     figure, axes = panels(
         1, len(names), height=1.9 * len(names),
-        caption="REAL neurons (grasshoppers' auditory receptors, bundled with nitime): the sound's envelope, grey, and what a "
-        "ridge decoder reads of it from the spikes of one neuron on held-out time, blue.",
+        caption="A REAL neuron (a grasshopper's auditory receptor, two recordings, bundled with nitime): the sound's envelope, "
+        "grey, and what a ridge decoder reads of it from the spikes on held-out time, blue.",
     )  # fmt: skip
     for axis, neuron in zip(axes, names, strict=True):
         some = rows.where(kind="trace", neuron=neuron)
@@ -29,7 +29,7 @@ def draw_traces(rows: Rows) -> Figure:
         axis.plot(first["ms"], first["stimulus"], color=COLOURS["reference"], label="stimulus")
         axis.plot(first["ms"], first["read"], color=COLOURS["ours"], label="read from the spikes")
         r = np.mean(rows.where(kind="neuron", neuron=neuron, control=False)["r"])
-        axis.set(title=f"neuron {neuron}: r = {r:.2f} over 3 s, mean over seeds", ylabel="amplitude")
+        axis.set(title=f"recording {neuron}: r = {r:.2f} over 3 s, mean over seeds", ylabel="amplitude")
     axes[-1].set_xlabel("ms")
     axes[0].legend(fontsize=8, ncols=2, loc="upper right")
     return figure

@@ -35,7 +35,7 @@ class Config:
     seed: int = 100
     """First seed: which seconds of the neurons are held out; digits, networks, voxels and noise."""
     neurons: tuple[Annotated[int, Ge(1)], ...] = (1, 2)
-    """Which of nitime's two real neurons are read; none: that part is left out."""
+    """Which of nitime's two recordings of a real neuron are read; none: that part is left out."""
     held_out: Whole = 3
     """Seconds of the ten that are held out, one after the other."""
     digits: Whole = 2
