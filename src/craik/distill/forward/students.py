@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from craik.distill.examples.inputs import Inputs, mapped
 from craik.distill.forward.calls import by_path, check_called
 from craik.distill.forward.precision import precision
-from craik.distill.forward.versions import all_writes, writes
+from craik.distill.forward.versions import all_writes, put_back, writes
 from craik.params import Params, constants_of
 
 OUTPUT = ""
@@ -29,9 +29,8 @@ Result = TypeVar("Result")
 class Captured:
     """What the supervised layers have returned in a forward pass, before whatever comes after them.
 
-    What a later layer writes into, such as an activation that works in place, is kept as a copy, and so are inputs that a pass
-    writes into. Which these are the first pass tells: it is taken again where it has overwritten an output. All others are
-    kept as they are.
+    What a later layer writes into, such as an activation that works in place, is kept as a copy, and a pass that writes into
+    its inputs gets a copy of them. Which these are the first pass tells, which is then taken again. All others are not copied.
 
     Attributes:
         hidden: their outputs h, by name; a layer of several calls has a name for each (see `forward.calls`).
@@ -66,25 +65,27 @@ class Captured:
         Raises:
             ValueError: a later pass overwrites what the first one did not.
         """
-        first = self.begins
+        backup = mapped(torch.clone, x) if self.begins else None
         while True:
             self.hidden.clear()
             self.counts.clear()
-            given = x if self._writes_inputs is False else mapped(torch.clone, x)
-            before = all_writes(given)
+            given = mapped(torch.clone, x) if self._writes_inputs else x
+            before = all_writes(x)
             result = run(given)
-            inputs = all_writes(given) != before
+            inputs = all_writes(x) != before
             outputs = {name for name, h in self.hidden.items() if writes(h) != self._written[name]}
-            if not first and (outputs or (inputs and not self._writes_inputs)):
+            if not inputs and not outputs:
+                self._writes_inputs = bool(self._writes_inputs)
+                return result
+            if backup is None:
                 raise ValueError(
                     "A forward pass should overwrite the same tensors for every batch. Found that one overwrote "
                     f"{f'what {min(outputs)!r} returns' if outputs else 'its inputs'}, and the first did not. Turn off what "
                     "works in place, such as inplace=True."
                 )
-            if first:
-                self._writes_inputs = inputs
-            if not outputs:
-                return result
+            if inputs:
+                self._writes_inputs = True
+                put_back(x, backup)
             self._copied |= outputs
             if undo is not None:
                 undo()

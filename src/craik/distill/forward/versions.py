@@ -20,3 +20,10 @@ def writes(tensor: Tensor) -> int:
 def all_writes(inputs: Inputs) -> list[int]:
     """Return `writes` of all tensors of inputs."""
     return [writes(tensor) for tensor in tensors(inputs)]
+
+
+@torch.no_grad()
+def put_back(inputs: Inputs, values: Inputs) -> None:
+    """Write values into inputs of the same build."""
+    for tensor, value in zip(tensors(inputs), tensors(values), strict=True):
+        tensor.copy_(value)
