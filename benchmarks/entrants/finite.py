@@ -179,7 +179,9 @@ def _enumerated(model: Scenarios, episodes: Episodes, prior: Tensor) -> Tensor:
     shown = model.picture[episodes.scenarios]
     for k in range(len(prior)):
         alike = ((model.picture[k] == shown) | ~seen).all(1)
-        fits = model.next[k, episodes.cells[:-1], episodes.actions] == episodes.cells[1:]
+        after = episodes.cells[1:]
+        fits = (model.next[k, episodes.cells[:-1], episodes.actions] == after) & (model.rewards[k, after] == episodes.rewards)
+        fits[:-1] &= (model.ends[k, after[:-1]] == 0) == episodes.alive[1:]
         columns.append((alike & (fits | ~episodes.alive).all(0)) * prior[k])
     joint = torch.stack(columns, 1)
     return joint / joint.sum(1, keepdim=True)
