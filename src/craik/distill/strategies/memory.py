@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from craik import arguments
 from craik.distill.examples.batches import Batches, Labelled, check_batches, check_labelled
+from craik.distill.examples.inputs import mapped
 from craik.distill.forward.students import student_function
 from craik.distill.lesson import Lesson
 from craik.distill.optimisers.counterparts import rule_of
@@ -65,7 +66,7 @@ def forecast_memory(
     first = batches.at(slice(1))
     teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, chunk=None))
     with _counting() as taught:
-        hoisted = teaching.hoist(first.privileged)
+        hoisted = teaching.hoist(mapped(torch.clone, first.privileged))  # a teacher may write into what it reads
     params = parameters_of(lesson.student)
     point = Point(params, rule.init(params))
     with student_function(lesson.student, lesson.layers) as function:

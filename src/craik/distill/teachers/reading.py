@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from craik import arguments
-from craik.distill.examples.inputs import Inputs, Ragged, prepared
+from craik.distill.examples.inputs import Inputs, Ragged, mapped, prepared
 from craik.distill.lesson import Lesson
 from craik.distill.losses import GatedSquaredError
 from craik.distill.teachers.hoisting import Teaching
@@ -81,7 +81,8 @@ def read_teacher(
     frames, own, given = _leaf(prepared("privileged", privileged, 1))
     teaching = Teaching(lesson.teacher, lesson.layers, replace(lesson.hoisting, statistics="per-batch", chunk=None))
     with torch.enable_grad():
-        signals, layout = teaching.forward(parameters_of(lesson.teacher), given)
+        copied = mapped(torch.clone, given)  # a teacher may write into what it reads, and nobody into a leaf
+        signals, layout = teaching.forward(parameters_of(lesson.teacher), copied)
     used: list[Tensor] = []
     gates: list[Tensor] = []
     for target in unpack([signal[0] for signal in signals], layout).values():

@@ -96,3 +96,21 @@ def shared(function):
 
 def test_what_is_forecast_takes_what_is_computed_takes():
     assert shared(forecast_memory) == shared(meta_gradient)
+
+
+class Shifting(nn.Module):
+    """A teacher that writes into what it reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = models.filled(nn.Linear(4, 5), 1)
+
+    def forward(self, x):
+        x -= 0.5
+        return self.layer(x)
+
+
+def test_a_forecast_leaves_the_data_as_they_are():
+    batches, validation = models.data()
+    forecast_memory(models.lesson(models.student("mlp"), Shifting(), ["0"]), batches, validation, SGD(0.1))
+    assert torch.equal(batches.privileged, models.data()[0].privileged)

@@ -133,3 +133,24 @@ def test_targets_apart_from_the_data_and_probes_without_a_generator():
         lesson(teacher)
     with pytest.raises(TypeError, match=r"`generator` should be a torch\.Generator"):
         read_teacher(lesson(models.filled(Frames(), 0)), models.randn(0, 5, 3, 2), probes=4)
+
+
+class Halving(nn.Module):
+    """Halves its frames, in place or not, and reads the first."""
+
+    def __init__(self, in_place):
+        super().__init__()
+        self.scale, self.in_place = nn.Parameter(torch.ones(5, dtype=torch.float64)), in_place
+
+    def forward(self, x):
+        x = x.mul_(0.5) if self.in_place else x * 0.5
+        return x[:, 0, :1] * self.scale
+
+
+def test_a_teacher_that_works_in_place_is_read_and_leaves_the_frames():
+    frames = models.randn(0, 3, 2, 4)
+    found = [
+        read_teacher(models.lesson(models.student("mlp"), Halving(in_place), ["0"]), frames).used for in_place in (False, True)
+    ]
+    assert torch.equal(*found)
+    assert torch.equal(frames, models.randn(0, 3, 2, 4))
