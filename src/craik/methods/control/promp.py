@@ -103,8 +103,8 @@ def surrogate(log_pi: Tensor, log_old: Tensor, advantages: Tensor, kind: Kind = 
     Args:
         log_pi: (T, B), with its graph.
         log_old: (T, B), of the policy that acted.
-        advantages: (T, B), detached; for "dice" the rewards of the steps, discounted. Where one is 0, nothing is added,
-            whatever the ratio there.
+        advantages: (T, B), detached; for "dice" the rewards of the steps, discounted. Where one is 0, nothing is added
+            if the ratio there is finite: infinity times 0 is NaN. Behind an episode's end let log_pi be log_old.
         kind: which.
 
     Raises:
@@ -114,10 +114,9 @@ def surrogate(log_pi: Tensor, log_old: Tensor, advantages: Tensor, kind: Kind = 
     check_one_of("kind", kind, ("lr", "dice", "log"))
     _check_steps(log_pi, log_old, advantages)
     if kind == "log":
-        return (_where_paid(log_pi, advantages) * advantages).sum(0).mean()
+        return (log_pi * advantages).sum(0).mean()
     change = log_pi - log_old.detach()
-    ratio = _where_paid(change if kind == "lr" else change.cumsum(0), advantages).exp()
-    return (ratio * advantages).sum(0).mean()
+    return ((change if kind == "lr" else change.cumsum(0)).exp() * advantages).sum(0).mean()
 
 
 def adapt(params: Params, objective: Callable[[Params], Tensor], alpha: float, steps: int = 1) -> Params:
@@ -178,7 +177,7 @@ def promp_objective(
     if settings.outer == "log":
         return surrogate(log_post, after.log_old, after.advantages, "log") - settings.eta * divergence
     _check_steps(log_post, after.log_old, after.advantages)
-    ratio = _where_paid(log_post - after.log_old.detach(), after.advantages).exp()
+    ratio = (log_post - after.log_old.detach()).exp()
     clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
     paid = torch.minimum(ratio * after.advantages, clipped * after.advantages)
     return paid.sum(0).mean() - settings.eta * divergence
@@ -255,11 +254,6 @@ def _check_steps(log_pi: Tensor, log_old: Tensor, advantages: Tensor | None = No
             "`advantages` should be constants: a gradient through them is not the policy gradient. Found some with a graph. "
             "Use advantages.detach()."
         )
-
-
-def _where_paid(change: Tensor, advantages: Tensor) -> Tensor:
-    """Return logarithms, 0 where nothing is paid: a ratio that overflows behind an episode's end is no number times 0."""
-    return torch.where(advantages == 0, 0.0, change)
 
 
 def _divergence(change: Tensor, mask: Tensor | None) -> Tensor:

@@ -353,8 +353,14 @@ def test_figures_that_are_no_longer_drawn_go(package, tmp_path):
     assert [path.name for path in (result.folder / "figures").iterdir()] == ["walk.svg"]
 
 
-def test_a_whole_number_for_another_that_is_equal_is_the_preset(package):
-    assert plan(load("counter-walk", package), "quick", {"steps": 3.0}).label == planned(package).label
+def test_a_number_of_another_type_that_is_equal_is_the_preset(package):
+    experiment = load("counter-walk", package)
+    quick = experiment.presets["quick"]
+    whole = dataclasses.replace(quick, config=dataclasses.replace(quick.config, shortcut_scale=1))
+    experiment = dataclasses.replace(experiment, presets={"quick": whole})
+    plans = [plan(experiment, "quick", given, None, package) for given in ({}, {"shortcut_scale": 1.0})]
+    assert plans[0].label == plans[1].label
+    assert plans[1].changed == {}
 
 
 @pytest.mark.parametrize("late", [True, False])

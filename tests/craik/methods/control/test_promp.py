@@ -195,38 +195,6 @@ def test_masks_that_are_none_are_refused():
         exploration_credit(before.log_old, before.log_old, torch.tensor(1.0), torch.ones(5, dtype=torch.bool))
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
-def test_what_is_not_paid_adds_nothing_whatever_its_ratio(kind):
-    """Behind an episode's end a ratio may overflow, or an action have no probability: 0 times that is 0, with its gradient."""
-    log_pi = -torch.rand(4, 3, generator=torch.Generator().manual_seed(0))
-    log_old, advantages = log_pi - 0.3, torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
-    advantages[2:, 1] = 0.0
-    plain = log_pi.clone().requires_grad_()
-    wanted = surrogate(plain, log_old, advantages, kind)
-    wanted.backward()
-    for odd in (200.0, -torch.inf):
-        changed = log_pi.clone()
-        changed[3, 1] = odd
-        changed.requires_grad_()
-        found = surrogate(changed, log_old, advantages, kind)
-        found.backward()
-        assert torch.equal(found, wanted)
-        assert torch.equal(changed.grad, plain.grad)
-
-
-def test_the_clipped_objective_does_not_pay_behind_an_end():
-    params, log_probability = policy()
-    before, after = (Batch(*(part[0] for part in batches(seed))) for seed in (0, 1))
-    late = torch.zeros(5, 4, dtype=torch.bool)
-    late[3:, 2] = True
-    after = after._replace(advantages=after.advantages.masked_fill(late, 0.0))
-    wanted = grad(lambda theta: promp_objective(theta, log_probability, before, after))(params)
-    odd = after._replace(log_old=after.log_old.masked_fill(late, -800.0))
-    found = grad(lambda theta: promp_objective(theta, log_probability, before, odd))(params)
-    for name, value in wanted.items():
-        torch.testing.assert_close(found[name], value, rtol=1e-12, atol=1e-13)
-
-
 @pytest.mark.parametrize("outer", ["clip", "log"])
 def test_what_acted_before_is_a_constant(outer):
     """Log-probabilities that still have their graph are taken as numbers."""

@@ -102,7 +102,7 @@ def test_what_differed_on_another_machine_is_tried_on_this_one(record, package, 
 
 
 def test_a_record_that_may_not_be_written_does_not_end_the_others(record, tmp_path, monkeypatch):
-    first, second = record("drunkard"), record()
+    first, second = record(), record("drunkard")
 
     def full(run):
         if run.folder == first.folder:
