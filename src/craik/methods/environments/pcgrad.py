@@ -10,6 +10,7 @@ from craik.arguments import check_generator
 from craik.environments import EnvironmentIds, group
 from craik.methods.environments.gradients import environment_gradients
 from craik.methods.paper import Paper
+from craik.methods.scaling import row_powers
 
 PAPER = Paper("PCGrad", 2020, "Yu et al., algorithm 1", "https://arxiv.org/abs/2001.06782", "E passes, E gradients held")
 
@@ -33,7 +34,7 @@ def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tenso
         raise ValueError(f"`gradients` should be a matrix, one row an environment. Found shape {tuple(gradients.shape)}.")
     # Rows over powers of two, which round nothing: whatever their lengths, products of two are within float32.
     rows = gradients.to(torch.promote_types(gradients.dtype, torch.float32))
-    powers = _powers(rows)
+    powers = row_powers(rows)
     rows = rows / powers
     # All vectors stay combinations of the rows, so that products of rows are all that the algorithm needs.
     gram = (rows @ rows.T).to("cpu", torch.float64)
@@ -46,13 +47,6 @@ def pcgrad(gradients: Float[Tensor, "..."], generator: Generator) -> Float[Tenso
             if j != i and product < 0:
                 weights[i, j] -= product / gram[j, j]
     return ((powers.to(weights) * weights).sum(0).to(rows) @ rows).to(gradients.dtype)
-
-
-def _powers(rows: Float[Tensor, "e p"]) -> Float[Tensor, "e 1"]:
-    """Return the power of two at or below each row's largest entry; 1 for a row of zeros, and for one not finite."""
-    largest = rows.detach().abs().amax(1, keepdim=True) if rows.shape[1] else rows.new_zeros(len(rows), 1)
-    power = largest / (2 * largest.frexp().mantissa)
-    return power.where(power.isfinite() & (largest > 0), 1)
 
 
 def pcgrad_gradients(

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from craik.arguments import check_one_of, check_tensor
 from craik.methods.paper import Paper
+from craik.methods.scaling import power_of_two
 
 PAPER = Paper(
     "Gradient-gated auxiliary loss",
@@ -103,5 +104,4 @@ def _in_range(gradients: tuple[Tensor, ...]) -> list[Tensor]:
     """Return them in float32 at least and over the power of two at or below their largest entry, which rounds nothing."""
     wide = [g.to(torch.promote_types(g.dtype, torch.float32)) for g in gradients]
     largest = torch.stack([g.abs().max() for g in wide if g.numel()] or [torch.zeros(())]).max()
-    power = largest / (2 * largest.frexp().mantissa)
-    return [g / power.where(power.isfinite() & (largest > 0), 1) for g in wide]
+    return [g / power_of_two(largest) for g in wide]

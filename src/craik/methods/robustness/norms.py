@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.arguments import check_not_negative, check_tensor
+from craik.methods.scaling import in_range, lengths
 
 Norm = float | int
 """1, 2 or math.inf."""
@@ -66,26 +67,7 @@ def norms(x: Float[Tensor, "n *x"], p: Norm) -> Float[Tensor, " n"]:
     """
     check_norm(p)
     flat = x.flatten(1)
-    return _lengths(flat)[:, 0] if p == 2 else torch.linalg.vector_norm(flat, ord=p, dim=1)
-
-
-def in_range(flat: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-    """Return rows in the same directions whose squares stay within their type: over a power of two, so nothing is rounded."""
-    return flat / _powers(flat)
-
-
-def _powers(flat: Tensor) -> Tensor:
-    """Return the power of two at or below each row's largest entry, (n, 1); 1 for a row of zeros, and for one not finite."""
-    flat = flat.detach()
-    largest = flat.abs().amax(1, keepdim=True) if flat.shape[1] else flat.new_zeros(len(flat), 1)
-    power = largest / (2 * largest.frexp().mantissa)
-    return power.where(power.isfinite() & (largest > 0), 1)
-
-
-def _lengths(flat: Tensor) -> Tensor:
-    """Return each row's Euclidean length, (n, 1), also where the squares would leave the type's range."""
-    powers = _powers(flat)
-    return powers * torch.linalg.vector_norm(flat / powers, dim=1, keepdim=True)
+    return lengths(flat)[:, 0] if p == 2 else torch.linalg.vector_norm(flat, ord=p, dim=1)
 
 
 def steepest(gradient: Float[Tensor, "n *x"], radius: float | int, p: Norm) -> Float[Tensor, "n *x"]:

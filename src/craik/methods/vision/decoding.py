@@ -26,6 +26,7 @@ from craik.arguments import (
     check_whole,
 )
 from craik.methods.paper import Paper
+from craik.methods.scaling import in_range, lengths
 
 PAPER = Paper(
     "Feature decoding",
@@ -151,7 +152,7 @@ def match_spread(decoded: Float[Tensor, "n u"], spread: float) -> Float[Tensor, 
     check_not_negative("spread", spread)
     check_floats("decoded", decoded, "n", "u")
     check_all_finite("decoded", decoded, way_out="Leave such samples out.")
-    scaled = decoded / _powers(decoded)
+    scaled = in_range(decoded)
     found = scaled.std(1, keepdim=True, correction=min(1, decoded.shape[1] - 1))
     flat = found <= torch.finfo(decoded.dtype).eps * scaled.abs().amax(1, keepdim=True)
     if bool(flat.any()):
@@ -228,7 +229,7 @@ def _own_voxels(x: Tensor, y: Tensor, alpha: float, spread: Tensor, voxels: int)
 def _standard(rows: Tensor) -> Tensor:
     """Return rows less their mean, of length 1; of zeros where they are constant."""
     rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
-    rows = rows / _powers(rows)
+    rows = in_range(rows)
     centred = rows - rows.mean(1, keepdim=True)
     spread = _spread(rows, centred)
     return torch.where(spread == 0, 0, centred / torch.where(spread == 0, 1, spread))
@@ -240,19 +241,6 @@ def _spread(rows: Tensor, centred: Tensor) -> Tensor:
     largest, least = rows.amax(1, keepdim=True), rows.amin(1, keepdim=True)
     rounding = torch.finfo(rows.dtype).eps * torch.maximum(largest, -least) * rows.shape[1] ** 0.5
     return torch.where(((largest == least) & ~length.isnan()) | (length <= rounding), 0, length)
-
-
-def lengths(rows: Float[Tensor, "n d"]) -> Float[Tensor, "n 1"]:
-    """Return each row's Euclidean length, also where the squares would leave the type's range."""
-    powers = _powers(rows)
-    return powers * (rows / powers).norm(dim=1, keepdim=True)
-
-
-def _powers(rows: Tensor) -> Tensor:
-    """Return the power of two at or below each row's largest entry, over which nothing is rounded; 1 for 0 and infinity."""
-    largest = rows.detach().abs().amax(1, keepdim=True)
-    power = largest / (2 * largest.frexp().mantissa)
-    return power.where(power.isfinite() & (largest > 0), 1)
 
 
 def _raised(gram: Tensor, alpha: float) -> Tensor:

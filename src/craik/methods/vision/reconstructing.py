@@ -26,7 +26,7 @@ from craik.arguments import (
     check_whole,
 )
 from craik.methods.paper import Paper
-from craik.methods.vision.decoding import lengths
+from craik.methods.scaling import lengths
 
 PAPER = Paper(
     "Image reconstruction",
