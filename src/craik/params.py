@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
+from craik.scaling import widened
+
 Params = dict[str, Tensor]
 """Tensors by parameter name."""
 
@@ -46,11 +48,7 @@ def zeros_like(params: Params) -> Params:
 
 def dot(first: Params, second: Params) -> Tensor:
     """Return the inner product of two sets of parameters, a scalar, of half types in float32: in theirs it would overflow."""
-    return torch.stack([(_wide(tensor) * _wide(second[name])).sum() for name, tensor in first.items()]).sum()
-
-
-def _wide(tensor: Tensor) -> Tensor:
-    return tensor.to(torch.promote_types(tensor.dtype, torch.float32)) if tensor.is_floating_point() else tensor
+    return torch.stack([(widened(tensor) * widened(second[name])).sum() for name, tensor in first.items()]).sum()
 
 
 def count_bytes(tensors: Iterable[Tensor]) -> int:

@@ -16,6 +16,7 @@ from torch.nn.functional import log_softmax
 
 from craik import arguments
 from craik.distill.teachers.targets import Targets
+from craik.scaling import widened
 
 Hidden = Mapping[str, Tensor]
 """The supervised layers' outputs h by layer name, each (B, ...)."""
@@ -92,7 +93,7 @@ class GatedSquaredError:
                     f"A gated teaching loss should find a gate for every supervised layer. Found none for {name!r}. Let the "
                     "teacher return Target(value, gate), or use HiddenSquaredError."
                 )
-            squares[name] = torch.sigmoid(self.scale * _widened(gate) + self.shift) * _difference(h, value).square()
+            squares[name] = torch.sigmoid(self.scale * widened(gate) + self.shift) * _difference(h, value).square()
         return _over_units(squares, self.reduction)
 
 
@@ -129,20 +130,16 @@ class KullbackLeibler:
                     f"A divergence should be between at least two logits, along the last dimension. Found {name!r} with an "
                     f"output of shape {tuple(h.shape)}. Use HiddenSquaredError, or supervise a layer of several logits."
                 )
-            log_q = log_softmax(_widened(h) / self.temperature, dim=-1)
-            log_p = log_softmax(_widened(targets[name].value) / self.temperature, dim=-1)
+            log_q = log_softmax(widened(h) / self.temperature, dim=-1)
+            log_p = log_softmax(widened(targets[name].value) / self.temperature, dim=-1)
             if self.direction == "student-teacher":
                 log_p, log_q = log_q, log_p
             divergences.append((log_p.exp() * (log_p - log_q)).flatten(1).sum(1))
         return torch.stack(divergences).sum(0)
 
 
-def _widened(tensor: Tensor) -> Tensor:
-    return tensor.to(torch.promote_types(tensor.dtype, torch.float32)) if tensor.is_floating_point() else tensor
-
-
 def _difference(h: Tensor, value: Tensor) -> Tensor:
-    return _widened(h) - _widened(value)
+    return widened(h) - widened(value)
 
 
 def _check_some(tensors: Mapping[str, Tensor]) -> None:

@@ -10,7 +10,7 @@ from craik.arguments import check_generator
 from craik.environments import EnvironmentIds, group
 from craik.methods.environments.gradients import environment_gradients
 from craik.methods.paper import Paper
-from craik.methods.scaling import row_powers
+from craik.scaling import row_powers
 
 PAPER = Paper("PCGrad", 2020, "Yu et al., algorithm 1", "https://arxiv.org/abs/2001.06782", "E passes, E gradients held")
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from craik.arguments import check_one_of, check_tensor
 from craik.methods.paper import Paper
-from craik.methods.scaling import power_of_two
+from craik.scaling import power_of_two
 
 PAPER = Paper(
     "Gradient-gated auxiliary loss",

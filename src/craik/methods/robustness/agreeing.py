@@ -23,7 +23,7 @@ from craik.methods.paper import Paper
 from craik.methods.robustness.evasion import Model, Objective, ascend, loss
 from craik.methods.robustness.norms import Ball, check_within
 from craik.methods.robustness.transfer import input_gradient
-from craik.methods.scaling import in_range
+from craik.scaling import in_range
 
 PAPER = Paper(
     "Attacks along agreement (ours)", 2026, "after Liu et al., the ensemble", "https://arxiv.org/abs/1611.02770",

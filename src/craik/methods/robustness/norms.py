@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.arguments import check_not_negative, check_tensor
-from craik.methods.scaling import in_range, lengths
+from craik.scaling import in_range, lengths
 
 Norm = float | int
 """1, 2 or math.inf."""

@@ -29,7 +29,7 @@ from craik.methods.robustness.evasion import (
     missed,
 )
 from craik.methods.robustness.norms import Ball, Norm, check_norm, dual, norms, steepest
-from craik.methods.scaling import in_range
+from craik.scaling import in_range
 
 PAPER = Paper(
     "Transferability of attacks", 2019, "Demontis et al., section 3", "https://arxiv.org/abs/1809.02861",

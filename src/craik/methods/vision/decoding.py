@@ -26,7 +26,7 @@ from craik.arguments import (
     check_whole,
 )
 from craik.methods.paper import Paper
-from craik.methods.scaling import in_range, lengths
+from craik.scaling import in_range, lengths
 
 PAPER = Paper(
     "Feature decoding",

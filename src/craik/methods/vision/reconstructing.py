@@ -26,7 +26,7 @@ from craik.arguments import (
     check_whole,
 )
 from craik.methods.paper import Paper
-from craik.methods.scaling import lengths
+from craik.scaling import lengths
 
 PAPER = Paper(
     "Image reconstruction",

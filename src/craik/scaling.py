@@ -1,8 +1,13 @@
-"""Rows over powers of two: their squares and products stay within their type, and nothing is rounded."""
+"""Numbers whose squares and products stay within their type: halves in float32, rows over powers of two, without rounding."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+
+def widened(tensor: Tensor) -> Tensor:
+    """Return half numbers in float32, whose squares and sums these can say; others as they are."""
+    return tensor.to(torch.promote_types(tensor.dtype, torch.float32)) if tensor.is_floating_point() else tensor
 
 
 def power_of_two(largest: Tensor) -> Tensor:

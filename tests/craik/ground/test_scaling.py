@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from craik.methods.scaling import in_range, lengths, power_of_two, row_powers
+from craik.scaling import in_range, lengths, power_of_two, row_powers, widened
 
 
 def test_powers_of_two_below_what_is_given():
@@ -21,3 +21,9 @@ def test_rows_keep_their_digits_and_lengths_their_scale(dtype):
 def test_rows_of_zeros_or_of_nothing():
     assert row_powers(torch.zeros(2, 3)).tolist() == [[1.0], [1.0]]
     assert lengths(torch.zeros(2, 0)).tolist() == [[0.0], [0.0]]
+
+
+def test_halves_are_widened_and_others_left():
+    assert widened(torch.ones(2, dtype=torch.bfloat16)).dtype == torch.float32
+    for dtype in (torch.float32, torch.float64, torch.int64, torch.bool):
+        assert widened(torch.ones(2, dtype=dtype)).dtype == dtype
