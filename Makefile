@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 CORES  ?= 2
 
-.PHONY: demo test extras worlds versions lowest lint docs pages wheel verify soak clean
+.PHONY: demo test extras worlds versions lowest lint docs pages wheel verify soak device clean
 
 demo: $(STAMP)
 	$(BIN)/craik run spirals --preset quick --seeds 5 --out runs
@@ -99,6 +99,11 @@ FIRST ?= 0
 soak: $(STAMP)
 	$(BIN)/python tests/soak/soak.py $(CASES) $(FIRST)
 	CRAIK_KILLS=1000 $(BIN)/pytest tests/craik/lab/running/test_kills.py -k random -s
+
+# What computes, with its tensors on a device: "cuda" is a GPU, "pretended" needs none and finds what mixes devices.
+DEVICE ?= pretended
+device: $(STAMP)
+	CRAIK_DEVICE=$(DEVICE) $(BIN)/pytest -n auto $(addprefix tests/craik/,methods skips nn surfaces trajectories)
 
 clean:
 	rm -rf $(VENV) $(EXTRAS) runs build site

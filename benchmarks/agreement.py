@@ -4,7 +4,8 @@ A ratio is (forward + backward + rule) / (forward + backward of the mean loss), 
 `low` and `high` are its range over rounds. `memory_ratio` is the peak level of a step over that of the plain step, each in
 a fresh process (see `measuring/memory.py`). `exact` says that every component whose mask float32 can decide has the mask of
 the literal float64 reference; `mismatches` counts all that differ (see `masks/reference.py`). Our own rows say which targets
-they meet and which peer is nearest (`masks/targets.py`).
+they meet and which peer is nearest (`masks/targets.py`); the targets are a CPU's. On a GPU a step is over when the device is
+done, and its level is what torch's allocator handed out (see `measuring/devices.py`).
 """
 
 import statistics
@@ -17,8 +18,9 @@ import torch
 from craik_benchmarks.entrants.masks.methods import PLAIN, Method, methods
 from craik_benchmarks.entrants.masks.problem import Problem
 from craik_benchmarks.entrants.masks.reference import Reference, Score, reference, score
-from craik_benchmarks.entrants.masks.targets import judged
+from craik_benchmarks.entrants.masks.targets import TARGETS, judged
 from craik_benchmarks.entrants.masks.workloads import WORKLOADS
+from craik_benchmarks.measuring.devices import awaited, check_device, gpu_peak_level, on_gpu, rounding
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
 from craik_benchmarks.measuring.peers import NotRunError
 from craik_benchmarks.measuring.settings import check_known, check_least
@@ -57,6 +59,10 @@ class Config:
     """Of data, weights and the order within rounds."""
     memory: bool = True
     """Measure peak memory too, in a fresh process for each method."""
+    device: str = "cpu"
+    """Where to compute: cpu, cuda, cuda:1, ..."""
+    tf32: bool = False
+    """Let cuDNN round convolutions' factors to 10 bits, torch's default on a GPU: no method has then the reference's masks."""
     small: bool = False
     """Shrink the workloads to the size of a test; their ratios mean nothing."""
 
@@ -68,6 +74,9 @@ class Config:
         check_known("method", self.methods, methods())
         if self.clock == "cpu" and self.threads != 1:
             raise ValueError(f"clock cpu adds up all threads, but found threads {self.threads}; use 1, or the clock wall")
+        check_device(self.device)
+        if self.clock == "cpu" and on_gpu(self.device):
+            raise ValueError(f"clock cpu does not see a GPU's time, but found device {self.device}; use the clock wall")
         check_least(self, 1, "repeats", "threads")
         check_least(self, 0, "budget", "turn")
 
@@ -103,14 +112,14 @@ def run(config: Config, announce: Announce) -> Iterator[Row]:
         config: the settings.
         announce: told what is under way.
     """
-    with threads(config.threads):
+    with threads(config.threads), rounding(config.tf32):
         for name in config.workloads:
             yield from _workload(name, config, announce)
 
 
 def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
     announce(f"{name}: the reference, environment by environment in float64")
-    problem = WORKLOADS[name](config.small, config.seed)
+    problem = WORKLOADS[name](config.small, config.seed).to(config.device)
     expected = reference(problem)
     entries: dict[str, Entry] = {}
     refused: dict[str, str] = {}
@@ -132,7 +141,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
     for key, method in chosen.items():
         found = _measured(entries, levels, key, expected) if key in entries else _unmeasured(refused[key])
         rows.append({"workload": name, "method": method.name, **found, **_setting(config, method)})
-    yield from rows if config.small else judged(rows)
+    yield from rows if config.small else judged(rows, {} if on_gpu(config.device) else TARGETS)
 
 
 def _warm_up(method: Method, problem: Problem, expected: Reference, config: Config) -> Entry:
@@ -140,13 +149,15 @@ def _warm_up(method: Method, problem: Problem, expected: Reference, config: Conf
     best: Entry | None = None
     spent = 0.0
     for chunk in method.chunks(problem):
-        step = method.prepare(problem, chunk)
+        step = awaited(method.prepare(problem, chunk), config.device)
         results: list[object] = []
         first = seconds(lambda step=step, results=results: results.append(step()), lambda: None, config.clock)
         found = score([p.grad for p in problem.parameters if p.grad is not None], expected)
         problem.clean()
         # A first step may do what no later one does (craik's checks its formulas): time another, unless it takes too long.
-        usual = turn(step, problem.clean, config.turn, config.clock) if first < config.budget / 2 else first
+        # On a GPU it compiles: seconds that say nothing of the next.
+        again = first < config.budget / 2 or on_gpu(config.device)
+        usual = turn(step, problem.clean, config.turn, config.clock) if again else first
         if best is None or usual < best.seconds:
             best = Entry(method, problem, step, chunk, usual, found, method.remark(results[0]))
         spent += first + usual
@@ -175,6 +186,8 @@ def _rounds(config: Config, seconds: float) -> int:
 
 
 def _level(name: str, key: str, entry: Entry, config: Config, announce: Announce) -> Level:
+    if config.memory and on_gpu(config.device):
+        return _gpu_level(name, entry, config)
     if not config.memory or not supported():
         return Level(None, "memory not measured: this system has no high-water mark to reset" if config.memory else "")
     announce(f"{name}: memory of {entry.method.name}")
@@ -185,6 +198,14 @@ def _level(name: str, key: str, entry: Entry, config: Config, announce: Announce
         return Level(in_fresh_process("agreement", Path(__file__).parent, arguments))
     except LabError as error:
         return Level(None, f"memory not measured: {error}")
+
+
+def _gpu_level(name: str, entry: Entry, config: Config) -> Level:
+    def prepare() -> tuple[Step, Step]:
+        problem = WORKLOADS[name](config.small, config.seed).to(config.device)
+        return entry.method.prepare(problem, entry.chunk), problem.clean
+
+    return Level(gpu_peak_level(prepare, 1, config.device))
 
 
 def probe(workload: str, method: str, chunk: int, warm_ups: int, threads: int, seed: int, small: bool) -> int:
@@ -244,6 +265,8 @@ def _setting(config: Config, method: Method) -> Row:
         "version": method.version,
         "clock": config.clock,
         "threads": config.threads,
+        "device": config.device,
+        "tf32": config.tf32,
         "seed": config.seed,
         "small": config.small,
     }

@@ -38,6 +38,13 @@ EXTRAS = os.environ.get("CRAIK_EXTRAS", "").split(",")
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "extra(name, *modules): needs the packages of an optional dependency; see `make extras`")
+    if os.environ.get("CRAIK_DEVICE"):
+        from on_device import OnDevice, Pretended  # found by pytest's own path, and asked for by few
+
+        asked = os.environ["CRAIK_DEVICE"]
+        device = Pretended() if asked == "pretended" else OnDevice(asked)
+        device.__enter__()
+        config.add_cleanup(lambda: device.__exit__(None, None, None))
 
 
 def pytest_runtest_setup(item):

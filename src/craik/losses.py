@@ -98,7 +98,7 @@ class ElementwiseLoss(ABC):
         losses = self.elements(prediction, target)
         if self.weight is not None:
             _check_weight(self.weight, target.shape[1:])
-            losses = losses * self.weight
+            losses = losses * self.weight.to(losses.device)
         return self._reduced(losses)
 
     def ranking(self, prediction: Float[Tensor, "n *z"]) -> Ranking:
@@ -112,7 +112,7 @@ class ElementwiseLoss(ABC):
         if self.weight is None:
             return Ranking(linear, quadratic, constant)
         _check_weight(self.weight, linear.shape[1:])
-        weights = self.weight.to(linear.dtype).expand_as(linear)
+        weights = self.weight.to(linear).expand_as(linear)
         quadratic = quadratic * weights if isinstance(quadratic, Tensor) or quadratic else 0.0
         return Ranking(linear * weights, quadratic, constant * float(self.weight.abs().max()))
 

@@ -70,6 +70,7 @@ def test_help_lists_the_settings(craik):
         (("agreement", "--threads", "0"), "threads must be at least 1, but found 0"),
         (("agreement", "--thread", "1"), "did you mean --threads?"),
         (("agreement", "--out", "file/rows.jsonl"), "must be writable"),
+        (("agreement", "--device", "gpu"), "device must be cpu, cuda, cuda:1 or so, but found 'gpu'"),
     ],
 )
 def test_bad_usage_is_one_sentence_and_status_2(craik, tmp_path, words, sentence):

@@ -295,7 +295,7 @@ class Case:
                 h = (APART | MOVES)[name](scene, h, self.model[name]).to(self.dtype)  # autocast returns other types
             return self.model["head"](h)
 
-        with torch.random.fork_rng(), torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
+        with torch.random.fork_rng(), torch.autocast(x.device.type, torch.bfloat16, enabled=self.autocast):
             torch.manual_seed(rng.randrange(2**31))
             state = scene.rng.getstate()
             if self.checkpointed:

@@ -53,6 +53,11 @@ class Problem:
         """Return what `rows` gradients of the whole model take."""
         return rows * sum(p.numel() * p.element_size() for p in self.parameters)
 
+    def to(self, device: str) -> "Problem":
+        """Return the problem on a device; its model is moved there."""
+        x, y, environments = (t.to(device) for t in (self.x, self.y, self.environments))
+        return replace(self, model=self.model.to(device), x=x, y=y, environments=environments)
+
     def copy(self) -> "Problem":
         """Return the problem with a model of its own: a method may hang hooks on it."""
         return replace(self, model=copy.deepcopy(self.model))

@@ -60,8 +60,8 @@ class Attention(nn.Module):
 def rotated(x: Tensor) -> Tensor:
     """Return (B, heads, T, d) queries or keys turned by their positions (Su et al. 2021)."""
     half = x.shape[-1] // 2
-    rates = 10_000 ** (-torch.arange(half, dtype=x.dtype) / half)
-    angles = torch.arange(x.shape[-2], dtype=x.dtype)[:, None] * rates
+    rates = 10_000 ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
+    angles = torch.arange(x.shape[-2], dtype=x.dtype, device=x.device)[:, None] * rates
     cos, sin = angles.cos(), angles.sin()
     first, second = x[..., :half], x[..., half:]
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
@@ -129,7 +129,7 @@ class Language(nn.Module):
         """Return logits for every position."""
         x = self.tokens(tokens)
         if self.positions is not None:
-            x = x + self.positions(torch.arange(tokens.shape[1]))
+            x = x + self.positions(torch.arange(tokens.shape[1], device=tokens.device))
         return self.head(self.last(self.blocks(x)))
 
 
@@ -205,8 +205,9 @@ class Bert(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Return logits for every position."""
         words, places, kinds = self.embeddings
-        half = torch.arange(tokens.shape[1]) >= tokens.shape[1] // 2
-        x = self.norm(words(tokens) + places(torch.arange(tokens.shape[1])) + kinds(half.long().expand_as(tokens)))
+        at = torch.arange(tokens.shape[1], device=tokens.device)
+        half = at >= tokens.shape[1] // 2
+        x = self.norm(words(tokens) + places(at) + kinds(half.long().expand_as(tokens)))
         for n, (attention, feed) in enumerate(zip(self.attentions, self.feeds, strict=True)):
             x = self.norms[2 * n](x + attention(x))
             x = self.norms[2 * n + 1](x + feed(x))

@@ -22,7 +22,7 @@ from craik.agreement.onepass.sums.beside import SMALL
 from craik.agreement.rules import Rule, Statistics, check_rule
 from craik.agreement.standard_errors import PLAIN, StandardErrors
 from craik.arguments import check_flag, check_one_of
-from craik.environments import EnvironmentIds, Ids, named
+from craik.environments import EnvironmentIds, Ids, check_finite_together, named
 
 
 class Agreement:
@@ -135,6 +135,7 @@ class Agreement:
         gradients: dict[str, Tensor] = {}
         shares: dict[str, Tensor | int] = {}
         waiting: dict[str, RunningSums] = {}
+        finite: dict[str, Tensor] = {}
         kept: dict[str, Statistics] = {}
         held = masks.wanted or not masks.decides
         together = not held and treats_components_alike(self.rule)
@@ -147,7 +148,7 @@ class Agreement:
             elif together and 0 < sums.shape.numel() < SMALL:
                 waiting[name] = sums
             else:
-                gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite)
+                gradients[name], shares[name] = combine_sums(self.rule, name, sums, self.refuse_nonfinite, finite)
 
         if self._accumulated is None:
             # Combined as soon as a parameter's sums are complete, so that no two parameters' sign sums exist at a time.
@@ -162,6 +163,7 @@ class Agreement:
             found.paths = {n: found.paths[n] for n, _ in self.model.named_parameters() if n in found.paths}
         for name, gradient, survivors in combine_small(self.rule, waiting, self.refuse_nonfinite):
             gradients[name], shares[name] = gradient, survivors
+        check_finite_together(finite)
         # Only now, when nothing can fail any more, is a gradient touched.
         for name in found.paths:
             deliver(found.parameters[name], gradients[name])

@@ -198,6 +198,7 @@ def validation_batch(examples: Examples, split: Split, unrolling: Unrolling, gen
     """Return the validation rows that a meta-step looks at: all, or as many drawn ones as the unrolling says."""
     rows = split.validation
     if unrolling.validation_size is not None:
-        rows = rows[torch.randperm(len(rows), generator=generator)[: unrolling.validation_size]]
+        order = torch.randperm(len(rows), generator=generator, device=generator.device).to(rows.device)
+        rows = rows[order[: unrolling.validation_size]]
     part = examples.rows(rows)
     return Labelled(part.x, part.y)

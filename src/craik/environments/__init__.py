@@ -6,6 +6,7 @@ from craik.environments.ids import named as named
 from craik.environments.losses import batch_norms_in_train_mode as batch_norms_in_train_mode
 from craik.environments.losses import check_differentiable as check_differentiable
 from craik.environments.losses import check_finite_sums as check_finite_sums
+from craik.environments.losses import check_finite_together as check_finite_together
 from craik.environments.losses import check_trainable as check_trainable
 from craik.environments.losses import check_unreduced as check_unreduced
 from craik.environments.partition import Environments as Environments

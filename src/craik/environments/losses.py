@@ -1,8 +1,10 @@
 """What losses by environment must be, and their gradients: for public doors, in sentences."""
 
 import math
+from collections.abc import Mapping
 
 import torch
+from jaxtyping import Bool
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]  # the base class of all BatchNorms
 from torch.nn.parameter import is_lazy
@@ -95,10 +97,20 @@ def check_finite_sums(name: str, gradient: Tensor) -> None:
     """Refuse a NaN or infinite sum of environment gradients: a mask would turn it into a 0 without a word."""
     # A sum is one pass over the memory, a test of every component two; only a suspicion pays for the second.
     if not math.isfinite(gradient.sum()) and not bool(torch.isfinite(gradient).all()):
-        raise FloatingPointError(
-            f"Every gradient should be finite. Found NaN or infinity in the gradient of {name!r}. Lower the learning rate, or "
-            "pass refuse_nonfinite=False where a GradScaler is to find overflows; no gradient was changed."
-        )
+        raise _not_finite(name)
+
+
+def check_finite_together(found: Mapping[str, Bool[Tensor, ""]]) -> None:
+    """Refuse what `check_finite_sums` does, with one wait for a device: by name, whether all of a sum was finite."""
+    if found and not all(answers := torch.stack(list(found.values())).tolist()):
+        raise _not_finite(next(name for name, fine in zip(found, answers, strict=True) if not fine))
+
+
+def _not_finite(name: str) -> FloatingPointError:
+    return FloatingPointError(
+        f"Every gradient should be finite. Found NaN or infinity in the gradient of {name!r}. Lower the learning rate, or "
+        "pass refuse_nonfinite=False where a GradScaler is to find overflows; no gradient was changed."
+    )
 
 
 def batch_norms_in_train_mode(model: nn.Module) -> list[str]:

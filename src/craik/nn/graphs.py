@@ -108,7 +108,7 @@ class GraphBlock(nn.Module):
         Raises:
             TypeError, ValueError: no graphs, another type or width, edges that lead nowhere. Values are not looked at.
         """
-        _check_graph(graph, self.inputs, self.last["edges"].get_parameter("weight"))
+        graph = _check_graph(graph, self.inputs, self.last["edges"].get_parameter("weight"))
         edges = self._update("edges", _edge_inputs(self.first["edges"], graph))
         heard = _summed(edges, graph.receivers, graph.nodes.shape[-2])
         v_in = torch.cat([heard, graph.nodes, _along(graph.globals, graph.nodes)], -1)
@@ -153,7 +153,7 @@ class GraphGRU(nn.Module):
             graph: of this step; refused as by a `GraphBlock`.
             state: of the step before; None at the beginning; one of other graphs is refused.
         """
-        _check_graph(graph, self.inputs, self.again["edges"].get_parameter("weight"))
+        graph = _check_graph(graph, self.inputs, self.again["edges"].get_parameter("weight"))
         before = self.begin(graph) if state is None else _check_state(state, graph, self.outputs)
         after = self._step(self._seen(graph), before, graph.receivers)
         return graph._replace(nodes=after.nodes, edges=after.edges, globals=after.globals), after
@@ -170,7 +170,7 @@ class GraphGRU(nn.Module):
         Raises:
             TypeError, ValueError: as a step; graphs without an axis of time, or with no step.
         """
-        _check_graph(graph, self.inputs, self.again["edges"].get_parameter("weight"))
+        graph = _check_graph(graph, self.inputs, self.again["edges"].get_parameter("weight"))
         if graph.nodes.dim() < 3:
             found = f"nodes {tuple(graph.nodes.shape)}"
             raise ValueError(f"Graphs over time should have an axis of it, (..., t, n, dv). Found {found}. Add one.")
@@ -270,7 +270,8 @@ def _check_widths(inputs: Widths, outputs: Widths, generator: Generator) -> None
     check_generator("generator", generator)
 
 
-def _check_graph(graph: Graph, wanted: Widths, weight: Tensor) -> None:
+def _check_graph(graph: Graph, wanted: Widths, weight: Tensor) -> Graph:
+    """Return the graph with its edges' ends beside the nodes: `edges_to` makes them on the CPU."""
     check_kind("graph", graph, Graph, "a Graph(nodes, edges, globals, senders, receivers)")
     check_floats("graph.nodes", graph.nodes, "...", "n", wanted.nodes, like=weight, way_out="Build the block for these widths.")
     *batch, n, _ = graph.nodes.shape
@@ -280,6 +281,8 @@ def _check_graph(graph: Graph, wanted: Widths, weight: Tensor) -> None:
         check_ids(f"graph.{name}", ends, joined, count=n, way_out=rule)
     check_floats("graph.edges", graph.edges, *batch, joined, wanted.edges, like=weight, way_out=rule)
     check_floats("graph.globals", graph.globals, *batch, wanted.globals, like=weight)
+    device = graph.nodes.device
+    return graph._replace(senders=graph.senders.to(device), receivers=graph.receivers.to(device))
 
 
 def _check_state(state: GraphState, graph: Graph, wide: Widths) -> GraphState:

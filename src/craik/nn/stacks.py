@@ -272,9 +272,10 @@ class StackedAdam(torch.optim.Optimizer):
         if not state:
             state["step"] = torch.zeros(len(mask), dtype=torch.float64)  # as Python's floats, which Adam's own corrections are
             state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+        state["step"] = state["step"].cpu()  # as are rates: a checkpoint may have been loaded to another device
         state["step"] += mask
         (beta1, beta2), steps = group["betas"], state["step"].clamp(min=1)
-        rate, decay = group["lr"], group["weight_decay"]
+        rate, decay = group["lr"].cpu(), group["weight_decay"].cpu()
 
         def along(numbers: Tensor) -> Tensor:  # one number a member, as a factor of its parameters
             return numbers.to(parameter).view(-1, *[1] * (parameter.dim() - 1))

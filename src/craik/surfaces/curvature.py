@@ -74,7 +74,7 @@ def extreme_curvature(
         bent = bent or bool(image.any())
         return image
 
-    start = torch.randn(size, generator=generator, dtype=torch.float64).numpy()
+    start = torch.randn(size, generator=generator, device=generator.device, dtype=torch.float64).cpu().numpy()
     if size < 4:
         matrix = np.stack([product(unit) for unit in np.eye(size)])
         values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
@@ -116,7 +116,7 @@ def convexity_plane(
         ImportError: scipy is not installed.
         ValueError: what `extreme_curvature` refuses.
     """
-    found = torch.zeros(len(at[0]), len(at[1]))
+    found = torch.zeros(len(at[0]), len(at[1]), device=at[0].device)
     for i, a in enumerate(at[0].tolist()):
         for j, b in enumerate(at[1].tolist()):
             place = add_scaled(add_scaled(parameters, a, axes[0]), b, axes[1])

@@ -83,7 +83,7 @@ def random_walk_explained(path: Sequence[Float[Tensor, " n"]] | Float[Tensor, "t
     squares = points.double().diff(dim=0).square().sum(1)
     behind = torch.cat([squares.new_zeros(1), squares.cumsum(0)])
     products = torch.minimum(behind[:, None], behind[None])
-    middle = torch.eye(len(points), dtype=torch.float64) - 1 / len(points)
+    middle = torch.eye(len(points), dtype=torch.float64, device=points.device) - 1 / len(points)
     values = torch.linalg.eigvalsh(middle @ products @ middle).flip(0)
     return (values[:k] / values.sum()).to(points)
 

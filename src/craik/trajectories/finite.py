@@ -134,7 +134,7 @@ class FiniteMDP:
 
     def uniform(self) -> Float[Tensor, "S A"]:
         """Return the policy that takes all actions equally often."""
-        return torch.full((self.states, self.actions), 1 / self.actions, dtype=torch.float64)
+        return torch.full((self.states, self.actions), 1 / self.actions, dtype=torch.float64, device=self.rewards.device)
 
     def chain(self, policy: Float[Tensor, "..."]) -> Float[Tensor, "*q S S"]:
         """Return P_pi[s, t] = sum_a pi(a | s) P[s, a, t]."""
@@ -179,7 +179,8 @@ class FiniteMDP:
         Raises:
             ValueError: a discount of 1 where episodes need not end.
         """
-        actions, eye = self._better(None, self.uniform()), torch.eye(self.actions, dtype=torch.float64)
+        actions = self._better(None, self.uniform())
+        eye = torch.eye(self.actions, dtype=torch.float64, device=actions.device)
         while True:
             found = self._better(actions, eye[actions])
             if torch.equal(found, actions):
@@ -209,7 +210,7 @@ class FiniteMDP:
                 f"`step` takes one process. Found a batch of {tuple(self.rewards.shape[:-2])}. Choose one of them."
             )
         rows = self.transitions[states, actions].cumsum(-1)
-        drawn = torch.rand(len(states), 1, dtype=torch.float64, generator=generator)
+        drawn = torch.rand(len(states), 1, dtype=torch.float64, generator=generator, device=generator.device).to(rows.device)
         # A row's sum that misses 1 by rounding ends nothing.
         whole = self.ending[states, actions] == 0
         found = torch.searchsorted(rows, torch.where(whole.unsqueeze(1), drawn * rows[:, -1:], drawn), right=True).squeeze(1)
@@ -242,7 +243,7 @@ class FiniteMDP:
 
     def _system(self, policy: Tensor) -> Tensor:
         chain = self.chain(policy)
-        system = torch.eye(self.states, dtype=torch.float64) - self.discount * chain
+        system = torch.eye(self.states, dtype=torch.float64, device=chain.device) - self.discount * chain
         if self.discount == 1:
             _check_ends(chain.detach(), (policy.detach() * self.ending).sum(-1) > TOLERANCE)
             _check_lengths(system.detach())
@@ -315,7 +316,7 @@ def _check_ends(chain: Tensor, ends: Tensor) -> None:
 def _check_lengths(system: Tensor) -> None:
     """Refuse what ends, but so late that float64 does not know when: a solution would be rounding errors."""
     try:
-        steps = torch.linalg.solve(system, torch.ones(system.shape[:-1], dtype=torch.float64).unsqueeze(-1)).squeeze(-1)
+        steps = torch.linalg.solve(system, system.new_ones(system.shape[:-1]).unsqueeze(-1)).squeeze(-1)
     except torch.linalg.LinAlgError:  # pyright: ignore[reportPrivateImportUsage]  # documented
         steps = torch.full(system.shape[:-1], torch.inf)
     if not bool(((steps > 0) & (steps <= LONGEST)).all()):  # also catches NaN

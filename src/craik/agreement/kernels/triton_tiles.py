@@ -8,6 +8,8 @@ takes its sign, and adds both up; no environment's gradient is ever in memory. P
 TF32. Imported where a tensor on a GPU asks for it and at no other time: see `craik.agreement.onepass.reads.gpu`.
 """
 
+import functools
+import inspect
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -19,7 +21,9 @@ try:
     import triton
     import triton.language as tl
 
-    jit = triton.jit
+    def jit(function):
+        """Compile a function as it stands, without what a checker of annotations has put around it."""
+        return triton.jit(inspect.unwrap(function))
 except ImportError:  # tools that read every file, such as a collector of doctests
     tl = SimpleNamespace(constexpr=int)
 
@@ -32,7 +36,7 @@ PROGRAMS = 512
 """A small weight has few tiles: its environments are shared out until this many programs run."""
 
 ROWS = 32
-"""Rows, each a position of an example, that a program multiplies at a time."""
+"""Rows, each a position of an example, that a program multiplies at a time, or fewer where no environment has as many."""
 
 
 class Geometry(NamedTuple):
@@ -113,24 +117,32 @@ def weight_sums(
         sizes: how many examples each environment has.
         geometry: of the layer.
     """
-    _, channels, _, out_width = deltas.shape
+    _, channels, out_height, out_width = deltas.shape
+    positions = out_height * out_width
     rows, kernel = channels // geometry.groups, geometry.kernel
     columns = inputs.shape[1] // geometry.groups * kernel[0] * kernel[1]
     blocks = [min(64, max(16, triton.next_power_of_2(n))) for n in (rows, columns)]
+    block_n = min(ROWS, max(16, triton.next_power_of_2(max(sizes) * positions)))
     tiles = triton.cdiv(rows, blocks[0]) * triton.cdiv(columns, blocks[1]) * geometry.groups
     share = triton.cdiv(len(sizes), min(len(sizes), max(1, PROGRAMS // tiles)))
     parts = triton.cdiv(len(sizes), share)
-    starts = torch.tensor([0, *sizes], device=deltas.device).cumsum(0).to(torch.int32)
+    starts = _starts(sizes, deltas.device)
     total = torch.empty(parts, channels, columns, dtype=torch.float32, device=deltas.device)
     sign = torch.empty_like(total, dtype=torch.int32)
     grid = (triton.cdiv(rows, blocks[0]), triton.cdiv(columns, blocks[1]), geometry.groups * parts)
     with torch.cuda.device_of(deltas):  # where a kernel runs is the current device's business, not its arguments'
         _tile[grid](
             deltas, inputs, starts, total, sign,
-            len(sizes), share, deltas.shape[2] * out_width, out_width, *inputs.shape[2:], rows, columns,
+            len(sizes), share, positions, out_width, *inputs.shape[2:], rows, columns,
             *deltas.stride(), *inputs.stride(),
             *geometry.stride, *geometry.padding, *geometry.dilation,
             KERNEL_Y=kernel[0], KERNEL_X=kernel[1], GROUPS=geometry.groups,
-            BLOCK_O=blocks[0], BLOCK_K=blocks[1], BLOCK_N=ROWS,
+            BLOCK_O=blocks[0], BLOCK_K=blocks[1], BLOCK_N=block_n,
         )  # fmt: skip
-    return total.sum(0), sign.sum(0)
+    return (total[0], sign[0]) if parts == 1 else (total.sum(0), sign.sum(0))
+
+
+@functools.lru_cache(maxsize=64)
+def _starts(sizes: tuple[int, ...], device: torch.device) -> Int[Tensor, " e"]:
+    """Return where each environment starts, and where the last ends; a copy to a device waits for all that it has to do."""
+    return torch.tensor([0, *sizes]).cumsum(0).to(torch.int32).to(device)

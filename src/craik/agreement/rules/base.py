@@ -152,8 +152,11 @@ _SLICE = 2**17
 
 
 def slices(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Cut tensors of one shape into views of adjacent components; tensors that are not contiguous come whole."""
-    if tensors[0].numel() <= _SLICE:
+    """Cut tensors of one shape into views of adjacent components; whole where they are not contiguous, or on another device.
+
+    Elsewhere than on a CPU many small operations cost more than a cache saves.
+    """
+    if tensors[0].numel() <= _SLICE or tensors[0].device.type != "cpu":
         yield tensors
     elif all(tensor.is_contiguous() for tensor in tensors):
         yield from zip(*(tensor.view(-1).split(_SLICE) for tensor in tensors), strict=True)

@@ -28,7 +28,7 @@ class Split(NamedTuple):
     def redrawn(self, generator: Generator) -> "Split":
         """Return another split of the same rows, at random and of the same sizes."""
         rows = torch.cat([self.training, self.validation])
-        rows = rows[torch.randperm(len(rows), generator=generator)]
+        rows = rows[torch.randperm(len(rows), generator=generator, device=generator.device).to(rows.device)]
         held_out = len(self.validation)
         return Split(rows[held_out:].sort().values, rows[:held_out].sort().values, self.splitting)
 
@@ -60,7 +60,7 @@ def split_rows(count: int, validation: float, generator: Generator, splitting: s
             f"A validation split should leave examples on both sides. Found validation={validation} of {count} examples, that "
             f"is {held_out} for validation. Choose a share in between, or take more examples."
         )
-    order = torch.randperm(count, generator=generator)
+    order = torch.randperm(count, generator=generator, device=generator.device)
     return Split(order[held_out:].sort().values, order[:held_out].sort().values, splitting)
 
 

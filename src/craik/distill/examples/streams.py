@@ -32,7 +32,8 @@ class Stream(Iterator[Tensor]):
         batches: list[Tensor] = []
         for _ in range(count):
             if len(self.order) < self.size:
-                self.order = self.rows[torch.randperm(len(self.rows), generator=self.generator)]
+                drawn = torch.randperm(len(self.rows), generator=self.generator, device=self.generator.device)
+                self.order = self.rows[drawn.to(self.rows.device)]
             batches.append(self.order[: self.size])
             self.order = self.order[self.size :]
         return torch.stack(batches)
@@ -72,8 +73,8 @@ class Streams:
         parts, left = [self.order], count - self.order.shape[1] // self.size
         each = len(self.rows) // self.size
         while left > 0:
-            drawn = torch.rand(self.members, len(self.rows), generator=self.generator).argsort(1)[:, : each * self.size]
-            parts.append(self.rows[drawn.to(self.rows.device)])
+            drawn = torch.rand(self.members, len(self.rows), generator=self.generator, device=self.generator.device)
+            parts.append(self.rows[drawn.argsort(1)[:, : each * self.size].to(self.rows.device)])
             left -= each
         order = torch.cat(parts, 1)
         self.order = order[:, count * self.size :]

@@ -35,8 +35,8 @@ def check_state(state: Mapping[str, Any], present: Mapping[str, Any], examples: 
             "Distillation with the examples and the split that it was saved with."
         )
     for name in ("inner_rows", "student_rows"):
-        rows, order = state[name]["rows"], state[name]["order"]
-        if not torch.equal(rows, split.training) or not bool(torch.isin(order, rows).all()):
+        rows, order = state[name]["rows"].cpu(), state[name]["order"].cpu()
+        if not torch.equal(rows, split.training.cpu()) or not bool(torch.isin(order, rows).all()):
             raise ValueError(f"A state's {name} should be the rows of its split's training part. Found others. Save it anew.")
     Generator(present["generator"].device).set_state(state["generator"].cpu())
 

@@ -68,7 +68,8 @@ def finite_differences(
 
 
 def _direction(params: Params, generator: Generator) -> Params:
-    drawn = {name: torch.randn(p.shape, generator=generator, dtype=p.dtype).to(p.device) for name, p in params.items()}
+    place = generator.device
+    drawn = {n: torch.randn(p.shape, generator=generator, dtype=p.dtype, device=place).to(p) for n, p in params.items()}
     length = math.sqrt(float(dot(drawn, drawn)))
     return {name: tensor / length for name, tensor in drawn.items()}
 

@@ -130,7 +130,8 @@ def _mass(value: Tensor, opening: Tensor, frames: Tensor, probes: int | None, ge
             cotangent = torch.zeros_like(flat)
             cotangent[k] = weights[k]
         else:
-            signs = torch.randint(0, 2, flat.shape, generator=generator).to(flat) * 2 - 1
+            place = None if generator is None else generator.device
+            signs = torch.randint(0, 2, flat.shape, generator=generator, device=place).to(flat) * 2 - 1
             cotangent = weights * signs
         (found,) = torch.autograd.grad(flat, frames, cotangent, retain_graph=True, materialize_grads=True)
         total += found[0].square().flatten(2).sum(2) if found.dim() > 3 else found[0].square()

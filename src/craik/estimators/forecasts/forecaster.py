@@ -171,7 +171,7 @@ class SkipForecaster(BaseEstimator):
         return Trajectories.from_list(drawn)
 
     def _listed(self, X: Any) -> list[Numbers]:  # noqa: ANN401, N803
-        listed: Any = [one.double().numpy() * X.scale for one in X.to_list()] if isinstance(X, Trajectories) else X
+        listed: Any = [one.double().cpu().numpy() * X.scale for one in X.to_list()] if isinstance(X, Trajectories) else X
         # A matrix, or a list of frames, is one trajectory.
         one = np.ndim(listed[0]) == 1 if isinstance(listed, list | tuple) and len(listed) else np.ndim(listed) != 3
         found = [self._checked(listed)] if one else [self._checked(piece, reset=i == 0) for i, piece in enumerate(listed)]

@@ -109,7 +109,7 @@ class Scenarios:
         goes = torch.nn.functional.one_hot(self.next, cells).double()
         goes = goes * (1 - self.ends.double())[:, None, None]  # arriving ends: nothing follows
         pays = self.rewards.double().gather(1, self.next.flatten(1)).view(count, cells, actions)
-        start = torch.zeros(count, cells, dtype=torch.float64)
+        start = torch.zeros(count, cells, dtype=torch.float64, device=goes.device)
         start[:, self.start] = 1
         return FiniteMDP(goes, pays, start, discount)
 
@@ -143,7 +143,8 @@ class Episodes(NamedTuple):
 
     def returns(self, discount: float) -> Float[Tensor, " B"]:
         """Return sum_t gamma^t r_t of each episode."""
-        return discount ** torch.arange(len(self.rewards), dtype=torch.float64) @ self.rewards.double()
+        rewards = self.rewards.double()
+        return discount ** torch.arange(len(rewards), dtype=torch.float64, device=rewards.device) @ rewards
 
 
 class Estimate(NamedTuple):
@@ -182,10 +183,10 @@ def log_likelihood(
     used = min(steps, len(episodes.actions))
     seen = (episodes.glimpsed & episodes.alive.unsqueeze(-1))[:used].any(0)  # (B, S)
     shown = torch.where(seen, scenarios.picture[episodes.scenarios], UNSEEN)
-    kinds = torch.arange(pictures)[:, None, None]
+    kinds = torch.arange(pictures, device=shown.device)[:, None, None]
     right = ((shown == kinds).float() @ (scenarios.picture == kinds).float().mT).sum(0).double()  # (B, K)
     wrong = seen.sum(1, keepdim=True) - right
-    reads, misreads = torch.tensor([1 - misread, misread / (pictures - 1)], dtype=torch.float64)
+    reads, misreads = torch.tensor([1 - misread, misread / (pictures - 1)], dtype=torch.float64, device=right.device)
     found = torch.xlogy(right, reads) + torch.xlogy(wrong, misreads)
     fits = _moves_fit(scenarios, episodes, used) & _arrivals_fit(scenarios, episodes, used)
     return torch.where(fits, found, -torch.inf)
@@ -222,7 +223,7 @@ def _arrivals_fit(scenarios: Scenarios, episodes: Episodes, steps: int) -> Tenso
 def _never(contradicted: Callable[[Tensor], Tensor], events: Tensor, alive: Tensor) -> Tensor:
     """(B, K): whether nothing that happened is contradicted. Few events (T, B) are different: each is looked up once."""
     different, which = torch.unique(events[alive], return_inverse=True)
-    made = torch.zeros(alive.shape[1], len(different))
+    made = torch.zeros(alive.shape[1], len(different), device=alive.device)
     made[alive.nonzero()[:, 1], which] = 1
     return made @ contradicted(different).float().T == 0
 
@@ -298,7 +299,8 @@ def rollouts(
     count, size = scenarios.picture.shape
     if chosen.numel() == 0 or not 0 <= int(chosen.min()) <= int(chosen.max()) < count:
         raise ValueError(f"`chosen` should be scenarios from 0 to {count - 1}, one at least. Found {chosen.tolist()[:8]}.")
-    seen = torch.rand(steps, len(chosen), size, generator=generator) < scenarios.glimpse
+    drawn = torch.rand(steps, len(chosen), size, generator=generator, device=generator.device)
+    seen = drawn.to(chosen.device) < scenarios.glimpse
     if glimpsed is not None:
         given = min(steps, len(glimpsed))
         seen[:given] = glimpsed[:given]
@@ -341,7 +343,8 @@ def counterfactual_rollouts(
         evidence: how many logged steps the beliefs rest on: glimpses of these are kept, as they do not depend on actions.
     """
     check_whole("evidence", evidence)
-    drawn = torch.multinomial(beliefs, 1, generator=generator).squeeze(1)
+    check_generator("generator", generator)
+    drawn = torch.multinomial(beliefs.to(generator.device), 1, generator=generator).squeeze(1).to(beliefs.device)
     return rollouts(scenarios, drawn, policy, steps, generator, glimpsed=logged.glimpsed[:evidence])
 
 

@@ -144,7 +144,7 @@ def crar_losses(
         "reward": (_checked("reward", own.reward(x, actions), count) - batch.rewards).square().mean(),
         "discount": (_checked("discount", own.discount(x, actions), count) - discount * goes_on).square().mean(),
         "q": ((q * actions).sum(1) - wanted).square().mean(),
-        "spread": _close(x, x[_others(count, generator)], scale) + 0.2 * _close(x, after, scale, seen),
+        "spread": _close(x, x[_others(count, generator).to(x.device)], scale) + 0.2 * _close(x, after, scale, seen),
         "bound": (x.square().amax(1) - 1).clamp(min=0).mean(),
     }
     if directions is not None:
@@ -205,7 +205,7 @@ class Planner:
         if self._breadth > actions:
             raise ValueError(f"`breadth` should be at most {actions}, the number of actions. Found {self._breadth}.")
         rewards, discounts, ends = list[Tensor](), list[Tensor](), list[Tensor]()
-        chosen, here = torch.arange(actions).expand(count, -1), q
+        chosen, here = torch.arange(actions, device=q.device).expand(count, -1), q
         for _ in range(self._depth):
             width = chosen.shape[1]
             x, one = x.repeat_interleave(width, 0), one_hot(chosen.flatten(), actions).to(x)
@@ -267,7 +267,7 @@ def _close(first: Tensor, second: Tensor, scale: float, pairs: Tensor | None = N
 
 def _others(count: int, generator: Generator) -> Tensor:
     """For each row another one: a random cycle."""
-    order = torch.randperm(count, generator=generator)
+    order = torch.randperm(count, generator=generator, device=generator.device)
     found = torch.empty_like(order)
     found[order] = order.roll(1)
     return found

@@ -46,7 +46,7 @@ class Pixels(nn.Module):
 
     def losses(self, before: Tensor, actions: Tensor, after: Tensor) -> Tensor:  # as those that learn
         """Return zeros (n,): nothing is learned."""
-        return torch.zeros(len(before))
+        return torch.zeros(len(before), device=before.device)
 
 
 class RandomFeatures(nn.Module):
@@ -73,7 +73,7 @@ class RandomFeatures(nn.Module):
 
     def losses(self, before: Tensor, actions: Tensor, after: Tensor) -> Tensor:  # as those that learn
         """Return zeros (n,): nothing is learned."""
-        return torch.zeros(len(before))
+        return torch.zeros(len(before), device=before.device)
 
 
 class InverseFeatures(nn.Module):
@@ -238,7 +238,7 @@ def scaled(state: RewardScale, bonuses: Tensor, discount: float = 0.99) -> tuple
         )
     check_all_finite("bonuses", bonuses, way_out="The state is unchanged. Put another bonus there, or end the run.")
     carried = bonuses.to(torch.float64, copy=True)
-    carried[0] += discount * state.sums
+    carried[0] += discount * state.sums.to(carried.device)
     sums = linear_recurrence(torch.full_like(carried, discount), carried.flip(0)).flip(0)
     count, mean, variance = sums.numel(), float(sums.mean()), float(sums.var(correction=0))
     total, apart = state.seen + count, mean - state.mean

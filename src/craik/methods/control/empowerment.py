@@ -97,7 +97,7 @@ def capacity(
     merged = merge_equal_rows(rows)
     solve = _newton if solver == "newton" else _blahut_arimoto
     found = solve(merged, tolerance * math.log(2) / 2, limit)
-    whole = torch.zeros(rows.shape[:2], dtype=torch.float64).scatter_add(1, merged.first, found)
+    whole = torch.zeros(rows.shape[:2], dtype=torch.float64, device=rows.device).scatter_add(1, merged.first, found)
     bits, lower, upper = _bounds(rows, whole)
     if not bool((upper - lower <= tolerance).all()):
         raise RuntimeError(
@@ -141,7 +141,7 @@ def reachable(after: Int[Tensor, "S A"], n: int) -> Float[Tensor, " S"]:
         n: how many steps ahead; any number, nothing is written out.
     """
     check_whole("n", n, 1)
-    reached = torch.eye(len(after), dtype=torch.bool)
+    reached = torch.eye(len(after), dtype=torch.bool, device=after.device)
     for _ in range(n):
         reached = reached[after].any(1)  # of what the actions lead to, what is reached from there
     return reached.sum(1).double().log2()
@@ -154,10 +154,10 @@ def merge_equal_rows(channel: Float[Tensor, "*b A S"], decimals: int = 14) -> Me
     """
     rows = channel.double().flatten(0, -3) if channel.dim() > 2 else channel.double().unsqueeze(0)
     batch, messages, _ = rows.shape
-    member = torch.arange(batch, dtype=torch.float64).view(-1, 1, 1).expand(batch, messages, 1)
+    member = torch.arange(batch, dtype=torch.float64, device=rows.device).view(-1, 1, 1).expand(batch, messages, 1)
     _, group = torch.unique(torch.cat([member, rows.round(decimals=decimals)], -1).flatten(0, 1), dim=0, return_inverse=True)
-    places = torch.arange(batch * messages)
-    earliest = torch.full((int(group.max()) + 1,), batch * messages).scatter_reduce(0, group, places, "amin")
+    places = torch.arange(batch * messages, device=rows.device)
+    earliest = places.new_full((int(group.max()) + 1,), batch * messages).scatter_reduce(0, group, places, "amin")
     stands = (earliest[group] == places).view(batch, messages)
     most = int(stands.sum(1).max())
     first = stands.long().argsort(dim=1, descending=True, stable=True)[:, :most]
@@ -205,7 +205,7 @@ def _divergences(channel: Tensor, q: Tensor) -> Tensor:
 def _blahut_arimoto(merged: Merged, tolerance: float, limit: int) -> Tensor:
     """Q <- q exp(D) / Z (Blahut 1972; Arimoto 1972), on the channels that have not converged."""
     q = merged.present / merged.present.sum(-1, keepdim=True).double()
-    rest = torch.arange(len(q))
+    rest = torch.arange(len(q), device=q.device)
     for _ in range(limit):
         channel, own = merged.channel[rest], q[rest]
         divergences = _divergences(channel, own)
@@ -227,8 +227,8 @@ def _newton(merged: Merged, tolerance: float, limit: int) -> Tensor:
     """
     present = merged.present.double()
     q = present / present.sum(-1, keepdim=True)
-    z, level = present.clone(), torch.zeros(len(q), dtype=torch.float64)
-    rest = torch.arange(len(q))
+    z, level = present.clone(), torch.zeros(len(q), dtype=torch.float64, device=q.device)
+    rest = torch.arange(len(q), device=q.device)
     for _ in range(min(limit, 200)):
         channel, mask = merged.channel[rest], present[rest]
         divergences = _divergences(channel, q[rest].clamp(min=0))

@@ -97,7 +97,8 @@ def perturb(function: Function, theta: Float[Tensor, "*x"], radius: float, n: in
     check_positive("radius", radius)
     check_whole("n", n, 1)
     check_generator("generator", generator)
-    directions = torch.randn(n, theta.numel(), dtype=theta.dtype, generator=generator)
+    drawn = torch.randn(n, theta.numel(), dtype=theta.dtype, generator=generator, device=generator.device)
+    directions = drawn.to(theta.device)
     steps = (radius * directions / directions.norm(dim=1, keepdim=True)).view(n, *theta.shape)
     with torch.no_grad():
         here, plus, minus = function(torch.cat([theta.unsqueeze(0), theta + steps, theta - steps])).split([1, n, n])
@@ -127,7 +128,7 @@ def interpolate(function: Function, start: Float[Tensor, "*x"], end: Float[Tenso
     check_whole("n", n, 2)
     if start.shape != end.shape:
         raise ValueError(f"`start` and `end` should have one shape. Found {tuple(start.shape)} and {tuple(end.shape)}.")
-    share = torch.linspace(0, 1, n, dtype=start.dtype).view(-1, *[1] * start.dim())
+    share = torch.linspace(0, 1, n, dtype=start.dtype, device=start.device).view(-1, *[1] * start.dim())
     with torch.no_grad():
         return function(torch.lerp(start.unsqueeze(0), end.unsqueeze(0), share))
 

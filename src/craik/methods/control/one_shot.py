@@ -42,7 +42,8 @@ def temporal_dropout(present: Bool[Tensor, "B L"], keep: float, generator: Gener
     check_share("keep", keep)
     check_generator("generator", generator)
     _check_frames(present)
-    drawn = torch.rand(present.shape, generator=generator).masked_fill(~present, 2.0)
+    drawn = torch.rand(present.shape, generator=generator, device=generator.device).to(present.device)
+    drawn = drawn.masked_fill(~present, 2.0)
     least = drawn == drawn.min(1, keepdim=True).values  # the frame that would be kept first
     return present & ((drawn < keep) | least)
 
@@ -128,7 +129,7 @@ class ContextNetwork(nn.Module):
         read = torch.einsum("bl,blnd->bnd", scores.softmax(1), frames)
         # The end is what all demonstrations of a task share: the last frame is read beside the moment.
         last = present.long().cumsum(1).argmax(1)
-        end = frames[torch.arange(len(frames)), last]
+        end = frames[torch.arange(len(frames), device=frames.device), last]
         return self.over_blocks(relu(self.join(torch.cat([state, read, end], -1))), positions, blocks)
 
 

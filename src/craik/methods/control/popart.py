@@ -53,9 +53,13 @@ class PopArt(NamedTuple):
         """Sigma (K,), within its bounds."""
         return (self.second_moment - self.mean.square()).clamp(min=0).sqrt().clamp(LEAST, MOST)
 
+    def to(self, device: torch.device) -> "PopArt":
+        """Return the same on a device."""
+        return PopArt(self.mean.to(device), self.second_moment.to(device))
+
 
 def popart(tasks: int) -> PopArt:
-    """Return statistics before the first target: mu = 0, sigma = 1.
+    """Return statistics before the first target: mu = 0, sigma = 1; on the CPU, from where they follow targets and values.
 
     Raises:
         TypeError, ValueError: fewer than one task, or no whole number.
@@ -81,7 +85,7 @@ def art(state: PopArt, targets: Tensor, tasks: Tensor, beta: float = 3e-4, order
     """
     _check_step(beta, order)
     task = _checked_tasks(tasks, len(state.mean), targets)
-    target = targets.reshape(-1).to(torch.float64)
+    state, target = state.to(targets.device), targets.reshape(-1).to(torch.float64)
     if task.numel() == 0:
         raise ValueError("`targets` should hold at least one target. Found none. Leave the update out of an empty batch.")
     if not torch.isfinite(target.sum()) and not (fine := torch.isfinite(target)).all():
@@ -101,6 +105,7 @@ def pop(weight: Tensor, bias: Tensor, old: PopArt, new: PopArt) -> tuple[Tensor,
 
     w' = (sigma / sigma') w and b' = (sigma b + mu - mu') / sigma' (Hessel et al., equation 9).
     """
+    old, new = old.to(weight.device), new.to(weight.device)
     ratio, before = old.scale / new.scale, bias.double()
     shifted = (old.scale * before + old.mean - new.mean) / new.scale
     return (ratio[:, None] * weight.double()).to(weight.dtype), shifted.to(bias.dtype)
@@ -113,6 +118,7 @@ def normalize(state: PopArt, values: Tensor, tasks: Tensor) -> Tensor:
         TypeError, ValueError: tasks that are no integers from 0 to K - 1, or of another shape than the values.
     """
     index = _checked_tasks(tasks, len(state.mean), values).view(tasks.shape)
+    state = state.to(values.device)
     return ((values.double() - state.mean[index]) / state.scale[index]).to(values.dtype)
 
 
@@ -123,6 +129,7 @@ def unnormalize(state: PopArt, values: Tensor, tasks: Tensor) -> Tensor:
         TypeError, ValueError: as `normalize`.
     """
     index = _checked_tasks(tasks, len(state.mean), values).view(tasks.shape)
+    state = state.to(values.device)
     return (values.double() * state.scale[index] + state.mean[index]).to(values.dtype)
 
 

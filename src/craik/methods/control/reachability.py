@@ -65,18 +65,20 @@ def reachability_pairs(lengths: Tensor, k: int, gap: int, n: int, generator: Gen
             f"a trajectory needs {gap * k + 2} frames for two that are more than gap * k = {gap * k} steps apart. "
             f"The longest has {longest}. Collect longer ones, or lower k or gap."
         )
-    apart = torch.arange(1, longest)
+    apart = torch.arange(1, longest, device=lengths.device)
     starts = (lengths[:, None] - apart).clamp(min=0).double()  # how many pairs are so far apart in each trajectory
-    close = torch.rand(n, generator=generator) < 0.5
-    trajectory, distance = torch.empty(n, dtype=torch.int64), torch.empty(n, dtype=torch.int64)
+    close = torch.rand(n, generator=generator, device=generator.device).to(lengths.device) < 0.5
+    trajectory, distance = (torch.empty(n, dtype=torch.int64, device=lengths.device) for _ in range(2))
     for label, allowed in ((True, apart <= k), (False, apart > gap * k)):
         chosen = close == label
         if count := int(chosen.sum()):
-            places = torch.multinomial((starts * allowed).flatten(), count, replacement=True, generator=generator)
+            weights = (starts * allowed).flatten().to(generator.device)
+            places = torch.multinomial(weights, count, replacement=True, generator=generator).to(lengths.device)
             trajectory[chosen], distance[chosen] = places // len(apart), places % len(apart) + 1
     room = lengths[trajectory] - distance
-    early = (torch.rand(n, generator=generator, dtype=torch.float64) * room).long().clamp(max=room - 1)
-    turned = torch.rand(n, generator=generator) < 0.5
+    share = torch.rand(n, generator=generator, dtype=torch.float64, device=generator.device).to(lengths.device)
+    early = (share * room).long().clamp(max=room - 1)
+    turned = torch.rand(n, generator=generator, device=generator.device).to(lengths.device) < 0.5
     late = early + distance
     return Pairs(trajectory, torch.where(turned, late, early), torch.where(turned, early, late), close.float())
 
@@ -114,9 +116,13 @@ class Memory(NamedTuple):
     entries: Tensor
     stored: Tensor
 
+    def to(self, device: torch.device) -> "Memory":
+        """Return the same on a device."""
+        return Memory(self.entries.to(device), self.stored.to(device))
+
 
 def memory(batch: int, capacity: int, width: int) -> Memory:
-    """Return empty memories.
+    """Return empty memories; on the CPU, from where they follow embeddings.
 
     Raises:
         TypeError, ValueError: numbers that are not whole, or below 1.
@@ -149,9 +155,10 @@ def similarity(
         raise ValueError(f"`embeddings` should have the shape {(batch, width)}. Found {tuple(embeddings.shape)}.")
     if not 0 <= percentile <= 100:
         raise ValueError(f"`percentile` should lie in [0, 100]. Found {percentile!r}. The paper's is 90.")
+    kept = kept.to(embeddings.device)
     filled = kept.stored.clamp(max=capacity)
     most = max(1, int(filled.max()))
-    empty = torch.arange(most) >= filled[:, None]
+    empty = torch.arange(most, device=filled.device) >= filled[:, None]
     found = compare(embeddings[:, None].expand(-1, most, -1), kept.entries[:, :most])
     if aggregate == "max":
         return found.masked_fill(empty, 0.0).amax(1)
@@ -203,10 +210,11 @@ def remember(
         found = f"{tuple(embeddings.shape)} and {tuple(new.shape)}"
         raise ValueError(f"`embeddings` and `new` should have the shapes {(batch, width)} and {(batch,)}. Found {found}.")
     check_mask("new", new, batch, way_out="Compare, as in similar < 0.5; numbers would be read as places.")
+    kept = kept.to(embeddings.device)
     slot = kept.stored % capacity
     check_generator("generator", generator)
     if replacement == "random":
-        drawn = torch.randint(capacity, (batch,), generator=generator)
+        drawn = torch.randint(capacity, (batch,), generator=generator, device=generator.device).to(slot.device)
         slot = torch.where(kept.stored < capacity, kept.stored, drawn)
     entries = kept.entries.clone()
     entries[new, slot[new]] = embeddings[new].detach()
@@ -221,4 +229,4 @@ def forget(kept: Memory, ended: Tensor) -> Memory:
         ValueError: another number of episodes.
     """
     check_mask("ended", ended, len(kept.stored), way_out="One for each episode, as in terminated | truncated.")
-    return kept._replace(stored=kept.stored.masked_fill(ended, 0))
+    return kept._replace(stored=kept.stored.masked_fill(ended.to(kept.stored.device), 0))

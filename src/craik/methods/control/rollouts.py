@@ -155,7 +155,7 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
     Args:
         envs: environments that begin anew in the step in which an episode ends: craik's tasks do; of gymnasium's vector
             environments those with `AutoresetMode.SAME_STEP`.
-        policy: how to act.
+        policy: how to act; the roll-out lies on the device of its actions, observations come from the environments' at first.
         steps: T.
         generator: of the actions, and of the environments' seed where they are reset.
         start: (B, *o), where to go on: `observations[-1]` of the roll-out before. None resets all environments.
@@ -169,7 +169,7 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
     check_whole("steps", steps, 1)
     _check_autoreset(envs)
     if start is None:
-        seed = int(torch.randint(2**31 - 1, (), generator=generator))
+        seed = int(torch.randint(2**31 - 1, (), generator=generator, device=generator.device))
         start = torch.as_tensor(envs.reset(seed=seed)[0])
     observations, finals = [start.clone()], list[Tensor]()
     columns: tuple[list[Tensor], ...] = ([], [], [], [], [])
@@ -178,7 +178,7 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
             actions, log_mu = policy(observations[-1], generator)
         answer = envs.step(actions if getattr(envs, "speaks_torch", False) else actions.cpu().numpy())
         # Copies: an environment may write what follows into the same arrays.
-        following, rewards, terminated, truncated = (torch.as_tensor(part).clone() for part in answer[:4])
+        following, rewards, terminated, truncated = (torch.as_tensor(part).clone().to(actions.device) for part in answer[:4])
         cut = truncated & ~terminated
         if cut.any():
             finals.append(_final(answer[4], cut))
@@ -187,6 +187,7 @@ def collect(envs: Worlds, policy: Policy, steps: int, generator: Generator, star
             column.append(value)
     acted, rewards, terminated, truncated, log_mu = (torch.stack(column) for column in columns)
     floats = rewards if rewards.dtype == torch.float32 else rewards.float()
+    observations[0] = observations[0].to(acted.device)
     final = torch.cat(finals) if finals else None
     return Rollout(torch.stack(observations), acted, floats, terminated, truncated, log_mu, final)
 
@@ -212,5 +213,5 @@ def _final(infos: Mapping[str, Any], cut: Tensor) -> Tensor:
         )
     final = infos["final_obs"]
     if isinstance(final, Tensor):
-        return final[cut]
-    return torch.stack([torch.as_tensor(final[b]) for b in cut.nonzero()[:, 0].tolist()])
+        return final.to(cut.device)[cut]
+    return torch.stack([torch.as_tensor(final[b]) for b in cut.nonzero()[:, 0].tolist()]).to(cut.device)

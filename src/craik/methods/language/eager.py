@@ -132,7 +132,7 @@ class Reading:
         """
         if batch != len(self.source):
             raise ValueError(f"`batch` should be the number of sources, {len(self.source)}. Found {batch}. Repeat the sources.")
-        rows = torch.arange(batch)
+        rows = torch.arange(batch, device=self.source.device)
         return ReadingState(self.model.start(batch), rows, torch.zeros_like(rows))
 
     def step(self, tokens: Int[Tensor, " b"], state: ReadingState) -> tuple[Float[Tensor, "b v"], ReadingState]:
@@ -245,7 +245,8 @@ def translate(model: EagerTranslator, source: Sequence[int], decoding: Decoding)
     """
     check_kind("decoding", decoding, Decoding, "a Decoding")
     _check_source(source, decoding)
-    words = torch.tensor([list(source)])
+    device = model.bias.device
+    words = torch.tensor([list(source)], device=device)
     limit = len(source) + decoding.source_epsilons
     reading = model.reading(words, decoding.fillers.source)
     beams: list[_Beam] = [_Beam([], 0.0, 0, decoding.start_pads)]
@@ -253,7 +254,7 @@ def translate(model: EagerTranslator, source: Sequence[int], decoding: Decoding)
     state = reading.start(1)
     with torch.no_grad():
         for step in range(limit):
-            last = torch.tensor([beam.words[-1] if beam.words else decoding.fillers.start for beam in beams])
+            last = torch.tensor([beam.words[-1] if beam.words else decoding.fillers.start for beam in beams], device=device)
             logits, state = reading.step(last, state)
             if step < decoding.start_pads:
                 beams = [beam.with_word(decoding.fillers.start, 0.0, decoding) for beam in beams]
@@ -261,7 +262,7 @@ def translate(model: EagerTranslator, source: Sequence[int], decoding: Decoding)
             logits = torch.stack(
                 [_allowed(one, beam, step, len(source), decoding) for one, beam in zip(logits, beams, strict=True)]
             )
-            scores = logits.log_softmax(1) + torch.tensor([beam.total for beam in beams], dtype=logits.dtype)[:, None]
+            scores = logits.log_softmax(1) + logits.new_tensor([beam.total for beam in beams])[:, None]
             best = scores.flatten().topk(min(decoding.beam, int(scores.isfinite().sum())))
             rows, found = best.indices // scores.shape[1], best.indices % scores.shape[1]
             grown = [
@@ -305,7 +306,7 @@ def _allowed(logits: Tensor, beam: _Beam, step: int, length: int, decoding: Deco
         banned.append(decoding.end)
     if beam.epsilons >= decoding.epsilon_limit:
         banned.append(decoding.fillers.target)
-    return logits.index_fill(0, torch.tensor(banned), -torch.inf)
+    return logits.index_fill(0, torch.tensor(banned, device=logits.device), -torch.inf)
 
 
 def greedy(model: EagerTranslator, sources: Sequence[Sequence[int]], decoding: Decoding) -> list[list[int]]:
@@ -317,12 +318,13 @@ def greedy(model: EagerTranslator, sources: Sequence[Sequence[int]], decoding: D
     check_kind("decoding", decoding, Decoding, "a Decoding")
     for source in sources:
         _check_source(source, decoding)
-    fillers, lengths = decoding.fillers, torch.tensor([len(source) for source in sources])
+    fillers, device = decoding.fillers, model.bias.device
+    lengths = torch.tensor([len(source) for source in sources], device=device)
     longest = int(lengths.max())
-    words = torch.tensor([[*source, *[fillers.source] * (longest - len(source))] for source in sources])
+    words = torch.tensor([[*source, *[fillers.source] * (longest - len(source))] for source in sources], device=device)
     reading = model.reading(words, fillers.source)
-    last = torch.full((len(sources),), fillers.start)
-    epsilons, over = torch.zeros_like(last), torch.zeros(len(sources), dtype=torch.bool)
+    last = torch.full((len(sources),), fillers.start, device=device)
+    epsilons, over = torch.zeros_like(last), torch.zeros(len(sources), dtype=torch.bool, device=device)
     state, written = reading.start(len(sources)), list[Tensor]()
     with torch.no_grad():
         for step in range(longest + decoding.source_epsilons):

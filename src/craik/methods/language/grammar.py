@@ -144,7 +144,8 @@ class Vectors:
             parts = [part.amax(1) for part in cosines.split([len(some) for some in places], 1)]
         else:
             parts = [_cosines(self._units, self._units[some], method) for some in places]
-        return [(1 - part).index_fill(0, torch.tensor(some), 0.0).clamp(0, 2) for part, some in zip(parts, places, strict=True)]
+        own = [torch.tensor(some, device=self.table.device) for some in places]
+        return [(1 - part).index_fill(0, some, 0.0).clamp(0, 2) for part, some in zip(parts, own, strict=True)]
 
 
 def _cosines(table: Tensor, exemplars: Tensor, method: Method) -> Tensor:
@@ -157,7 +158,7 @@ def _cosines(table: Tensor, exemplars: Tensor, method: Method) -> Tensor:
         raise ValueError(f"A hull should have at most 8 exemplars. Found {len(exemplars)}. Take the span, or fewer.")
     # The nearest direction of a cone lies on one of its faces, where it is an orthogonal projection with no negative
     # coefficient.
-    best = torch.full((len(table),), -1.0, dtype=table.dtype)
+    best = table.new_full((len(table),), -1.0)
     for size in range(1, len(exemplars) + 1):
         for face in itertools.combinations(range(len(exemplars)), size):
             corners = exemplars[list(face)]

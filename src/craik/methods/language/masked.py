@@ -129,10 +129,10 @@ def corrupt(
     if int(ids.max()) >= corruption.vocabulary or int(ids.min()) < 0:
         raise ValueError(f"`ids` should lie in [0, {corruption.vocabulary - 1}]. Found {int(ids.min())} to {int(ids.max())}.")
     chosen = _chosen(ids, special, corruption, generator, words)
-    fate = torch.rand(ids.shape, generator=generator)
+    fate = torch.rand(ids.shape, generator=generator, device=generator.device).to(ids.device)
     kind = torch.where(fate < 0.8, MASKED, torch.where(fate < 0.9, KEPT, REPLACED)) * chosen
     least = 0 if corruption.random_from == "all" else len(SPECIAL)
-    drawn = torch.randint(least, corruption.vocabulary, ids.shape, generator=generator)
+    drawn = torch.randint(least, corruption.vocabulary, ids.shape, generator=generator, device=generator.device).to(ids.device)
     read = torch.where(kind == REPLACED, drawn, ids.masked_fill(kind == MASKED, corruption.mask))
     return Corrupted(read, ids.masked_fill(~chosen, IGNORED), kind)
 
@@ -201,17 +201,19 @@ def _chosen(ids: Tensor, special: Tensor, corruption: Corruption, generator: Gen
     if corruption.selection == "bernoulli":
         if words is not None:
             raise ValueError('`words` are chosen by "count". Found selection="bernoulli". Use selection="count".')
-        return (torch.rand(ids.shape, generator=generator) < corruption.rate) & ~special
+        drawn = torch.rand(ids.shape, generator=generator, device=generator.device).to(ids.device)
+        return (drawn < corruption.rate) & ~special
     lengths = (ids != corruption.padding).sum(1)
     count = (lengths.double() * corruption.rate).round().long().clamp(min=1)  # halves to even, as Python's round
     count = count if corruption.most is None else count.clamp(max=corruption.most)
     if words is not None:
         check_ids("words", words, *ids.shape)
         return _whole_words(words, special, count, generator)
-    keys = torch.rand(ids.shape, generator=generator).masked_fill(special, 2.0)  # behind all others
+    keys = torch.rand(ids.shape, generator=generator, device=generator.device).to(ids.device)
+    keys = keys.masked_fill(special, 2.0)  # behind all others
     count = torch.minimum(count, (~special).sum(1))
     first = keys.topk(int(count.max()), 1, largest=False).indices  # of equal keys one, so that the count is kept
-    return torch.zeros_like(special).scatter(1, first, torch.arange(first.shape[1]) < count[:, None])
+    return torch.zeros_like(special).scatter(1, first, torch.arange(first.shape[1], device=ids.device) < count[:, None])
 
 
 def _whole_words(words: Tensor, special: Tensor, count: Tensor, generator: Generator) -> Tensor:
@@ -222,7 +224,7 @@ def _whole_words(words: Tensor, special: Tensor, count: Tensor, generator: Gener
             if not special[row, place]:
                 places.setdefault(word, []).append(place)
         groups, taken = list(places.values()), 0
-        for index in torch.randperm(len(groups), generator=generator).tolist():
+        for index in torch.randperm(len(groups), generator=generator, device=generator.device).tolist():
             if taken + len(groups[index]) <= limit:
                 chosen[row, groups[index]] = True
                 taken += len(groups[index])
@@ -235,10 +237,10 @@ def _pairs_of(
     """Return the pairs that begin in one document."""
 
     def below(end: int, start: int = 0) -> int:  # a whole number in [start, end)
-        return int(torch.randint(start, end, (), generator=generator))
+        return int(torch.randint(start, end, (), generator=generator, device=generator.device))
 
     def chance() -> float:
-        return float(torch.rand((), generator=generator))
+        return float(torch.rand((), generator=generator, device=generator.device))
 
     def aim() -> int:
         return below(room + 1, 2) if chance() < short else room

@@ -94,8 +94,9 @@ def bleu(
     sizes = _lengths(hypotheses, lengths, "lengths")
     flat = several.reshape(rows * each, -1)
     reference_sizes = _lengths(flat, None if reference_lengths is None else reference_lengths.flatten(), "reference_lengths")
-    group = torch.arange(rows).repeat_interleave(each)
-    matches, totals = _clipped(hypotheses, sizes, flat, reference_sizes, group, torch.arange(rows), settings.order)
+    own = torch.arange(rows, device=hypotheses.device)
+    group = own.repeat_interleave(each)
+    matches, totals = _clipped(hypotheses, sizes, flat, reference_sizes, group, own, settings.order)
     closest = _closest(sizes, reference_sizes.view(rows, each))
     return float(_score(matches.sum(0), totals.sum(0), sizes.sum(), closest.sum(), settings))
 
@@ -123,8 +124,8 @@ def bleu_against(
     check_shape("hypotheses", hypotheses, "N", "T")
     check_shape("corpus", corpus, "M", "U")
     sizes, others = _lengths(hypotheses, lengths, "lengths"), _lengths(corpus, corpus_lengths, "corpus_lengths")
-    one = torch.zeros(len(corpus), dtype=torch.long)
-    own = torch.zeros(len(hypotheses), dtype=torch.long)
+    one = torch.zeros(len(corpus), dtype=torch.long, device=corpus.device)
+    own = torch.zeros(len(hypotheses), dtype=torch.long, device=hypotheses.device)
     matches, totals = _clipped(hypotheses, sizes, corpus, others, one, own, settings.order)
     closest = _closest(sizes, others.unique()[None].expand(len(sizes), -1))
     return float(_score(matches.sum(0), totals.sum(0), sizes.sum(), closest.sum(), settings))
@@ -153,12 +154,14 @@ def self_bleu(
             f"Samples should have {settings.order} tokens or more, the order of n-grams. Found {int(sizes.min())}. Lower the "
             '`order`, or use `effective=True` (shorter orders only) or smoothing="add-k".'
         )
-    matches = torch.zeros(len(samples), settings.order, dtype=torch.float64)
+    matches = torch.zeros(len(samples), settings.order, dtype=torch.float64, device=samples.device)
     totals = torch.stack([(sizes - n).clamp(min=0) for n in range(settings.order)], 1).double()
     for n, counts in enumerate(_counts(samples, sizes, settings.order)):
         clipped = torch.minimum(counts.times, _most_of_others(counts))
         matches[:, n].index_add_(0, counts.row, clipped.double())
-    return torch.stack([_score(*one, settings) for one in zip(matches, totals, sizes, _closest_other(sizes), strict=True)])
+    # Scores are formed one by one from host numbers: all are fetched at once.
+    rows = zip(matches.cpu(), totals.cpu(), sizes.cpu(), _closest_other(sizes).cpu(), strict=True)
+    return torch.stack([_score(*one, settings) for one in rows]).to(samples.device)
 
 
 def distinct(samples: Int[Tensor, "n t"], order: int = 4, lengths: Int[Tensor, " n"] | None = None) -> float:
@@ -180,7 +183,7 @@ def distinct(samples: Int[Tensor, "n t"], order: int = 4, lengths: Int[Tensor, "
 def _counts(ids: Tensor, lengths: Tensor, order: int) -> list[_Counts]:
     """Return the counts of each order."""
     rows, length = ids.shape
-    places = torch.arange(length)
+    places = torch.arange(length, device=ids.device)
     words = ids.unique(return_inverse=True)[1].view(rows, length)
     kinds = int(words.max()) + 1
     codes, found = words, list[_Counts]()
@@ -189,7 +192,7 @@ def _counts(ids: Tensor, lengths: Tensor, order: int) -> list[_Counts]:
             longer = codes[:, :-1] * kinds + words[:, n - 1 :]
             codes = longer.unique(return_inverse=True)[1].view(longer.shape) if longer.numel() else longer
         kept = places[: codes.shape[1]] + n <= lengths[:, None]
-        keys, count = (codes * rows + torch.arange(rows)[:, None])[kept].unique(return_counts=True)
+        keys, count = (codes * rows + torch.arange(rows, device=ids.device)[:, None])[kept].unique(return_counts=True)
         found.append(_Counts(keys // rows, keys % rows, count))
     return found
 
@@ -200,12 +203,12 @@ def _most_of_others(counts: _Counts) -> Tensor:
     if not len(gram):
         return count
     size = int(gram.max()) + 1
-    greatest = torch.zeros(size, dtype=count.dtype).scatter_reduce(0, gram, count, "amax")
-    places = torch.arange(len(gram))
+    greatest = count.new_zeros(size).scatter_reduce(0, gram, count, "amax")
+    places = torch.arange(len(gram), device=gram.device)
     at_most = torch.where(count == greatest[gram], places, len(gram))
-    first = torch.full((size,), len(gram)).scatter_reduce(0, gram, at_most, "amin")  # one place of the greatest
+    first = gram.new_full((size,), len(gram)).scatter_reduce(0, gram, at_most, "amin")  # one place of the greatest
     others = torch.where(places == first[gram], 0, count)
-    second = torch.zeros(size, dtype=count.dtype).scatter_reduce(0, gram, others, "amax")
+    second = count.new_zeros(size).scatter_reduce(0, gram, others, "amax")
     return torch.where(places == first[gram], second[gram], greatest[gram])
 
 
@@ -217,13 +220,13 @@ def _clipped(
     width = max(ids.shape[1], references.shape[1])
     pad = torch.nn.functional.pad
     both = torch.cat([pad(ids, (0, width - ids.shape[1])), pad(references, (0, width - references.shape[1]))])
-    matches = torch.zeros(rows, order, dtype=torch.float64)
+    matches = torch.zeros(rows, order, dtype=torch.float64, device=ids.device)
     totals = torch.stack([(sizes - n).clamp(min=0) for n in range(order)], 1).double()
     for n, (gram, row, count) in enumerate(_counts(both, torch.cat([sizes, reference_sizes]), order)):
         ours = row < rows
         keys = gram * groups + torch.where(ours, own[row.clamp(max=rows - 1)], group[(row - rows).clamp(min=0)])
         known, place = keys.unique(return_inverse=True)
-        most = torch.zeros(len(known), dtype=count.dtype).scatter_reduce(0, place[~ours], count[~ours], "amax")
+        most = count.new_zeros(len(known)).scatter_reduce(0, place[~ours], count[~ours], "amax")
         matches[:, n].index_add_(0, row[ours], torch.minimum(count[ours], most[place[ours]]).double())
     return matches, totals
 
@@ -271,7 +274,7 @@ def _closest_other(sizes: Tensor) -> Tensor:
 
 def _lengths(ids: Tensor, lengths: Tensor | None, name: str) -> Tensor:
     if lengths is None:
-        return torch.full((len(ids),), ids.shape[1], dtype=torch.long)
+        return torch.full((len(ids),), ids.shape[1], dtype=torch.long, device=ids.device)
     check_shape(name, lengths, len(ids))
     if bool(((lengths < 0) | (lengths > ids.shape[1])).any()):
         raise ValueError(f"`{name}` should lie between 0 and {ids.shape[1]}, the rows' width. Found {lengths.tolist()[:5]} ...")

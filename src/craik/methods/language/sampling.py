@@ -12,15 +12,18 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from craik.arguments import check_generator, check_not_negative, check_tensor, check_whole
-from craik.methods.language.step_model import State, StepModel, check_rows
+from craik.methods.language.step_model import State, StepModel, check_rows, device_of
 from craik.nn.mixtures import at_temperature
 
 
 def gumbel(shape: tuple[int, ...], generator: Generator, dtype: torch.dtype = torch.float32) -> Float[Tensor, "*shape"]:
-    """Return independent standard Gumbel numbers; in float32 where a half type is asked for, which has too few of them."""
+    """Return independent standard Gumbel numbers; in float32 where a half type is asked for, which has too few of them.
+
+    They lie on the generator's device; `choose` moves them to the logits.
+    """
     check_generator("generator", generator)
     # Three times as fast as torch's exponential_, which is a scalar loop. A uniform 0 would give -inf, which is no such number.
-    uniform = torch.rand(shape, dtype=_wide(dtype), generator=generator)
+    uniform = torch.rand(shape, dtype=_wide(dtype), generator=generator, device=generator.device)
     return uniform.clamp_(min=torch.finfo(uniform.dtype).tiny).log_().neg_().log_().neg_()
 
 
@@ -35,7 +38,7 @@ def choose(
 
     Args:
         logits: unnormalised log-probabilities.
-        noise: as `gumbel` draws it.
+        noise: as `gumbel` draws it, on any device.
         temperature: T; 0 means greedy: the greatest logit, whatever the noise.
         top: draw among the likeliest so many words only, of equal ones the first; all if None.
 
@@ -54,6 +57,7 @@ def choose(
     if top is not None:
         check_whole("top", top, 1)
         logits = _likeliest(logits, min(top, logits.shape[-1]))
+    noise = noise.to(logits.device)
     best = (logits + noise).max(-1)
     if not bool((best.values > -math.inf).all()):
         # Noise of minus infinity counts for less than any other, but a logit of minus infinity is never chosen.
@@ -125,7 +129,7 @@ def sample(
     check_generator("generator", generator)
     state = model.start(count)
     check_rows(state, count)
-    tokens = torch.full((count,), begin, dtype=torch.long)
+    tokens = torch.full((count,), begin, dtype=torch.long, device=device_of(model, state))
     drawn: list[Tensor] = []
     for _ in range(length):
         tokens, state = _next(model, tokens, state, generator, temperature, top)

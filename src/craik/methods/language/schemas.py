@@ -274,7 +274,7 @@ def report(
     Raises:
         ValueError: numbers that do not fit each other, a single switchable item.
     """
-    swap = torch.tensor([one.switchable for one in schemas])
+    swap = torch.tensor([one.switchable for one in schemas], device=predictions.device)
     sizes = (len(predictions), len(associations), len(switched))
     if sizes != (len(schemas), len(schemas), int(swap.sum())):
         raise ValueError(
@@ -283,7 +283,7 @@ def report(
         )
     if int(swap.sum()) == 1:
         raise ValueError("Two or more items should be switchable, or none. Found one, whose share says nothing. Leave it out.")
-    answers = torch.tensor([one.answer for one in schemas])
+    answers = torch.tensor([one.answer for one in schemas], device=predictions.device)
     right, associative = predictions == answers, associations >= threshold
     turned, back = switched != predictions[swap], switched == 1 - answers[swap]
     parts = (right, right[associative], right[~associative], right[swap], back, turned, right[swap] & back)

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from craik.arguments import check_callable, check_kind, check_one_of, check_whole
 from craik.methods.language.schemas import Schema, Substituted, substituted
+from craik.methods.language.step_model import device_of
 from craik.methods.language.vocabulary import Encoding
 
 KINDS = ("full", "partial", "candidate")
@@ -33,7 +34,7 @@ class Scorer:
 
     Args:
         logits: from ids (b, t) and a mask (b, t), False at padding, to logits (b, t, v): for a causal model of the next token,
-            for a masked one of each position's own.
+            for a masked one of each position's own. A module is given them beside its parameters, a function on the CPU.
         encode: from a text to ids and where they stand, as `Vocabulary.encode`.
         mask: the id of the mask; None for a causal model.
         batch: rows of a batch.
@@ -111,13 +112,14 @@ def score(scorer: Scorer, schemas: Sequence[Schema], kind: str = "full") -> Floa
         raise ValueError("`schemas` should hold at least one item. Found none.")
     texts = [substituted(schema, candidate) for schema in schemas for candidate in (0, 1)]
     lines = [line for owner, text in enumerate(texts) for line in _lines(scorer, text, owner, kind)]
-    totals = torch.zeros(len(texts), dtype=torch.float64)
+    device = device_of(scorer.logits)
+    totals = torch.zeros(len(texts), dtype=torch.float64, device=device)
     order = sorted(range(len(lines)), key=lambda index: len(lines[index].ids))  # rows of like length share a batch
     for start in range(0, len(order), scorer.batch):
         some = [lines[index] for index in order[start : start + scorer.batch]]
-        totals.index_add_(0, torch.tensor([line.owner for line in some]), _sums(scorer, some))
+        totals.index_add_(0, torch.tensor([line.owner for line in some], device=device), _sums(scorer, some, device))
     if kind == "candidate" and scorer.mask is not None:
-        totals /= torch.tensor([len(line.places) for line in lines], dtype=torch.float64)  # one line a text
+        totals /= torch.tensor([len(line.places) for line in lines], dtype=torch.float64, device=device)  # one line a text
     return totals.view(-1, 2)
 
 
@@ -151,14 +153,15 @@ def _lines(scorer: Scorer, text: Substituted, owner: int, kind: str) -> list[_Li
 
 
 @torch.no_grad()
-def _sums(scorer: Scorer, lines: list[_Line]) -> Tensor:
+def _sums(scorer: Scorer, lines: list[_Line], device: torch.device | None) -> Tensor:
     longest = max(len(line.ids) for line in lines)
-    ids = torch.tensor([[*line.ids, *[0] * (longest - len(line.ids))] for line in lines])
-    attended = torch.arange(longest) < torch.tensor([len(line.ids) for line in lines])[:, None]
+    ids = torch.tensor([[*line.ids, *[0] * (longest - len(line.ids))] for line in lines], device=device)
+    lengths = torch.tensor([len(line.ids) for line in lines], device=device)
+    attended = torch.arange(longest, device=device) < lengths[:, None]
     logits = scorer.logits(ids, attended)
-    rows = torch.tensor([row for row, line in enumerate(lines) for _ in line.places])
-    places = torch.tensor([place for line in lines for place in line.places])
-    targets = torch.tensor([target for line in lines for target in line.targets])
-    chosen = logits[rows, places].double()
+    rows = torch.tensor([row for row, line in enumerate(lines) for _ in line.places], device=device)
+    places = torch.tensor([place for line in lines for place in line.places], device=device)
+    targets = torch.tensor([target for line in lines for target in line.targets], device=device)
+    chosen = logits[rows, places].to(ids.device).double()  # a function may answer from the device of a model within it
     found = chosen.gather(1, targets[:, None])[:, 0] - chosen.logsumexp(1)
-    return torch.zeros(len(lines), dtype=torch.float64).index_add_(0, rows, found)
+    return found.new_zeros(len(lines)).index_add_(0, rows, found)

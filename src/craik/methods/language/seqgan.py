@@ -68,12 +68,14 @@ def rollouts(
     state = model.start(rows)
     check_rows(state, rows)
     done = tokens[None, None].repeat(length - 1, samples, 1, 1)
-    index = torch.zeros(0, 3, dtype=torch.long)
-    own, branches = torch.arange(rows), torch.arange(rows).repeat(samples)
-    read = torch.full((rows,), begin, dtype=torch.long)
+    device = tokens.device
+    index = torch.zeros(0, 3, dtype=torch.long, device=device)
+    own = torch.arange(rows, device=device)
+    branches, draws = own.repeat(samples), torch.arange(samples, device=device).repeat_interleave(rows)
+    read = torch.full((rows,), begin, dtype=torch.long, device=device)
     for t in range(length):
         logits, state = model.step(read, state)
-        drawn = torch.zeros(0, dtype=torch.long)
+        drawn = torch.zeros(0, dtype=torch.long, device=device)
         if len(index):
             found = logits[rows:]
             added = gumbel(tuple(found.shape), generator, found.dtype) if noise is None else noise(t, found.shape[1], index)
@@ -81,9 +83,9 @@ def rollouts(
             done[index[:, 0], index[:, 1], index[:, 2], t] = drawn
         read = torch.cat([tokens[:, t], drawn])
         if t < length - 1:  # from here on the prefix of t + 1 tokens is completed, too: copies of the sequences' own states
-            state = pick(state, torch.cat([own, torch.arange(rows, len(read)), branches]))
+            state = pick(state, torch.cat([own, torch.arange(rows, len(read), device=device), branches]))
             read = torch.cat([read, tokens[:, t].repeat(samples)])
-            new = torch.stack([torch.full_like(branches, t), torch.arange(samples).repeat_interleave(rows), branches], 1)
+            new = torch.stack([torch.full_like(branches, t), draws, branches], 1)
             index = torch.cat([index, new])
     return done
 
@@ -222,6 +224,7 @@ class TextCNN(nn.Module):
         gate = self.gate(h).sigmoid()
         h = gate * self.transform(h).relu() + (1 - gate) * h
         if self.training and self.dropout:
-            kept = torch.rand(h.shape, generator=self.generator) >= self.dropout
+            drawn = torch.rand(h.shape, generator=self.generator, device=self.generator.device)
+            kept = drawn.to(h.device) >= self.dropout
             h = h * kept / (1 - self.dropout) if self.dropout < 1 else torch.zeros_like(h)
         return self.out(h)[:, 0]

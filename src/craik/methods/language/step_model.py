@@ -127,6 +127,17 @@ def check_rows(state: State, batch: int) -> None:
         check_rows(part, batch)
 
 
+def device_of(model: object, state: State = None) -> torch.device | None:
+    """Return where a model reads tokens: beside its state, or its parameters where it has none; None where nothing tells."""
+    if isinstance(state, Tensor):
+        return state.device
+    if isinstance(state, tuple) and state:
+        parts = (device_of(model, part) for part in cast(tuple[State, ...], state))
+        return next((one for one in parts if one is not None), None)
+    parameters = model.parameters() if isinstance(model, nn.Module) else ()
+    return next((one.device for one in parameters), None)
+
+
 def log_probabilities(model: StepModel, tokens: Int[Tensor, "b t"], begin: int = 0) -> Float[Tensor, "b t"]:
     """Return log p(y_t | y_1 .. y_t-1) of each token, with gradients.
 

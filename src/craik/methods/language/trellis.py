@@ -221,7 +221,8 @@ class TrellisNet(nn.Module):
         rate = self.trellis.dropout
         if not (self.training and rate):
             return None
-        return (torch.rand(1, x.shape[1], self.hidden, generator=self.generator) >= rate).to(x) / (1 - rate)
+        drawn = torch.rand(1, x.shape[1], self.hidden, generator=self.generator, device=self.generator.device)
+        return (drawn >= rate).to(x) / (1 - rate)
 
     def _check(self, x: Tensor, state: TrellisState | None) -> None:
         if state is None and len(x) > self.trellis.reach and not self.truncated:
@@ -261,9 +262,8 @@ def from_recurrent(network: nn.RNN | nn.LSTM, horizon: int, warm: bool = False) 
     extra = layers - 1 if warm else 0
     hidden = extra + layers * units
     trellis = Trellis(levels=horizon + layers - 1, activation="lstm" if gated else "tanh")
-    net = TrellisNet(network.input_size, hidden, units, trellis, Generator().manual_seed(0)).to(
-        next(network.parameters()).dtype
-    )
+    first = next(network.parameters())
+    net = TrellisNet(network.input_size, hidden, units, trellis, Generator().manual_seed(0)).to(first.device, first.dtype)
     net.truncated = True
     for weight in net.parameters():
         weight.zero_()

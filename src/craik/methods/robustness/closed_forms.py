@@ -7,6 +7,7 @@ pipelines whose earlier steps shift and scale. Whatever else predicts, a forest 
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -45,7 +46,8 @@ class Classifier(nn.Module):
             raise ValueError(
                 f"Labels should be among the model's classes {self.classes.tolist()}. Found {unknown}. Leave them out."
             )
-        return torch.as_tensor(np.searchsorted(self.classes, given))
+        own = next(chain(self.parameters(), self.buffers()), None)  # a Target has none
+        return torch.as_tensor(np.searchsorted(self.classes, given), device=None if own is None else own.device)
 
 
 class Linear(Classifier):

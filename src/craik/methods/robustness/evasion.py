@@ -215,7 +215,7 @@ def security_curve(
         fooled = fooled | missed(model if target is None else target, points, y)
         errors.append(fooled.to(x.dtype).mean())
         sizes.append(norms(points - x, ball.p).mean())
-    return Curve(torch.as_tensor(list(radii), dtype=x.dtype), torch.stack(errors), torch.stack(sizes))
+    return Curve(torch.as_tensor(list(radii), dtype=x.dtype, device=x.device), torch.stack(errors), torch.stack(sizes))
 
 
 def check_audit(model: object, x: Tensor, y: Tensor) -> None:

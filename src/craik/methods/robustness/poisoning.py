@@ -129,7 +129,8 @@ def fit(learner: Learner, sample: Sample, start: Params | None = None, steps: in
     Raises:
         RuntimeError: the tolerance was not reached; the loss may not be convex or the data separable without decay.
     """
-    params = dict(learner.initial if start is None else start)
+    # Learners are made of numbers, on the CPU: a fit goes where the sample is.
+    params = {name: value.to(sample.x.device) for name, value in (learner.initial if start is None else start).items()}
     size = torch.inf
     for _ in range(steps):
         problem = _Problem(learner, params, sample)
@@ -266,8 +267,8 @@ def flipped(sample: Sample, count: int, generator: Generator) -> Sample:
             f"Points should be drawn from at least {count} examples of two classes. Found {len(sample.y)} of {len(classes)}. "
             "Draw fewer."
         )
-    chosen = torch.randperm(len(sample.y), generator=generator)[:count]
-    shift = torch.randint(1, len(classes), (count,), generator=generator)
+    chosen = torch.randperm(len(sample.y), generator=generator, device=generator.device)[:count].to(sample.y.device)
+    shift = torch.randint(1, len(classes), (count,), generator=generator, device=generator.device).to(sample.y.device)
     places = torch.searchsorted(classes, sample.y[chosen])
     return Sample(sample.x[chosen].clone(), classes[(places + shift) % len(classes)])
 
@@ -320,7 +321,7 @@ def poison(
         params = fit(learner, joined(train, points), params)
         losses.append(_validation(learner, params, validation))
         best = max(best, (losses[-1], points, params), key=lambda one: one[0])
-    return Poisoned(best[1], best[2], torch.tensor(losses, dtype=train.x.dtype))
+    return Poisoned(best[1], best[2], torch.tensor(losses, dtype=train.x.dtype, device=train.x.device))
 
 
 def _validation(learner: Learner, params: Params, validation: Sample) -> float:

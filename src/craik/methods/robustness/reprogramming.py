@@ -159,9 +159,9 @@ def best_matching(logits: Float[Tensor, "n k"], y: Int[Tensor, " n"], labels: in
             f"{logits.shape[1]} host labels and counts {counts.tolist()}. Take a larger batch, or a map of fewer labels."
         )
     scores = logits.log_softmax(1).detach()
-    means = torch.zeros(labels, logits.shape[1], dtype=scores.dtype).index_add(0, y, scores) / counts[:, None]
-    _, hosts = linear_sum_assignment(means.numpy(), maximize=True)
-    return LabelMap([[int(host)] for host in hosts])
+    means = scores.new_zeros(labels, logits.shape[1]).index_add(0, y, scores) / counts[:, None]
+    _, hosts = linear_sum_assignment(means.cpu().numpy(), maximize=True)
+    return LabelMap([[int(host)] for host in hosts]).to(logits.device)
 
 
 def reprogramming_loss(

@@ -208,7 +208,7 @@ def transfer_matrix(
         errors.append([float(missed(model, points, y).double().mean()) for model in targets.values()])
         rises.append([float((_losses(key, model, points, y, loss) - before[key]).mean()) for key, model in targets.items()])
     clean = [float(missed(model, x, y).double().mean()) for model in targets.values()]
-    made = (torch.tensor(numbers, dtype=x.dtype) for numbers in (errors, rises, clean))
+    made = (torch.tensor(numbers, dtype=x.dtype, device=x.device) for numbers in (errors, rises, clean))
     return Matrix(tuple(surrogates), tuple(targets), *made)
 
 

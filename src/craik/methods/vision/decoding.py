@@ -219,7 +219,8 @@ def _own_voxels(x: Tensor, y: Tensor, alpha: float, spread: Tensor, voxels: int)
     correlation = (moment / torch.where(varies, spread, 1).unsqueeze(1)).abs() * varies.unsqueeze(1)
     best = correlation.topk(voxels, dim=0).indices.T
     weights = torch.zeros_like(moment)
-    for some, columns in zip(best.split(UNITS_AT_ONCE), torch.arange(y.shape[1]).split(UNITS_AT_ONCE), strict=True):
+    units = torch.arange(y.shape[1], device=y.device)
+    for some, columns in zip(best.split(UNITS_AT_ONCE), units.split(UNITS_AT_ONCE), strict=True):
         systems = _raised(gram[some.unsqueeze(2), some.unsqueeze(1)], alpha)
         right = moment[some, columns.unsqueeze(1)].unsqueeze(2)
         weights[some, columns.unsqueeze(1)] = torch.cholesky_solve(right, torch.linalg.cholesky(systems)).squeeze(2)

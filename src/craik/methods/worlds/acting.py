@@ -208,10 +208,11 @@ class Watched:
     def start(self, population: int, episodes: int, generator: Generator) -> Seen:
         """Return the world before the first action, V's latents of it, and M at rest."""
         state = self.world.start(population, episodes, generator)
-        rest = torch.zeros(population, episodes, 0)
+        device = self.scale.device
+        rest = torch.zeros(population, episodes, 0, device=device)
         memory = Recurrent(rest, rest) if self.memory is None else self.memory.at_rest(population, episodes)
-        over = torch.zeros(population, episodes, dtype=torch.bool)
-        unseen = torch.zeros(population, episodes, self.vision.latent)
+        over = torch.zeros(population, episodes, dtype=torch.bool, device=device)
+        unseen = torch.zeros(population, episodes, self.vision.latent, device=device)
         return Seen(state, self._look(state, unseen, over), memory, over)
 
     def features(self, state: Seen) -> Float[Tensor, "p e i"]:

@@ -307,7 +307,7 @@ def _shuffled(proposals: Proposals, ends: tuple[int, int], generator: Generator)
             f"`propose` should return a probability for each sub-goal. Found {len(states)} sub-goals and {len(probabilities)} "
             "probabilities, or some that are negative or not finite."
         )
-    order = torch.randperm(len(states), generator=generator).tolist()
+    order = torch.randperm(len(states), generator=generator, device=generator.device).tolist()
     pairs = [(int(states[i]), float(probabilities[i])) for i in order if int(states[i]) not in ends]
     pairs.sort(key=lambda pair: -pair[1])
     return tuple(state for state, _ in pairs), tuple(p for _, p in pairs)

@@ -110,14 +110,14 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
                 "M should dream finite latents. Found NaN or infinity. Look at its weights; train it again."
             )
         again = self.world.start(1, self.num_envs, self.generator)
-        mask = torch.from_numpy(fresh)[None, :, None]
+        mask = torch.from_numpy(fresh).to(again.z.device)[None, :, None]
         self._state = DreamState(
             torch.where(mask, again.z, stepped.state.z),
             Recurrent(*(torch.where(mask, new, old) for new, old in zip(again.memory, stepped.state.memory, strict=True))),
             stepped.state.over & ~mask.squeeze(-1),
         )
         self._age = np.where(fresh, 0, self._age + 1)
-        terminated = stepped.ended[0].numpy() & ~fresh
+        terminated = stepped.ended[0].cpu().numpy() & ~fresh
         late = np.zeros_like(fresh) if self.horizon is None else self._age >= self.horizon
         truncated = late & ~terminated & ~fresh
         self._over = terminated | truncated
@@ -157,4 +157,4 @@ class Dream(VectorEnv):  # pyright: ignore[reportUntypedBaseClass, reportGeneral
 
 def _numpy(tensor: Tensor) -> np.ndarray:
     """Return an array, in float32 at least: numpy has no bfloat16."""
-    return tensor.detach().to(torch.promote_types(tensor.dtype, torch.float32)).numpy()
+    return tensor.detach().to(torch.promote_types(tensor.dtype, torch.float32)).cpu().numpy()

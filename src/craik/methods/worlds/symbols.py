@@ -136,7 +136,8 @@ def grounding(
     if len(symbols) != len(meanings):
         raise ValueError(f"Each symbol should have its meaning. Found {len(symbols)} and {len(meanings)} of them.")
     plain = _bits(symbols, meanings)
-    chance = [_bits(symbols[torch.randperm(len(symbols), generator=generator)], meanings) for _ in range(permutations)]
+    orders = (torch.randperm(len(symbols), generator=generator, device=generator.device) for _ in range(permutations))
+    chance = [_bits(symbols[order.to(symbols.device)], meanings) for order in orders]
     return Grounding(max(0.0, plain - sum(chance) / permutations), plain, _bits(meanings, meanings))
 
 

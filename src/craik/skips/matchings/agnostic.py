@@ -119,4 +119,4 @@ def _weights(preference: Preference, left: int) -> Float[Tensor, " left"]:
             f"`preference` should be finite and at least 0, above 0 for one of the {left} frames that are left. Found "
             f"{found.min().item():g} to {found.max().item():g}. Add a small number to it."
         )
-    return found.double()
+    return found.double().cpu()

@@ -68,7 +68,8 @@ class SoftGreedy:
         losses = predictor.losses(predicted.seen[made], [predicted.rows[i] for i in made], frames)
         places = [frame - windows[i].start for i, frame in zip(made, frames, strict=True)]
         table = losses.new_full((len(windows), self.horizon), torch.inf)
-        return _soft_minimum(table.index_put((torch.tensor(made), torch.tensor(places)), losses), self.temperature)
+        at = torch.tensor(made, device=table.device), torch.tensor(places, device=table.device)
+        return _soft_minimum(table.index_put(at, losses), self.temperature)
 
 
 @dataclass(frozen=True)
@@ -130,14 +131,16 @@ class SoftAligned:
         losses = predictor.losses(seen[rows], [b] * len(rows), frames).double()
         losses = torch.where(losses.isfinite(), losses, _FAR)
         table = losses.new_full((length - 1, length), _FAR)
-        return self._soft_paths(table.index_put((torch.tensor(rows), torch.tensor(frames)), losses))
+        at = torch.tensor(rows, device=table.device), torch.tensor(frames, device=table.device)
+        return self._soft_paths(table.index_put(at, losses))
 
     def _soft_paths(self, costs: Float[Tensor, "made frames"]) -> Float[Tensor, ""]:
         """Return the soft minimum over all paths; costs as in `cheapest_path`."""
         made, length = costs.shape
         width = min(self.horizon, made)
-        back = torch.arange(length)[:, None] - torch.arange(1, width + 1)  # the frames that a step to each may come from
-        arriving = costs[back.clamp(0, made - 1), torch.arange(length)[:, None]] if self.inputs == "frames" else None
+        to, skips = torch.arange(length, device=costs.device)[:, None], torch.arange(1, width + 1, device=costs.device)
+        back = to - skips  # the frames that a step to each may come from
+        arriving = costs[back.clamp(0, made - 1), to] if self.inputs == "frames" else None
         before = torch.cat([costs.new_zeros(1), costs.new_full((made,), _FAR)])
         totals: list[Tensor] = []
         for k in range(made):

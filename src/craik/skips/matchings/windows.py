@@ -85,7 +85,7 @@ def _moving(frames: Shaped[Tensor, "time elements"]) -> Int[Tensor, " moving"] |
 
 def _select(frames: Shaped[Tensor, "time elements"], columns: Int[Tensor, " moving"]) -> Shaped[Tensor, "time moving"]:
     """Return some elements of every frame."""
-    if frames.is_floating_point():
+    if frames.is_floating_point() or frames.device.type != "cpu":
         return frames.index_select(1, columns)
     return torch.from_numpy(np.take(frames.numpy(), columns.numpy(), axis=1))  # numpy is quicker with bytes
 

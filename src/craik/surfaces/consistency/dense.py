@@ -145,8 +145,11 @@ def _ascend(evaluate: Objective, found: Found, inside: _Inside, search: Ascent, 
         raise ValueError("`Ascent` starts from random points, too. Found no generator; pass generator=...")
     white = inside.white
     first = white.factor.T @ (found.displacement - white.centre)
-    draws = torch.randn(search.starts, len(first), dtype=first.dtype, generator=generator)
-    scale = torch.rand(search.starts, 1, dtype=first.dtype, generator=generator) ** (1 / len(first))
+    # Drawn where the generator lives, so that a seed means the same starts on every device.
+    place = generator.device
+    draws = torch.randn(search.starts, len(first), dtype=first.dtype, generator=generator, device=place).to(first.device)
+    scale = torch.rand(search.starts, 1, dtype=first.dtype, generator=generator, device=place).to(first.device)
+    scale = scale ** (1 / len(first))
     starts = [first, white.origin, *(inside.outer * scale * draws / draws.norm(dim=1, keepdim=True))]
     ends = [_climb(evaluate, inside, start, search.iterations) for start in starts]
     value, y, steps = max(ends, key=lambda end: end[0])

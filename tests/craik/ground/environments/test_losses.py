@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from craik.environments import check_unreduced
+from craik.environments import check_finite_together, check_unreduced
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,11 @@ def test_what_is_no_loss_for_each_example(losses, error, match):
 def test_any_precision_is_taken():
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         check_unreduced(torch.ones(2, dtype=dtype))
+
+
+def test_what_is_not_finite_is_named_with_one_wait():
+    fine, not_fine = torch.tensor(True), torch.tensor(False)
+    check_finite_together({})
+    check_finite_together({"a": fine, "b": fine})
+    with pytest.raises(FloatingPointError, match=r"in the gradient of 'b'\. Lower the learning rate"):
+        check_finite_together({"a": fine, "b": not_fine, "c": not_fine})

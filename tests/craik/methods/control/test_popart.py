@@ -45,7 +45,8 @@ def test_outputs_are_preserved_over_ten_thousand_updates():
     generator = torch.Generator().manual_seed(0)
     draw = lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)  # noqa: E731
     scales = 10.0 ** (4 * torch.rand(64, generator=generator, dtype=torch.float64) - 1)
-    weight, bias, features, state, every, worst = draw(64, 3), draw(64), draw(3), popart(64), torch.arange(64), 0.0
+    weight, bias, features, every, worst = draw(64, 3), draw(64), draw(3), torch.arange(64), 0.0
+    state = popart(64).to(scales.device)
     for _ in range(160):
         new = art(state, scales * (1 + draw(64)), every, 0.02)
         before, size = unnormalize(state, weight @ features + bias, every), state.scale * (weight.abs() @ features.abs())

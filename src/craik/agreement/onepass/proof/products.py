@@ -53,9 +53,7 @@ def trilinear(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into:
 
 
 def attention(batch: Batch, node: Node, slot: int, own: Known, out: Shape, into: Shape) -> Own:
-    """Scaled dot products of queries, keys and values (..., positions, features); masks broadcast to (..., q, k)."""
-    if slot > 2:
-        raise Conflict
+    """Scaled dot products of queries, keys and values (..., positions, features); what is added to them is (..., q, k)."""
     return project(batch, own, [(d, d) for d in range(len(out) - 2)], out, into)
 
 

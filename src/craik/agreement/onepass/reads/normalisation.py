@@ -2,6 +2,9 @@
 
 The sums over rows that these kernels form are the environment's where only its rows are given to them. What is normalised by,
 the saved means and inverse deviations, is as the forward pass found it.
+
+On other devices than a CPU a kernel for each environment costs more than what it computes, and a BatchNorm's wants what its
+other kernels have saved: there scale and shift are sums of delta times what was normalised, all environments' at once.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +16,14 @@ from torch.autograd.graph import Node
 from craik.agreement.onepass.proof.rows import WHOLE, Read
 from craik.agreement.onepass.proof.saved import saved
 from craik.agreement.onepass.reads.layout import Layout
+from craik.agreement.onepass.reads.scaling import reduced
 from craik.agreement.onepass.reads.terms import Stacked, Term
 
 INPUT, WEIGHT, BIAS = range(3)
 """What every normalisation's node reads."""
+
+NATIVE = "NativeBatchNormBackward0"
+"""The node of torch's own BatchNorm; those of libraries name what they save otherwise."""
 
 
 def layer(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
@@ -27,12 +34,21 @@ def layer(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
     deltas, dim = layout.along(delta)
     rows = [layout.grouped(t, dim) for t in (deltas, inputs, mean, deviation)]
     weight, bias = saved(node, "weight"), saved(node, "bias")
+    if delta.device.type != "cpu":
+        inputs, mean, deviation = (saved(node, name) for name in ("input", "result1", "result2"))
+        return [_reduced(delta, (inputs - mean) * deviation if slot == WEIGHT else None, shape, layout) for slot in slots]
 
     def form(some: slice) -> tuple[Tensor | None, ...]:
         one, x, mean, deviation = (t[some] for t in rows)
         return torch.ops.aten.native_layer_norm_backward(one, x, shape, mean, deviation, weight, bias, mask)
 
     return _stacked(form, slots, layout)
+
+
+def mean_square(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
+    """Return the term of the scale of an RMSNorm that is one operation, as torch has it on a GPU."""
+    shape, normed = list(saved(node, "normalized_shape")), saved(node, "input") * saved(node, "result1")
+    return [_reduced(delta, normed, shape, layout) for _ in slots]
 
 
 def group(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> list[Term]:
@@ -58,8 +74,11 @@ def batch(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
     # Each example's channels as channels of their own of one example: the kernel's sums over examples are then over one.
     delta, inputs = (t.contiguous().view(1, examples * channels, -1) for t in (delta, inputs))
     one, two = (saved(node, name).repeat(examples) for name in names)
+    mask, eps = [False, WEIGHT in slots, BIAS in slots], float(saved(node, "eps" if node.name() == NATIVE else "epsilon"))
+    if delta.device.type != "cpu":
+        normed = (inputs - one[:, None]) * (two if training else (two + eps).rsqrt())[:, None]
+        return _by_channel((None, (delta * normed).sum((0, 2)), delta.sum((0, 2))), slots, channels, layout)
     given = (None, None, one, two) if training else (one, two, None, None)
-    mask, eps = [False, WEIGHT in slots, BIAS in slots], float(saved(node, "eps"))
     found = torch.ops.aten.native_batch_norm_backward(delta, inputs, None, *given, training, eps, mask)
     return _by_channel(found, slots, channels, layout)
 
@@ -85,6 +104,11 @@ def why_no_layer(read: Read) -> str | None:
     """Say why a layer norm has no formula."""
     ahead = len(saved(read.node, "input").shape) - len(saved(read.node, "normalized_shape"))
     return None if read.rows.dim < ahead else "is a scale or shift with components of its own for each example"
+
+
+def _reduced(delta: Tensor, normed: Tensor | None, shape: Sequence[int], layout: Layout) -> Term:
+    """Return each environment's sum of delta, times what was normalised."""
+    return Stacked(reduced(delta if normed is None else delta * normed, torch.Size(shape), layout))
 
 
 def _stacked(form: Callable[[slice], tuple[Tensor | None, ...]], slots: Sequence[int], layout: Layout) -> list[Term]:

@@ -64,7 +64,9 @@ FORMULAS: dict[str, Formula] = {
     "IndexSelectBackward0": Formula(embedding.indexed, embedding.why_no_index, slots=_TABLE),
     "NativeLayerNormBackward0": Formula(normalisation.layer, normalisation.why_no_layer, slots=_AFFINE),
     "NativeGroupNormBackward0": Formula(normalisation.group, normalisation.why_not, slots=_AFFINE),
+    "FusedRmsNormBackward0": Formula(normalisation.mean_square, normalisation.why_no_layer, slots=_AFFINE),
     "NativeBatchNormBackward0": Formula(normalisation.batch, normalisation.why_not, slots=_AFFINE),
+    "CudnnBatchNormBackward0": Formula(normalisation.batch, normalisation.why_not, slots=_AFFINE),
     "ConvolutionBackward0": Formula(convolution.take, normalisation.why_not, slots=(convolution.WEIGHT, convolution.BIAS)),
     "MkldnnRnnLayerBackward0": Formula(recurrent.take, recurrent.why_not, of_all=True),
 }

@@ -53,7 +53,7 @@ def waypoints(table: Float[Tensor, "k k"], start: int, goal: int, least: float =
         check_whole(name, state, 0)
         if state >= count:
             raise ValueError(f"`{name}` should be one of {count} states. Found {state}.")
-    return _shortest(rows.numpy(), start, goal, least)
+    return _shortest(rows.cpu().numpy(), start, goal, least)
 
 
 def _shortest(table: np.ndarray, start: int, goal: int, least: float) -> Plan | None:

@@ -79,9 +79,9 @@ def skipped_dream(
     check_generator("generator", generator, beside=starts)
     check_not_negative("temperature", temperature, way_out="1 is M as it was trained.")
     count = len(starts)
-    rows, state = torch.arange(count), memory.at_rest(count)
-    z, time = starts, torch.zeros(count, dtype=torch.int64)
-    latents, times, rewards, steps = [z], [time], list[Tensor](), torch.zeros(count, dtype=torch.int64)
+    rows, state = torch.arange(count, device=starts.device), memory.at_rest(count)
+    z, time = starts, torch.zeros_like(rows)
+    latents, times, rewards, steps = [z], [time], list[Tensor](), torch.zeros_like(rows)
     while bool((going := time < duration).any()):
         given = actions.at(rows, time.clamp(max=actions.values.shape[1] - 1)).flatten(1).to(z.dtype)
         predicted = memory.step(z, given, state)
@@ -99,13 +99,14 @@ def skipped_dream(
 
 
 def _latent(mixture: Mixture, temperature: float, generator: Generator) -> Float[Tensor, "b l"]:
-    shape, dtype = mixture.means.shape[:-1], mixture.means.dtype
-    uniform, normal = (draw(shape, generator=generator, dtype=dtype) for draw in (torch.rand, torch.randn))
+    means, shape = mixture.means, mixture.means.shape[:-1]
+    uniform = torch.rand(shape, generator=generator, dtype=means.dtype, device=means.device)
+    normal = torch.randn(shape, generator=generator, dtype=means.dtype, device=means.device)
     return mixture_quantile(tempered(*mixture, temperature), uniform, normal)
 
 
 def _jump(logits: Float[Tensor, "b H"], temperature: float, generator: Generator) -> Int[Tensor, " b"]:
-    drawn = torch.rand(len(logits), generator=generator, dtype=logits.dtype)
+    drawn = torch.rand(len(logits), generator=generator, dtype=logits.dtype, device=logits.device)
     if temperature == 0:
         return logits.argmax(-1) + 1
     below = torch.softmax(at_temperature(logits, temperature), -1).cumsum(-1)
@@ -127,7 +128,8 @@ def entropies(mixture: Mixture, generator: Generator, samples: int = 64) -> Floa
     check_drawable(mixture, generator)
     check_whole("samples", samples, 1)
     every = Mixture(*(part.expand(samples, *part.shape) for part in mixture))
-    shape, dtype = (samples, *mixture.means.shape[:-1]), mixture.means.dtype
-    uniform, normal = (draw(shape, generator=generator, dtype=dtype) for draw in (torch.rand, torch.randn))
+    means, shape = mixture.means, (samples, *mixture.means.shape[:-1])
+    uniform = torch.rand(shape, generator=generator, dtype=means.dtype, device=means.device)
+    normal = torch.randn(shape, generator=generator, dtype=means.dtype, device=means.device)
     y = mixture_quantile(every, uniform, normal)
     return -mixture_log_prob(*every, y).mean(0)

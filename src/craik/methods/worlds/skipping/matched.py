@@ -204,9 +204,9 @@ def passed_over(
     check_ids("begun + skips", begun + skips, "...", count=rewards.shape[1] + 1)
     check_each("rows", rows, int, "trajectories")
     check_ids("rows", torch.as_tensor(rows), len(begun), count=len(rewards), way_out="One trajectory for each jump.")
-    before = torch.cat((rewards.new_zeros(len(rewards), 1), rewards.cumsum(1)), 1).cpu()
-    at = torch.as_tensor(rows)
-    return before[at, begun + skips] - before[at, begun]
+    before = torch.cat((rewards.new_zeros(len(rewards), 1), rewards.cumsum(1)), 1)
+    at, first, end = (torch.as_tensor(one, device=before.device) for one in (rows, begun, begun + skips))
+    return before[at, end] - before[at, first]
 
 
 def _table(values: Tensor, rows: list[int], steps: list[int], matched: Matched) -> Tensor:
