@@ -1,0 +1,73 @@
+"""Functions make their own tensors beside their inputs: their tests, with inputs on a device that is pretended."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CRAIK = Path(__file__).parents[1]
+
+FILES = {
+    "control": [
+        f"methods/control/test_{name}.py"
+        for name in ("counterfactual", "empowerment", "entropy", "one_shot", "popart", "reachability")
+    ],
+    "language": [
+        f"methods/language/test_{name}.py" for name in ("eager", "grammar", "masked", "ngrams", "schemas", "seqgan", "trellis")
+    ],
+    "others": [
+        "methods/robustness/test_poisoning.py",
+        "methods/robustness/test_reprogramming.py",
+        "methods/worlds/test_forward_models.py",
+        "nn/test_graphs.py",
+        "skips/matchings/test_soft.py",
+        "trajectories/test_finite.py",
+    ],
+}
+"""`make device` runs more, of which some fail for what the pretence cannot know."""
+
+
+@pytest.mark.parametrize("part", FILES)
+def test_tensors_lie_beside_the_inputs(part):
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=short", "-k", "not keep_every_rule"]
+    done = subprocess.run(
+        [*command, *(str(CRAIK / name) for name in FILES[part])],
+        env=os.environ | {"CRAIK_DEVICE": "pretended"},
+        cwd=CRAIK.parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+MIXED = """
+import torch
+def made_by_the_library(x):
+    return x + torch.arange(len(x))
+"""
+
+
+def test_what_mixes_devices_fails_where_one_is_pretended(tmp_path):
+    program = f"""
+import sys
+sys.path.insert(0, {str(CRAIK.parent / "made_up")!r})
+import torch
+from on_device import SOURCE, TESTS, Pretended
+with Pretended():
+    mixed = {{}}
+    exec(compile({MIXED!r}, SOURCE + "/mixed.py", "exec"), mixed)
+    own = {{}}
+    exec(compile("import torch; x = torch.ones(3); y = x.cpu()", TESTS + "/own.py", "exec"), own)
+    assert own["x"].device.type == "cuda" and own["y"].device.type == "cpu"
+    mixed["made_by_the_library"](own["y"])
+    try:
+        mixed["made_by_the_library"](own["x"])
+    except RuntimeError as error:
+        assert "cuda:0 and cpu! (pretended, add)" in str(error)
+    else:
+        raise SystemExit("nothing was said")
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, cwd=tmp_path)
