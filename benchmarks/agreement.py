@@ -18,7 +18,7 @@ import torch
 from craik_benchmarks.entrants.masks.methods import PLAIN, Method, methods
 from craik_benchmarks.entrants.masks.problem import Problem
 from craik_benchmarks.entrants.masks.reference import Reference, Score, reference, score
-from craik_benchmarks.entrants.masks.targets import TARGETS, judged
+from craik_benchmarks.entrants.masks.targets import judged
 from craik_benchmarks.entrants.masks.workloads import WORKLOADS
 from craik_benchmarks.measuring.devices import awaited, check_device, gpu_peak_level, on_gpu, rounding
 from craik_benchmarks.measuring.memory import in_fresh_process, peak_level, supported
@@ -141,7 +141,7 @@ def _workload(name: str, config: Config, announce: Announce) -> Iterator[Row]:
     for key, method in chosen.items():
         found = _measured(entries, levels, key, expected) if key in entries else _unmeasured(refused[key])
         rows.append({"workload": name, "method": method.name, **found, **_setting(config, method)})
-    yield from rows if config.small else judged(rows, {} if on_gpu(config.device) else TARGETS)
+    yield from rows if config.small else judged(rows, on_cpu=not on_gpu(config.device))
 
 
 def _warm_up(method: Method, problem: Problem, expected: Reference, config: Config) -> Entry:

@@ -1,6 +1,5 @@
 """What the masks may cost, and whether a measured row keeps to it."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from craik.lab import Row, Rows
@@ -53,25 +52,25 @@ LIMITS = {
 """By method, where another step than the masks' is asked for, or by workload and method."""
 
 
-def judged(rows: Rows, targets: Mapping[str, Target] = TARGETS) -> Rows:
+def judged(rows: Rows, on_cpu: bool = True) -> Rows:
     """Return a workload's rows with a verdict in each of ours: `meets_time`, `meets_memory`, `fastest` and a remark.
 
     `fastest` says that no peer measured in the same run is faster; None where none was. What was not measured is not judged.
 
     Args:
         rows: of one workload.
-        targets: by workload; without an entry a row is held against its peers alone.
+        on_cpu: elsewhere there are no targets, and a row is held against its peers alone.
     """
     peers = [row for row in rows if _measured(row, "ratio") and not _ours(row) and row["method"] != DENOMINATOR]
     best = min(peers, key=lambda row: row["ratio"], default=None)
-    return [_with_verdict(row, best, targets) if _ours(row) and _measured(row, "ratio") else dict(row) for row in rows]
+    return [_with_verdict(row, best, on_cpu) if _ours(row) and _measured(row, "ratio") else dict(row) for row in rows]
 
 
-def _with_verdict(row: Row, best: Row | None, targets: Mapping[str, Target]) -> Row:
+def _with_verdict(row: Row, best: Row | None, on_cpu: bool) -> Row:
     verdicts: Row = {"meets_time": None, "meets_memory": None, "fastest": None}
     said: list[str] = []
     method, workload = str(row["method"]), str(row["workload"])
-    target = targets.get(workload) and (LIMITS.get(f"{workload}, {method}") or LIMITS.get(method) or targets.get(workload))
+    target = LIMITS.get(f"{workload}, {method}") or LIMITS.get(method) or TARGETS.get(workload) if on_cpu else None
     if target is not None and best is not None and row["workload"] in LOOPED and _measured(row, "seconds_plain"):
         target = target._replace(time=1.1 * best["ratio"] + 30e-6 / row["seconds_plain"])
     for name, key in (("time", "ratio"), ("memory", "memory_ratio")):

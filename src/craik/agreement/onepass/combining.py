@@ -32,7 +32,7 @@ from craik.environments import check_finite_sums
 
 
 def combine_sums(
-    rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool, waiting: dict[str, Tensor] | None = None
+    rule: Rule, name: str, sums: RunningSums, refuse_nonfinite: bool, finite: dict[str, Tensor] | None = None
 ) -> tuple[Tensor, Tensor | int]:
     """Apply a rule to one parameter's sums and use them up.
 
@@ -41,7 +41,7 @@ def combine_sums(
         name: the parameter's.
         sums: of its environment gradients, complete.
         refuse_nonfinite: raise where they are NaN or infinite; else such components are NaN in the result, masked or not.
-        waiting: where to leave the question whether they are finite, for `check_finite_together` to ask once; for a device that
+        finite: where to leave the question whether they are finite, for `check_finite_together` to ask once; for a device that
             would have to be waited for. None asks at once.
 
     Returns:
@@ -59,10 +59,10 @@ def combine_sums(
             return statistics.gradient, survivors
         if type(rule) is AndMask and not rule.rescale and statistics.gradient.device.type == "cpu":
             return statistics.gradient, _in_slices(rule, name, statistics)
-        if waiting is None or statistics.gradient.device.type == "cpu":
+        if finite is None or statistics.gradient.device.type == "cpu":
             check_finite_sums(name, statistics.gradient)
         else:
-            waiting[name] = torch.isfinite(statistics.gradient).all()
+            finite[name] = torch.isfinite(statistics.gradient).all()
     gradient, survives = _combined(rule, statistics, refuse_nonfinite)
     return gradient, _counted(survives)
 
