@@ -31,6 +31,9 @@ BETWEEN = ("<@beartype", *(str(Path(package.__file__).parent) for package in (to
 BUILDERS = ("as_torch",)
 """Functions that build a model from another package's."""
 
+WORLDS = (f"{SOURCE}/tasks/", f"{SOURCE}/testing/walks.py")
+"""Modules that make data of their own, and the models that go with it."""
+
 PASSING = ("__deepcopy__", "copy_", "__set__", "set_", "__setitem__", "_has_compatible_shallow_copy_type")
 """What takes tensors of two devices."""
 
@@ -53,8 +56,8 @@ def asker():
 
 
 def makes(frame):
-    """Tell whether a frame is of a module's constructor, a function that builds a module from numbers, or a task's data."""
-    if frame.f_code.co_filename.startswith(f"{SOURCE}/tasks/"):
+    """Tell whether a frame is of a module's constructor, a function that builds a module from numbers, or data of a world."""
+    if frame.f_code.co_filename.startswith(WORLDS):
         return True
     while frame is not None and (name := frame.f_code.co_filename).startswith((SOURCE, *BETWEEN)):
         code, own = frame.f_code, frame.f_locals
@@ -150,7 +153,7 @@ class Pretended(TorchFunctionMode):
             return self.make(func, args, kwargs)
         if name in ("to", "cpu", "cuda", "type"):
             return self.move(func, name, args, kwargs)
-        if name in NUMPYS and marked(args[0]) and asker()[0] != "test":
+        if name in NUMPYS and marked(args[0]) and asker()[0] != "test" and not kwargs.get("force"):
             raise TypeError("can't convert cuda:0 device type tensor to numpy (pretended). Use Tensor.cpu() first.")
         own = [a for a in tree_flatten((args, kwargs))[0] if isinstance(a, Tensor)]
         self.check(func, name, own)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from cpu_alone import cpu_alone
 from craik.agreement import Agreement, AndMask
 from small_models import batch, make, squared
 
@@ -81,6 +82,7 @@ class TestBadInput:
 
     @pytest.mark.filterwarnings("ignore:.*script_method.*:DeprecationWarning")
     @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf.*:UserWarning")
+    @cpu_alone("torch.compile does not trace what puts tests' tensors on a device")
     def test_what_may_be_compiled_is_vouched_for(self):
         square = torch.compile(lambda output: output.square().mean(1), backend="aot_eager")
         expected = self.agreement.backward(self.model(self.x).square().mean(1), self.ids)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 import rules_oracles
+from cpu_alone import ON_A_GPU
 from craik.agreement import Agreement, AndMask, GeometricMean, XorMask
 
 CHANNELS, LENGTH, TOKENS = 4, 6, 7
@@ -115,7 +116,7 @@ def test_equals_stacked_gradients(rule, names, seed, calls, shuffled):
     stacks = stacks_of(model, x, ids)
     with Agreement(model, RULES[rule]) as agreement:
         ends = torch.tensor([sum(call) for call in calls]).cumsum(0)
-        for k, rows in enumerate(torch.arange(len(ids)).tensor_split(ends[:-1])):
+        for k, rows in enumerate(torch.arange(len(ids)).tensor_split(ends[:-1].cpu())):
             some = rows[torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))] if shuffled else rows
             end = agreement.backward if k == len(calls) - 1 else agreement.accumulate
             record = end(losses_of(model, x[some]), ids[some])
@@ -137,7 +138,7 @@ def test_autocast_keeps_the_path_and_comes_close(name):
     x, ids = draw(3, 24, torch.float32), torch.arange(6).repeat_interleave(4)
     stacks = stacks_of(model, x, ids)
     with Agreement(model, AndMask(0.6)) as agreement:
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(x.device.type, torch.bfloat16):
             losses = losses_of(model, x)
         record = agreement.backward(losses, ids)
     assert set(record.paths.values()) == {"layer"}
@@ -146,4 +147,5 @@ def test_autocast_keeps_the_path_and_comes_close(name):
         clear = (stack.abs() > 0.05 * stack.abs().max()).all(0)  # so that bfloat16 does not turn a sign
         gradient, _ = rules_oracles.combine("and-mask", stack, "0.6")
         off = (parameter.grad - gradient)[clear].norm()
-        assert off <= 0.1 * gradient[clear].norm(), key
+        noise = 1e-6 if ON_A_GPU else 0.0  # of a key's bias, whose gradient is 0 in theory, 4e-8 is left there
+        assert off <= 0.1 * gradient[clear].norm() + noise, key

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from craik.agreement import Agreement, AndMask
+from craik.agreement import Agreement, AndMask, TemporalAndMaskAdam
 from definition_oracles import assert_definition
 from one_layer import PAIRED, SPREAD, B, noise
 
@@ -102,6 +102,19 @@ def test_recurrent_layers_of_cudnn_take_the_definition(layer):
     model = on_gpu(layer(D, D, batch_first=True))
     losses = (model(noise(B, T, D).cuda())[0].tanh() - 0.1).square().flatten(1).sum(1)
     assert set(assert_definition(Agreement(model, AndMask(0.6)), losses, PAIRED).paths.values()) == {"per-environment"}
+
+
+@pytest.mark.filterwarnings("ignore:.*averages of signs:UserWarning")
+@pytest.mark.parametrize("counting", ["fused", "capturable"])
+def test_the_state_of_an_adam_that_counts_on_the_gpu_is_loaded(counting):
+    parameters = [nn.Parameter(torch.ones(3, device="cuda"))]
+    adam = torch.optim.Adam(parameters, **{counting: True})
+    parameters[0].grad = torch.ones(3, device="cuda")
+    adam.step()
+    ours = TemporalAndMaskAdam(parameters)
+    ours.load_state_dict(adam.state_dict())
+    ours.step()
+    assert ours.state[parameters[0]]["step"] == 2
 
 
 def test_a_gradient_that_is_not_finite_is_named_and_nothing_is_changed():

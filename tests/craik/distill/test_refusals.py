@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy
 
 import distill_models as models
+from cpu_alone import cpu_alone
 from craik.distill import (
     SGD,
     Adam,
@@ -65,6 +66,7 @@ def test_validation_data_labels_and_students_that_are_no_numbers_are_named():
         derivative(lesson(teacher=models.teacher({"0": (5,)}, norm=False)), inner=SGD(1e200))
 
 
+@cpu_alone("a loss of probabilities that refuses logits; a GPU's asserts it, after which no test of the process works")
 @pytest.mark.parametrize("strategy", EXACT)
 def test_logits_given_to_a_loss_of_probabilities_are_named(strategy):
     student = models.filled(nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 1)), 0, scale=3.0)

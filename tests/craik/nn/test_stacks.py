@@ -10,9 +10,13 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
+from cpu_alone import ON_A_GPU
 from craik.nn.convolutions import Scale
 from craik.nn.perceptrons import mlp, relu_mlp
 from craik.nn.stacks import Stack, StackedAdam
+
+SINGLE = ON_A_GPU
+"""Whether torch's weight norm takes its roots in float32 whatever the type, as on a GPU; a stack's are in that type."""
 
 RATES, DECAYS = [0.1, 0.03, 0.01, 0.003], [0.0, 0.1, 0.3, 1.0]
 
@@ -65,7 +69,7 @@ def test_members_train_as_they_would_alone(decoupled, steps, tolerance, weight_n
     stack = Stack(members)
     together(stack, steps, decoupled)
     one_by_one(members, steps, decoupled)
-    assert apart(stack, members) < tolerance
+    assert apart(stack, members) < (1e-5 if SINGLE and weight_norm else tolerance)
 
 
 def test_a_member_that_stopped_stays_and_the_others_do_not_notice():
@@ -129,7 +133,8 @@ def test_a_layer_at_several_places_is_called_at_each(make):
     x = torch.randn(3, 5, 3, dtype=torch.float64)
     wanted = torch.stack([member(rows) for member, rows in zip(members, x, strict=True)])
     stack = Stack(members)
-    torch.testing.assert_close(stack(x), wanted, rtol=0, atol=1e-12)
+    rounding = 1e-6 if SINGLE and make is shared_normalised_layer else 1e-12
+    torch.testing.assert_close(stack(x), wanted, rtol=0, atol=rounding)
     torch.testing.assert_close(stack.member(1)(x[1]), wanted[1], rtol=0, atol=0)
 
 
@@ -237,6 +242,9 @@ def half_trained():
     return member
 
 
+ENDS = r".+vice='cuda:\d'" if ON_A_GPU else r".\]"
+
+
 def leaky(slope):
     return functools.partial(F.leaky_relu, negative_slope=slope)
 
@@ -261,7 +269,7 @@ def leaky(slope):
         (Kept(F.relu), Kept(F.silu), "as 'kept'"),
         (Kept(times(1)), Kept(times(2)), "as 'kept'"),
         (Kept(leaky(0.1)), Kept(leaky(0.2)), "as 'kept'"),
-        (Kept(torch.zeros(2)), Kept(torch.ones(2)), r"tensor\(\[1., 1.\]\) instead of tensor\(\[0., 0.\]\) as 'kept'"),
+        (Kept(torch.zeros(2)), Kept(torch.ones(2)), rf"tensor\(\[1., 1{ENDS}\) instead of tensor\(\[0., 0{ENDS}\) as 'kept'"),
         (Kept(torch.zeros(2)), Kept(torch.zeros(1)), "as 'kept'"),
         (Kept(torch.zeros(2)), Kept(None), "as 'kept'"),
         (Kept(np.zeros(2)), Kept(np.ones(2)), "as 'kept'"),
@@ -406,7 +414,8 @@ def test_a_stack_goes_through_functional_call(make):
 def test_rates_are_changed_in_place():
     stack = Stack(perceptrons())
     optimizer = StackedAdam(stack.parameters(), RATES)
-    optimizer.param_groups[0]["lr"].mul_(torch.tensor([0.0, 1.0, 1.0, 1.0]))
+    rates = optimizer.param_groups[0]["lr"]
+    rates.mul_(torch.tensor([0.0, 1.0, 1.0, 1.0], device=rates.device))
     before = stack.member(0), stack.member(1)
     stack(torch.ones(4, 2, 5, dtype=torch.float64)).square().sum().backward()
     optimizer.step()

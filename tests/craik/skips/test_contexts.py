@@ -44,11 +44,11 @@ def test_what_stands_behind_a_trajectorys_own_actions_is_never_shown(garbage, le
 
 
 def test_lists_of_actions_know_their_lengths():
-    found = Actions.from_list([np.ones((2, 1), np.float32), torch.ones(4, 1)], window=3)
+    found = Actions.from_list([np.ones((2, 1), np.float32), torch.ones(4, 1, device="cpu")], window=3)
     assert found.lengths.tolist() == [2, 4]
     assert found[[1]].lengths.tolist() == [4]
     assert found[1:].values.shape == (1, 4, 1)
-    assert match(Dynamics(driven, SquaredError(), found), STATES, Greedy(2)).loss.isfinite()
+    assert match(Dynamics(driven, SquaredError(), found), STATES.to("cpu"), Greedy(2)).loss.isfinite()
     assert Actions(torch.ones(2, 5, 1))[:1].lengths is None
 
 

@@ -26,7 +26,7 @@ def test_lists_and_arrays_come_back_as_they_went_in(lengths, frame, dtype):
     for ours, theirs in zip(x.to_list(), given_list, strict=True):
         assert torch.equal(ours, theirs)
     again = Trajectories.from_numpy(*x.to_numpy())
-    assert torch.equal(again.frames, x.frames)
+    assert torch.equal(again.frames, x.frames.cpu())
     assert torch.equal(again.lengths, x.lengths)
     assert x.mask.sum(1).tolist() == lengths
 
@@ -112,7 +112,8 @@ def test_parts_are_concatenated():
 
 def test_it_says_what_it_is():
     x = Trajectories.from_list(some(), scale=1 / 255)
-    assert repr(x) == "Trajectories(3 of 2 to 5 frames, each 2x4, torch.uint8 times 0.00392157, on cpu)"
+    where = x.frames.device
+    assert repr(x) == f"Trajectories(3 of 2 to 5 frames, each 2x4, torch.uint8 times 0.00392157, on {where})"
 
 
 def test_padding_may_hold_anything():

@@ -31,7 +31,7 @@ def evidence(gradient: Tensor, error: Tensor, degrees: float) -> Tensor:
 
     t2 = torch.where(gradient == 0, 0.0, gradient**2 / error)
     if degrees in (1, 2):
-        return torch.from_numpy(norm.isf(student.sf(t2.sqrt().numpy(), degrees)) ** 2)
+        return torch.from_numpy(norm.isf(student.sf(t2.sqrt().cpu().numpy(), degrees)) ** 2).to(t2.device)
     return ((8 * degrees + 1) / (8 * degrees + 3)) ** 2 * degrees * torch.log1p(t2 / degrees)
 
 

@@ -30,7 +30,7 @@ def and_mask(g: Tensor, threshold: str) -> Tensor:
     """m = 1[ threshold * E <= abs(sum_e sign g_e) ] in exact rational arithmetic; the threshold is written in decimal."""
     least = Fraction(threshold) * len(g)
     agreement = g.sign().sum(0).abs()
-    return torch.tensor([Fraction(int(a)) >= least for a in agreement.flatten().tolist()]).reshape(g.shape[1:])
+    return torch.tensor([Fraction(int(a)) >= least for a in agreement.flatten().tolist()], device=g.device).reshape(g.shape[1:])
 
 
 def mean(g: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 # Triton is no dependency, and its language is no Python: arguments are pointers or numbers, constants are in capitals.
 # ruff: noqa: ANN001, ANN201, N803
 # pyright: basic, reportMissingImports=false, reportPossiblyUnboundVariable=false, reportIndexIssue=false, reportInvalidTypeForm=false
-"""A Triton kernel for the weights of linear layers and convolutions: every environment's gradient, a tile at a time.
+"""Triton kernels: for the weights of linear layers and convolutions every environment's gradient, a tile at a time; a mask.
 
 A program owns one tile of the weight. It goes through the environments, forms the tile of each one's gradient in registers,
 takes its sign, and adds both up; no environment's gradient is ever in memory. Products are float32 as IEEE 754 has it, never
@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 try:
@@ -100,7 +100,7 @@ def _tile(
     where = ((part * GROUPS + group) * rows + o).to(tl.int64)[:, None] * columns + k[None, :]
     valid = (o < rows)[:, None] & (k < columns)[None, :]
     tl.store(total + where, sums, mask=valid)
-    tl.store(sign + where, signs, mask=valid)
+    tl.store(sign + where, signs.to(tl.float32), mask=valid)  # exact up to 2**24 environments
 
 
 def weight_sums(
@@ -108,7 +108,7 @@ def weight_sums(
     inputs: Float[Tensor, "b c h w"],
     sizes: tuple[int, ...],
     geometry: Geometry,
-) -> tuple[Float[Tensor, "o k"], Int[Tensor, "o k"]]:
+) -> tuple[Float[Tensor, "o k"], Float[Tensor, "o k"]]:
     """Return the sum over environments of their weight gradients, and that of the gradients' signs.
 
     Args:
@@ -128,7 +128,7 @@ def weight_sums(
     parts = triton.cdiv(len(sizes), share)
     starts = _starts(sizes, deltas.device)
     total = torch.empty(parts, channels, columns, dtype=torch.float32, device=deltas.device)
-    sign = torch.empty_like(total, dtype=torch.int32)
+    sign = torch.empty_like(total)
     grid = (triton.cdiv(rows, blocks[0]), triton.cdiv(columns, blocks[1]), geometry.groups * parts)
     with torch.cuda.device_of(deltas):  # where a kernel runs is the current device's business, not its arguments'
         _tile[grid](
@@ -140,6 +140,42 @@ def weight_sums(
             BLOCK_O=blocks[0], BLOCK_K=blocks[1], BLOCK_N=block_n,
         )  # fmt: skip
     return (total[0], sign[0]) if parts == 1 else (total.sum(0), sign.sum(0))
+
+
+BLOCK = 1024
+"""Components that a program masks."""
+
+
+@jit
+def _mask(gradient, sign, counts, size, environments, least, BLOCK: tl.constexpr) -> None:
+    """Turn a block's sums into masked means in place; count what survives, and what is not finite."""
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < size
+    total = tl.load(gradient + at, mask=inside, other=0.0)
+    agreed = tl.load(sign + at, mask=inside, other=0.0)
+    kept = (tl.abs(agreed) >= least) & inside
+    # A product, not a choice: it gives the zeros their signs, as torch's operators do.
+    tl.store(gradient + at, tl.div_rn(total, environments) * kept.to(tl.float32), mask=inside)
+    finite = tl.abs(total) < float("inf")
+    tl.atomic_add(counts, tl.sum(kept.to(tl.int32), 0).to(tl.float64))
+    tl.atomic_add(counts + 1, tl.sum((inside & ~finite).to(tl.int32), 0).to(tl.float64))
+
+
+def masked_mean(
+    gradient: Float[Tensor, "*p"], sign: Float[Tensor, "*p"], environments: int, least: int
+) -> tuple[Float[Tensor, ""], Bool[Tensor, ""]]:
+    """Turn sums into the AND-mask's mean in place; return how many components survive, and whether all sums were finite.
+
+    Args:
+        gradient: the sum of the environments' gradients, contiguous float32.
+        sign: that of their signs, likewise.
+        environments: E.
+        least: what the absolute sum of signs has to be.
+    """
+    size, counts = gradient.numel(), torch.zeros(2, dtype=torch.float64, device=gradient.device)
+    with torch.cuda.device_of(gradient):
+        _mask[(triton.cdiv(size, BLOCK),)](gradient, sign, counts, size, float(environments), float(least), BLOCK=BLOCK)
+    return counts[0], counts[1] == 0
 
 
 @functools.lru_cache(maxsize=64)

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.sums import RunningSums, SideBySide
 from craik.agreement.onepass.sums.beside import added_together
 from craik.agreement.rules import (
@@ -59,6 +60,9 @@ def combine_sums(
             return statistics.gradient, survivors
         if type(rule) is AndMask and not rule.rescale and statistics.gradient.device.type == "cpu":
             return statistics.gradient, _in_slices(rule, name, statistics)
+        if finite is not None and (found := _on_a_gpu(rule, statistics)):
+            survivors, finite[name] = found
+            return statistics.gradient, survivors
         if finite is None or statistics.gradient.device.type == "cpu":
             check_finite_sums(name, statistics.gradient)
         else:
@@ -182,7 +186,10 @@ _FEW = 2**12
 def _counted_each(survives: Tensor, sizes: Sequence[int]) -> Sequence[Tensor | int]:
     """Count survivors of parameters that lie end to end, none of them empty."""
     if survives.device.type != "cpu":
-        return [count_survivors(part) for part in survives.split(list(sizes))]
+        # One operation for all: sums of the absolute values of ones and zeros, exact as none is of 2**24 components.
+        exact = survives if survives.is_floating_point() else survives.float()
+        counts = torch._foreach_norm(list(exact.split(list(sizes))), 1)  # pyright: ignore[reportPrivateUsage]
+        return torch.stack(list(counts)).double().unbind()
     starts = [0, *accumulate(sizes[:-1])]
     return np.add.reduceat(survives.numpy(), starts, dtype=np.float64).astype(int).tolist()
 
@@ -204,6 +211,14 @@ def _combined(rule: Rule, statistics: Statistics, refuse_nonfinite: bool) -> tup
     if overflow is not None:
         gradient.masked_fill_(overflow, torch.nan)
     return gradient, survives
+
+
+def _on_a_gpu(rule: Rule, statistics: Statistics) -> tuple[Tensor, Tensor] | None:
+    """Use the Triton kernel for what it can do, an AND-mask of float32: survivors, and whether all was finite; else None."""
+    gradient, sign = statistics.gradient, statistics.sign
+    if type(rule) is not AndMask or rule.rescale or sign is None or not gpu.maskable(gradient, sign):
+        return None
+    return gpu.masked_mean(gradient, sign, statistics.environments, required_count(rule.threshold, statistics.environments))
 
 
 def _in_one_pass(rule: Rule, sums: RunningSums) -> int | None:

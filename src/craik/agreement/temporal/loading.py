@@ -79,7 +79,8 @@ def completed(state: Any, groups: Sequence[dict[str, Any]], defaults: dict[str, 
         if not entry:
             continue
         _check_entry(entry, shapes.get(key))
-        entries[key] = {**entry, "step": torch.as_tensor(entry["step"], dtype=torch.float32)}
+        # On the CPU, as ours is: a fused or capturable Adam of torch's counts on the GPU.
+        entries[key] = {**entry, "step": torch.as_tensor(entry["step"], dtype=torch.float32, device="cpu")}
         if key in turned:  # torch's Adam averages the gradients of what it minimises, ours those that it is given
             entries[key]["exp_avg"] = -entry["exp_avg"]
         if "sign_avg" not in entry:

@@ -15,6 +15,8 @@ from craik.agreement import Agreement, AndMask
 from craik.agreement.kernels import triton_tiles
 from craik.agreement.onepass import forming
 from craik.agreement.onepass.reads import gpu
+from craik.agreement.onepass.sums import RunningSums
+from craik.agreement.rules import Statistics, required_count
 
 
 def integers(generator, *shape):
@@ -45,7 +47,41 @@ def compare(layer, shape, ids):
     assert torch.equal(found, expected), (layer, shape, ids, int((found != expected).sum()), (found - expected).abs().max())
 
 
+def compare_steps(steps, environments, positions=()):
+    """Factors that lie step by step, against environments one by one."""
+    generator = torch.Generator().manual_seed(1)
+    left, right = (integers(generator, steps, 2 * environments, *positions, features) for features in (5, 3))
+    sums = RunningSums(torch.zeros(5, 3), AndMask.needs)
+    gpu.add_steps(sums, left, right, environments)
+    each = [
+        torch.einsum("to,ti->oi", *(t[:, 2 * e : 2 * e + 2].reshape(-1, t.shape[-1]) for t in (left, right)))
+        for e in range(environments)
+    ]
+    stack = torch.stack(each)
+    assert torch.equal(sums.gradient, stack.sum(0))
+    assert torch.equal(sums.sign, stack.sign().sum(0))
+
+
+def compare_masks(shape, environments, threshold):
+    """The mask in one pass against the rule's own operations, zeros' signs included; what is not finite is found."""
+    generator = torch.Generator().manual_seed(2)
+    gradient = integers(generator, *shape) / 3
+    sign = torch.randint(-environments, environments + 1, shape, generator=generator).float()
+    expected, survives = AndMask(threshold).consume(Statistics(environments, gradient.clone(), sign.clone()))
+    count, fine = gpu.masked_mean(gradient, sign, environments, required_count(threshold, environments))
+    assert torch.equal(gradient.view(torch.int32), expected.view(torch.int32))
+    assert bool(fine)
+    assert int(count) == int(survives.sum())
+    for wrong in (torch.nan, torch.inf, -torch.inf):
+        gradient.view(-1)[-1] = wrong
+        assert not bool(gpu.masked_mean(gradient.clone(), sign, environments, 0)[1])
+
+
 def main():
+    for steps, environments, positions in ((9, 3, ()), (1, 2, ()), (8, 2, (3,))):
+        compare_steps(steps, environments, positions)
+    for shape, environments, threshold in (((3, 5), 3, 0.5), ((70, 41), 7, 1.0), ((1024,), 4, 0.0), ((2, 3, 7), 5, 0.2)):
+        compare_masks(shape, environments, threshold)
     taken = []
     forming.SMALL = 0  # gradients of small matrices would lie side by side, and never come to the kernel
     gpu.usable = lambda sums, deltas: deltas.dtype == torch.float32 and not taken.append(deltas.shape)

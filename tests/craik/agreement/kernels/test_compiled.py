@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import oracles
+from cpu_alone import cpu_alone
 from craik.agreement import Agreement, AndMask, Qualitative, StandardErrors, XorMask
 from craik.agreement.kernels import compiled
 from craik.agreement.kernels.compiled import load
@@ -30,6 +31,7 @@ def kernels(tmp_path_factory):
 
 
 @needs_compiler
+@cpu_alone("the kernels read memory by its address; `takes` keeps a GPU's tensors from them")
 class TestSums:
     @pytest.mark.parametrize("environments", [1, 2, 32, 33, 63, 64, 65, 80, 96, 97, 126])
     @pytest.mark.parametrize("shape", [(1, 1), (3, 17), (13, 130)])

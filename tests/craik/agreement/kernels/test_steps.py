@@ -5,6 +5,7 @@ import shutil
 import pytest
 import torch
 
+from cpu_alone import cpu_alone
 from craik.agreement.kernels import compiled
 from craik.agreement.kernels import steps as module
 from craik.agreement.kernels.steps import DTYPES, NUMBERS, steps
@@ -31,6 +32,7 @@ def columns(dtype, seed=0):
     return Tensors(*([torch.randn(size, generator=generator).to(dtype).abs() for size in SIZES] for _ in range(5)))
 
 
+@cpu_alone("steps in C read memory by its address")
 @pytest.mark.parametrize("shared", [1, 2, 7, 5000], indirect=True)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("inside", [True, False])
@@ -45,6 +47,7 @@ def test_a_step_of_many_is_the_loop(dtype, inside):
             torch.testing.assert_close(one, other, rtol=1e-12 if dtype == torch.float64 else 1e-5, atol=1e-7)
 
 
+@cpu_alone("steps in C read memory by its address")
 @pytest.mark.parametrize("shared", [1, 7], indirect=True)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.usefixtures("shared")

@@ -6,14 +6,19 @@ import pytest
 import torch
 
 import distributed_workers as workers
+from cpu_alone import ON_A_GPU
 from craik.agreement import Agreement, Statistics, decay_masked
 from craik.agreement.machines.summing import pack_pairs, unpack_pairs
 from craik.agreement.onepass.sums import RunningSums
+
+GLOO = "a CPU's own: ranks that meet through gloo, in processes of their own whose tensors are there"
 
 
 @pytest.fixture(scope="module", params=[2, 4])
 def ranks(request, tmp_path_factory):
     """What every rank returns; one set of processes for all tests, since starting them is most of the time."""
+    if ON_A_GPU:
+        pytest.skip(GLOO)
     return workers.run(workers.together, request.param, tmp_path_factory.mktemp("ranks"))
 
 
@@ -169,6 +174,7 @@ def test_gradients_of_two_bytes_are_added_up_in_four(ranks):
         assert all(gradient.dtype == torch.bfloat16 and (gradient == 1).all() for gradient in gradients.values())
 
 
+@pytest.mark.skipif(ON_A_GPU, reason=GLOO)
 def test_a_rank_that_dies_ends_the_others_with_a_sentence(tmp_path):
     alive, dead = workers.run(workers.dies, 2, tmp_path)
     assert dead is None
@@ -178,6 +184,7 @@ def test_a_rank_that_dies_ends_the_others_with_a_sentence(tmp_path):
     assert seconds < workers.TIMEOUT
 
 
+@pytest.mark.skipif(ON_A_GPU, reason=GLOO)
 @pytest.mark.parametrize("work", [workers.hook_dies, workers.sharded_dies])
 def test_a_rank_that_dies_in_a_backward_pass(work, tmp_path):
     alive, dead = workers.run(work, 2, tmp_path)

@@ -1,5 +1,6 @@
 """`.grad` is filled as `loss.backward()` fills it: in place, and past the user's hooks, once."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -28,6 +29,9 @@ class TestInPlace:
         assert leaf.grad is held
         assert held.tolist() == [2.0, 2.0, 2.0]
 
+    @pytest.mark.filterwarnings(
+        "ignore:Sparse invariant checks are implicitly disabled:UserWarning"
+    )  # as a GPU's tensor is made
     def test_a_sparse_gradient_that_was_there(self):
         leaf = torch.zeros(3, requires_grad=True)
         leaf.grad = torch.sparse_coo_tensor([[1]], [5.0], (3,), check_invariants=True)

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from cpu_alone import cpu_alone
 from craik.agreement import Agreement, AndMask, Qualitative
 from definition_oracles import assert_definition
 from one_layer import SPREAD, B, linear, noise
@@ -79,6 +80,7 @@ class TestCopies:
         assert set(assert_definition(agreement, model(noise(B, 6)).square().sum(1), SPREAD).paths.values()) == {"layer"}
 
 
+@cpu_alone("what puts tests' tensors on a device is the main thread's")
 def test_threads_share_an_agreement():
     model = linear()
     agreement = Agreement(model, AndMask(0.6))
@@ -101,6 +103,7 @@ def test_threads_share_an_agreement():
     assert len(records) == 80
 
 
+@cpu_alone("what puts tests' tensors on a device is the main thread's")
 def test_threads_with_a_rule_that_tests_find_what_one_alone_does():
     model = nn.Sequential(nn.Linear(300, 300), nn.Tanh(), nn.Linear(300, 1))
     agreement, ids = Agreement(model, Qualitative(0.2)), [e for e in range(8) for _ in range(16)]

@@ -235,9 +235,10 @@ def test_a_forward_pass_that_repeats_up_to_rounding_is_no_noise(dtype):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 def test_functional_noise_on_a_gpu_is_found():
     batches, validation = Batches(*(part.cuda() for part in BATCHES)), Labelled(*(part.cuda() for part in VALIDATION))
+    student, teacher = models.student("mlp").cuda(), Noisy(4, 5).cuda()  # may be made there, and draw their first weights
     before = torch.cuda.get_rng_state()
     with pytest.raises(ValueError, match="The teacher's forward pass should not draw"):
-        run(models.student("mlp").cuda(), Noisy(4, 5).cuda(), batches, validation)
+        run(student, teacher, batches, validation)
     assert torch.equal(torch.cuda.get_rng_state(), before)
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import distill_models as models
+from cpu_alone import cpu_alone
 from craik.cli.bench import folder, load_package
 from craik.distill import (
     SGD,
@@ -52,6 +53,7 @@ CASES = [
 ]
 
 
+@cpu_alone("the memory of the process, by the kernel's high-water mark")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the kernel's high-water mark, which Linux has")
 @pytest.mark.parametrize(("strategy", "inner", "chunk"), CASES)
 def test_the_forecast_is_within_a_factor_of_two_of_what_is_measured(strategy, inner, chunk):

@@ -30,7 +30,7 @@ def test_a_vocabulary_is_kept(tmp_path):
 def test_packing_and_padding():
     assert packed([[7, 8, 9], [6]], 3).tolist() == [[7, 8, 9], [END, 6, END]]
     ids, lengths = padded([[7], [8, 9]])
-    assert torch.equal(ids, torch.tensor([[7, PAD], [8, 9]]))
+    assert torch.equal(ids, torch.tensor([[7, PAD], [8, 9]], device=ids.device))
     assert lengths.tolist() == [1, 2]
     assert padded([[]])[0].tolist() == [[PAD]]
 

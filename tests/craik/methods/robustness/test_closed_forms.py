@@ -90,7 +90,7 @@ def test_a_forest_is_a_target():
     x, y = data()
     fitted = RandomForestClassifier(5, random_state=0).fit(x, y)
     model = as_target(fitted)
-    assert torch.equal(model(torch.tensor(x)).argmax(1), model.encode(fitted.predict(x)))
+    assert torch.equal(model(torch.tensor(x)).argmax(1).cpu(), model.encode(fitted.predict(x)))
 
 
 @pytest.mark.parametrize(

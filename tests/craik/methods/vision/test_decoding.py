@@ -130,7 +130,7 @@ def test_a_constant_that_rounds_correlates_with_nothing():
 def test_a_correlation_has_no_unit(unit):
     x, other = torch.randn(2, 3, 9, generator=torch.Generator().manual_seed(0)).unbind()
     coarse = x if unit > 1e-40 else x.sign() * (x.abs() * 10).round()
-    wanted = torch.from_numpy(np.corrcoef(coarse.double(), other.double())[:3, 3:]).float()
+    wanted = torch.from_numpy(np.corrcoef(coarse.double(), other.double())[:3, 3:]).to(x)
     torch.testing.assert_close(correlations(coarse * unit, other), wanted, rtol=1e-4, atol=1e-5)
     if 1e-40 < unit < 1e35:
         torch.testing.assert_close(match_spread(x * unit, 2.0), match_spread(x, 2.0))

@@ -46,7 +46,7 @@ def test_closure_is_the_recursion_every_path_and_dijkstra(seed):
     big = low_levels(30, seed, 0.15)
     lengths = torch.where(big > 0, -big.clamp(min=1e-300).log(), torch.inf).numpy()
     lengths[lengths == math.inf] = 0  # no edge
-    wanted = torch.exp(-torch.from_numpy(dijkstra(lengths)))
+    wanted = torch.exp(-torch.from_numpy(dijkstra(lengths))).to(big.device)
     off = ~torch.eye(30, dtype=torch.bool)
     torch.testing.assert_close(closure(big)[off], wanted[off], rtol=1e-12, atol=1e-12)
 

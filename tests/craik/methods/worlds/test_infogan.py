@@ -143,7 +143,7 @@ def test_losses_are_literal_and_reach_whom_they_should():
     n, pairs = networks(), torch.randn(5, 2, 2, generator=generator(1))
     found = pair_losses(n, pairs, generator(2))
     g = generator(2)
-    s = n.states.sample(5, g)
+    s = n.states.sample(5, g).to(pairs.device)  # from the generator's
     after = n.transition.sample(s, g)
     made = n.generator(torch.cat((torch.randn(5, 2, generator=g), s, after), -1))
     real, fake = torch.sigmoid(n.discriminator(pairs.flatten(1))), torch.sigmoid(n.discriminator(made))
@@ -163,7 +163,7 @@ def test_losses_are_literal_and_reach_whom_they_should():
 @torch.no_grad()
 def test_gaussian_states():
     t, states = GaussianTransition(2, generator()), Uniform(2)
-    s = states.sample(100_000, generator(1))
+    s = states.sample(100_000, generator(1)).to(next(t.parameters()).device)
     assert states.entropy == pytest.approx(2 * math.log(2))
     mean, deviation = t.law(s)
     after = t.sample(s, generator(2))

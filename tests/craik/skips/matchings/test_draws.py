@@ -27,7 +27,8 @@ def test_exploration_is_uniform_over_the_window():
     found = match(Dynamics(lambda frames: frames, lambda z, y: (z - y).abs()[:, 0]), x, Greedy(3, 1.0), generator=seeded(0))
     shares = torch.bincount(found.skips[:, 0], minlength=4)[1:] / 3000
     assert found.explored[:, 0].all()
-    torch.testing.assert_close(shares, torch.full((3,), 1 / 3), rtol=0, atol=0.04)  # 4.6 standard deviations
+    wanted = torch.full((3,), 1 / 3, device=shares.device)
+    torch.testing.assert_close(shares, wanted, rtol=0, atol=0.04)  # 4.6 standard deviations
 
 
 def test_exploration_happens_as_often_as_it_should():

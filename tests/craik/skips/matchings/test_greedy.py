@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 import skips_oracles as oracles
+from cpu_alone import ON_A_GPU
 from craik import losses
 from craik.skips import Dynamics, Greedy, displacement, match
 from craik.skips.matchings import greedy
@@ -110,8 +111,13 @@ def test_at_scale_1_nothing_changes_in_a_bit(dtype, frame, loss):
     for one, gradient in found[1:]:
         assert torch.equal(one.matched, found[0][0].matched)
         assert torch.equal(one.step_losses, found[0][0].step_losses)
-        assert torch.equal(one.loss, found[0][0].loss)
-        assert torch.equal(gradient, found[0][1])
+        if ON_A_GPU:  # which adds a trajectory's losses up in any order, each time another
+            rounding = 1e-12 if dtype == torch.float64 else 1e-5
+            torch.testing.assert_close(one.loss, found[0][0].loss, rtol=rounding, atol=0)
+            torch.testing.assert_close(gradient, found[0][1], rtol=0, atol=rounding * float(found[0][1].abs().max()))
+        else:
+            assert torch.equal(one.loss, found[0][0].loss)
+            assert torch.equal(gradient, found[0][1])
 
 
 @given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4).filter(lambda n: max(n) > 1), seed=st.integers(0, 2**20))

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 import skips_oracles as oracles
+from cpu_alone import ON_A_GPU
 from craik.losses import SquaredError
 from craik.skips import Aligned, Dynamics, Greedy, SoftAligned, SoftGreedy, match
 from craik.testing import check_matching
@@ -95,7 +96,8 @@ def test_they_tend_to_the_hard_ones_as_the_temperature_falls(warm, hard):
         assert torch.equal(found.matched, wanted.matched)
         ours = torch.cat([g.flatten() for g in torch.autograd.grad(found.loss, parameters)])
         gaps.append((float((wanted.loss - found.loss).detach()), float((ours - gradient).norm() / gradient.norm())))
-    assert [gap for gap, _ in gaps] == sorted((gap for gap, _ in gaps), reverse=True)
+    noise = 1e-14 if ON_A_GPU else 0.0  # which adds losses up in any order; nothing is left of the last gaps but that
+    assert all(later <= sooner + noise for (sooner, _), (later, _) in itertools.pairwise(gaps))
     assert gaps[-1][0] < 1e-6
     assert gaps[-1][1] < 1e-6 < gaps[0][1]
 

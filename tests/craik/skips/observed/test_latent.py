@@ -60,7 +60,7 @@ def test_a_model_of_frames_may_be_compared_in_latent_space():
     z = f(x.first())
     first = ((encoder(z)[0] - encoder(x[0][1:4])) ** 2).mean(1)
     assert int(found.skips[0, 0]) == int(first.argmin()) + 1
-    torch.testing.assert_close(found.step_losses[0, 0], first.min().detach())
+    torch.testing.assert_close(found.step_losses[0, 0], first.min().detach().cpu())
 
 
 def test_an_encoder_that_loses_frames_is_refused():

@@ -139,8 +139,9 @@ def test_whatever_matches_what_is_matched_stays_the_same(matching):
     for b, own in enumerate(rewards):
         at = [0, *beside.matched[b, : int(beside.steps[b])].tolist()]
         expected = [oracles.gained(own.tolist(), *pair, 1.0) for pair in itertools.pairwise(at)]
-        torch.testing.assert_close(beside.cumulants[b, : len(expected), 0], torch.tensor(expected, dtype=torch.float64))
-        torch.testing.assert_close(beside.cumulants[b].sum(), own.sum())
+        gained = beside.cumulants[b, : len(expected), 0]
+        torch.testing.assert_close(gained, torch.tensor(expected, dtype=torch.float64, device=gained.device))
+        torch.testing.assert_close(beside.cumulants[b].sum(), own.sum().to(gained.device))
 
 
 def test_what_the_cumulants_cost_is_added_whatever_matches():
@@ -153,7 +154,7 @@ def test_what_the_cumulants_cost_is_added_whatever_matches():
         for b, own in enumerate(x):
             steps = int(found.steps[b])
             at = torch.tensor([0, *found.matched[b, : steps - 1].tolist()])
-            errors = (model(own[at])[1][:, 0] - found.cumulants[b, :steps, 0]) ** 2
+            errors = (model(own[at])[1][:, 0] - found.cumulants[b, :steps, 0].to(own.device)) ** 2
             torch.testing.assert_close(found.step_losses[b, :steps], (without.step_losses[b, :steps] + errors).detach())
 
 

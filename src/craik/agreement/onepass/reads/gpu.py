@@ -68,6 +68,46 @@ def add_convolution(
     sums.add_sums(len(sizes), total.view(sums.shape), sign.view(sums.shape))
 
 
+def add_steps(sums: RunningSums, left: Float[Tensor, "t b *n o"], right: Float[Tensor, "t b *n i"], environments: int) -> None:
+    """Add every environment's product of factors that lie step by step, as they lie.
+
+    Args:
+        sums: where to add.
+        left: equally large environments adjacent along B; at most one dimension n.
+        right: likewise.
+        environments: E.
+    """
+    from craik.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
+
+    # Steps are an image's rows, further positions its columns.
+    deltas, inputs = ((t.unsqueeze(2) if t.dim() == 3 else t).movedim((1, 3), (0, 1)) for t in (left, right))
+    sizes = (left.shape[1] // environments,) * environments
+    total, sign = weight_sums(deltas, inputs, sizes, Geometry())
+    sums.add_sums(environments, total.view(sums.shape), sign.view(sums.shape))
+
+
+def steps_usable(sums: RunningSums, left: Tensor, right: Tensor) -> bool:
+    """Tell whether `add_steps` takes factors: a step's place in memory is counted in 32 bits there."""
+    return usable(sums, left) and usable(sums, right) and left.dim() <= _STEPS and max(left.numel(), right.numel()) < _COUNTED
+
+
+def masked_mean(gradient: Tensor, sign: Tensor, environments: int, least: int) -> tuple[Tensor, Tensor]:
+    """Turn sums into the AND-mask's mean in place, where they are `maskable`: see the kernel of that name."""
+    from craik.agreement.kernels import triton_tiles  # noqa: PLC0415  # needs Triton
+
+    return triton_tiles.masked_mean(gradient, sign, environments, least)
+
+
+def maskable(gradient: Tensor, sign: Tensor) -> bool:
+    """Tell whether the kernel of the AND-mask takes sums: float32 on a CUDA device, and Triton at hand."""
+    plain = gradient.dtype == sign.dtype == torch.float32 and gradient.is_contiguous() and sign.is_contiguous()
+    return gradient.is_cuda and plain and 0 < gradient.numel() < _COUNTED and _installed()
+
+
+_STEPS, _COUNTED = 4, 2**31
+"""The dimensions that a factor may have, and how many numbers are counted in 32 bits."""
+
+
 class Shape(NamedTuple):
     """What decides how a convolution meets its input, one number a dimension each; see `torch.nn.Conv2d`.
 

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from craik.agreement.onepass.evidence.sums import EvidenceSums
+from craik.agreement.onepass.reads import gpu
 from craik.agreement.onepass.reads.products import Products
 from craik.agreement.onepass.reads.terms import CHUNK_ELEMENTS, Span, Term
 from craik.agreement.onepass.sums import LONG, RunningSums, SideBySide
@@ -38,6 +39,9 @@ class Gradual(Term):
     def add(self, sums: RunningSums) -> None:
         """Add every environment's gradient, one after another where that is how products of this size are formed."""
         if isinstance(sums, EvidenceSums | SideBySide) or not LONG <= sums.shape.numel() <= CHUNK_ELEMENTS:
+            self.products().add(sums)
+            return
+        if sums.device.type != "cpu":  # what a cache saves is less than so many operations cost
             self.products().add(sums)
             return
         gradient: Tensor | None = None
@@ -91,6 +95,14 @@ class Spread(Gradual):
         some = slice(span.first * size, (span.first + span.length) * size)
         left, right = (t[:, some].transpose(0, 1).flatten(0, -2) for t in (self.left, self.right))
         return Products(left, right, (len(left) // span.length,) * span.length)
+
+    def add(self, sums: RunningSums) -> None:
+        """Add every environment's gradient; the Triton kernel reads the factors where they lie."""
+        small = isinstance(sums, EvidenceSums | SideBySide)
+        if not small and gpu.steps_usable(sums, self.left, self.right):
+            gpu.add_steps(sums, self.left, self.right, self.environments)
+        else:
+            super().add(sums)
 
 
 def together(terms: Sequence[Term]) -> Term:

@@ -30,13 +30,12 @@ def layer(node: Node, slots: Sequence[int], delta: Tensor, layout: Layout) -> li
     """Return the terms of a layer norm's scale and shift."""
     shape = list(saved(node, "normalized_shape"))
     mask = [False, WEIGHT in slots, BIAS in slots]
-    inputs, mean, deviation = (layout.along(saved(node, name))[0] for name in ("input", "result1", "result2"))
-    deltas, dim = layout.along(delta)
-    rows = [layout.grouped(t, dim) for t in (deltas, inputs, mean, deviation)]
-    weight, bias = saved(node, "weight"), saved(node, "bias")
+    inputs, mean, deviation = (saved(node, name) for name in ("input", "result1", "result2"))
     if delta.device.type != "cpu":
-        inputs, mean, deviation = (saved(node, name) for name in ("input", "result1", "result2"))
         return [_reduced(delta, (inputs - mean) * deviation if slot == WEIGHT else None, shape, layout) for slot in slots]
+    deltas, dim = layout.along(delta)
+    rows = [layout.grouped(t, dim) for t in (deltas, *(layout.along(t)[0] for t in (inputs, mean, deviation)))]
+    weight, bias = saved(node, "weight"), saved(node, "bias")
 
     def form(some: slice) -> tuple[Tensor | None, ...]:
         one, x, mean, deviation = (t[some] for t in rows)

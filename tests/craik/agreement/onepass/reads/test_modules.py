@@ -10,6 +10,7 @@ from torch import nn
 
 import oracles
 import rules_oracles
+from cpu_alone import cpu_alone
 from craik.agreement import Agreement, AndMask, Combined, GeometricMean
 from craik.agreement.onepass.reads import products
 
@@ -251,6 +252,7 @@ def test_residual_network(rule, seed, ids):
     assert_exact(build(seed, Residual), draw_input(seed, ids, 2, 5, 6), ids, rule)
 
 
+@cpu_alone("recurrent layers whose nodes have formulas; cuDNN's take one backward pass for each environment")
 @pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
 def test_recurrent_layers(kind):
     class Model(nn.Module):

@@ -45,7 +45,7 @@ def test_rows_with_owners_in_any_order(ids):
     back = torch.zeros(6, 4, dtype=torch.float64).index_add(0, picked, y[:8])
     from craik.environments import partition
 
-    index = partition(ids, 6, torch.device("cpu")).index
+    index = partition(ids, 6, x.device).index
     owners = torch.cat([index[picked], torch.tensor([-1, -1])])
     assert_exact(losses_of(back), ids, {"w": w, "b": b}, [x], Rows(0, owners=owners))
 

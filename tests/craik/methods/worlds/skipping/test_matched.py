@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from cpu_alone import ON_A_GPU
 from craik.methods.worlds.skipping import SkippingRNN, passed_over, skipped_nll
 from craik.methods.worlds.world_model import MixtureRNN, memory_loss
 from craik.skips import Actions, Aligned, Fixed, Greedy
@@ -57,6 +58,12 @@ def test_rests_are_left_at_once_where_the_last_of_equals_wins():
         assert found.matched.skips[0].tolist() == skips
 
 
+def alike(one, other):
+    """Bit for bit on a CPU; up to rounding on a GPU, where cuDNN has other kernels for another number of steps, and TF32."""
+    rounding = 1e-9 if one.dtype == F64 else 1e-2
+    return torch.allclose(one, other, rtol=rounding, atol=rounding) if ON_A_GPU else torch.equal(one, other)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, F64])
 @pytest.mark.parametrize("matching", [Greedy(1), Fixed(1)])
 def test_at_a_horizon_of_one_it_is_the_ordinary_likelihood_bit_for_bit(dtype, matching):
@@ -67,12 +74,12 @@ def test_at_a_horizon_of_one_it_is_the_ordinary_likelihood_bit_for_bit(dtype, ma
     assert all(torch.equal(m.state_dict()[name], value) for name, value in plain.state_dict().items())
     found = skipped_nll(m, z, Actions(a), matching, average="steps")
     wanted = memory_loss(plain(z.frames[:, :-1], a[:, :-1]), z.frames[:, 1:])
-    assert torch.equal(found.matched.step_losses, wanted)
+    assert alike(found.matched.step_losses, wanted.cpu())
     assert not found.jumps.any()
-    assert torch.equal(found.loss, wanted.mean())
+    assert alike(found.loss, wanted.mean())
     found.loss.backward()
     wanted.mean().backward()
-    assert all(torch.equal(dict(m.named_parameters())[name].grad, one.grad) for name, one in plain.named_parameters())
+    assert all(alike(dict(m.named_parameters())[name].grad, one.grad) for name, one in plain.named_parameters())
 
 
 @pytest.mark.parametrize("dt", [1, 2, 3])
