@@ -186,10 +186,10 @@ _FEW = 2**12
 def _counted_each(survives: Tensor, sizes: Sequence[int]) -> Sequence[Tensor | int]:
     """Count survivors of parameters that lie end to end, none of them empty."""
     if survives.device.type != "cpu":
-        # One operation for all: sums of the absolute values of ones and zeros, exact as none is of 2**24 components.
-        exact = survives if survives.is_floating_point() else survives.float()
-        counts = torch._foreach_norm(list(exact.split(list(sizes))), 1)  # pyright: ignore[reportPrivateUsage]
-        return torch.stack(list(counts)).double().unbind()
+        # A few operations for all, where launches are what costs: ones counted up to each parameter's end, exactly.
+        ones = survives.cumsum(0, dtype=torch.float64)
+        ends = torch.stack([ones[end - 1] for end in accumulate(sizes)])
+        return ends.diff(prepend=ends.new_zeros(1)).unbind()
     starts = [0, *accumulate(sizes[:-1])]
     return np.add.reduceat(survives.numpy(), starts, dtype=np.float64).astype(int).tolist()
 

@@ -88,7 +88,12 @@ def add_steps(sums: RunningSums, left: Float[Tensor, "t b *n o"], right: Float[T
 
 def steps_usable(sums: RunningSums, left: Tensor, right: Tensor) -> bool:
     """Tell whether `add_steps` takes factors: a step's place in memory is counted in 32 bits there."""
-    return usable(sums, left) and usable(sums, right) and left.dim() <= _STEPS and max(left.numel(), right.numel()) < _COUNTED
+    return usable(sums, left) and usable(sums, right) and left.dim() <= _STEPS and max(_reach(left), _reach(right)) < _COUNTED
+
+
+def _reach(tensor: Tensor) -> int:
+    """Return how far a tensor's last number lies behind its first."""
+    return sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
 
 
 def masked_mean(gradient: Tensor, sign: Tensor, environments: int, least: int) -> tuple[Tensor, Tensor]:

@@ -38,10 +38,8 @@ class Gradual(Term):
 
     def add(self, sums: RunningSums) -> None:
         """Add every environment's gradient, one after another where that is how products of this size are formed."""
-        if isinstance(sums, EvidenceSums | SideBySide) or not LONG <= sums.shape.numel() <= CHUNK_ELEMENTS:
-            self.products().add(sums)
-            return
-        if sums.device.type != "cpu":  # what a cache saves is less than so many operations cost
+        elsewhere = sums.device.type != "cpu"  # what a cache saves is less there than so many operations cost
+        if elsewhere or isinstance(sums, EvidenceSums | SideBySide) or not LONG <= sums.shape.numel() <= CHUNK_ELEMENTS:
             self.products().add(sums)
             return
         gradient: Tensor | None = None

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from craik.agreement import Agreement, AndMask
+from craik.agreement.onepass.combining import _counted_each
 from craik.agreement.onepass.sums import RunningSums, SideBySide
 from craik.agreement.onepass.sums.beside import added_together
 
@@ -126,3 +127,20 @@ class TestIdsOfTheCallBefore:
         self.step(ids)
         with pytest.raises(ValueError, match="one id for each of the 4 losses"):
             self.agreement.backward(self.model(self.x[:4])[:, 0].square(), ids)
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor that says it is on a GPU, where survivors of many parameters are counted by a few operations."""
+
+    @property
+    def device(self):
+        return torch.device("cuda")
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.float32, torch.float64])
+def test_survivors_of_many_parameters_are_counted_alike_everywhere(dtype):
+    survives = torch.randint(0, 2, (1000,), generator=torch.Generator().manual_seed(0)).to(dtype)
+    sizes = [1, 7, 300, 691, 1]
+    found = [int(count) for count in _counted_each(survives.as_subclass(Elsewhere), sizes)]
+    assert found == [int(part.sum()) for part in survives.split(sizes)]
+    assert found == list(_counted_each(survives, sizes))
