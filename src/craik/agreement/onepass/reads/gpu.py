@@ -33,12 +33,8 @@ def add_products(sums: RunningSums, left: Float[Tensor, "r o"], right: Float[Ten
         right: in the same order.
         sizes: how many rows each environment has.
     """
-    from craik.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
-
     # Features are channels of an image of one position.
-    deltas, inputs = (t[:, :, None, None] for t in (left, right))
-    total, sign = weight_sums(deltas, inputs, tuple(sizes), Geometry())
-    sums.add_sums(len(sizes), total.view(sums.shape), sign.view(sums.shape))
+    _add(sums, left[:, :, None, None], right[:, :, None, None], sizes)
 
 
 def add_convolution(
@@ -57,15 +53,9 @@ def add_convolution(
         inputs: in the same order.
         sizes: how many examples each environment has.
     """
-    from craik.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
-
     if deltas.dim() == 3:  # a line is an image of height 1
         deltas, inputs = deltas[:, :, None], inputs[:, :, None]
-    geometry = Geometry(
-        _both(shape.kernel, 1), _both(shape.stride, 1), _both(shape.padding, 0), _both(shape.dilation, 1), shape.groups
-    )
-    total, sign = weight_sums(deltas, inputs, tuple(sizes), geometry)
-    sums.add_sums(len(sizes), total.view(sums.shape), sign.view(sums.shape))
+    _add(sums, deltas, inputs, sizes, shape)
 
 
 def add_steps(sums: RunningSums, left: Float[Tensor, "t b *n o"], right: Float[Tensor, "t b *n i"], environments: int) -> None:
@@ -77,13 +67,9 @@ def add_steps(sums: RunningSums, left: Float[Tensor, "t b *n o"], right: Float[T
         right: likewise.
         environments: E.
     """
-    from craik.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
-
     # Steps are an image's rows, further positions its columns.
     deltas, inputs = ((t.unsqueeze(2) if t.dim() == 3 else t).movedim((1, 3), (0, 1)) for t in (left, right))
-    sizes = (left.shape[1] // environments,) * environments
-    total, sign = weight_sums(deltas, inputs, sizes, Geometry())
-    sums.add_sums(environments, total.view(sums.shape), sign.view(sums.shape))
+    _add(sums, deltas, inputs, (left.shape[1] // environments,) * environments)
 
 
 def steps_usable(sums: RunningSums, left: Tensor, right: Tensor) -> bool:
@@ -134,6 +120,18 @@ class Shape(NamedTuple):
     def kernel(self) -> tuple[int, ...]:
         """The size of the kernel."""
         return self.weight[2:]
+
+
+def _add(sums: RunningSums, deltas: Tensor, inputs: Tensor, sizes: Sequence[int], shape: Shape | None = None) -> None:
+    """Add what the kernel makes of images, of a convolution or, without a shape, of a linear layer."""
+    from craik.agreement.kernels.triton_tiles import Geometry, weight_sums  # noqa: PLC0415  # needs Triton
+
+    geometry = Geometry()
+    if shape is not None:
+        around = _both(shape.kernel, 1), _both(shape.stride, 1), _both(shape.padding, 0), _both(shape.dilation, 1)
+        geometry = Geometry(*around, shape.groups)
+    total, sign = weight_sums(deltas, inputs, tuple(sizes), geometry)
+    sums.add_sums(len(sizes), total.view(sums.shape), sign.view(sums.shape))
 
 
 def _both(sizes: Sequence[int], neutral: int) -> tuple[int, int]:
