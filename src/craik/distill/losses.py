@@ -119,6 +119,9 @@ class KullbackLeibler:
     def __call__(self, hidden: Hidden, targets: Targets) -> Float[Tensor, " b"]:
         """Return the (B,) divergences, added over layers and over dimensions between the first and the last.
 
+        A logit of -inf is a class that cannot be. Where the first distribution has no such class it adds nothing; where the
+        second alone has none the divergence is infinite, as defined.
+
         Raises:
             ValueError: a layer with fewer than two logits an example, whose softmax is 1 whatever they are; no examples.
         """
@@ -134,7 +137,10 @@ class KullbackLeibler:
             log_p = log_softmax(widened(targets[name].value) / self.temperature, dim=-1)
             if self.direction == "student-teacher":
                 log_p, log_q = log_q, log_p
-            divergences.append((log_p.exp() * (log_p - log_q)).flatten(1).sum(1))
+            # What p cannot be adds 0, whatever q is there; 0 * (-inf - log q) would be NaN, and so would its gradient.
+            none = log_p == -torch.inf
+            difference = log_p.masked_fill(none, 0.0) - log_q.masked_fill(none, 0.0)
+            divergences.append((log_p.exp() * difference).flatten(1).sum(1))
         return torch.stack(divergences).sum(0)
 
 

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -35,6 +37,31 @@ def test_divergence_has_its_direction_and_temperature():
     torch.testing.assert_close(
         KullbackLeibler()({"a": H["b"]}, {"a": Target(T["b"])}), oracles.kullback_leibler({"a": H["b"]}, {"a": T["b"]})
     )
+
+
+def test_classes_that_cannot_be_add_nothing_to_a_divergence():
+    h = torch.tensor([[0.3, -1.0, 2.0], [0.5, 0.1, -0.4]], dtype=torch.float64, requires_grad=True)
+    t = torch.tensor([[1.0, -math.inf, 0.5], [-math.inf, 0.0, -math.inf]], dtype=torch.float64, requires_grad=True)
+    found = KullbackLeibler()({"a": h}, {"a": Target(t)})
+    wanted = torch.stack(
+        [
+            oracles.kullback_leibler({"a": h[:1, [0, 2]]}, {"a": t[:1, [0, 2]]})[0]
+            - h[0, [0, 2]].logsumexp(0)
+            + h[0].logsumexp(0),
+            h[1].logsumexp(0) - h[1, 1],
+        ]
+    )
+    torch.testing.assert_close(found, wanted)
+    for found_gradient, gradient in zip(
+        torch.autograd.grad(found.sum(), (h, t)), torch.autograd.grad(wanted.sum(), (h, t)), strict=True
+    ):
+        torch.testing.assert_close(found_gradient, gradient)
+
+
+def test_a_divergence_to_what_cannot_be_is_infinite():
+    h, t = torch.tensor([[0.0, -math.inf], [0.0, -math.inf]]), torch.tensor([[0.0, 1.0], [1.0, -math.inf]])
+    assert KullbackLeibler()({"a": h}, {"a": Target(t)}).tolist() == [math.inf, 0.0]
+    assert KullbackLeibler(direction="student-teacher")({"a": h}, {"a": Target(t)}).isfinite().all()
 
 
 def test_a_gated_loss_needs_gates():

@@ -69,6 +69,11 @@ def page(runs: Sequence[Run], explained: Mapping[str, str] = MappingProxyType({}
     for run in apart:
         run.recorded()
     values = {"current": shown, "groups": groups, "apart": apart, "verdicts": verdicts, "tallies": tallies(systems)}
+    links = anchors(runs)
+
+    def anchor(run: Run) -> str:
+        return links[run.folder]
+
     return render("report.html.jinja", {**values, "explained": explained, "anchor": anchor, "labels": labels(current)})
 
 
@@ -81,10 +86,19 @@ def families(runs: Iterable[Run]) -> dict[str, str]:
     return found
 
 
-def anchor(run: Run) -> str:
-    """The name that the report's links to a run lead to."""
-    parts = (run.folder.parents[1].name, "older", run.folder.name) if run.is_older else (run.folder.name,)
-    return "-".join([run.recipe.name, *parts])
+def anchors(runs: Iterable[Run]) -> dict[Path, str]:
+    """The name that the report's links to a run lead to, by its folder.
+
+    Runs in several places, such as a record and a run of the same settings, may have folders of one name: from the second on
+    a name has its number.
+    """
+    found, seen = dict[Path, str](), Counter[str]()
+    for run in runs:
+        parts = (run.folder.parents[1].name, "older", run.folder.name) if run.is_older else (run.folder.name,)
+        name = "-".join([run.recipe.name, *parts])
+        seen[name] += 1
+        found[run.folder] = name if seen[name] == 1 else f"{name}-{seen[name]}"
+    return found
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 from torch.nn.functional import relu
 
-from craik.arguments import check_generator, check_share, check_tensor, check_whole
+from craik.arguments import check_generator, check_mask, check_share, check_tensor, check_whole
 from craik.methods.paper import Paper
 from craik.nn.perceptrons import linear
 
@@ -37,6 +37,7 @@ def temporal_dropout(present: Bool[Tensor, "B L"], keep: float, generator: Gener
         generator: of the draws.
 
     Raises:
+        TypeError: frames that are not said by booleans.
         ValueError: a demonstration without frames.
     """
     check_share("keep", keep)
@@ -182,7 +183,9 @@ class OneShot(nn.Module):
             blocks: (B, n) which blocks there are, at least two.
 
         Raises:
-            ValueError: another number of blocks in demonstration and state, or a demonstration without frames.
+            TypeError: no tensors, or frames and blocks that are not said by booleans.
+            ValueError: another number of blocks in demonstration and state, masks of other shapes, a demonstration without
+                frames, or an example with fewer than two blocks.
         """
         for name, values in (("demonstration", demonstration), ("state", state)):
             check_tensor(name, values)
@@ -192,7 +195,9 @@ class OneShot(nn.Module):
                 "`demonstration` and `state` should have the shapes (B, L, n, k) and (B, n, k) with the same blocks. "
                 f"Found {found}. Pad to the larger number of blocks and say which there are."
             )
+        check_mask("present", present, *demonstration.shape[:2])
         _check_frames(present)
+        check_mask("blocks", blocks, *state.shape[:2])
         if not bool((blocks.sum(1) >= 2).all()):
             raise ValueError(f"A move takes two blocks. Found {int(blocks.sum(1).min())} in one example.")
         every = blocks.unsqueeze(1).expand(-1, demonstration.shape[1], -1)
@@ -201,7 +206,8 @@ class OneShot(nn.Module):
 
 
 def _check_frames(present: Tensor) -> None:
-    if present.dim() != 2 or 0 in present.shape or not bool(present.any(1).all()):
+    check_mask("present", present, "B", "L")
+    if not bool(present.any(1).all()):
         raise ValueError(
             f"Every demonstration should have a frame at least. Found none in one of shape {tuple(present.shape)}."
         )

@@ -26,6 +26,7 @@ from torch.nn import functional as F  # noqa: N812  # torch's own habit
 from craik.arguments import check_generator, check_kind, check_share, check_whole
 from craik.methods.language.alignment import Fillers, Padded
 from craik.methods.paper import Paper
+from craik.nn.perceptrons import Dropout
 
 PAPER = Paper(
     "Eager translation", 2018, "Press and Smith, section 3", "https://arxiv.org/abs/1810.13409",
@@ -51,7 +52,7 @@ class EagerTranslator(nn.Module):
         width: of the LSTM; embeddings have half of it.
         generator: of the initial weights.
         layers: of the LSTM.
-        dropout: between layers and before the output, in train mode.
+        dropout: between layers and before the output, in train mode, drawn from the same generator.
 
     Raises:
         TypeError, ValueError: sizes that are no whole numbers from 1 on, an odd width, no generator.
@@ -67,19 +68,20 @@ class EagerTranslator(nn.Module):
             raise ValueError(f"`width` should be even: each side is embedded in half of it. Found {width}. Add one.")
         with torch.device("meta"):  # elsewhere they would draw default weights from the global generator
             self.embedding = nn.Embedding(vocabulary, width // 2)
-            self.lstm = nn.LSTM(width, width, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
+            # One LSTM a layer: dropout inside of torch's own would be drawn from the global generator.
+            self.lstms = nn.ModuleList(nn.LSTM(width, width, batch_first=True) for _ in range(layers))
             self.to_output = nn.Linear(width, width // 2, bias=False)
         self.to_empty(device="cpu")
         self.bias = nn.Parameter(torch.zeros(vocabulary))
-        self.dropout = nn.Dropout(dropout)
-        for parameter in (*self.lstm.parameters(), self.to_output.weight):
+        self.dropout = Dropout(dropout, generator) if dropout else nn.Identity()
+        for parameter in (*self.lstms.parameters(), self.to_output.weight):
             nn.init.uniform_(parameter, -(width**-0.5), width**-0.5, generator=generator)
         # Torch's own scale: words a tenth apart reach neither the gates nor, as the embedding is the output's too, the logits.
         nn.init.normal_(self.embedding.weight, generator=generator)
 
     def start(self, batch: int) -> EagerState:
         """Return zeros."""
-        zeros = self.bias.new_zeros(batch, self.lstm.num_layers, self.lstm.hidden_size)
+        zeros = self.bias.new_zeros(batch, len(self.lstms), 2 * self.embedding.embedding_dim)
         return EagerState(zeros, zeros)
 
     def read(
@@ -93,11 +95,14 @@ class EagerTranslator(nn.Module):
             state: before the first step.
         """
         state = self.start(len(source)) if state is None else state
-        hidden, cell = (part.transpose(0, 1).contiguous() for part in state)
-        inputs = torch.cat([self.embedding(source), self.embedding(previous)], -1)
-        h, (hidden, cell) = self.lstm(inputs, (hidden, cell))
+        h = torch.cat([self.embedding(source), self.embedding(previous)], -1)
+        ends: list[tuple[Tensor, Tensor]] = []
+        for layer, (lstm, hidden, cell) in enumerate(zip(self.lstms, *(part.unbind(1) for part in state), strict=True)):
+            h, end = lstm(self.dropout(h) if layer else h, (hidden[None].contiguous(), cell[None].contiguous()))
+            ends.append(end)
         o = torch.tanh(self.to_output(self.dropout(h)))
-        return o @ self.embedding.weight.T + self.bias, EagerState(hidden.transpose(0, 1), cell.transpose(0, 1))
+        hidden, cell = (torch.cat(parts).transpose(0, 1) for parts in zip(*ends, strict=True))
+        return o @ self.embedding.weight.T + self.bias, EagerState(hidden, cell)
 
     def reading(self, source: Int[Tensor, "b t"], filler: int) -> "Reading":
         """Return a generator of target words that reads these sources, and the filler once they are over."""

@@ -11,7 +11,7 @@ from craik.lab.experiment import load
 from craik.lab.running.execute import execute
 from craik.lab.running.plan import plan
 from craik.lab.running.runfiles import find_runs
-from craik.lab.showing.report import anchor, write_report
+from craik.lab.showing.report import anchors, write_report
 from fake_copies import edit, folder_of, forget
 
 
@@ -179,7 +179,19 @@ def test_older_seeds_stand_apart_and_count_nowhere(run, package, tmp_path):
     assert "✗ 1 does not hold so far" in text
     assert text.index("Older seeds") < text.index(apart.name)
     assert text.index(new.folder.name) < text.index("Older seeds")
-    assert anchor(find_runs(tmp_path / "runs")[1]) in page.names
+    assert anchors(find_runs(tmp_path / "runs"))[apart] in page.names
+
+
+def test_runs_of_one_name_in_two_places_have_links_of_their_own(run, tmp_path):
+    folder = run().folder
+    shutil.copytree(tmp_path / "runs", tmp_path / "both" / "runs")
+    shutil.copytree(tmp_path / "runs", tmp_path / "both" / "records")
+    found = find_runs(tmp_path / "both")
+    assert [one.folder.name for one in found] == [folder.name] * 2
+    page = read(write_report(tmp_path / "both"))
+    assert len(set(page.names)) == len(page.names)
+    assert set(anchors(found).values()) <= set(page.names)
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.names)
 
 
 def test_no_folder_no_run_no_sense(run, tmp_path):

@@ -87,3 +87,24 @@ def test_thinning_keeps_a_frame():
 def test_bad_demonstrations_are_refused(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         model()(*change(*inputs()))
+
+
+@pytest.mark.usefixtures("as_installed")
+@pytest.mark.parametrize(
+    ("change", "kind", "sentence"),
+    [
+        (lambda d, p, s, b: (d, p.long(), s, b), TypeError, r"`present` should hold booleans\. Found torch\.int64"),
+        (lambda d, p, s, b: (d, p[:, 1:], s, b), ValueError, r"`present` should have the shape \(3, \d\)"),
+        (lambda d, p, s, b: (d, p, s, b.float()), TypeError, r"`blocks` should hold booleans\. Found torch\.float32"),
+        (lambda d, p, s, b: (d, p, s, b[:, 1:]), ValueError, r"`blocks` should have the shape \(3, 4\)"),
+    ],
+)
+def test_masks_of_other_kinds_and_shapes_are_refused(change, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        model()(*change(*inputs()))
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_frames_to_thin_are_said_by_booleans():
+    with pytest.raises(TypeError, match=r"`present` should hold booleans\. Found torch\.int64"):
+        temporal_dropout(torch.ones(2, 3, dtype=torch.int64), 0.5, torch.Generator())

@@ -36,12 +36,43 @@ def test_the_loss_of_a_batch_is_that_of_each_pair_alone():
     torch.testing.assert_close(whole, torch.stack(alone))
 
 
+def test_layers_are_those_of_one_lstm():
+    one = model(layers=2)
+    whole = torch.nn.LSTM(8, 8, 2, batch_first=True).double()
+    with torch.no_grad():
+        for mine, parameter in zip(one.lstms.parameters(), whole.parameters(), strict=True):
+            parameter.copy_(mine)
+    source, previous, _ = stacked(pairs(), FILLERS)
+    words = torch.cat([one.embedding(source), one.embedding(previous)], -1)
+    logits, state = one.read(source, previous)
+    h, ends = whole(words)
+    torch.testing.assert_close(logits, torch.tanh(one.to_output(h)) @ one.embedding.weight.T + one.bias)
+    for part, end in zip(state, ends, strict=True):
+        torch.testing.assert_close(part, end.transpose(0, 1))
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_dropout_draws_from_its_own_generator(layers):
+    def found(train):
+        one = EagerTranslator(8, 8, torch.Generator().manual_seed(0), layers, dropout=0.5).train(train)
+        torch.manual_seed(int(train))
+        before = torch.get_rng_state()
+        first = one.read(*stacked(pairs(), FILLERS)[:2])[0]
+        again = one.read(*stacked(pairs(), FILLERS)[:2])[0]
+        assert torch.equal(torch.get_rng_state(), before)
+        assert torch.equal(first, again) is not train
+        return first
+
+    assert torch.equal(found(True), found(True))
+    assert not torch.equal(found(True), found(False))
+
+
 def test_the_loss_is_the_literal_loop():
     one, (pair, _) = model(), pairs()
     state, total, previous = one.start(1), 0.0, FILLERS.start
     for x, y in zip(pair.source, pair.target, strict=True):
         inputs = torch.cat([one.embedding.weight[x], one.embedding.weight[previous]])[None, None]
-        h, (hidden, cell) = one.lstm(inputs, tuple(part.transpose(0, 1) for part in state))
+        h, (hidden, cell) = one.lstms[0](inputs, tuple(part.transpose(0, 1) for part in state))
         state = (hidden.transpose(0, 1), cell.transpose(0, 1))
         o = torch.tanh(one.to_output.weight @ h[0, 0])
         total = total - (one.embedding.weight @ o + one.bias).log_softmax(0)[y]
