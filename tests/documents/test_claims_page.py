@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from craik.lab.experiment import listing
-from craik.lab.running.runfiles import find_runs
 from craik.lab.showing.judging import judged_again
 from craik.lab.showing.pages import pages
+from recorded import records
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,5 +24,4 @@ def test_the_index_is_one_line_an_experiment():
 
 
 def test_every_recorded_verdict_is_the_present_claims_on_the_recorded_rows():
-    runs = [run for run in find_runs(ROOT / "results") if not run.is_older]
-    assert [run.folder.name for run in runs if judged_again(run) != run] == [], "run `make pages`"
+    assert [run.folder.name for run in records() if judged_again(run) != run] == [], "run `make pages`"

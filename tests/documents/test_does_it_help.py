@@ -10,11 +10,11 @@ import pytest
 from craik.experiments.own_data import calibration, cities, codes, privileged, wards, weak, writers
 from craik.experiments.own_data.measures import POOLED, differences
 from craik.lab import bootstrap
-from craik.lab.running.runfiles import find_runs
+from recorded import records
 
 ROOT = Path(__file__).parents[2]
 PAGE = next((ROOT / "docs").rglob("does-it-help.md")).read_text(encoding="utf-8")
-RUNS = {run.recipe.name: run for run in find_runs(ROOT / "results") if not run.is_older and run.recipe.label == "quick"}
+RUNS = {run.recipe.name: run for run in records() if run.recipe.label == "quick"}
 TABLES = {"codes": codes, "weak": weak, "wards": wards, "calibration": calibration}
 LINES = re.findall(r"^\| (codes|weak|wards|calibration) \| (\d+) x (\d+) \| (.*) \|$", PAGE, re.MULTILINE)
 
@@ -80,7 +80,7 @@ def test_errors_on_the_unit_tests_are_the_rows(example, scrambled, environments,
     ("cell", "table"), [("pairs 300", "pairs of digits"), ("digits 200", "noisy digits"), ("cells 100", "cells")]
 )
 def test_what_a_warm_start_gives_ldt_over_an_auxiliary_head(cell, table):
-    run = next(run for run in find_runs(ROOT / "results" / "own_data") if run.recipe.label == "forms" and not run.is_older)
+    run = next(run for run in records() if run.folder.parts[-3] == "own_data" and run.recipe.label == "forms")
     found = bootstrap(differences(run.rows(), "LDT, warm", "auxiliary head", privileged.run.FORM_CELLS[cell]), np.mean)
     assert f"{found.value:+.1f} [{found.low:.1f}, {found.high:.1f}] on {table}" in PAGE
 

@@ -7,11 +7,11 @@ import pytest
 from craik.lab import Measurement, bootstrap
 from craik.lab.claims import RANGE_BELOW
 from craik.lab.running.run import Run
-from craik.lab.running.runfiles import find_runs
+from recorded import records
 
 ROOT = Path(__file__).parents[2]
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-RUNS = {(run.recipe.name, run.recipe.label): run for run in find_runs(ROOT / "results") if not run.is_older}
+RUNS = {(run.recipe.name, run.recipe.label): run for run in records()}
 
 
 def said(found: Measurement, sign: str = "") -> str:

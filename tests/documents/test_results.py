@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from craik.lab.experiment import listing
-from craik.lab.running.runfiles import find_runs
+from recorded import records
 
 ROOT = Path(__file__).parents[2]
-RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
+RUNS = records()
 
 LARGE = {
     "agreement/early_stopping/quick",

@@ -4,15 +4,15 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from craik.lab.running.runfiles import find_runs
 from craik.lab.showing.folding import FAILED, folded
 from craik.lab.showing.standing import FOUR, explanations
+from recorded import records
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "docs" / "evidence"
 WHERE = "Why what fails fails"
 STANDING, _, REASONS = (EVIDENCE / "standing.md").read_text(encoding="utf-8").partition(f"## {WHERE}")
-RUNS = [run for run in find_runs(ROOT / "results") if not run.is_older]
+RUNS = records()
 FOUND = {
     one.claim.id: one
     for name in {run.recipe.name for run in RUNS}

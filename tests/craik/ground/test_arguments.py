@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,3 +175,14 @@ def test_the_least_and_the_greatest_number_where_they_can_be_looked_at(as_instal
     torch.func.vmap(looked)(torch.ones(3))
     make_fx(looked)(torch.ones(3))
     torch.compile(lambda x: x * len(ends(x)), fullgraph=True, backend="eager")(torch.ones(3))
+
+
+def test_shapes_are_checked_in_every_room_that_has_some(pytestconfig):
+    asked = pytestconfig.getoption("jaxtyping_packages").split(",")
+    source = Path(__file__).parents[3] / "src" / "craik"
+    rooms = {
+        path.relative_to(source).parts[0].removesuffix(".py")
+        for path in source.rglob("*.py")
+        if "jaxtyping" in path.read_text()
+    }
+    assert {f"craik.{room}" for room in rooms} <= set(asked)

@@ -49,8 +49,8 @@ TINY = {
     "decoding": {"neurons": (), "pictures": 40, "tested": 6, "voxels": 30, "steps": 3, "search": 3, "alpha": 30.0},
     "distill-ablations": {"rounds": 1, "temperatures": (2.0,), "imitations": (0.5,)},
     "distill-board": {
-        "boards": 130, "steps": 2, "batch": 3, "hidden": 8, "rounds": 2, "alone": 1, "inner_steps": 2, "frames": 3,
-        "horizon": 4,
+        "methods": ("frequent", "asi", "no-teacher", "ldt-asi"), "boards": 130, "steps": 2, "batch": 3, "hidden": 8,
+        "rounds": 2, "alone": 1, "inner_steps": 2, "frames": 3, "horizon": 4,
     },
     "distill-equal": {"tasks": ("xor",), "trials": 1, "budget": 12, "looks": 2},
     "distill-life": {
@@ -88,7 +88,10 @@ TINY = {
         "test": 2,
     },
     "grammar": {"size": 10, "minimum": 4, "sources": 2, "draws": 2},
-    "ilc-architectures": {"initialisations": 1, "sites": 2, "rows": 8, "hidden": 2, "steps": 2, "iterations": 1},
+    "ilc-architectures": {
+        "starts": ("perceptron",), "methods": ("mean", "and-mask", "untrained"), "initialisations": 1, "sites": 2, "rows": 8,
+        "hidden": 2, "steps": 2, "iterations": 1,
+    },
     "loss-surface": {
         "hidden": (6,), "train": 32, "epochs": 3, "batches": (4, 16), "directions": 1, "points": 7, "depth": 2, "deep_width": 4,
         "deep_epochs": 1, "grid": 2, "curvature_digits": 8,
