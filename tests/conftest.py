@@ -4,6 +4,10 @@ import signal
 import threading
 from pathlib import Path
 
+# Read when SciPy is loaded, and by the workers of xdist: on small matrices OpenBLAS's threads wait for each other, so that a
+# logistic fit takes five times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import jaxtyping
 import pytest
 import torch

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -136,7 +137,7 @@ def listing(package: str = PACKAGE) -> list[Listing]:
         one
         for folder in spec.submodule_search_locations
         for path in sorted(Path(folder).glob("*/*/__init__.py"))
-        if (one := _described(path, f"{package}.{path.parts[-3]}.{path.parts[-2]}"))
+        if (one := _described(path.read_bytes(), path, f"{package}.{path.parts[-3]}.{path.parts[-2]}"))
     ]
     modules: dict[str, str] = {}
     for one in found:
@@ -184,13 +185,14 @@ def load_module(module: str) -> Experiment[Any]:
     return found  # pyright: ignore[reportUnknownVariableType] # of whichever Config
 
 
-def _described(path: Path, module: str) -> Listing | None:
-    """What an `__init__.py` says in its call of `Experiment`; None where it has none.
+@functools.lru_cache(maxsize=1024)
+def _described(content: bytes, path: Path, module: str) -> Listing | None:
+    """What an `__init__.py` with this content says in its call of `Experiment`; None where it has none.
 
     Raises:
         LabError: the call has no name, or one that only an import would tell.
     """
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Experiment":
             words = {keyword.arg: keyword.value for keyword in node.keywords}
             name, title, reproduces = (_text(words.get(key)) for key in ("name", "title", "reproduces"))

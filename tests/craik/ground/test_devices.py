@@ -5,35 +5,31 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 CRAIK = Path(__file__).parents[1]
 
-FILES = {
-    "control": [
+FILES = [
+    *(
         f"methods/control/test_{name}.py"
         for name in ("counterfactual", "empowerment", "entropy", "one_shot", "popart", "reachability")
-    ],
-    "language": [
-        f"methods/language/test_{name}.py" for name in ("eager", "grammar", "masked", "ngrams", "schemas", "seqgan", "trellis")
-    ],
-    "others": [
-        "methods/robustness/test_poisoning.py",
-        "methods/robustness/test_reprogramming.py",
-        "methods/worlds/test_forward_models.py",
-        "nn/test_graphs.py",
-        "skips/matchings/test_soft.py",
-        "trajectories/test_finite.py",
-    ],
-}
+    ),
+    *(f"methods/language/test_{name}.py" for name in ("eager", "grammar", "masked", "ngrams", "schemas", "seqgan", "trellis")),
+    "methods/robustness/test_poisoning.py",
+    "methods/robustness/test_reprogramming.py",
+    "methods/worlds/test_forward_models.py",
+    "nn/test_graphs.py",
+    "skips/matchings/test_soft.py",
+    "trajectories/test_finite.py",
+]
 """`make device` runs more, of which some fail for what the pretence cannot know."""
 
+SLOW = ("lemma_one_by_enumeration", "literal_iteration[0]", "keep_every_rule", "ten_thousand_updates")
+"""What calls much, which the pretence makes slow, and no function that others of these tests do not call."""
 
-@pytest.mark.parametrize("part", FILES)
-def test_tensors_lie_beside_the_inputs(part):
+
+def test_tensors_lie_beside_the_inputs():
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=short"]
     done = subprocess.run(
-        [*command, *(str(CRAIK / name) for name in FILES[part])],
+        [*command, "-k", f"not ({' or '.join(SLOW)})", *(str(CRAIK / name) for name in FILES)],
         env=os.environ | {"CRAIK_DEVICE": "pretended"},
         cwd=CRAIK.parents[1],
         capture_output=True,

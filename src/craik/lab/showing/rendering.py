@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Mapping
 from typing import Any
@@ -35,9 +36,15 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
     Sentences of experiments are text, whatever they contain: HTML is escaped by the renderer, cells of Markdown by `cell`.
     """
+    return _environment().get_template(template, globals=WORDS).render(values)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    """The renderer, which compiles each template once a process: a hundred pages have one."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("craik.lab.showing", "templates"),
-        autoescape=template.endswith(".html.jinja"),
+        autoescape=jinja2.select_autoescape(enabled_extensions=("html.jinja",), default=False),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -46,7 +53,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     environment.filters.update(
         number=wording.number, duration=wording.duration, numerals=wording.numerals, cell=cell, code=code
     )
-    return environment.get_template(template, globals=WORDS).render(values)
+    return environment
 
 
 def cell(text: str) -> str:

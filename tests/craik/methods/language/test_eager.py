@@ -38,11 +38,11 @@ def test_the_loss_of_a_batch_is_that_of_each_pair_alone():
 
 def test_layers_are_those_of_one_lstm():
     one = model(layers=2)
-    whole = torch.nn.LSTM(8, 8, 2, batch_first=True).double()
+    whole = torch.nn.LSTM(8, 8, 2, batch_first=True).to(one.bias)
     with torch.no_grad():
         for mine, parameter in zip(one.lstms.parameters(), whole.parameters(), strict=True):
             parameter.copy_(mine)
-    source, previous, _ = stacked(pairs(), FILLERS)
+    source, previous, _ = beside(one, stacked(pairs(), FILLERS))
     words = torch.cat([one.embedding(source), one.embedding(previous)], -1)
     logits, state = one.read(source, previous)
     h, ends = whole(words)
@@ -57,8 +57,7 @@ def test_dropout_draws_from_its_own_generator(layers):
         one = EagerTranslator(8, 8, torch.Generator().manual_seed(0), layers, dropout=0.5).train(train)
         torch.manual_seed(int(train))
         before = torch.get_rng_state()
-        first = one.read(*stacked(pairs(), FILLERS)[:2])[0]
-        again = one.read(*stacked(pairs(), FILLERS)[:2])[0]
+        first, again = (one.read(*beside(one, stacked(pairs(), FILLERS)[:2]))[0] for _ in range(2))
         assert torch.equal(torch.get_rng_state(), before)
         assert torch.equal(first, again) is not train
         return first
