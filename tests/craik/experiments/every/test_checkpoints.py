@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from craik.distill import Unrolling
 from craik.experiments.distill import bodies
+from craik.experiments.distill.board import run as board
 from craik.experiments.language.grammar import run as grammar
 from craik.experiments.own_data.codes import run as own_codes
 from craik.experiments.skips.options import run as options
@@ -49,7 +51,7 @@ TINY = {
     "decoding": {"neurons": (), "pictures": 40, "tested": 6, "voxels": 30, "steps": 3, "search": 3, "alpha": 30.0},
     "distill-ablations": {"rounds": 1, "temperatures": (2.0,), "imitations": (0.5,)},
     "distill-board": {
-        "methods": ("frequent", "asi", "no-teacher", "ldt-asi"), "boards": 130, "steps": 2, "batch": 3, "hidden": 8,
+        "methods": ("frequent", "asi", "no-teacher", "ldt-asi"), "boards": 16, "steps": 2, "batch": 3, "hidden": 8,
         "rounds": 2, "alone": 1, "inner_steps": 2, "frames": 3, "horizon": 4,
     },
     "distill-equal": {"tasks": ("xor",), "trials": 1, "budget": 12, "looks": 2},
@@ -169,11 +171,13 @@ def small(tmp_path_factory, monkeypatch):
     candidates = own_codes.candidates
     monkeypatch.setattr(loops, "_keepers", [])
     monkeypatch.setattr(caching, "default_folder", lambda: folder)
-    monkeypatch.setattr(own_codes, "candidates", lambda board: candidates(board, ("pooled linear", "AND-mask")))
+    monkeypatch.setattr(own_codes, "candidates", lambda table: candidates(table, ("pooled linear", "AND-mask")))
     monkeypatch.setattr(grammar, "texts", lambda everything: list(code_tokens(modules=20).tokens))
     monkeypatch.setattr(options, "PATIENCE", 3)
-    board = Training(environments=2, examples=10, shortcut_dims=2, hidden=8, layers=1, batch=5, epochs=12)
-    monkeypatch.setattr(sensitivity, "VARIANTS", dict.fromkeys(sensitivity.VARIANTS, board))
+    # A batch of 32 does not come from sixteen boards a style.
+    monkeypatch.setattr(board, "Unrolling", lambda inner, steps, size, validation_size: Unrolling(inner, steps, 8))
+    training = Training(environments=2, examples=10, shortcut_dims=2, hidden=8, layers=1, batch=5, epochs=12)
+    monkeypatch.setattr(sensitivity, "VARIANTS", dict.fromkeys(sensitivity.VARIANTS, training))
     monkeypatch.setattr(bodies, "mujoco", made_up_data)
     monkeypatch.setitem(bodies.TRAININGS, "quick", replace(bodies.TRAININGS["quick"], **BODIES | {"train": 80}))
     return lambda name: _small(load(name.partition(",")[0]), TINY[name])
