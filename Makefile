@@ -27,14 +27,15 @@ lint: $(STAMP)
 # The peers of `craik bench` are not among them: BackPACK brings torchvision, whose wheel does not load beside the CPU torch.
 EXTRAS := .venv-extras
 EVERY  := experiments,sklearn,test,rl,worlds,language,cluster,tracking,recipes
-PICK   ?=
+MARKED  = $(shell grep -rlF mark.extra tests --include='*.py')
+LEAVE  ?=
 extras: $(EXTRAS)/.installed
-	CRAIK_EXTRAS=$(EVERY) $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 $(PICK) tests
+	CRAIK_EXTRAS=$(EVERY) $(EXTRAS)/bin/pytest -n $(CORES) --dist loadgroup -m extra --durations 10 $(filter-out $(LEAVE),$(MARKED))
 
 # Those of them that CI has: evolution, VizDoom, car racing, recordings; without the paper's presets, which take minutes each.
 worlds:
 	$(MAKE) extras EXTRAS=build/worlds EVERY=experiments,sklearn,test,worlds \
-		PICK=--ignore=tests/craik/experiments/every/test_paper_presets.py
+		LEAVE=tests/craik/experiments/every/test_paper_presets.py
 
 # The same build of torch as `make` has: what an extra asks for must not bring another one, such as one for CUDA.
 $(EXTRAS)/.installed: $(STAMP)
@@ -83,7 +84,7 @@ wheel: $(STAMP)
 	rm -rf build/wheel && mkdir -p build/wheel
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(PYTHON) -m venv build/wheel/venv
-	build/wheel/venv/bin/pip install --quiet --constraint constraints.txt "$$(ls build/wheel/*.whl)[experiments]"
+	build/wheel/venv/bin/pip install --quiet --no-compile --constraint constraints.txt "$$(ls build/wheel/*.whl)[experiments]"
 	cd build/wheel && venv/bin/craik run spirals --seeds 1 --epochs 2 --examples 128 --environments 4 --out runs
 	cd build/wheel && venv/bin/craik report runs
 	cd build/wheel && venv/bin/python -c "import craik; craik.agreement.kernels.compiled"
@@ -110,5 +111,5 @@ clean:
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[experiments,sklearn,dev]'
+	$(BIN)/pip install --quiet --no-compile --constraint constraints.txt --editable '.[experiments,sklearn,dev]'
 	touch $@
