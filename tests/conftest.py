@@ -4,8 +4,8 @@ import signal
 import threading
 from pathlib import Path
 
-# Read when SciPy is loaded, and by the workers of xdist: on small matrices OpenBLAS's threads wait for each other, so that a
-# logistic fit takes five times as long.
+# Read when SciPy is loaded, and by the workers of xdist: on small matrices OpenBLAS's threads wait for each other where cores
+# are busy, up to forty times as long as they compute (results/bench/tests-cpu.jsonl).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import jaxtyping

@@ -23,7 +23,7 @@ FILES = [
 """`make device` runs more, of which some fail for what the pretence cannot know."""
 
 SLOW = ("lemma_one_by_enumeration", "literal_iteration[0]", "keep_every_rule", "ten_thousand_updates")
-"""What calls much, which the pretence makes slow, and no function that others of these tests do not call."""
+"""What calls much, which the pretence makes slow; `make device` runs it."""
 
 
 def test_tensors_lie_beside_the_inputs():
