@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import matplotlib as mpl
 import numpy as np
 from cycler import cycler
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = {
     "ours": "#0b6e9e",  # the thesis's method
@@ -77,6 +78,8 @@ def colour(index: int) -> str:
 
 def house_style() -> AbstractContextManager[None]:
     """Within it, matplotlib makes and saves figures in `STYLE`; the harness calls an experiment's `figures` inside."""
+    import matplotlib as mpl  # noqa: PLC0415  # a worker starts without it
+
     return mpl.rc_context(STYLE)  # pyright: ignore[reportArgumentType] # the stubs want each key as a literal
 
 
@@ -92,6 +95,8 @@ def panels(
         width: of the whole figure, in inches.
         height: of the whole figure, in inches; chosen to go with the panels if None.
     """
+    from matplotlib.figure import Figure  # noqa: PLC0415  # a worker starts without it
+
     tall = height if height is not None else rows * (0.62 * width / columns if columns > 1 else 0.5 * width)
     with house_style():
         figure = Figure(figsize=(width, tall), layout="constrained")

@@ -1,11 +1,16 @@
 """From recorded scores to differences between methods, paired by seed, and their picture; in points of balanced accuracy."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Measurement, Row, Rows, Scalar, bootstrap, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SOURCE = "ours; issue 'Does it help anyone?'"
 TRIED = "One run of six seeds from 100 on. Settings were looked at on seeds 1000 to 1002; nothing was changed for these rows."

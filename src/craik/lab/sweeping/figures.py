@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from craik.lab.drawing import COLOURS, colour, panels
 from craik.lab.sweeping.outcome import Outcome
@@ -11,6 +10,10 @@ from craik.lab.sweeping.ranges import LogUniform, Range
 from craik.lab.sweeping.search import Done
 from craik.lab.sweeping.studies import Trial
 from craik.lab.values import written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLUMNS = 3
 """Slices side by side."""

@@ -1,11 +1,17 @@
 """Divergence on levels that were never seen, by method."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.agreement.cloning.claims import selected
 from craik.experiments.agreement.cloning.run import METHODS, TESTING
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,10 +1,16 @@
 """Learning curves of the finalists (figure 3.11) and their divergences on test levels (figure 3.12)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.agreement.coinrun.run import METHODS
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,10 +1,16 @@
 """What the AND-mask adds to averaging, cell by cell, by how both are stopped."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.agreement.early_stopping.claims import Judge, added
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _WAYS: tuple[tuple[str, Judge, bool, str], ...] = (
     ("by true labels", "clean", False, "ours"),

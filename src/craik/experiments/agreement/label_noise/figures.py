@@ -1,10 +1,15 @@
 """Accuracy on the wrong labels and on the test set while training (figure 3.9)."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.agreement.label_noise.claims import selected
 from craik.lab import COLOURS, Rows, band, panels
 from craik.tasks.pictures.digits import CLASSES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _METHODS = (("mean", "averaging", "baseline"), ("and-mask", "AND-mask", "ours"), ("geometric", "geometric mean", "third"))
 

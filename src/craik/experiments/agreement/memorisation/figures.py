@@ -1,10 +1,16 @@
 """Accuracy against the AND-mask's threshold (figures 3.8 and B.7), and the learning curves."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, band, colour, panels
 from craik.tasks.pictures.digits import CLASSES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

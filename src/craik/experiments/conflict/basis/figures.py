@@ -1,10 +1,15 @@
 """Test accuracy of each basis on each board."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.conflict.basis.run import BASES, BOARDS
 from craik.experiments.conflict.shortcuts.accuracies import draw_accuracies
 from craik.lab import Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLES = {"16": "16 shortcuts", "4 rotated": "4 rotated", "none": "no shortcuts"}
 

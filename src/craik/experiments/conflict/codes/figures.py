@@ -1,11 +1,17 @@
 """The phase diagram: accuracy at a new site by sites, rows and rule."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.conflict.codes.run import COMPARED
 from craik.experiments.conflict.methods import METHODS
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

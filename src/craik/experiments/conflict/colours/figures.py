@@ -1,12 +1,18 @@
 """Test accuracy of every rule under two ways to select its settings."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.conflict.colours.claims import selected
 from craik.experiments.conflict.colours.run import COMPARED
 from craik.experiments.conflict.methods import METHODS
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

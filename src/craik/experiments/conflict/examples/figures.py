@@ -1,10 +1,15 @@
 """Accuracy on wrong labels and on the test set while training."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.conflict.examples.run import BOARDS, METHODS
 from craik.lab import COLOURS, Rows, colour, panels
 from craik.tasks.pictures.digits import CLASSES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

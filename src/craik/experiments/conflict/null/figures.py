@@ -1,10 +1,16 @@
 """The share masked of noise against the level, and accuracies on exchangeable sites."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.conflict.null.run import COMPARED
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

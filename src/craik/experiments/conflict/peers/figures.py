@@ -1,9 +1,14 @@
 """Accuracy at the new site, a line of points a method."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.conflict.peers.run import BOARDS, RULES, STRENGTHS
 from craik.lab import COLOURS, Rows, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

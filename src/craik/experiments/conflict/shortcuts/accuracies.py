@@ -1,10 +1,14 @@
 """Pictures of accuracies on the spirals: every seed's, a line of points a method."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
 
-from matplotlib.axes import Axes
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from craik.lab import COLOURS, Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def roles_of(methods: Iterable[str]) -> dict[str, str]:

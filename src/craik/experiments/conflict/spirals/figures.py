@@ -1,10 +1,15 @@
 """Test accuracy of every method on the two boards."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.conflict.shortcuts.accuracies import draw_accuracies, roles_of
 from craik.experiments.conflict.spirals.run import BARE, PLANTED
 from craik.lab import Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

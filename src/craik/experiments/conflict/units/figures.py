@@ -1,11 +1,17 @@
 """Test errors on the three examples."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.conflict.units.run import COMPARED
 from craik.lab import COLOURS, Rows, panels
 from craik.tasks.boards.unit_tests import EXAMPLES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,10 +1,16 @@
 """Errors by evidence, what a history tells about the goal, and how policies do in the world while they are searched."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, band, colour, panels
 from craik.tasks.finite.scenarios import GOAL, PIT, WALL
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ARMS = {
     "prior": "model's prior",

@@ -1,9 +1,15 @@
 """The rooms as the abstract state has them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _TITLES = {"crar": "all losses", "no-spread": "nothing keeps states apart", "q-only": "Q alone"}
 

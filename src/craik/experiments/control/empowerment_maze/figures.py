@@ -1,10 +1,16 @@
 """Maps of empowerment as pictures, and what noise in the sensors does to it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TITLES = {"maze": "a maze", "none": "an open room", "pushable": "with a box to push", "fixed": "with a fixed box"}
 

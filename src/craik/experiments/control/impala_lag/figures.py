@@ -1,11 +1,17 @@
 """Scores against the lag, and learning curves at each lag."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.control.impala_lag.claims import actors, scores
 from craik.experiments.control.impala_lag.run import CORRECTIONS, METHODS
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {"none": "no correction", "epsilon": "epsilon-correction", "one-step": "one-step IS", "vtrace": "V-trace"}
 SHADES = {"none": "baseline", "epsilon": "fourth", "one-step": "third", "vtrace": "ours"}

@@ -1,9 +1,15 @@
 """Transitions seen by episode, and the share of steps spent in the trap."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LABELS = {
     "max": "MAX (disagreement, planned)",

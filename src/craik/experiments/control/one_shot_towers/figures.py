@@ -1,10 +1,15 @@
 """Success by arm, and one unseen task: the demonstration and what the network built from it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from craik.lab import COLOURS, Rows, colour, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LABELS = {
     "attention": "attention",
@@ -35,6 +40,8 @@ def _success(rows: Rows) -> Figure:
 
 
 def _film(rows: Rows) -> Figure:
+    from matplotlib.patches import Rectangle  # noqa: PLC0415  # a worker starts without it
+
     films = rows.where(kind="film").by("who")
     steps = int(max(max(group["step"]) for group in films.values())) + 1
     figure, axes = panels(

@@ -1,11 +1,17 @@
 """Every task's score at the end by method, and the worst task on the way."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.control.popart_tasks.claims import LAST
 from craik.experiments.control.popart_tasks.run import METHODS, PRIZES, SCALES
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {
     "none": "nothing", "clipping": "clipping", "popart": "PopArt", "popart-clipping": "PopArt, clipping",

@@ -1,9 +1,15 @@
 """Returns before and after the step, and where points go."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {"promp": "ProMP", "maml": "MAML"}
 SHADES = {"promp": "ours", "maml": "baseline"}

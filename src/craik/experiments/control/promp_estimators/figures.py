@@ -1,10 +1,16 @@
 """Bias and spread of the surrogates against the horizon."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.control.promp_estimators.run import KINDS
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {"log": "log pi (MAML's)", "lr": "low-variance curvature (ProMP)", "dice": "DiCE"}
 SHADES = {"log": "baseline", "lr": "ours", "dice": "third"}

@@ -1,12 +1,18 @@
 """Errors while training (figure 4.9), and every seed's outcome."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.distill.ablations.claims import best_finals
 from craik.experiments.distill.ablations.variants import LABELS, OTHERS
 from craik.experiments.distill.bodies import looks_of, noise_frames
 from craik.lab import COLOURS, Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

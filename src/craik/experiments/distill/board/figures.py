@@ -1,9 +1,15 @@
 """Accuracy on boards of known styles and of an unseen one."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _METHODS = {
     "frequent": ("most frequent", "reference"),

@@ -1,11 +1,17 @@
 """Test errors of all methods at equal computation, every seed a dot."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.distill.equal.claims import LABELS, TASKS
 from craik.experiments.distill.measured import best_of_seeds
 from craik.lab import COLOURS, Rows, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

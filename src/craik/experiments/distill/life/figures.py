@@ -1,10 +1,16 @@
 """Test accuracy against the number of training boards (figure 4.6)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.distill.life.claims import best_trials
 from craik.lab import COLOURS, Rows, band, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {
     "meta": "LDT",

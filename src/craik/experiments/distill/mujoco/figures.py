@@ -1,14 +1,18 @@
 """Errors and generalisation gaps while training (figures 4.7 and 4.8)."""
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, StrMethodFormatter
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.distill.bodies import looks_of
 from craik.experiments.distill.measured import best_of_seeds
 from craik.experiments.distill.mujoco.claims import LABELS, TABLE
 from craik.experiments.distill.mujoco.measures import finals
 from craik.lab import COLOURS, Row, Rows, band, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ROLES = {"no-teacher": "baseline", "auxiliary": "fourth", "ldt": "ours"}
 
@@ -64,6 +68,8 @@ def draw_gaps(rows: Rows) -> Figure:
 
 
 def _per_environment(rows: Rows, key: str, label: str, log: bool) -> Figure:
+    from matplotlib.ticker import LogLocator, StrMethodFormatter  # noqa: PLC0415  # a worker starts without it
+
     environments = [name for name in TABLE if rows.where(kind="final", environment=name)]
     columns = 1 if len(environments) == 1 else 2
     figure, all_axes = panels(columns, -(-len(environments) // columns))

@@ -1,13 +1,18 @@
 """Test losses while training (figure 4.4b) and calibration of every student of task B."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.distill.noisy_labels.calibration import CONFIDENCES
 from craik.lab import COLOURS, Rows, band, colour, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LEAST_SHARE = 0.002
 """Bins that hold less of the test set are not drawn: their frequency is chance."""

@@ -1,9 +1,15 @@
 """What fresh students learn under each teacher, every seed a dot."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {
     "no-teacher": "no teacher",

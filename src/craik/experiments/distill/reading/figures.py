@@ -1,11 +1,17 @@
 """What trained teachers use: frames by layer in the Game of Life, frames over time on a body."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.distill.reading.claims import life_of, noise_of
 from craik.lab import COLOURS, Rows, band, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

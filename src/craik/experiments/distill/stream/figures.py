@@ -1,8 +1,13 @@
 """What the teacher is worth to a fresh student, and its learning signal, stage by stage."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _DOMAINS = {"fixed": ("one sub-task", "baseline"), "stream": ("a stream", "ours")}
 

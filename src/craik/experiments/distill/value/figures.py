@@ -1,8 +1,13 @@
 """Each method's error against exact values."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _METHODS = {
     "constant": ("mean return", "reference"),

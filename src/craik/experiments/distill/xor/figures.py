@@ -1,9 +1,15 @@
 """Task A's heat maps over dimensions and numbers of examples (figure 4.3b)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import Rows, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {
     "no-teacher": "no teacher",

@@ -1,9 +1,15 @@
 """Right sentences by length, for each number of start pads and for attention."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 OPPONENTS = {"attention": "ink", "transformer": "reference"}
 """Shades of what eager models are held against."""

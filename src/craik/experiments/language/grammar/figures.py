@@ -1,10 +1,16 @@
 """Best F1 by class: what distance is measured to, and whether sources must agree."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.language.grammar.run import ARMS, METHODS
 from craik.lab import Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

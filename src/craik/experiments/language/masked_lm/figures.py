@@ -1,9 +1,15 @@
 """Accuracy by number of labelled windows, and the loss of pretraining."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NAMES = {
     "masked": "both sides, pretrained", "causal": "from the left, pretrained", "two-way": "two LSTMs, pretrained",

@@ -1,8 +1,13 @@
 """How both negative log-likelihoods move with the rounds."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.lab import COLOURS, Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NAMES = {"seqgan": "SeqGAN", "pg-bleu": "policy gradient of BLEU"}
 

@@ -1,10 +1,15 @@
 """Quality against diversity, a curve a generator, T = 1 marked; and sentences by temperature."""
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.language.temperature_sweep.claims import curve
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NAMES = {"mle": ("maximum likelihood", COLOURS["ours"]), "seqgan": ("SeqGAN", COLOURS["baseline"])}
 

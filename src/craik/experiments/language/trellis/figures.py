@@ -1,9 +1,15 @@
 """Accuracy on permuted digits and likelihood of code, by model."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NAMES = {"trellis": "trellis", "untied": "untied", "lstm": "LSTM"}
 

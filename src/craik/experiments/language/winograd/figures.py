@@ -1,9 +1,15 @@
 """What each way to train makes of the three kinds of items, at the end and on the way."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NAMES = {"averaging": "averaging", "and-mask": "AND-mask", "no-association": "averaging, text without association"}
 PARTS = {"associative": "ours", "neutral": "third", "opposed": "baseline"}

@@ -1,9 +1,15 @@
 """Returns by depth, between acting at random and the shortest way."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

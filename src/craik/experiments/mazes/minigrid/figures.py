@@ -1,9 +1,14 @@
 """Goals reached and cells seen by environment steps."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.mazes.minigrid.run import METHODS
 from craik.lab import COLOURS, Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LABELS = {"none": "no bonus", "counts": "counts (oracle)", "random": "curiosity, random", "inverse": "curiosity, inverse"}
 

@@ -1,10 +1,16 @@
 """Coverage and presses, set by set."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.mazes.skips.run import ARMS, SETS
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LABELS = {"next": "the next frame", "easiest": "the easiest ahead", "any": "any frame ahead", "none": "no bonus"}
 _SHADES = {"next": "baseline", "easiest": "ours", "any": "fourth", "none": "reference"}

@@ -1,12 +1,18 @@
 """Where walkers are, method by method, how much of the maze an episode covers, and two episodes before a television."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.mazes.television import films
 from craik.experiments.mazes.television.rewards import GOALS
 from craik.experiments.mazes.television.run import FALLING, METHODS, PAID, WITH_TV
 from craik.lab import COLOURS, Animation, Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {
     "none": "no bonus", "counts": "counts (oracle)", "random": "curiosity, random", "inverse": "curiosity, inverse",

@@ -1,8 +1,13 @@
 """What is reached in seen and unseen levels."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SHADES = {
     "adam": "baseline", "temporal-mask": "ours", "gradient-mask": "fifth", "random-mask": "fourth", "decay": "third",

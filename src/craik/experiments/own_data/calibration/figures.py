@@ -1,10 +1,15 @@
 """Every method against pooled training."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.own_data.calibration.run import CELLS
 from craik.experiments.own_data.measures import gains
 from craik.lab import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CAPTION = (
     "Points of balanced accuracy at a new clinic with instruments and a base rate of its own over the early-stopped pooled "

@@ -1,11 +1,17 @@
 """Cities left out, and what the hours in between are worth by number of rows."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.own_data.cities.run import AGREEMENT, cell
 from craik.experiments.own_data.measures import differences, gains
 from craik.lab import COLOURS, Rows, bootstrap, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LEFT_OUT = (
     "Error at a city left out, in per cent of the pooled linear model's, below the early-stopped pooled network's; 95 % "

@@ -1,11 +1,17 @@
 """Test errors of every method on every example, scrambled or not."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.own_data.linear_units.run import CELLS
 from craik.experiments.own_data.linear_units.training import METHODS
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CAPTION = (
     "Test error of the trial that the training environments' validation data choose, spurious inputs shuffled; a point a seed, "

@@ -1,10 +1,15 @@
 """The vote against itself without privileged columns."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.own_data.measures import gains
 from craik.experiments.own_data.privileged.run import CELLS, FORM_CELLS
 from craik.lab import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CAPTION = "Points of accuracy over the vote without privileged columns, 95 % interval of the mean over seeds; table and rows."
 

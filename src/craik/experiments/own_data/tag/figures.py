@@ -1,10 +1,15 @@
 """Every method against pooled training, a panel a board and new site."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.own_data.measures import gains
 from craik.experiments.own_data.tag.run import CELLS
 from craik.lab import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CAPTION = (
     "Points of balanced accuracy at new sites where the tag is reversed, shuffled and as before, over the early-stopped pooled "

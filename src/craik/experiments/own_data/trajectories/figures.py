@@ -1,10 +1,16 @@
 """Each candidate's error on trajectories to come, a panel a motion."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.own_data.trajectories.run import MOTIONS
 from craik.lab import COLOURS, Rows, bootstrap, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CAPTION = (
     "Root mean squared error on trajectories to come, in standard deviations of a state; 95 % interval of the mean over seeds. "

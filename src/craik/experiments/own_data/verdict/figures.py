@@ -1,9 +1,14 @@
 """What was said by board, and what was said against what came true."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.own_data.verdict.run import BOARDS
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WORDS = {"helps": 2, "as good": 0, "cannot tell": 3, "harms": 1}
 """And the place of their colour."""

@@ -1,10 +1,15 @@
 """Every method against pooled training, a panel a cell."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.own_data.measures import gains
 from craik.experiments.own_data.weak.run import CELLS
 from craik.lab import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CAPTION = (
     "Points of balanced accuracy at a new clinic over the early-stopped pooled network, where clinics are exchangeable; 95 % "

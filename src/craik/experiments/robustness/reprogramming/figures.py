@@ -1,10 +1,16 @@
 """Accuracies by host and state, and on hosts that a program has not seen."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.robustness.reprogramming.run import STATES
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HOSTS = ("cnn", "mlp", "linear")
 

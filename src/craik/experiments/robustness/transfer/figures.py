@@ -1,12 +1,18 @@
 """Pairs by alignment, errors of surrogates, ensembles and defences."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.robustness.classifiers import KINDS
 from craik.experiments.robustness.transfer.ensembles import WAYS
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ATTACKS = ("clean", "plain mean", "sites mean", "sites mask", "white box")
 RULE_NAMES = ("single", "mean", "and-mask 0.5", "and-mask", "and-mask 1")

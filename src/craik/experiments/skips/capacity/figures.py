@@ -1,8 +1,13 @@
 """Accuracy against the size of the network, a panel a number of episodes."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _METHODS = {"asi": ("ASI", "ours"), "fixed-3": ("fixed, Δt = 3", "third"), "fixed-6": ("fixed, Δt = 6", "baseline")}
 

@@ -1,11 +1,16 @@
 """Accuracy against the share of missing frames, against that of noise, and at paces of a half to two."""
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.skips.comparing.ends import draw_range
 from craik.experiments.skips.corrupted.claims import accuracies
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _LEVELS = (0, 10, 30, 50)
 _ROLES = {"asi": "ours", "fixed-1": "baseline", "fixed-2": "fourth", "fixed-3": "fifth", "fixed-6": "third"}

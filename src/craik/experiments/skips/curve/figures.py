@@ -1,11 +1,17 @@
 """The rate at which error accumulates against the step length (figure 2.1)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.skips.curve.ball_motion import STATES
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _ROLES = {"slow": "baseline", "fast": "ours"}
 

@@ -1,9 +1,14 @@
 """Accuracy of every method, seed by seed, with what its roll-outs cost."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.skips.comparing.ends import Look, ends_and_costs
 from craik.lab import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {
     "asi": "ASI",

@@ -1,10 +1,16 @@
 """How often each method's roll-outs end in the right cell, and what they cost."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.skips.comparing.ends import Look, ends_and_costs
 from craik.lab import COLOURS, Rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LABELS = {
     "joint": "options: skips or end",

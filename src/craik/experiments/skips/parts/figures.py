@@ -1,13 +1,16 @@
 """How often both balls end right, and how far a prediction skips, as parts and as one frame."""
 
-from typing import get_args
+from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, get_args
 
 from craik.experiments.skips.comparing.ends import draw_range
 from craik.experiments.skips.parts.two_balls import World
 from craik.lab import Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _LABELS = {"parts": "parts", "whole": "whole frames", "fixed-6": "fixed, Δt = 6"}
 _MARKS = {"two": "o", "twins": "s"}

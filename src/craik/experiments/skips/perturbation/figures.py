@@ -1,14 +1,18 @@
 """Accuracy before and after the switch (figure 2.11)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
 from craik.experiments.skips.perturbation.claims import of_schedule
 from craik.lab import COLOURS, Rows, band, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,10 +1,16 @@
 """Every trial of the search."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.skips.comparing.outcomes import LABELS, ROLES, methods_of
 from craik.lab import COLOURS, Rows, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

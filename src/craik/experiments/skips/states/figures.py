@@ -1,10 +1,15 @@
 """Where roll-outs end and how far they lie off the path, by family, a panel a world."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.skips.comparing.ends import draw_range
 from craik.experiments.skips.states.run import FAMILIES
 from craik.lab import Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _MARKS = {"final": "o", "off_path": "s"}
 

@@ -1,18 +1,22 @@
 """A portion of a timeline (figures 2.7 and 2.8), truth beside prediction as an animation, and how often frames are matched."""
 
+from __future__ import annotations
+
 import json
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.skips.timeline import pictures
 from craik.experiments.skips.timeline.balls import GRID
 from craik.experiments.skips.timeline.claims import share_matched
 from craik.experiments.skips.timeline.filmstrip import draw_timeline
 from craik.lab import COLOURS, Animation, Rows, Scalar, band, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 class Look(NamedTuple):

@@ -1,16 +1,19 @@
 """A timeline: true frames in a row and, aligned below, the predictions that were matched with them (figures 2.7 and 2.8)."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path
 
 from craik.experiments.skips.timeline import pictures
 from craik.lab import COLOURS, Row, Rows, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHOWN = 22
 """True frames in a timeline: a long skip and some frames on either side."""
@@ -73,6 +76,8 @@ def _moving_part(shown: Sequence[pictures.Picture], margin: int = 3) -> tuple[sl
 
 
 def _picture(axes: Axes, picture: pictures.Picture, x: float, y: float) -> None:
+    from matplotlib.patches import Rectangle  # noqa: PLC0415  # a worker starts without it
+
     half = 0.45
     tall = half * picture.shape[0] / picture.shape[1]
     axes.imshow(picture, extent=(x - half, x + half, y - tall, y + tall), aspect="auto", interpolation="nearest", zorder=2)
@@ -82,6 +87,9 @@ def _picture(axes: Axes, picture: pictures.Picture, x: float, y: float) -> None:
 
 def _lines(axes: Axes, row: Row, window: range, bottom: float) -> None:
     """Curves to the frames of a prediction's window, as dark as its likelihood in comparison with the best."""
+    from matplotlib.patches import PathPatch  # noqa: PLC0415  # a worker starts without it
+    from matplotlib.path import Path  # noqa: PLC0415  # a worker starts without it
+
     losses = np.array(json.loads(str(row["losses"])), dtype=np.float64)
     strengths = np.exp(-(losses - losses.min()) / 4)
     x, first = number(row, "t") - window[0], int(number(row, "from")) + 1

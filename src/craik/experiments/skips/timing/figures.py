@@ -1,14 +1,17 @@
 """Off-path error and the share of right labels of every method, with random and with regular timing."""
 
-from typing import get_args
+from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, get_args
 
 from craik.experiments.skips.comparing.ends import draw_range
 from craik.experiments.skips.timing.folds import Timing
 from craik.experiments.skips.timing.run import METHODS
 from craik.lab import Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MARKS = {"random": "o", "regular": "s"}
 

@@ -1,9 +1,14 @@
 """The error of each method's values."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.skips.comparing.ends import draw_range
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LABELS = {"asi": "ASI", "fixed-3": "fixed, Δt = 3", "fixed-6": "fixed, Δt = 6", "regression": "regression"}
 

@@ -1,9 +1,14 @@
 """Training and test accuracy of every method's trials (figure 3.6)."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.spirals.baselines.claims import selected
 from craik.lab import COLOURS, Rows, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,10 +1,16 @@
 """Test accuracy against the number of environments (figure B.6)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.spirals.methods import LABELS, ROLES
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

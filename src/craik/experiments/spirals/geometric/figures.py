@@ -1,10 +1,16 @@
 """How the rules' steps compare along the AND-mask's path, and where training ends."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _RULES = {"geometric": ("geometric mean", "ours"), "sign": ("unanimous sign", "third"), "mean": ("averaging", "baseline")}
 _METHODS = {"and-mask": "AND-mask", "geometric": "geometric mean", "mean": "averaging"}

@@ -1,10 +1,15 @@
 """The correlations against the threshold (figure 3.7)."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.experiments.spirals.gradient_correlation.claims import ENOUGH, telling
 from craik.experiments.spirals.gradient_correlation.run import Config
 from craik.lab import COLOURS, Rows, band, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _INIT = {"default": "PyTorch's default", "kaiming": "He-normal (kaiming)"}
 _VARIANCE = {False: "not scaled, as printed", True: "scaled to unit variance"}

@@ -1,17 +1,22 @@
 """Learning curves, the decision boundaries on the spiral plane, and every seed's outcome."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.spirals.mechanism.run import BOUNDARY_EXTENT
 from craik.experiments.spirals.methods import LABELS, ROLES, Method
 from craik.experiments.spirals.training import CONVERGED
 from craik.lab import COLOURS, Row, Rows, band, number, panels
 from craik.tasks.boards.spirals import HeldOut, Shortcuts, spirals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,8 +1,13 @@
 """ILC and accuracy at a new site, a panel a hypothesis class or start."""
 
-from matplotlib.figure import Figure
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _METHODS = {"mean": ("averaging", "baseline"), "and-mask": ("AND-mask", "ours"), "geometric": ("geometric mean", "third")}
 

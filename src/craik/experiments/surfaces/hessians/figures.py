@@ -1,14 +1,20 @@
 """Contour lines of Hessians and their means (figures 3.3 and B.3), and inconsistency beside both bounds."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from craik.experiments.surfaces.hessians.run import caption
 from craik.lab import COLOURS, Rows, panels
 from craik.surfaces import karcher_mean
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,14 +1,19 @@
 """The surfaces with descent paths (figure 3.1), and quadratics whose gradients fade (figure B.2)."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.surfaces.landscapes.run import BOX, CONSISTENT, METHODS, PATCHWORK, losses
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,10 +1,16 @@
 """Slices raw and normalised, the same network twice, paths beside random walks, curvature on the plane."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.surfaces.slices.run import NORMALISATIONS
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,14 +1,19 @@
 """Where each word looks, how often the caption is found, and pictures that were made of captions."""
 
+from __future__ import annotations
+
 import base64
 import textwrap
 import zlib
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.vision.captions.run import GRID
 from craik.lab import COLOURS, Rows, colour, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

@@ -1,11 +1,17 @@
 """Maps of what is right where, and how soon."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.vision.coordinates.run import DIVISIONS, NETWORKS, TASKS
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TITLES = {"point": "the pixel at a position", "paint": "a square at a position", "find": "the position of a square"}
 _ROLES = {"coordinates": "ours", "plain": "baseline"}

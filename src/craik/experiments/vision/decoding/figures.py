@@ -1,12 +1,17 @@
 """What was read from the neurons, the reconstructions beside the truth, and their scores."""
 
+from __future__ import annotations
+
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.vision.decoding import pictures
 from craik.lab import COLOURS, Rows, colour, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def figures(rows: Rows) -> dict[str, Figure]:

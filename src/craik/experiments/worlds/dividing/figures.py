@@ -1,12 +1,18 @@
 """Mazes solved by questions asked, and one maze with its plan."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.worlds.dividing.claims import solved
 from craik.experiments.worlds.dividing.run import METHODS
 from craik.lab import COLOURS, Row, Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TITLES = {
     "divided": "divided in any order",

@@ -1,10 +1,16 @@
 """Errors inside and outside of the training range, by system."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.worlds.equations.run import SYSTEMS
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _TITLES = {"agreement": "formula on ranges", "skips": "pendulum", "distill": "few noisy examples"}
 

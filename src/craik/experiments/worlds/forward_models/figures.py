@@ -1,15 +1,18 @@
 """Accuracy on the way, at the end with more agents, and with new teammates; and a model's edges on a board."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
 
 from craik.experiments.worlds.forward_models.run import MODELS, RULES
 from craik.lab import COLOURS, Rows, colour, panels
 from craik.nn.graphs import edges_to
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDEST = 3.0
 """Points across the strongest edge of a board."""
@@ -119,6 +122,8 @@ def _draw_truth(axis: Axes, board: Board) -> None:
 
 
 def _draw_line(axis: Axes, board: Board, pair: tuple[int, int], width: float, dashed: bool = False) -> None:
+    from matplotlib.patches import FancyArrowPatch  # noqa: PLC0415  # a worker starts without it
+
     # Bent, so that the two edges between two agents do not hide each other, nor a dashed one the one to a target there.
     start, end = (board.places[index][::-1].tolist() for index in pair)
     bend = f"arc3,rad={-0.4 if dashed else 0.15}"

@@ -1,11 +1,17 @@
 """Distance on the way, and the code; then three agents."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.worlds.particle_language.run import CHANNELS, REWARDED, SILENT
 from craik.lab import COLOURS, Rows, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NAMES = {
     "symbols": "with symbols",

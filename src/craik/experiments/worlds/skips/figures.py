@@ -1,10 +1,16 @@
 """Dreams of a ball as paths, and what the models are worth."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.worlds.skips.run import METHODS
 from craik.lab import COLOURS, Rows, colour, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLES = {"skips": "skips", "fixed-1": "step 1", "fixed-2": "step 2", "fixed-3": "step 3"}
 

@@ -1,10 +1,16 @@
 """What all agents of a world eat together, on the way and at the end, and what is said to each other."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.worlds.social_dilemmas.settings import ARMS
 from craik.lab import COLOURS, Rows, band, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LABELS = {
     "none": "the reward",

@@ -1,10 +1,16 @@
 """Measured beside true influence, and the game on the way."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from craik.experiments.worlds.social_influence.run import GAMES
 from craik.lab import COLOURS, Rows, colour, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _LABELS = {
     "none": "no influence paid",

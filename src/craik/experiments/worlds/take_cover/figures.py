@@ -1,11 +1,17 @@
 """Returns in dream and world, how they were evolved, a dream beside the world, and what V makes of a frame."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from craik.experiments.worlds.take_cover import films
 from craik.lab import COLOURS, Animation, Rows, colour, number, panels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WORDS = {"z": "z", "z-h": "[z, h]", "z-untrained": "[z, untrained h]"}
 """What a controller sees, by its method's name."""

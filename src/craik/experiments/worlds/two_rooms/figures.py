@@ -1,13 +1,18 @@
 """Abstract states coloured on the plane, with a plan from one room to the other."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
 
 from craik.experiments.worlds.two_rooms.run import SIDE
 from craik.lab import COLOURS, Rows, colour, number, panels
 from craik.tasks.boards.two_rooms import TwoRooms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TITLES = {
     "causal": "Causal InfoGAN",
@@ -28,6 +33,8 @@ def figures(rows: Rows) -> dict[str, Figure]:
 
 def draw_states(rows: Rows) -> Figure:
     """Draw a panel a way."""
+    from matplotlib.colors import ListedColormap  # noqa: PLC0415  # a worker starts without it
+
     grids = rows.where(kind="grid")
     if "seed" in grids[0]:
         rows = rows.where(seed=grids[0]["seed"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,9 +47,17 @@ def source_digest(package: str) -> str:
     """
     digest = hashlib.sha256()
     for folder in dict.fromkeys((folder_of(package), folder_of("craik"))):
-        for path in sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES):
-            digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+        for parts in sorted(_files(folder)):
+            with open(os.path.join(folder, *parts), "rb") as file:
+                digest.update(f"{'/'.join(parts)}\0".encode() + file.read() + b"\0")
     return digest.hexdigest()
+
+
+def _files(folder: Path) -> Iterator[list[str]]:
+    """The parts of each file's path below the folder; no `Path` of each, since every worker asks, twice."""
+    for base, _, names in os.walk(folder):
+        inner = [] if base == str(folder) else os.path.relpath(base, folder).split(os.sep)
+        yield from ([*inner, name] for name in names if os.path.splitext(name)[1] in SUFFIXES)
 
 
 def folder_of(package: str) -> Path:
