@@ -34,6 +34,9 @@ def copied(original: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for path in folder.rglob("*.py"):
         path.write_text(path.read_text().replace(old, name))
     monkeypatch.syspath_prepend(str(folder.parent))
+    # What Python compiled before an edit of the same second and length would be taken for the edited file's.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     return name
 
 
