@@ -35,6 +35,11 @@ LIMIT = max(600, 30 * int(os.environ.get("CRAIK_KILLS", "0")))
 """Seconds after which a test has hung: it fails, and says where it waited. On an idle machine the longest takes fifteen, but in
 `make soak`, which kills as many processes as the variable says."""
 
+TOGETHER = ("benchmarks", "craik/experiments/every", "documents")
+"""Where whole runs go through what has tests of its own: shapes are not looked at there, which would take half of the time."""
+
+OFF = jaxtyping.config.jaxtyping_disable
+"""Whether they are looked at nowhere, as JAXTYPING_DISABLE=1 asks for."""
 
 EXTRAS = os.environ.get("CRAIK_EXTRAS", "").split(",")
 """The extras that `make extras` has installed: a missing package of theirs fails there, elsewhere it skips."""
@@ -61,7 +66,9 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """End what waits for ever, such as a cluster that does not come up: nobody looks at a suite for hours."""
+    """Look at shapes or not, and end what waits for ever, such as a cluster that does not come up."""
+    here = Path(__file__).parent
+    jaxtyping.config.update("jaxtyping_disable", OFF or any(item.path.is_relative_to(here / place) for place in TOGETHER))
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         return (yield)
 
@@ -87,6 +94,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def as_installed():
     """Turn the tests' own checks of annotations off: a user meets ours."""
+    before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
-    jaxtyping.config.update("jaxtyping_disable", False)
+    jaxtyping.config.update("jaxtyping_disable", before)
