@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("without extras")  # one worker: all but one test read what one process says
+
 MODULES = {
     "rl": {"minigrid": "minigrid", "ale-py": "ale_py"},
     "worlds": {"cma": "cma", "vizdoom": "vizdoom", "nitime": "nitime", "h5py": "h5py", "box2d": "Box2D", "pygame-ce": "pygame"},
