@@ -72,7 +72,7 @@ PRESETS = {
     "policies": Preset(Config(parts=("policies",), clip=0.1), seeds=6, tolerance=1e-2),
     # The models alone, nearer to the end of their training.
     "longer": Preset(
-        Config(seed=100, parts=(), steps=2000, window=15, learning_rate=3e-3, team_steps=200, policy_updates=400),
+        Config(seed=500, parts=(), steps=2000, window=15, learning_rate=3e-3, team_steps=200, policy_updates=400),
         seeds=6,
         tolerance=1e-2,
     ),
