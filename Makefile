@@ -17,7 +17,8 @@ demo: $(STAMP)
 	$(BIN)/craik run spirals --preset quick --seeds 5 --out runs
 	$(BIN)/craik report runs
 
-# Tests that start processes of their own share one worker (`loadgroup`), so that they do not starve each other.
+# Tests that start processes of their own share one worker (`loadgroup`), so that they do not starve each other. These
+# find the source compiled: some of them may keep nothing that they compile.
 test: lint
 	$(BIN)/python -m compileall -q src
 	$(BIN)/pytest -n $(CORES) --dist loadgroup --durations 20

@@ -97,21 +97,24 @@ def loaded(distributions: Iterable[str]) -> list[str]:
     return sorted(name for name in set(distributions) if tops & _modules(name))
 
 
-def _modules(distribution_name: str) -> set[str]:
+def _modules(name: str) -> set[str]:
     """The top-level modules of a distribution, none where it is not installed.
 
     `importlib.metadata.packages_distributions` says the same of all that are installed and reads what files each has: half a
     second in every worker.
     """
     try:
-        found = distribution(distribution_name)
+        found = distribution(name)
     except PackageNotFoundError:
         return set()
     declared = (found.read_text("top_level.txt") or "").split()
     if declared:
         return set(declared)
     record = found.read_text("RECORD")
-    paths = [str(file) for file in found.files or []] if record is None else [row[0] for row in csv.reader(record.splitlines())]
+    if record is None:  # not a wheel
+        paths = [str(file) for file in found.files or []]
+    else:
+        paths = [row[0] for row in csv.reader(record.splitlines()) if row]
     return {path.partition("/")[0].removesuffix(".py") for path in paths if path.endswith(".py")}
 
 
