@@ -27,6 +27,13 @@ which they may be codes instead, as a target's are classes."""
 COPIES = "exact copies of others"
 """What the note on repeated rows says of them."""
 
+CLASSES, FEW = "The target is taken for classes", 5
+"""How the note begins that names them, and rows below which a class has it written."""
+
+CODED = "leave them empty; if the numbers are codes, write each with a letter, as c1"
+CLASSED = "leave their rows out; if each is a class of its own, ask for classification (--task classification)"
+"""Ways out where numbers have some texts among them: of an input and of the target."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -154,7 +161,7 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
     columns = columns_of(X)
     rows = len(next(iter(columns.values())))
     target, labels = one_dimensional("y", y, rows), one_dimensional("groups", groups, rows)
-    check_target(target)
+    check_target(target, task=task)
     codes, classes = _target(target, task)
     names, small = pooled(site_names(labels))
     sites, site = np.unique(names, return_inverse=True)
@@ -171,7 +178,7 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
         raise ValueError(
             "Some site should hold more than one class. Found one class in every site: site and target say the same."
         )
-    notes = [*_notes(columns, encoding, labels, x), *_repeated(x, codes), *small]
+    notes = [*_rare(codes, classes), *_notes(columns, encoding, labels, x), *_repeated(x, codes), *small]
     notes += [
         f"Site {name} holds one class: trained on, not judged."
         for name, able in zip(sites, judged, strict=True)
@@ -321,7 +328,7 @@ def _counted(values: NDArray[Any]) -> Counter[str]:
     return Counter(str(value) for value in values[~is_missing(values)])
 
 
-def _check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: int) -> None:
+def _check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: int, way_out: str = CODED) -> None:
     """Refuse numbers with some texts among them; codes such as 1, 2, 3 and X are categories (`_are_codes`)."""
     numbers = {text for text in counts if _is_number(text)}
     comma = {text for text in counts if text not in numbers and _is_number(text.replace(",", ".", 1))}
@@ -333,7 +340,7 @@ def _check_strays(name: str, values: NDArray[Any], counts: Counter[str], most: i
     raise ValueError(
         f"A column should hold numbers or categories. Found numbers in {sum(counts[text] for text in numbers)} of "
         f"{counts.total()} filled cells of {name!r}, and texts in the others, {_strays(values)}. Mend these "
-        f"cells{point} or leave them empty; if the numbers are codes, write each with a letter, as c1."
+        f"cells{point} or {way_out}."
     )
 
 
@@ -427,15 +434,18 @@ def one_dimensional(name: str, values: Any, rows: int) -> NDArray[Any]:  # noqa:
     return found
 
 
-def check_target(target: NDArray[Any], name: str | None = None) -> None:
+def check_target(target: NDArray[Any], name: str | None = None, task: Task | None = None, most: int = 50) -> None:
     """Refuse what cannot be predicted.
 
     Args:
         target: (n,) of each row.
         name: of its column; "y" in sentences if None.
+        task: that is asked for; from the target if None.
+        most: different texts up to which they are classes rather than numbers with cells to mend (`check_cells`).
 
     Raises:
-        ValueError: a target that is missing in some rows, infinite or above `HUGE`, no number or class, or always the same.
+        ValueError: a target that is missing in some rows, infinite or above `HUGE`, no number or class, always the same, or of
+            numbers with some texts among them where no task is asked for: one such cell would make classes of all numbers.
     """
     column, absent = name or "y", np.flatnonzero(is_missing(target))
     if len(absent):
@@ -447,6 +457,8 @@ def check_target(target: NDArray[Any], name: str | None = None) -> None:
         raise ValueError(f"The target should be a number or a class. Found {kind(target)}. Say what of it is to be predicted.")
     if kind(target) == "numbers":
         check_finite(column, target)
+    if kind(target) == "texts" and task is None:
+        _check_strays(column, target, _counted(target), most, CLASSED)
     if len(np.unique(target.astype(str) if target.dtype.kind == "O" else target)) < 2:
         raise ValueError(
             f"The target should take two values or more. Found {plain(target[0])!r} only in {column!r}. "
@@ -474,6 +486,24 @@ def _target(target: NDArray[Any], task: Task | None) -> tuple[Numbers, tuple[Any
     if numeric and whole:
         distinct = distinct.astype(np.int64)
     return (values[:, None] == distinct).astype(np.float64), tuple(distinct.tolist())
+
+
+def _rare(codes: Numbers, classes: tuple[Any, ...] | None) -> list[str]:
+    """Return a sentence that names the classes where one has few rows: perhaps the target is none of classes."""
+    counts = codes.sum(0).astype(np.int64)
+    if classes is None or counts.min() >= FEW:
+        return []
+    rare = [f"{label!s:.40} ({count})" for label, count in zip(classes, counts, strict=True) if count < FEW]
+    named = [f"{label!s:.40}" for label in classes]
+    return [
+        f"{CLASSES}, {len(named)} of them: {_first(named, 12)}. Fewer than {FEW} rows are of {_first(rare, 5)}: mend these "
+        "cells if they are none, or ask for regression."
+    ]
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    """The first names of a list, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _notes(columns: Mapping[str, NDArray[Any]], encoding: Encoding, labels: NDArray[Any], x: Numbers) -> list[str]:

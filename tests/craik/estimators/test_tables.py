@@ -1,9 +1,10 @@
 import datetime
+import re
 
 import numpy as np
 import pytest
 
-from craik.estimators.tables import COPIES, Scaling, check_cells, check_target, columns_of, encoding_of, prepare
+from craik.estimators.tables import CLASSES, COPIES, Scaling, check_cells, check_target, columns_of, encoding_of, prepare
 from site_tables import shortcut
 
 
@@ -168,7 +169,34 @@ def test_what_is_wrong_with_a_target_is_shown_by_column_and_row():
     with pytest.raises(ValueError, match=r"Found texts, such as '<1' in data row 3. Mend these cells"):
         prepare(TABLE.x, cells(DISTINCT, r2="<1"), TABLE.site, task="regression")
     with pytest.raises(ValueError, match=r"Found 120. It holds texts, such as '<1' in data row 3"):
-        prepare(TABLE.x, cells(DISTINCT, r2="<1"), TABLE.site)
+        prepare(TABLE.x, cells(DISTINCT, r2="<1"), TABLE.site, task="classification")
+
+
+def test_a_stray_text_makes_no_classes_of_a_target_of_numbers():
+    for numbers, text in ((TABLE.y, "?"), (np.arange(N) % 60, "<5"), (DISTINCT, "x")):
+        target = cells(numbers, r3=text)
+        found = (
+            rf"numbers in 119 of 120 filled cells of 'days', .* '{re.escape(text)}' in data row 4. Mend these cells or leave "
+        )
+        with pytest.raises(ValueError, match=found + r"their rows out; .* \(--task classification\)"):
+            check_target(target, "days")
+        with pytest.raises(ValueError, match="of 'y', and texts in the others"):
+            prepare(TABLE.x, target, TABLE.site)
+        check_target(target, "days", "classification")
+    assert prepare(TABLE.x, cells(TABLE.y, r3="?"), TABLE.site, "classification").classes == ("0", "1", "?")
+    assert prepare(TABLE.x, np.where(TABLE.y, "1", "0"), TABLE.site).classes == ("0", "1")
+
+
+def test_classes_of_few_rows_are_said():
+    notes = prepare(TABLE.x, cells(TABLE.y, r3="unknown"), TABLE.site).notes
+    assert notes[0].startswith(
+        "The target is taken for classes, 3 of them: 0, 1, unknown. Fewer than 5 rows are of unknown (1): "
+    )
+    notes = prepare(TABLE.x, np.arange(N) % 60, TABLE.site, "classification").notes
+    assert "60 of them: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 48 more. Fewer" in notes[0]
+    assert "4 (2) and 55 more: mend" in notes[0]
+    for target, task in ((TABLE.y, None), (TABLE.x[:, 0], None)):
+        assert not any(CLASSES in note for note in prepare(TABLE.x, target, TABLE.site, task).notes)
 
 
 def test_rows_that_are_copies_are_said_unless_they_are_alike_by_chance():

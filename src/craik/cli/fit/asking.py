@@ -100,7 +100,7 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     if options.environment:
         sites = column(columns, options.environment)
         del columns[options.environment]
-    check_target(columns[options.target], options.target)
+    check_target(columns[options.target], options.target, options.task)
     known = [_matching(pattern, columns, options.target) for pattern in options.privileged or ()]
     together = list(dict.fromkeys(name for names in known for name in names))
     return _noted(distill_answer(columns, known if options.in_time else [together], question, sites=sites), notes)

@@ -45,7 +45,7 @@ def agreement_answer(columns: Columns, sites: NDArray[Any], question: Question, 
     """
     inputs = {name: values for name, values in columns.items() if name != question.target}
     target = columns[question.target]
-    check_target(target, question.target)
+    check_target(target, question.target, question.task)
     check_cells(inputs)
     kept = np.ones(len(target), dtype=bool) if apart is None else _others(sites, apart, question.anonymous)
     seen = {name: values[kept] for name, values in inputs.items()}
