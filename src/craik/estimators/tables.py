@@ -191,8 +191,14 @@ SMALL = "(small sites)"
 
 
 def site_names(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return what the rows' sites are called: "(missing)" where none is named."""
-    return np.array(["(missing)" if gone else str(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
+    """Return what the rows' sites are called: "(missing)" where none is named, and 1.0 is 1."""
+    return np.array(["(missing)" if gone else _named(label) for label, gone in zip(labels, is_missing(labels), strict=True)])
+
+
+def _named(label: object) -> str:
+    """A column of whole numbers is one of floats where some are missing."""
+    whole = isinstance(label, float | np.floating) and float(label).is_integer() and abs(label) < 2**53
+    return str(int(label)) if whole else str(label)
 
 
 def pooled(names: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
@@ -451,7 +457,8 @@ def check_target(target: NDArray[Any], name: str | None = None, task: Task | Non
     if len(absent):
         raise ValueError(
             f"The target should be known in every row. Found {len(absent)} missing of {column!r}, first in data row "
-            f"{absent[0] + 1} of {len(target)}. Leave these rows out."
+            f"{absent[0] + 1} of {len(target)}. Leave these rows out, or where cells say NA or none and mean a class, give "
+            "it another name."
         )
     if kind(target) in ("dates", "others"):
         raise ValueError(f"The target should be a number or a class. Found {kind(target)}. Say what of it is to be predicted.")

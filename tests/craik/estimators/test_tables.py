@@ -54,6 +54,7 @@ def test_rows_are_sorted_by_site_and_sites_may_be_anything():
     assert table.sizes == (30,) * 4
     assert any("30 rows name no site" in note for note in table.notes)
     assert sorted(table.x[table.site == 1, 0]) == sorted(TABLE.x[TABLE.site == 0, 0])
+    assert prepare(TABLE.x, TABLE.y, np.where(TABLE.site == 3, np.nan, TABLE.site)).sites == ("(missing)", "0", "1", "2")
 
 
 def test_small_sites_are_pooled_and_not_judged():

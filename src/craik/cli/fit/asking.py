@@ -87,7 +87,7 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     from craik.estimators.reading import column, read_part  # noqa: PLC0415
     from craik.estimators.tables import check_target  # noqa: PLC0415
 
-    columns, notes = read_part(options.file)
+    columns, notes = read_part(options.file, (options.environment,) if options.environment else (), options.target)
     column(columns, options.target)
     for pattern in options.drop:
         for name in _matching(pattern, columns, options.target):

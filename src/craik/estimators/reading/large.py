@@ -18,10 +18,16 @@ PIECE = 100_000
 """Rows that are predicted at a time."""
 
 
-def read_part(path: Path) -> tuple[Columns, list[str]]:
+def read_part(path: Path, keys: Collection[str] = (), target: str | None = None) -> tuple[Columns, list[str]]:
     """Return a file's columns, and a sentence where only some of its rows were read.
 
-    A file that is too large is read lazily by polars: rows at random, the same ones each time, as many as fit.
+    A file that is too large is read lazily by polars: rows at random, the same ones each time, as many as fit. There "NA" and
+    "none" are missing in keys and target, too.
+
+    Args:
+        path: of the file.
+        keys: columns that only say whose a row is.
+        target: column in which a class may be called "none".
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -29,11 +35,11 @@ def read_part(path: Path) -> tuple[Columns, list[str]]:
     """
     check_file(path)
     if path.stat().st_size <= tables.LARGEST:
-        return read_table(path), []
+        return read_table(path, keys, target), []
     if path.suffix.lower() not in (".csv", ".tsv", ".parquet"):
         raise ValueError(too_large(path, "Save it as Parquet, of which a part of the rows can be read."))
     polars = _polars(path)
-    lazy = _scanned(polars, path)
+    lazy = _scanned(polars, path, keys)
     total = int(lazy.select(polars.len()).collect(engine="streaming").item())
     every = -(-path.stat().st_size // tables.LARGEST)
     # By the hash of a row's number: every k-th row would follow any rhythm that the file has.
@@ -52,13 +58,14 @@ def _polars(path: Path) -> Any:  # noqa: ANN401  # a module of an optional packa
         raise ValueError(too_large(path, way_out)) from None
 
 
-def _scanned(polars: Any, path: Path) -> Any:  # noqa: ANN401  # a lazy frame
+def _scanned(polars: Any, path: Path, keys: Collection[str]) -> Any:  # noqa: ANN401  # a lazy frame
     if path.suffix.lower() == ".parquet":
         return polars.scan_parquet(path)
-    csv_names(path)  # refuses names that come twice, which polars would rename
+    names = csv_names(path)  # refuses names that come twice, which polars would rename
     nothing = ["", "NA", "N/A", "n/a", "na", "nan", "NaN", "null", "NULL", "None", "none"]
     found = {"separator": delimiter(path), "null_values": nothing, "try_parse_dates": True, "infer_schema_length": 10_000}
-    return polars.scan_csv(path, **found)
+    texts = {name: polars.String for name in names if name in keys}  # else 01 and 1 are one
+    return polars.scan_csv(path, schema_overrides=texts, **found)
 
 
 def read_batches(

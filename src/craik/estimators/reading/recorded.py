@@ -48,7 +48,7 @@ def read_trajectories(path: Path, by: str | None = None, time: str | None = None
                 f"{path.name}. Make it (trajectories, frames, features), or put a file for each into a folder."
             )
         return _stacked(arrays, path)
-    table = read_table(path)
+    table = read_table(path, keys=() if by is None else (by,))
     if by is None:
         raise ValueError(
             f"A table of trajectories should say whose frame a row is. Found no column named in --trajectory for {path.name}; "

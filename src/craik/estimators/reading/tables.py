@@ -5,7 +5,7 @@ import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ LARGEST = 2 * 2**30
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+_WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstandard", b"PK\x03\x04": "zip"}
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, AttributeError, TypeError, ValueError, NotImplementedError)
 
@@ -38,8 +39,13 @@ class Piece(NamedTuple):
     lines: list[int]
 
 
-def read_table(path: Path) -> dict[str, NDArray[Any]]:
+def read_table(path: Path, keys: Collection[str] = (), target: str | None = None) -> dict[str, NDArray[Any]]:
     """Return a file's columns by name; texts that are all numbers are numbers, empty cells are missing.
+
+    Args:
+        path: of the file.
+        keys: columns that only say whose a row is; of a CSV or TSV file they stay texts (`labels_of`).
+        target: column in which a class may be called "none" (`target_of`).
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -52,7 +58,8 @@ def read_table(path: Path) -> dict[str, NDArray[Any]]:
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
         (piece,) = csv_chunks(path, None)
-        return {name: values_of([row[index] for row in piece.rows]) for index, name in enumerate(piece.names)}
+        read = {target: target_of, **dict.fromkeys(keys, labels_of)}
+        return {name: read.get(name, values_of)([row[index] for row in piece.rows]) for index, name in enumerate(piece.names)}
     if kind == ".parquet":
         return columns_of(_parquet(path))
     if kind == ".npz":
@@ -263,6 +270,24 @@ def values_of(cells: Sequence[str], text: bool = False) -> NDArray[Any]:
         return np.array([None if cell.lower() in _NOTHING else cell for cell in cells], dtype=object)
     whole = len(present) == len(cells) and all(number.is_integer() and abs(number) < 2**53 for number in numbers)
     return np.array(numbers).astype(np.int64) if whole and "." not in "".join(cells) else np.array(numbers)
+
+
+def labels_of(cells: Sequence[str]) -> NDArray[Any]:
+    """Return the cells of a column that says whose a row is: texts as they stand, as 01 and 1 are two; None where one is empty.
+
+    Dates are days, and 1.0 is 1: programs write whole numbers so where some cell of the column is empty.
+    """
+    values = values_of(cells)
+    if values.dtype.kind == "M":
+        return values
+    whole = [_WHOLE.fullmatch(cell) for cell in cells]
+    return np.array([match[1] if match else cell or None for cell, match in zip(cells, whole, strict=True)], dtype=object)
+
+
+def target_of(cells: Sequence[str]) -> NDArray[Any]:
+    """Return a target's cells as `values_of`, but of texts only an empty one is missing: a class may be called "none"."""
+    values = values_of(cells)
+    return values if values.dtype.kind != "O" else np.array([cell or None for cell in cells], dtype=object)
 
 
 def _parquet(path: Path) -> Any:  # noqa: ANN401  # a library's table

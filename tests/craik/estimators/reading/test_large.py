@@ -30,11 +30,13 @@ def test_of_a_file_too_large_some_rows_are_read(tmp_path, monkeypatch, kind):
     import polars
 
     rows = np.arange(3000)
-    frame = polars.DataFrame({"a": rows, "ward": np.where(rows % 2, "east", "west"), "gap": [None, 1.5, 2.0] * 1000})
+    wards = {"ward": np.where(rows % 2, "east", "west"), "key": np.where(rows % 2, "01", "1")}
+    frame = polars.DataFrame({"a": rows, **wards, "gap": [None, 1.5, 2.0] * 1000})
     path = tmp_path / f"t.{kind}"
     (frame.write_csv if kind == "csv" else frame.write_parquet)(path)
     monkeypatch.setattr(tables, "LARGEST", path.stat().st_size // 3)
-    found, notes = read_part(path)
+    found, notes = read_part(path, keys=("key", "elsewhere"))
+    assert set(found["key"]) == {"01", "1"}
     assert 500 < len(found["a"]) < 1100
     assert "of its 3000 rows" in notes[0]
     assert set(found["ward"]) == {"east", "west"}

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from craik.estimators.reading import column, digest, read_table
+from craik.estimators.tables import site_names
 
 
 def written(tmp_path, text, name="table.csv"):
@@ -21,6 +22,30 @@ def test_cells_become_numbers_texts_dates_and_nothing(tmp_path):
     assert table["dose"][0] == 0.5
     assert np.isnan(table["dose"][1])
     assert table["day"].dtype.kind == "M"
+
+
+def test_a_column_that_says_whose_a_row_is_stays_texts(tmp_path):
+    path = written(tmp_path, "a,site,day\n1,01,2020-01-02 10:00\n2,1,2020-01-02 11:00\n3,NA,\n4,,\n5,2.0,\n6,1.10,\n")
+    assert read_table(path, keys=("site",))["site"].tolist() == ["01", "1", "NA", None, "2", "1.10"]
+    assert [str(day) for day in read_table(path, keys=("day",))["day"][:3]] == ["2020-01-02", "2020-01-02", "NaT"]
+    assert read_table(path)["site"].tolist()[:2] == [1, 1]
+
+
+def test_the_order_of_sites_that_are_numbers_is_that_of_numbers_read(tmp_path):
+    cells = ["3", "10", "1", "-2", "20", "2", "100", "11"]
+    text = "site\n" + "\n".join(cells * 20)
+    for wrote in (text, f"{text}\n".replace("\n10\n", "\n10.0\n")):
+        table, before = read_table(written(tmp_path, wrote), keys=("site",)), read_table(tmp_path / "table.csv")
+        found = [np.unique(site_names(one["site"]), return_inverse=True) for one in (table, before)]
+        assert found[0][0].tolist() == found[1][0].tolist() == ["-2", "1", "10", "100", "11", "2", "20", "3"]
+        assert (found[0][1] == found[1][1]).all()
+
+
+def test_a_class_may_be_called_none(tmp_path):
+    path = written(tmp_path, "a,worse,days\n1,none,1\n2,minor,NA\n3,,2\n")
+    assert read_table(path, target="worse")["worse"].tolist() == ["none", "minor", None]
+    assert read_table(path)["worse"].tolist() == [None, "minor", None]
+    assert np.isnan(read_table(path, target="days")["days"][1])
 
 
 def test_tabs_marks_and_npz(tmp_path):
