@@ -30,6 +30,9 @@ COPIES = "exact copies of others"
 CLASSES, FEW = "The target is taken for classes", 5
 """How the note begins that names them, and rows below which a class has it written."""
 
+IDENTIFIERS, TELLING = "looks like an identifier", "says what the target is"
+"""What notes say of inputs that perhaps are none: one numbers the rows, one goes with the target value by value."""
+
 CODED = "leave them empty; if the numbers are codes, write each with a letter, as c1"
 CLASSED = "leave their rows out; if each is a class of its own, ask for classification (--task classification)"
 """Ways out where numbers have some texts among them: of an input and of the target."""
@@ -178,7 +181,8 @@ def prepare(X: Any, y: Any, groups: Any, task: Task | None = None) -> Table:  # 
         raise ValueError(
             "Some site should hold more than one class. Found one class in every site: site and target say the same."
         )
-    notes = [*_rare(codes, classes), *_notes(columns, encoding, labels, x), *_repeated(x, codes), *small]
+    notes = [*_rare(codes, classes), *_no_inputs(columns, target)]
+    notes += [*_notes(columns, encoding, labels, x), *_repeated(x, codes), *small]
     notes += [
         f"Site {name} holds one class: trained on, not judged."
         for name, able in zip(sites, judged, strict=True)
@@ -506,6 +510,47 @@ def _rare(codes: Numbers, classes: tuple[Any, ...] | None) -> list[str]:
         f"{CLASSES}, {len(named)} of them: {_first(named, 12)}. Fewer than {FEW} rows are of {_first(rare, 5)}: mend these "
         "cells if they are none, or ask for regression."
     ]
+
+
+def _no_inputs(columns: Mapping[str, NDArray[Any]], target: NDArray[Any]) -> list[str]:
+    """Return a sentence for each column that numbers the rows, or that goes with the target; of few rows many do by chance."""
+    if len(target) < LEAST:
+        return []
+    codes = _places(target)
+    notes: list[str] = []
+    for name, values in columns.items():
+        if _is_same(values, target) or _goes_with(_places(values), codes):
+            notes.append(f"{name} {TELLING}, value by value. If it is known only when the target is, --drop '{name}'.")
+        elif _numbers_rows(values):
+            notes.append(f"{name} {IDENTIFIERS}, a whole number in each row and none of them twice. If it is, --drop '{name}'.")
+    return notes
+
+
+def _places(values: NDArray[Any]) -> NDArray[np.int64]:
+    """(n,) numbers of a column's different values from 0; what is missing is a value, too."""
+    absent = is_missing(values)
+    known = values.astype(str) if values.dtype.kind == "O" else values
+    found, places = np.unique(known[~absent], return_inverse=True)
+    all_places = np.full(len(values), len(found), dtype=np.int64)
+    all_places[~absent] = places
+    return all_places
+
+
+def _is_same(values: NDArray[Any], target: NDArray[Any]) -> bool:
+    return values.dtype.kind in "iuf" and target.dtype.kind in "iuf" and np.array_equal(values, target)
+
+
+def _goes_with(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    """Whether each value goes with one of the other column's, and back; where most come once only that says nothing."""
+    values = int(one.max()) + 1
+    if values != int(other.max()) + 1 or 2 * values > len(one):
+        return False
+    return len(np.unique(one * values + other)) == values
+
+
+def _numbers_rows(values: NDArray[Any]) -> bool:
+    whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == np.round(values)).all()))
+    return whole and len(np.unique(values)) == len(values)
 
 
 def _first(names: Sequence[str], most: int) -> str:

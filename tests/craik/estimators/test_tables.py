@@ -4,7 +4,19 @@ import re
 import numpy as np
 import pytest
 
-from craik.estimators.tables import CLASSES, COPIES, Scaling, check_cells, check_target, columns_of, encoding_of, prepare
+from craik.estimators.tables import (
+    CLASSES,
+    COPIES,
+    IDENTIFIERS,
+    TELLING,
+    Scaling,
+    _no_inputs,
+    check_cells,
+    check_target,
+    columns_of,
+    encoding_of,
+    prepare,
+)
 from site_tables import shortcut
 
 
@@ -198,6 +210,26 @@ def test_classes_of_few_rows_are_said():
     assert "4 (2) and 55 more: mend" in notes[0]
     for target, task in ((TABLE.y, None), (TABLE.x[:, 0], None)):
         assert not any(CLASSES in note for note in prepare(TABLE.x, target, TABLE.site, task).notes)
+
+
+def test_columns_that_are_perhaps_no_inputs_are_said():
+    shuffled = np.random.default_rng(0).permutation(N)
+    gone = np.where(TABLE.y, 3.0, np.nan)
+    stay = np.where(TABLE.y, "dead", "home").astype(object)
+    notes = prepare(
+        changed(id=shuffled + 1000, place=stay, day=gone, ill=TABLE.y * 1.0, ward=TABLE.site), TABLE.y, TABLE.site
+    ).notes
+    said = {note.split()[0]: note for note in notes if IDENTIFIERS in note or TELLING in note}
+    assert set(said) == {"id", "place", "day", "ill"}
+    assert said["id"].endswith("none of them twice. If it is, --drop 'id'.")
+    assert (
+        said["place"]
+        == "place says what the target is, value by value. If it is known only when the target is, --drop 'place'."
+    )
+    numbers = prepare(changed(same=TABLE.x[:, 2], half=TABLE.x[:, 3]), TABLE.x[:, 2], TABLE.site).notes
+    assert [note.split()[0] for note in numbers if TELLING in note] == ["same"]
+    few = np.arange(16) % 2
+    assert not _no_inputs({"id": np.arange(16), "same": few}, few)
 
 
 def test_rows_that_are_copies_are_said_unless_they_are_alike_by_chance():
