@@ -1,6 +1,7 @@
 """Tables of people: columns of any kind to numbers, a target, and the sites that rows come from; what is refused, and why."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +33,9 @@ CLASSES, FEW = "The target is taken for classes", 5
 
 IDENTIFIERS, TELLING = "looks like an identifier", "says what the target is"
 """What notes say of inputs that perhaps are none: one numbers the rows, one goes with the target value by value."""
+
+_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{4}([T ]\d{1,2}:\d{2}.*)?$")
+"""Of a date that is a text: in files only those that begin with the year are read as dates (`craik.estimators.reading`)."""
 
 CODED = "leave them empty; if the numbers are codes, write each with a letter, as c1"
 CLASSED = "leave their rows out; if each is a class of its own, ask for classification (--task classification)"
@@ -261,10 +265,7 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
     for name, values in columns.items():
         what, missing = kind(values), bool(is_missing(values).any())
         if what == "dates":
-            raise ValueError(
-                f"Columns should hold numbers or categories. Found dates in {name!r}. "
-                "Give what matters of them: the hour, an age, the season."
-            )
+            raise ValueError(_dates(name))
         if what == "numbers":
             found.append(Column(name, missing=missing))
             continue
@@ -276,13 +277,22 @@ def encoding_of(columns: Mapping[str, NDArray[Any]], most: int = 50) -> Encoding
     return Encoding(tuple(found))
 
 
+def _dates(name: str) -> str:
+    return (
+        f"Columns should hold numbers or categories. Found dates in {name!r}. Give what matters of them, the hour, an age, the "
+        f"season, or leave the column out: --drop '{name}'."
+    )
+
+
 def _categories(name: str, values: NDArray[Any], most: int) -> tuple[str, ...]:
     counts = _counted(values)
+    if counts and all(_DATE.match(text) for text in counts):
+        raise ValueError(_dates(name))
     _check_strays(name, values, counts, most)
     if len(counts) > most:
         raise ValueError(
             f"A column of texts should hold at most {most} categories. Found {len(counts)} in {name!r}. "
-            "Leave it out, or group them."
+            f"Group them, or leave the column out: --drop '{name}'."
         )
     return tuple(sorted(counts))
 

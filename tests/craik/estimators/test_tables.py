@@ -97,7 +97,15 @@ def test_targets_say_what_they_are():
 REFUSED = {
     "dates": (lambda: prepare(changed(day=np.array(["2020-01-01"] * N, dtype="datetime64[D]")), TABLE.y, TABLE.site), "dates"),
     "dates as objects": (lambda: prepare(changed(day=[datetime.date(2020, 1, 1)] * N), TABLE.y, TABLE.site), "dates"),
-    "free text": (lambda: prepare(changed(name=[f"p{i}" for i in range(N)]), TABLE.y, TABLE.site), "at most 50 categories"),
+    "days first": (
+        lambda: prepare(changed(day=[f"{1 + i % 28}.03.2021 7:15" for i in range(N)]), TABLE.y, TABLE.site),
+        "Found dates in 'day'. Give .* --drop 'day'",
+    ),
+    "a few days": (lambda: prepare(changed(day=["12/03/2021", "13/03/2021"] * (N // 2)), TABLE.y, TABLE.site), "Found dates"),
+    "free text": (
+        lambda: prepare(changed(name=[f"p{i}" for i in range(N)]), TABLE.y, TABLE.site),
+        "at most 50 categories. .* --drop 'name'",
+    ),
     "lists": (lambda: prepare(changed(bag=np.array([{1}] * N, dtype=object)), TABLE.y, TABLE.site), "Found set in 'bag'"),
     "repeated names": (lambda: columns_of(Frame(["a", "a"], [TABLE.y, TABLE.y])), "more than once"),
     "one site": (lambda: prepare(TABLE.x, TABLE.y, ["here"] * N), "at least two"),

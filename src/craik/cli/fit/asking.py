@@ -90,8 +90,11 @@ def _of_table(options: argparse.Namespace, question: Question) -> Answer:
     columns, notes = read_part(options.file, (options.environment,) if options.environment else (), options.target)
     column(columns, options.target)
     for pattern in options.drop:
-        for name in _matching(pattern, columns, options.target):
+        for name in _matching(pattern, columns, options.target, options.environment):
             del columns[name]
+    if not {*columns} - {options.target, options.environment}:
+        found = f"none that {'--drop leaves' if options.drop else f'{options.file.name} has'}"
+        raise ValueError(f"Something besides target and environment should be there to learn from. Found {found}. Keep some.")
     if options.kind == "agreement":
         sites = column(columns, options.environment)
         rest = {name: values for name, values in columns.items() if name != options.environment}
@@ -110,11 +113,17 @@ def _noted(answer: Answer, notes: list[str]) -> Answer:
     return replace(answer, facts={**answer.facts, "notes": [*notes, *answer.facts["notes"]]})
 
 
-def _matching(pattern: str, columns: Mapping[str, Any], target: str) -> list[str]:
+def _matching(pattern: str, columns: Mapping[str, Any], target: str, environment: str | None = None) -> list[str]:
+    """Columns that a pattern means: of those that it matches not the ones that the command names elsewhere."""
     from craik.estimators.tables import nearest  # noqa: PLC0415
 
-    others = [name for name in columns if name != target]
+    others = [name for name in columns if name not in (target, environment)]
     found = fnmatch.filter(others, pattern)
+    if not found and environment is not None and fnmatch.fnmatch(environment, pattern):
+        raise ValueError(
+            f"What --environment names cannot be dropped, and is no input anyway. Found only it for {pattern!r}. Leave this "
+            "--drop out."
+        )
     if not found and fnmatch.fnmatch(target, pattern):
         raise ValueError(
             f"The target can neither be dropped nor be privileged, as it is what is predicted. Found only it for {pattern!r}. "

@@ -21,6 +21,7 @@ LARGEST = 2 * 2**30
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$")
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
+_PARTED = {";": "semicolons", "\t": "tabs"}
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstandard", b"PK\x03\x04": "zip"}
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, AttributeError, TypeError, ValueError, NotImplementedError)
 
@@ -176,9 +177,9 @@ def csv_names(path: Path) -> list[str]:
         ValueError: none, or one that comes twice.
     """
     with path.open(newline="", encoding="utf-8-sig") as file, _as_text(path):
+        parted = _other_parts(file.readline(), delimiter(path))
+        file.seek(0)
         names = [name.strip() for name in next(csv.reader(file, delimiter=delimiter(path)), [])]
-    parted = "semicolons" if len(names) == 1 and names[0].count(";") > 1 else None
-    parted = "tabs" if len(names) == 1 and "\t" in names[0] else parted
     if parted is not None:
         way_out = "Name it .tsv, or save it with commas." if parted == "tabs" else "Save it with commas, or with tabs as .tsv."
         raise ValueError(f"A .csv file's cells should be parted by commas. Found {parted} in {path.name}. {way_out}")
@@ -186,6 +187,14 @@ def csv_names(path: Path) -> list[str]:
     if repeated:
         raise ValueError(f"Columns should have names of their own. Found {repeated[0]!r} more than once. Rename one of them.")
     return names
+
+
+def _other_parts(line: str, mark: str) -> str | None:
+    """What parts a line's cells where it is not the mark that should: outside of quotation marks there is more of it."""
+    bare = re.sub(r'"[^"]*("|$)', "", line)
+    counts = {one: bare.count(one) for one in (mark, *_PARTED)}
+    most = max(counts, key=lambda one: counts[one])  # of as many as there should be the first one
+    return None if most == mark else _PARTED[most]
 
 
 @contextmanager

@@ -71,6 +71,10 @@ def test_the_digest_is_of_the_bytes(tmp_path):
         ("", "t.csv", "rows below it"),
         ("a\n1\n", "t.xlsx", "Convert it"),
         ("a;b;c\n1;2;3\n", "t.csv", "Found semicolons"),
+        ("site;ill\nA;1\n", "t.csv", "Found semicolons in t.csv. Save it with commas"),
+        ("site;age, years;ill\nA;5,5;1\n", "t.csv", "Found semicolons"),
+        ('site;"age, in years, at most";ill\nA;5;1\n', "t.csv", "Found semicolons"),
+        ("a, b\tc\td\n1\t2\t3\n", "t.csv", "Found tabs"),
         ("a\tb\n1\t2\n", "t.csv", "Found tabs in t.csv. Name it .tsv"),
         ("no archive", "t.npz", "that NumPy wrote"),
     ],
@@ -78,6 +82,11 @@ def test_the_digest_is_of_the_bytes(tmp_path):
 def test_files_that_are_no_tables(tmp_path, text, name, sentence):
     with pytest.raises(ValueError, match=sentence):
         read_table(written(tmp_path, text, name))
+
+
+def test_semicolons_in_names_part_nothing(tmp_path):
+    for text in ('a,"b; in g; of all"\n1,2\n', "a;b,c\n1,2\n", '"a;b;c\nd",e\n1,2\n'):
+        assert len(read_table(written(tmp_path, text))) == 2
 
 
 def test_text_that_is_not_utf_8(tmp_path):
