@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from craik import cli
-from craik.cli.fit.telling import teller
+from craik.cli.fit.telling import in_order, teller
 from craik.estimators import candidates
 from craik.estimators.fitting import Training
 from craik.estimators.saving.parts import Parts
@@ -248,6 +248,29 @@ def test_skips_from_trajectories(craik, tmp_path):
     status, out, _ = craik("fit", "skips", "swings.npz", "--budget", "0.0001", "--ahead", "5")
     assert "standing still" in out
     assert craik("fit", "skips", "swings.npz", "--ahead", "9")[0] == 2
+
+
+def test_a_report_lists_sites_that_are_numbers_by_value():
+    names = ["(missing)", "1", "10", "11", "2"]
+    lists = {"held_out": names, "site_names": names[1:], "sites": [{"name": name} for name in names]}
+    facts = {
+        **lists,
+        "candidates": [{"name": "AND-mask", "scores": [0, 1, 10, 11, 2]}],
+        "features": [{"column": "age", "signs": ["+", "-", "0", ""]}],
+        "differences": dict.fromkeys(names[1:], 1.0),
+        "calibration": {"curve": [], "sites": [{"name": name} for name in names]},
+    }
+    found = in_order(facts)
+    assert found["held_out"] == ["(missing)", "1", "2", "10", "11"]
+    assert found["candidates"][0] == {"name": "AND-mask", "scores": [0, 1, 2, 10, 11]}
+    assert found["features"][0]["signs"] == ["+", "", "-", "0"]
+    assert list(found["differences"]) == ["1", "2", "10", "11"]
+    assert (
+        [one["name"] for one in found["sites"]] == [one["name"] for one in found["calibration"]["sites"]] == found["held_out"]
+    )
+    facts["held_out"] = ["ward 10", "1", "2", "3", "4"]
+    assert in_order(facts)["held_out"] == facts["held_out"]
+    assert in_order({"notes": []}) == {"notes": []}
 
 
 def test_how_far_it_is_and_how_long_it_takes(capsys):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from craik.cli.fit.telling import teller
+from craik.cli.fit.telling import in_order, teller
 from craik.lab.running.provenance.made import versions
 from craik.lab.running.provenance.source_tree import source_digest
 
@@ -66,7 +66,7 @@ def ask(options: argparse.Namespace, folder: Path) -> tuple[Answer, dict[str, An
     over = "candidates" if options.kind == "agreement" else "networks, as all else takes milliseconds"
     facts["notes"] = [f"Budget: {options.budget:g} minutes of computing, split evenly over the {over}.", *facts["notes"]]
     model = replace(answer.model, facts={**answer.model.facts, "data": data})
-    return replace(answer, model=model), facts
+    return replace(answer, model=model), in_order(facts)
 
 
 def _key(options: argparse.Namespace, data: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from craik.cli.answers import shown
 if TYPE_CHECKING:
     from craik.estimators.answering import Answer
     from craik.estimators.saving.parts import Parts
+
+
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def teller(parts: Parts) -> Callable[[int, int], None]:
@@ -27,6 +31,37 @@ def teller(parts: Parts) -> Callable[[int, int], None]:
         print(f"\r{done} of {total} fits{there}{left}   ", end=end, file=sys.stderr, flush=True)
 
     return told
+
+
+def in_order(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a report's facts with sites that are all numbers by their values: 2 before 10; elsewhere they lie as texts do."""
+    ordered = dict(facts)
+    for names, parts, values in (("site_names", "features", "signs"), ("held_out", "candidates", "scores")):
+        if facts.get(names):
+            places = _places(facts[names])
+            ordered[names] = [facts[names][place] for place in places]
+            ordered[parts] = [{**one, values: [one[values][place] for place in places]} for one in facts[parts]]
+    if facts.get("differences"):
+        listed = list(facts["differences"].items())
+        ordered["differences"] = dict(listed[place] for place in _places([name for name, _ in listed]))
+    if facts.get("sites"):
+        ordered["sites"] = _sorted(facts["sites"])
+    if facts.get("calibration"):
+        ordered["calibration"] = {**facts["calibration"], "sites": _sorted(facts["calibration"]["sites"])}
+    return ordered
+
+
+def _sorted(sites: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [sites[place] for place in _places([one["name"] for one in sites])]
+
+
+def _places(names: Sequence[str]) -> list[int]:
+    """Where to find what comes first, second, ...: numbers by value, before them what is in brackets; others as they are."""
+    places = list(range(len(names)))
+    numbers = {place: float(names[place]) for place in places if _NUMBER.fullmatch(names[place])}
+    if any(place not in numbers and not names[place].startswith("(") for place in places):
+        return places
+    return sorted(places, key=lambda place: (place in numbers, numbers.get(place, 0.0), names[place]))
 
 
 def content_of(answer: Answer, model: Path, report: Path) -> dict[str, Any]:
