@@ -205,8 +205,8 @@ def site_names(labels: NDArray[Any]) -> NDArray[Any]:
 
 def _named(label: object) -> str:
     """A column of whole numbers is one of floats where some are missing."""
-    whole = isinstance(label, float | np.floating) and float(label).is_integer() and abs(label) < 2**53
-    return str(int(label)) if whole else str(label)
+    number = float(label) if isinstance(label, float | np.floating) else math.nan
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else str(label)
 
 
 def pooled(names: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
